@@ -1,0 +1,101 @@
+# The Echo Operator. `make help` lists what can be done.
+
+VERSION := $(shell cat VERSION)
+SHELL := /usr/bin/env bash -o pipefail
+.SHELLFLAGS := -ec
+.DEFAULT_GOAL := help
+
+##@ Settings (give them on the command line or in the environment)
+
+# Where built tools, the simulated cluster and image digests are kept.
+export CACHE ?= $(CURDIR)/.cache
+# Set KUBECONFIG (and REGISTRY, a prefix such as registry.example.com/team, to push images to) to use a cluster of your own.
+export KUBECONFIG
+export REGISTRY
+
+##@ Versions of the tools: each is pinned by the go.mod of its tool set and read from there
+
+pinned = $(shell awk '$$1 == "$(2)" {print $$2; exit} $$1 == "require" && $$2 == "$(2)" {print $$3; exit}' tools/$(1)/go.mod)
+KUBERNETES_VERSION := $(call pinned,kubernetes,k8s.io/kubernetes)
+ETCD_VERSION := $(call pinned,kubernetes,go.etcd.io/etcd/server/v3)
+COREDNS_VERSION := $(call pinned,coredns,github.com/coredns/coredns)
+REGISTRY_VERSION := $(call pinned,registry,github.com/distribution/distribution/v3)
+KWOK_VERSION := $(call pinned,kwok,sigs.k8s.io/kwok)
+CONTROLLER_GEN_VERSION := $(call pinned,generate,sigs.k8s.io/controller-tools)
+KUSTOMIZE_VERSION := $(call pinned,generate,sigs.k8s.io/kustomize/kustomize/v5)
+GOLANGCI_LINT_VERSION := $(call pinned,lint,github.com/golangci/golangci-lint/v2)
+
+# tool SET: the folder with the programs of a tool set, built first if need be.
+tool = $$(tools/build $(1))
+
+# One set of flags for all that is built here, so that Go's build cache is shared.
+export CGO_ENABLED := 0
+GO_BUILD := go build -trimpath -ldflags "-s -w -X main.version=v$(VERSION)"
+GOARCH := $(shell go env GOARCH)
+CLUSTER := go run -trimpath ./tests/cluster
+
+##@ General
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"; printf "usage: make \033[36m<target>\033[0m\n"} \
+		/^[a-zA-Z_-]+:.*?##/ {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2} \
+		/^##@ [A-Z][a-z]+$$/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
+
+.PHONY: versions
+versions: ## Show the versions of the tools.
+	@printf '%-16s %s\n' Kubernetes $(KUBERNETES_VERSION) etcd $(ETCD_VERSION) CoreDNS $(COREDNS_VERSION) \
+		registry $(REGISTRY_VERSION) kwok $(KWOK_VERSION) controller-gen $(CONTROLLER_GEN_VERSION) \
+		kustomize $(KUSTOMIZE_VERSION) golangci-lint $(GOLANGCI_LINT_VERSION)
+
+.PHONY: tools
+tools: ## Build all tools (other targets build what they need by themselves).
+	@for set in tools/*/go.mod; do tools/build "$$(basename "$$(dirname "$$set")")"; done
+
+.PHONY: clean
+clean: ## Remove what was built; the tools are built anew when next needed.
+	rm -rf bin "$(CACHE)"
+
+##@ Development
+
+.PHONY: generate
+generate: ## Generate the deep-copy code of the API.
+	@$(call tool,generate)/controller-gen object paths=./api/...
+
+.PHONY: manifests
+manifests: ## Generate the CustomResourceDefinition and the operator's role.
+	@tools=$(call tool,generate); \
+	"$$tools/controller-gen" crd paths=./api/... output:crd:dir=config/crd/bases; \
+	"$$tools/controller-gen" rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac; \
+	"$$tools/strip-descriptions" config/crd/bases/example.com_echoes.yaml spec.env spec.resources status.conditions
+
+.PHONY: verify
+verify: generate manifests ## Fail when a generated file is not current, or go.mod is not tidy.
+	@for module in . tools/*/; do (cd "$$module" && go mod tidy -diff) || { echo "go.mod of $$module is not tidy: run go mod tidy there"; exit 1; }; done
+	@changed=$$(git status --porcelain -- api config); if [ -n "$$changed" ]; then \
+		git --no-pager diff -- api config; echo "$$changed"; \
+		echo "verify: these generated files are not current, or not committed: run 'make generate manifests' and commit them"; exit 1; fi
+	@echo "verify: generated files are current"
+
+.PHONY: lint
+lint: ## Run the linters.
+	@$(call tool,lint)/golangci-lint run ./...
+
+.PHONY: build
+build: ## Build the operator and the echo server, for this machine's architecture on Linux.
+	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/echo-operator .
+	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/echo-server ./echoserver
+	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/prober ./tests/prober
+
+.PHONY: run
+run: install ## Run the operator here, on the cluster of KUBECONFIG.
+	RELATED_IMAGE_ECHO_SERVER=$${RELATED_IMAGE_ECHO_SERVER:-quay.io/echo-operator/echo-server:v$(VERSION)} \
+		go run -trimpath -ldflags "-X main.version=v$(VERSION)" . --zap-encoder=console $(ARGS)
+
+##@ Tests
+
+.PHONY: test
+test: ## Run the unit tests, and the integration tests on a real API server. Needs no root.
+	@assets=$(call tool,kubernetes); \
+	KUBEBUILDER_ASSETS="$$assets" go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -v /tests/e2e)
+

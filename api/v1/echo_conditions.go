@@ -1,0 +1,47 @@
+package v1
+
+// The conditions of an Echo. All three are always present.
+const (
+	// ConditionReady is True when every wanted echo server answers and nothing is left to do.
+	ConditionReady = "Ready"
+	// ConditionProgressing is True while a change is being rolled out.
+	ConditionProgressing = "Progressing"
+	// ConditionDegraded is True when the Echo needs somebody's attention.
+	ConditionDegraded = "Degraded"
+)
+
+// The reasons of conditions.
+const (
+	// ReasonAllPodsReady: every wanted echo server answers.
+	ReasonAllPodsReady = "AllPodsReady"
+	// ReasonScaledToZero: no echo server is wanted and there is none.
+	ReasonScaledToZero = "ScaledToZero"
+	// ReasonRollingOut: a change is on its way to the pods.
+	ReasonRollingOut = "RollingOut"
+	// ReasonRolledOut: the pods are as the Echo wants them.
+	ReasonRolledOut = "RolledOut"
+	// ReasonPodsNotReady: pods are missing or do not answer, and nothing is being rolled out.
+	ReasonPodsNotReady = "PodsNotReady"
+	// ReasonProgressDeadlineExceeded: pods have not become ready in the time that a rollout may take.
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+	// ReasonAsExpected: nothing needs attention.
+	ReasonAsExpected = "AsExpected"
+	// ReasonInvalidSpec: the spec cannot be carried out; only an edit helps.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonNameConflict: an object that is not the Echo's has the name that one of its objects needs.
+	ReasonNameConflict = "NameConflict"
+	// ReasonApplyFailed: the API server did not take a change; it is tried again.
+	ReasonApplyFailed = "ApplyFailed"
+	// ReasonDeleting: the Echo is being deleted.
+	ReasonDeleting = "Deleting"
+)
+
+// The phases of an Echo, in words for which the OpenShift console has icons.
+const (
+	PhasePending     = "Pending"
+	PhaseUpdating    = "Updating"
+	PhaseReady       = "Ready"
+	PhaseWarning     = "Warning"
+	PhaseFailed      = "Failed"
+	PhaseTerminating = "Terminating"
+)

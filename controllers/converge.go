@@ -1,0 +1,142 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// observation is what a pass saw and did. It means something even when the pass failed: what is nil is not known, or not
+// there.
+type observation struct {
+	deployment *appsv1.Deployment
+	changes    []change
+}
+
+// change is one object that a pass made or corrected.
+type change struct{ before, after client.Object }
+
+// converge makes the children of an Echo as they should be. Everything is read before anything is written, so that an Echo
+// that cannot be carried out leaves all as it was.
+func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (observation, error) {
+	seen := observation{}
+	wanted, err := children(echo, r.Images)
+	if err != nil {
+		return seen, err
+	}
+	live := make([]client.Object, len(wanted))
+	for i, c := range wanted {
+		if live[i], err = r.read(ctx, echo, c); err != nil {
+			return seen, err
+		}
+		seen.note(live[i])
+	}
+	if err := r.allowed(echo); err != nil {
+		return seen, err
+	}
+	if err := r.addFinalizer(ctx, echo); err != nil {
+		return seen, err
+	}
+	for i, c := range wanted {
+		if err := r.ensure(ctx, c, live[i], &seen); err != nil {
+			return seen, err
+		}
+	}
+	return seen, nil
+}
+
+// note keeps what the status is made from.
+func (o *observation) note(object client.Object) {
+	if d, ok := object.(*appsv1.Deployment); ok {
+		o.deployment = d
+	}
+}
+
+// allowed refuses what the schema lets through and the operator's policy does not.
+func (r *EchoReconciler) allowed(echo *v1.Echo) error {
+	if echo.Spec.Replicas > r.MaxReplicas {
+		return &specError{fmt.Sprintf(
+			"spec.replicas is %d and this operator allows at most %d. Ask for fewer, or have the operator's MAX_REPLICAS raised.",
+			echo.Spec.Replicas, r.MaxReplicas)}
+	}
+	return nil
+}
+
+// read returns a child as it stands, nil if there is none, and a nameConflictError if its name is somebody else's. The
+// cache holds only what carries the operator's labels and may lag, so an absence in it is checked on the API server: an
+// object must never be taken over because it was not seen.
+func (r *EchoReconciler) read(ctx context.Context, echo *v1.Echo, c child) (client.Object, error) {
+	key := client.ObjectKeyFromObject(c.want)
+	for _, reader := range []client.Reader{r.Client, r.Live} {
+		live := c.blank()
+		err := reader.Get(ctx, key, live)
+		switch {
+		case err == nil && metav1.IsControlledBy(live, echo):
+			return live, nil
+		case err == nil && reader == r.Live:
+			return nil, &nameConflictError{kind: c.want.GetKind(), name: key.Name}
+		case client.IgnoreNotFound(err) != nil:
+			return nil, fmt.Errorf("reading %s %s: %w", c.want.GetKind(), key, err)
+		}
+	}
+	return nil, nil //nolint:nilnil // that there is no such object is an answer
+}
+
+// ensure applies a child if it differs from what is wanted.
+func (r *EchoReconciler) ensure(ctx context.Context, c child, live client.Object, seen *observation) error {
+	if live != nil {
+		if differs, err := differs(c, live); err != nil || !differs {
+			return err
+		}
+	}
+	after, err := r.apply(ctx, c, live)
+	if err != nil {
+		return err
+	}
+	seen.note(after)
+	seen.changes = append(seen.changes, change{before: live, after: after})
+	return nil
+}
+
+// apply writes a child and returns it as the API server answers it. One that exists is named by its UID, so that another
+// that took its place meanwhile is refused; one that should not exist is not forced, so that another's fields stand.
+func (r *EchoReconciler) apply(ctx context.Context, c child, live client.Object) (client.Object, error) {
+	want := c.want.DeepCopy()
+	options := []client.ApplyOption{client.FieldOwner(fieldOwner)}
+	if live != nil {
+		want.SetUID(live.GetUID())
+		options = append(options, client.ForceOwnership)
+	}
+	if err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...); err != nil {
+		return nil, fmt.Errorf("applying %s %s: %w", c.want.GetKind(), client.ObjectKeyFromObject(c.want), err)
+	}
+	after := c.blank()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(want.Object, after); err != nil {
+		return nil, fmt.Errorf("reading the answer for %s %s: %w", c.want.GetKind(), client.ObjectKeyFromObject(c.want), err)
+	}
+	return after, nil
+}
+
+// addFinalizer makes sure that an Echo cannot vanish before what is made for it. It is a no-op on one that has it.
+func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
+	before := echo.DeepCopy()
+	if !controllerutil.AddFinalizer(echo, v1.Finalizer) {
+		return nil
+	}
+	return r.patchMetadata(ctx, echo, before)
+}
+
+// patchMetadata writes what changed of an Echo's metadata, unless the Echo changed meanwhile.
+func (r *EchoReconciler) patchMetadata(ctx context.Context, echo, before *v1.Echo) error {
+	if err := r.Client.Patch(ctx, echo, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("writing the finalizers: %w", err)
+	}
+	return nil
+}

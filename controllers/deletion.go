@@ -1,0 +1,109 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// deletionPeriod is how often the operator looks whether a deleted Echo's pods are gone, should no event tell it.
+const deletionPeriod = 2 * time.Second
+
+// finalize removes what was made for an Echo and lets the Echo go when the last of its pods is gone.
+func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	if slices.Contains(echo.Finalizers, metav1.FinalizerOrphanDependents) {
+		return classify(r.release(ctx, echo)).result()
+	}
+	left, err := r.deleteChildren(ctx, echo)
+	if err != nil {
+		return classify(err).result()
+	}
+	status := terminatingStatus(echo, r.Now())
+	err = r.publish(ctx, echo, status, transitions(&echo.Status, &status, observation{}))
+	if left == 0 {
+		return classify(r.release(ctx, echo)).result() // a status that cannot be written must not keep an Echo alive
+	}
+	if err != nil {
+		return classify(err).result()
+	}
+	return ctrl.Result{RequeueAfter: deletionPeriod}, nil
+}
+
+// release takes the operator's finalizer off an Echo, and no other.
+func (r *EchoReconciler) release(ctx context.Context, echo *v1.Echo) error {
+	before := echo.DeepCopy()
+	controllerutil.RemoveFinalizer(echo, v1.Finalizer)
+	if err := r.patchMetadata(ctx, echo, before); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	r.tell(ctx, echo, []transition{deleted()})
+	return nil
+}
+
+// deleteChildren deletes what was made for an Echo and returns how much of it is still there.
+func (r *EchoReconciler) deleteChildren(ctx context.Context, echo *v1.Echo) (int, error) {
+	made, err := children(echo, r.Images)
+	if err != nil {
+		return 0, err
+	}
+	left := 0
+	for _, c := range made {
+		live, err := r.read(ctx, echo, c)
+		if failed := classify(err); failed != nil && failed.reason != v1.ReasonNameConflict {
+			return 0, err
+		}
+		if live == nil {
+			continue
+		}
+		left++
+		if err := r.deleteChild(ctx, live); err != nil {
+			return 0, err
+		}
+	}
+	if left > 0 {
+		return left, nil
+	}
+	return r.countPods(ctx, echo)
+}
+
+// deleteChild deletes an object and what depends on it, the object last. It is a no-op on one that is being deleted.
+func (r *EchoReconciler) deleteChild(ctx context.Context, live client.Object) error {
+	if !live.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	uid, version := live.GetUID(), live.GetResourceVersion()
+	err := r.Client.Delete(ctx, live,
+		client.PropagationPolicy(metav1.DeletePropagationForeground),
+		client.Preconditions{UID: &uid, ResourceVersion: &version})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting %T %s: %w", live, client.ObjectKeyFromObject(live), err)
+	}
+	return nil
+}
+
+// countPods counts the pods of an Echo whose Deployment is gone: somebody else may have deleted that one in the background.
+func (r *EchoReconciler) countPods(ctx context.Context, echo *v1.Echo) (int, error) {
+	pods := &corev1.PodList{}
+	if err := r.Live.List(ctx, pods, client.InNamespace(echo.Namespace), client.MatchingLabels(childLabels(echo))); err != nil {
+		return 0, fmt.Errorf("listing the pods: %w", err)
+	}
+	left := 0
+	for i := range pods.Items {
+		if owner := metav1.GetControllerOf(&pods.Items[i]); owner != nil && owner.Kind == "ReplicaSet" {
+			left++
+		}
+	}
+	return left, nil
+}

@@ -1,0 +1,100 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// nameConflictPeriod is how often a name that is taken is looked at: its release sends the operator no event.
+const nameConflictPeriod = time.Minute
+
+// failureKind says what an error calls for.
+type failureKind int
+
+const (
+	// passing: tried again, later each time.
+	passing failureKind = iota
+	// stale: the operator's view was old; a fresh look is all it takes, and nobody need hear of it.
+	stale
+	// waiting: looked at again after a while.
+	waiting
+	// terminal: only an edit of the Echo helps, and that wakes the operator.
+	terminal
+	// quiet: nothing to do and nothing to say.
+	quiet
+)
+
+// failure is an error of a pass and what it calls for.
+type failure struct {
+	kind   failureKind
+	reason string
+	err    error
+}
+
+// specError is a spec that the schema lets through and the operator cannot carry out.
+type specError struct{ message string }
+
+func (e *specError) Error() string { return e.message }
+
+// nameConflictError is an object that has the name of a child and belongs to somebody else.
+type nameConflictError struct{ kind, name string }
+
+func (e *nameConflictError) Error() string {
+	return fmt.Sprintf("The %s %q was not made for this Echo and is left alone. Delete or rename it, or give the Echo another name.",
+		e.kind, e.name)
+}
+
+// classify tells what an error calls for; nil for nil.
+func classify(err error) *failure {
+	var spec *specError
+	var conflict *nameConflictError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &spec):
+		return &failure{kind: terminal, reason: v1.ReasonInvalidSpec, err: err}
+	case errors.As(err, &conflict):
+		return &failure{kind: waiting, reason: v1.ReasonNameConflict, err: err}
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return &failure{kind: quiet, err: err}
+	case apierrors.IsInvalid(err):
+		return &failure{kind: terminal, reason: v1.ReasonInvalidSpec, err: err}
+	case apierrors.IsConflict(err):
+		return &failure{kind: stale, err: err}
+	default:
+		return &failure{kind: passing, reason: v1.ReasonApplyFailed, err: err}
+	}
+}
+
+// silent tells whether a failure leaves the status as it is.
+func (f *failure) silent() bool { return f != nil && (f.kind == stale || f.kind == quiet) }
+
+// staleRetry is how long the operator waits for its view of an object to catch up.
+const staleRetry = 50 * time.Millisecond
+
+// result is what the work queue is told.
+func (f *failure) result() (ctrl.Result, error) {
+	if f == nil {
+		return ctrl.Result{}, nil
+	}
+	switch f.kind {
+	case quiet:
+		return ctrl.Result{}, nil
+	case stale:
+		return ctrl.Result{RequeueAfter: staleRetry}, nil
+	case waiting:
+		return ctrl.Result{RequeueAfter: nameConflictPeriod}, nil
+	case terminal:
+		return ctrl.Result{}, reconcile.TerminalError(f.err)
+	default:
+		return ctrl.Result{}, f.err
+	}
+}

@@ -1,0 +1,54 @@
+package controllers
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+const (
+	// fieldOwner is the field manager under which everything is applied.
+	fieldOwner = "echo-operator"
+
+	labelName      = "app.kubernetes.io/name"
+	labelInstance  = "app.kubernetes.io/instance"
+	labelComponent = "app.kubernetes.io/component"
+	labelManagedBy = "app.kubernetes.io/managed-by"
+
+	nameValue      = "echo"
+	componentValue = "echo-server"
+
+	containerName = "echo"
+	portName      = "http"
+)
+
+// selectorLabels find the pods of an Echo. A Deployment's selector is immutable, so these never change.
+func selectorLabels(echo *v1.Echo) map[string]string {
+	return map[string]string{labelName: nameValue, labelInstance: echo.Name}
+}
+
+// childLabels are on everything made for an Echo.
+func childLabels(echo *v1.Echo) map[string]string {
+	return map[string]string{
+		labelName:      nameValue,
+		labelInstance:  echo.Name,
+		labelComponent: componentValue,
+		labelManagedBy: fieldOwner,
+	}
+}
+
+// ManagedSelector selects everything that the operator made, and no more.
+func ManagedSelector() labels.Selector {
+	return labels.SelectorFromSet(labels.Set{labelManagedBy: fieldOwner})
+}
+
+// serviceURL is where the echo servers answer inside the cluster.
+func serviceURL(echo *v1.Echo) string {
+	url := "http://" + echo.Name + "." + echo.Namespace + ".svc"
+	if port := echo.Spec.Service.Port; port != 80 {
+		url += ":" + strconv.Itoa(int(port))
+	}
+	return url
+}

@@ -1,0 +1,169 @@
+package controllers
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	yes     = metav1.ConditionTrue
+	no      = metav1.ConditionFalse
+	unknown = metav1.ConditionUnknown
+)
+
+// seenDeployment is a Deployment that its controller has seen: counts are replicas, updated and available.
+func seenDeployment(reason string, counts ...int32) *appsv1.Deployment {
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Generation: 2},
+		Status: appsv1.DeploymentStatus{
+			ObservedGeneration: 2, Replicas: counts[0], UpdatedReplicas: counts[1], ReadyReplicas: counts[2], AvailableReplicas: counts[2],
+			Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Reason: reason}},
+		},
+	}
+}
+
+func changedDeployment(d *appsv1.Deployment, change func(*appsv1.Deployment)) *appsv1.Deployment {
+	change(d)
+	return d
+}
+
+func TestStatus(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	const done, going = "NewReplicaSetAvailable", "ReplicaSetUpdated"
+	conflict := &nameConflictError{kind: "Service", name: "x"}
+	secondRevision := func(d *appsv1.Deployment) {
+		d.Annotations = map[string]string{revisionAnnotation: "2"}
+	}
+	wasReady := verdict{ready: yes, progressing: no, degraded: no, readyReason: "R", progressingReason: "R", degradedReason: "R"}
+	wasRolling := verdict{ready: no, progressing: yes, degraded: no, readyReason: "R", progressingReason: "R", degradedReason: "R"}
+	wasMissing := verdict{ready: no, progressing: no, degraded: no, readyReason: "R", progressingReason: "R", degradedReason: "R"}
+	wasOverdue := verdict{ready: no, progressing: no, degraded: yes, readyReason: "R", progressingReason: "R",
+		degradedReason: v1.ReasonProgressDeadlineExceeded}
+
+	type want struct {
+		ready, progressing, degraded metav1.ConditionStatus
+		reason, phase                string
+	}
+	for name, c := range map[string]struct {
+		zero bool
+		was  *verdict
+		ago  time.Duration // since the last status
+		seen *appsv1.Deployment
+		err  error
+		want want
+	}{
+		"just applied": {seen: changedDeployment(seenDeployment(done, 0, 0, 0), func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }),
+			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
+		"first pods coming":    {seen: seenDeployment(going, 2, 2, 1), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
+		"all as wanted":        {seen: seenDeployment(done, 2, 2, 2), want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"none wanted":          {zero: true, seen: seenDeployment(done, 0, 0, 0), want: want{yes, no, no, v1.ReasonScaledToZero, v1.PhaseReady}},
+		"none wanted, some up": {zero: true, seen: seenDeployment(done, 1, 1, 1), was: &wasRolling, want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"old pods left": {seen: changedDeployment(seenDeployment(going, 3, 2, 2), secondRevision),
+			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"rolled back to a kind of pod that existed": {seen: changedDeployment(seenDeployment(done, 2, 0, 2), secondRevision), was: &wasReady,
+			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"change not yet seen": {was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Generation = 3 }),
+			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"rollout past its deadline": {was: &wasRolling, seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1),
+			want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"scaling up":                       {was: &wasRolling, seen: seenDeployment(done, 2, 2, 1), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"scaling up for too long":          {was: &wasRolling, ago: progressDeadline, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"a pod lost":                       {was: &wasReady, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for a while":        {was: &wasMissing, ago: progressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for too long":       {was: &wasMissing, ago: progressDeadline, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"still missing":                    {was: &wasOverdue, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"well again":                       {was: &wasOverdue, ago: time.Hour, seen: seenDeployment(done, 2, 2, 2), want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"over the limit":                   {was: &wasReady, seen: seenDeployment(done, 2, 2, 2), err: &specError{"too many"}, want: want{no, no, yes, v1.ReasonInvalidSpec, v1.PhaseFailed}},
+		"name taken":                       {err: conflict, want: want{no, no, yes, v1.ReasonNameConflict, v1.PhaseFailed}},
+		"write refused":                    {seen: seenDeployment(done, 2, 2, 2), err: errors.New("no"), want: want{no, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
+		"nothing known":                    {err: errors.New("no"), want: want{unknown, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
+		"the Deployment was just deleted":  {was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: now} }), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"more pods than wanted, all going": {was: &wasRolling, seen: seenDeployment(done, 3, 3, 3), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			echo := support.Echo("ns", "x", func(e *v1.Echo) {
+				e.Generation = 4
+				if c.zero {
+					e.Spec.Replicas = 0
+				}
+			})
+			if c.was != nil {
+				record(&echo.Status, *c.was, 3, now.Add(-c.ago))
+			}
+			status := statusFor(echo, observation{deployment: c.seen}, classify(c.err), Images{EchoServer: "i"}, now)
+			value := func(kind string) metav1.ConditionStatus {
+				return meta.FindStatusCondition(status.Conditions, kind).Status
+			}
+			got := want{value(v1.ConditionReady), value(v1.ConditionProgressing), value(v1.ConditionDegraded),
+				meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Reason, status.Phase}
+			if got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+			if status.ObservedGeneration != 4 {
+				t.Errorf("observedGeneration is %d, want 4", status.ObservedGeneration)
+			}
+			for _, condition := range status.Conditions {
+				if condition.ObservedGeneration != 4 {
+					t.Errorf("%s speaks of generation %d, want 4", condition.Type, condition.ObservedGeneration)
+				}
+			}
+		})
+	}
+}
+
+func TestStatusSaysTheSameOfTheSame(t *testing.T) {
+	now := time.Now()
+	seen := observation{deployment: seenDeployment("NewReplicaSetAvailable", 2, 2, 1)}
+	echo := support.Echo("ns", "x")
+	echo.Status = statusFor(echo, seen, nil, Images{EchoServer: "i"}, now)
+	again := statusFor(echo, seen, nil, Images{EchoServer: "i"}, now.Add(time.Minute))
+	for i, condition := range again.Conditions {
+		if condition != echo.Status.Conditions[i] {
+			t.Errorf("a minute later %+v became %+v", echo.Status.Conditions[i], condition)
+		}
+	}
+}
+
+func TestUntilOverdue(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	status := func(ready, degraded metav1.ConditionStatus) *v1.EchoStatus {
+		s := &v1.EchoStatus{}
+		record(s, verdict{ready: ready, progressing: no, degraded: degraded, readyReason: "R", progressingReason: "R", degradedReason: "R"}, 1, now.Add(-time.Minute))
+		return s
+	}
+	for name, c := range map[string]struct {
+		status *v1.EchoStatus
+		want   time.Duration
+	}{
+		"ready":   {status(yes, no), 0},
+		"missing": {status(no, no), progressDeadline - time.Minute},
+		"overdue": {status(no, yes), 0},
+		"unknown": {&v1.EchoStatus{}, 0},
+	} {
+		if got := untilOverdue(c.status, now); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestCutKeepsCharactersWhole(t *testing.T) {
+	for text, want := range map[string]string{
+		"short":                         "short",
+		strings.Repeat("a", 10):         strings.Repeat("a", 10),
+		strings.Repeat("a", 11):         "aaaaaaa...",
+		"aaaaaaé" + "bbbbbbbbbbbbbbbbb": "aaaaaa...",
+	} {
+		if got := cut(text, 10); got != want {
+			t.Errorf("cut(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

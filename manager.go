@@ -1,0 +1,101 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+)
+
+const (
+	leaseName = "echo-operator.example.com"
+	// shutdownTimeout leaves time to give the lease back within the 10 s that a stop may take.
+	shutdownTimeout = 8 * time.Second
+)
+
+// newManager puts the operator together; nothing runs yet.
+func newManager(cluster *rest.Config, options options) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	if err := v1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(cluster, managerOptions(scheme, options))
+	if err != nil {
+		return nil, fmt.Errorf("setting up: %w", err)
+	}
+	if err := addProbes(mgr); err != nil {
+		return nil, err
+	}
+	reconciler := &controllers.EchoReconciler{
+		Client:      mgr.GetClient(),
+		Live:        mgr.GetAPIReader(),
+		Recorder:    mgr.GetEventRecorder("echo-operator"),
+		Images:      controllers.Images{EchoServer: options.echoServerImage},
+		MaxReplicas: options.maxReplicas,
+		Now:         time.Now,
+	}
+	return mgr, reconciler.SetupWithManager(mgr)
+}
+
+func managerOptions(scheme *runtime.Scheme, options options) ctrl.Options {
+	timeout := shutdownTimeout
+	return ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions(options.namespaces),
+		HealthProbeBindAddress:        options.probeAddress,
+		LeaderElection:                options.leaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       options.leaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true, // the process ends as soon as the manager has stopped
+		GracefulShutdownTimeout:       &timeout,
+		Metrics: metricsserver.Options{
+			BindAddress:    options.metricsAddress,
+			SecureServing:  true,
+			FilterProvider: filters.WithAuthenticationAndAuthorization,
+			// HTTP/2 brings nothing to a scraper and has had denial-of-service defects.
+			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
+		},
+	}
+}
+
+// cacheOptions keeps in memory only what the operator made, without the record of who wrote which field.
+func cacheOptions(namespaces []string) cache.Options {
+	made := cache.ByObject{Label: controllers.ManagedSelector()}
+	o := cache.Options{
+		ReaderFailOnMissingInformer: true,
+		DefaultTransform:            cache.TransformStripManagedFields(),
+		ByObject:                    map[client.Object]cache.ByObject{&appsv1.Deployment{}: made, &corev1.Service{}: made},
+	}
+	if len(namespaces) > 0 {
+		o.DefaultNamespaces = make(map[string]cache.Config, len(namespaces))
+	}
+	for _, namespace := range namespaces {
+		o.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return o
+}
+
+func addProbes(mgr manager.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	return mgr.AddReadyzCheck("ping", healthz.Ping)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+const (
+	// defaultMaxReplicas bounds what one Echo may ask for, unless the installer says otherwise.
+	defaultMaxReplicas = 20
+	// mostReplicas is the bound that the schema sets.
+	mostReplicas = 1000
+)
+
+// options are what the operator is told when it starts.
+type options struct {
+	metricsAddress          string
+	probeAddress            string
+	leaderElect             bool
+	leaderElectionNamespace string
+	namespaces              []string // empty: all
+	maxReplicas             int32
+	echoServerImage         string
+	log                     zap.Options
+}
+
+// parseOptions reads the command line; where a flag is not given, the environment counts. Usage goes to usage. An error
+// names the setting and what would be right.
+func parseOptions(arguments []string, getenv func(string) string, usage io.Writer) (options, error) {
+	o := options{}
+	flags := flag.NewFlagSet("echo-operator", flag.ContinueOnError)
+	flags.SetOutput(usage)
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "where to serve metrics over HTTPS; 0 for nowhere")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "where to serve /healthz and /readyz; 0 for nowhere")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the lease, so that of several replicas one does")
+	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "the namespace of the lease; the pod's own by default")
+	namespaces := flags.String("watch-namespace", getenv("WATCH_NAMESPACE"),
+		"the namespaces to look after, separated by commas; all by default (environment: WATCH_NAMESPACE)")
+	limit := flags.String("max-replicas", orDefault(getenv("MAX_REPLICAS"), strconv.Itoa(defaultMaxReplicas)),
+		"the most replicas that one Echo may ask for (environment: MAX_REPLICAS)")
+	flags.StringVar(&o.echoServerImage, "echo-server-image", getenv("RELATED_IMAGE_ECHO_SERVER"),
+		"the image of Echoes that name none (environment: RELATED_IMAGE_ECHO_SERVER)")
+	config.RegisterFlags(flags)
+	o.log.BindFlags(flags)
+	if err := flags.Parse(arguments); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q: everything is said by flags, see --help", flags.Arg(0))
+	}
+	if o.echoServerImage == "" {
+		return o, errors.New("no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image")
+	}
+	var err error
+	if o.namespaces, err = parseNamespaces(*namespaces); err != nil {
+		return o, err
+	}
+	o.maxReplicas, err = parseMaxReplicas(*limit)
+	return o, err
+}
+
+func parseNamespaces(list string) ([]string, error) {
+	var namespaces []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" {
+			continue
+		}
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, fmt.Errorf("WATCH_NAMESPACE: %q is not the name of a namespace: %s", name, problems[0])
+		}
+		namespaces = append(namespaces, name)
+	}
+	return namespaces, nil
+}
+
+func parseMaxReplicas(text string) (int32, error) {
+	limit, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || limit < 1 || limit > mostReplicas {
+		return 0, fmt.Errorf("MAX_REPLICAS: %q is not a whole number from 1 to %d", text, mostReplicas)
+	}
+	return int32(limit), nil
+}
+
+func orDefault(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}

@@ -1,0 +1,101 @@
+package integration
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("a name that is taken", func() {
+	theirs := metav1.ObjectMeta{Name: "taken", Labels: map[string]string{"app": "theirs"}}
+	ports := corev1.ServiceSpec{Selector: map[string]string{"app": "theirs"}, Ports: []corev1.ServicePort{{Port: 1234}}}
+	pods := appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "theirs"}},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "theirs"}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "theirs", Image: "theirs"}}},
+		},
+	}
+	disguised := *theirs.DeepCopy()
+	disguised.Labels["app.kubernetes.io/managed-by"] = "echo-operator"
+	owned := *theirs.DeepCopy()
+	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x", Controller: new(true)}}
+
+	DescribeTable("is left exactly as it was, and the Echo says so", func(ctx SpecContext, foreign client.Object) {
+		foreign = foreign.DeepCopyObject().(client.Object)
+		foreign.SetNamespace(newNamespace(ctx))
+		Expect(k8s.Create(ctx, foreign)).To(Succeed())
+		echo := support.Echo(foreign.GetNamespace(), foreign.GetName())
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			now := echoNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
+			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonNameConflict))
+			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
+			g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring(`"taken" was not made for this Echo`))
+		}).WithContext(ctx).Should(Succeed())
+		expectUntouched(ctx, foreign)
+		Expect(childrenOf(ctx, echo)).To(BeZero())
+
+		By("deleting the Echo")
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		eventuallyGone(ctx, echo)
+		expectUntouched(ctx, foreign)
+	},
+		Entry("by a Service", &corev1.Service{ObjectMeta: theirs, Spec: ports}),
+		Entry("by a Deployment", &appsv1.Deployment{ObjectMeta: theirs, Spec: pods}),
+		Entry("by a Service with the operator's label", &corev1.Service{ObjectMeta: disguised, Spec: ports}),
+		Entry("by a Deployment with the operator's label", &appsv1.Deployment{ObjectMeta: disguised, Spec: pods}),
+		Entry("by a Service with another owner", &corev1.Service{ObjectMeta: owned, Spec: ports}),
+		Entry("by a Deployment with another owner", &appsv1.Deployment{ObjectMeta: owned, Spec: pods}),
+	)
+
+	It("is used once it is free", func(ctx SpecContext) {
+		foreign := &corev1.Service{ObjectMeta: theirs, Spec: ports}
+		foreign.Namespace = newNamespace(ctx)
+		Expect(k8s.Create(ctx, foreign)).To(Succeed())
+		echo := support.Echo(foreign.Namespace, foreign.Name)
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(k8s.Delete(ctx, foreign)).To(Succeed())
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 1 }) // sooner than the operator would look again by itself
+		rollOut(ctx, echo.Namespace, echo.Name)
+	})
+})
+
+func expectUntouched(ctx context.Context, before client.Object) {
+	GinkgoHelper()
+	now := get(ctx, Default, before.GetNamespace(), before.GetName(), before.DeepCopyObject().(client.Object))
+	Expect(now.GetResourceVersion()).To(Equal(before.GetResourceVersion()))
+	Expect(now.GetUID()).To(Equal(before.GetUID()))
+}
+
+// childrenOf counts what was made for an Echo.
+func childrenOf(ctx context.Context, echo *v1.Echo) int {
+	GinkgoHelper()
+	services, deployments := &corev1.ServiceList{}, &appsv1.DeploymentList{}
+	Expect(k8s.List(ctx, services, client.InNamespace(echo.Namespace))).To(Succeed())
+	Expect(k8s.List(ctx, deployments, client.InNamespace(echo.Namespace))).To(Succeed())
+	n := 0
+	for i := range services.Items {
+		if metav1.IsControlledBy(&services.Items[i], echo) {
+			n++
+		}
+	}
+	for i := range deployments.Items {
+		if metav1.IsControlledBy(&deployments.Items[i], echo) {
+			n++
+		}
+	}
+	return n
+}

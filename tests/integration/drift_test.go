@@ -1,0 +1,175 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("drift", func() {
+	DescribeTable("of what the operator decides comes back",
+		func(ctx SpecContext, child client.Object, spoil func(client.Object), mended func(Gomega, client.Object)) {
+			echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "drifting", func(e *v1.Echo) {
+				e.Spec.Env = []corev1.EnvVar{{Name: "X", Value: "y"}}
+			}))
+			child = child.DeepCopyObject().(client.Object)
+			child.SetNamespace(echo.Namespace)
+			child.SetName(echo.Name)
+			edit(ctx, child, spoil)
+			Eventually(func(g Gomega) {
+				mended(g, get(ctx, g, echo.Namespace, echo.Name, child))
+			}).WithContext(ctx).Should(Succeed())
+		},
+		deploymentEntry("replicas", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) },
+			func(g Gomega, d *appsv1.Deployment) { g.Expect(*d.Spec.Replicas).To(BeEquivalentTo(2)) }),
+		deploymentEntry("image", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "other" },
+			func(g Gomega, d *appsv1.Deployment) {
+				g.Expect(d.Spec.Template.Spec.Containers[0].Image).To(Equal(echoServerImage))
+			}),
+		deploymentEntry("environment", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Env = nil },
+			func(g Gomega, d *appsv1.Deployment) {
+				g.Expect(d.Spec.Template.Spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "X", Value: "y"}))
+			}),
+		deploymentEntry("security context", func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].SecurityContext.AllowPrivilegeEscalation = new(true)
+		}, func(g Gomega, d *appsv1.Deployment) {
+			g.Expect(*d.Spec.Template.Spec.Containers[0].SecurityContext.AllowPrivilegeEscalation).To(BeFalse())
+		}),
+		deploymentEntry("label by which the operator sees it", func(d *appsv1.Deployment) { d.Labels = nil },
+			func(g Gomega, d *appsv1.Deployment) {
+				g.Expect(d.Labels).To(HaveKeyWithValue("app.kubernetes.io/managed-by", "echo-operator"))
+			}),
+		serviceEntry("selector", func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "other"} },
+			func(g Gomega, s *corev1.Service) {
+				g.Expect(s.Spec.Selector).To(Equal(map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": s.Name}))
+			}),
+		serviceEntry("target port", func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(1) },
+			func(g Gomega, s *corev1.Service) {
+				g.Expect(s.Spec.Ports[0].TargetPort).To(Equal(intstr.FromString("http")))
+			}),
+	)
+
+	It("brings back a child that was deleted", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "losing"))
+		s := serviceNow(ctx, Default, echo.Namespace, echo.Name)
+		d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
+		Expect(k8s.Delete(ctx, s)).To(Succeed())
+		Expect(k8s.Delete(ctx, d)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(serviceNow(ctx, g, echo.Namespace, echo.Name).UID).NotTo(Equal(s.UID))
+			g.Expect(deploymentNow(ctx, g, echo.Namespace, echo.Name).UID).NotTo(Equal(d.UID))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("leaves the fields of others alone, even when its own are mended", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "shared"))
+		edit(ctx, deploymentNow(ctx, Default, echo.Namespace, echo.Name), func(d *appsv1.Deployment) {
+			d.Annotations["example.org/theirs"] = "yes"
+			d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "now"}
+			d.Spec.Template.Spec.Containers = append([]corev1.Container{{Name: "sidecar", Image: "mesh"}}, d.Spec.Template.Spec.Containers...)
+			d.Spec.Replicas = new(int32(7))
+		})
+		Eventually(func(g Gomega) {
+			d := deploymentNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(*d.Spec.Replicas).To(BeEquivalentTo(2))
+			g.Expect(d.Annotations).To(HaveKeyWithValue("example.org/theirs", "yes"))
+			g.Expect(d.Spec.Template.Annotations).To(HaveKey("kubectl.kubernetes.io/restartedAt"))
+			g.Expect(d.Spec.Template.Spec.Containers).To(ContainElement(HaveField("Name", "sidecar")))
+		}).WithContext(ctx).Should(Succeed())
+		rollOut(ctx, echo.Namespace, echo.Name)
+		expectNoWrite(ctx, echo)
+	})
+})
+
+func deploymentEntry(name string, spoil func(*appsv1.Deployment), mended func(Gomega, *appsv1.Deployment)) TableEntry {
+	return Entry("Deployment: "+name, &appsv1.Deployment{},
+		func(o client.Object) { spoil(o.(*appsv1.Deployment)) }, func(g Gomega, o client.Object) { mended(g, o.(*appsv1.Deployment)) })
+}
+
+func serviceEntry(name string, spoil func(*corev1.Service), mended func(Gomega, *corev1.Service)) TableEntry {
+	return Entry("Service: "+name, &corev1.Service{},
+		func(o client.Object) { spoil(o.(*corev1.Service)) }, func(g Gomega, o client.Object) { mended(g, o.(*corev1.Service)) })
+}
+
+var _ = Describe("a converged Echo", func() {
+	It("is reconciled again without a write", func(ctx SpecContext) {
+		expectNoWrite(ctx, createReadyEcho(ctx, support.Echo(newNamespace(ctx), "plain")))
+	})
+
+	It("is reconciled again without a write, with everything set", func(ctx SpecContext) {
+		expectNoWrite(ctx, createReadyEcho(ctx, support.Echo(newNamespace(ctx), "everything", func(e *v1.Echo) {
+			e.Spec.Image = "registry.example.com:5000/other@sha256:" + fmt.Sprintf("%064d", 1)
+			e.Spec.Port = 80
+			e.Spec.Env = []corev1.EnvVar{{Name: "EMPTY"}, {Name: "NODE", ValueFrom: &corev1.EnvVarSource{
+				ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}}}
+			e.Spec.Resources = &corev1.ResourceRequirements{}
+			e.Spec.Service = v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 8080, LoadBalancerClass: "example.com/class",
+				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Annotations: map[string]string{"a": "b"}}
+		})))
+	})
+})
+
+// expectNoWrite runs three more passes over a converged Echo, and expects that they send nothing at all.
+func expectNoWrite(ctx context.Context, echo *v1.Echo) {
+	GinkgoHelper()
+	versions := func() []string {
+		return []string{
+			echoNow(ctx, Default, echo.Namespace, echo.Name).ResourceVersion,
+			deploymentNow(ctx, Default, echo.Namespace, echo.Name).ResourceVersion,
+			serviceNow(ctx, Default, echo.Namespace, echo.Name).ResourceVersion,
+		}
+	}
+	Eventually(func(g Gomega) { // until the cache is as new as the API server
+		cached := &v1.Echo{}
+		g.Expect(reconciler.Client.Get(ctx, client.ObjectKeyFromObject(echo), cached)).To(Succeed())
+		g.Expect(cached.ResourceVersion).To(Equal(versions()[0]))
+	}).WithContext(ctx).Should(Succeed())
+
+	before, requests := versions(), &atomic.Int64{}
+	counting := *reconciler
+	counting.Client = client.WithFieldValidation(countingClient(requests), "Strict")
+	counting.Live = counting.Client
+	for range 3 {
+		cached := &v1.Echo{}
+		Expect(reconciler.Client.Get(ctx, client.ObjectKeyFromObject(echo), cached)).To(Succeed())
+		_, err := counting.Reconcile(ctx, cached)
+		Expect(err).NotTo(HaveOccurred())
+	}
+	Expect(requests.Load()).To(BeZero(), "requests of three passes over a converged Echo")
+	Expect(versions()).To(Equal(before))
+}
+
+// countingClient reads from the manager's cache and counts every request that goes past it.
+func countingClient(requests *atomic.Int64) client.Client {
+	GinkgoHelper()
+	counted := rest.CopyConfig(cluster)
+	counted.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			requests.Add(1)
+			return next.RoundTrip(r)
+		})
+	})
+	direct, err := client.New(counted, client.Options{
+		Scheme: scheme, Mapper: reconciler.Client.RESTMapper(),
+		Cache: &client.CacheOptions{Reader: reconciler.Client},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	return direct
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,0 +1,105 @@
+package integration
+
+import (
+	"context"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gcustom"
+	"github.com/onsi/gomega/types"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// get reads an object afresh, whether the caller expects it to be there yet or not.
+func get[T client.Object](ctx context.Context, g Gomega, namespace, name string, object T) T {
+	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)).To(Succeed())
+	return object
+}
+
+func echoNow(ctx context.Context, g Gomega, namespace, name string) *v1.Echo {
+	return get(ctx, g, namespace, name, &v1.Echo{})
+}
+
+func deploymentNow(ctx context.Context, g Gomega, namespace, name string) *appsv1.Deployment {
+	return get(ctx, g, namespace, name, &appsv1.Deployment{})
+}
+
+func serviceNow(ctx context.Context, g Gomega, namespace, name string) *corev1.Service {
+	return get(ctx, g, namespace, name, &corev1.Service{})
+}
+
+// createEcho creates an Echo and waits until its children are there and its status says so.
+func createEcho(ctx context.Context, echo *v1.Echo) *v1.Echo {
+	GinkgoHelper()
+	Expect(k8s.Create(ctx, echo)).To(Succeed())
+	Eventually(func(g Gomega) {
+		deploymentNow(ctx, g, echo.Namespace, echo.Name)
+		serviceNow(ctx, g, echo.Namespace, echo.Name)
+		g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionProgressing, metav1.ConditionTrue, v1.ReasonRollingOut))
+	}).WithContext(ctx).Should(Succeed())
+	return echoNow(ctx, Default, echo.Namespace, echo.Name)
+}
+
+// createReadyEcho creates an Echo and plays the Deployment controller until it is ready.
+func createReadyEcho(ctx context.Context, echo *v1.Echo) *v1.Echo {
+	GinkgoHelper()
+	createEcho(ctx, echo)
+	rollOut(ctx, echo.Namespace, echo.Name)
+	return echoNow(ctx, Default, echo.Namespace, echo.Name)
+}
+
+// rollOut plays the Deployment controller and waits until the Echo has noticed.
+func rollOut(ctx context.Context, namespace, name string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(support.RollOut(ctx, k8s, deploymentNow(ctx, g, namespace, name))).To(Succeed())
+		echo := echoNow(ctx, g, namespace, name)
+		g.Expect(echo).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, ""))
+		g.Expect(echo.Status.ObservedGeneration).To(Equal(echo.Generation))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// edit changes an object as another manager of its fields would.
+func edit[T client.Object](ctx context.Context, object T, change func(T)) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+		change(object)
+		g.Expect(k8s.Update(ctx, object, client.FieldOwner("somebody-else"))).To(Succeed())
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// haveCondition matches an Echo by one of its conditions, which must speak of its generation; an empty reason matches any.
+func haveCondition(kind string, status metav1.ConditionStatus, reason string) types.GomegaMatcher {
+	return gcustom.MakeMatcher(func(echo *v1.Echo) (bool, error) {
+		c := meta.FindStatusCondition(echo.Status.Conditions, kind)
+		return c != nil && c.Status == status && (reason == "" || c.Reason == reason) && c.ObservedGeneration == echo.Generation, nil
+	}).WithTemplate("Expected\n{{.FormattedActual}}\n{{.To}} have condition {{.Data}}", kind+"="+string(status)+" "+reason)
+}
+
+// eventReasons are the reasons of the events that tell of an Echo, in order, and how often each was told.
+func eventReasons(ctx context.Context, g Gomega, echo *v1.Echo) []string {
+	list := &eventsv1.EventList{}
+	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
+	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+	var reasons []string
+	for _, e := range list.Items {
+		if e.Regarding.UID != echo.UID {
+			continue
+		}
+		reasons = append(reasons, e.Reason)
+		if e.Series != nil {
+			reasons = append(reasons, slices.Repeat([]string{e.Reason}, int(e.Series.Count)-1)...)
+		}
+	}
+	return reasons
+}

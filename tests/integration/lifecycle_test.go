@@ -1,0 +1,196 @@
+package integration
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("an Echo", func() {
+	It("comes from the manifest that people have, with every default", func(ctx SpecContext) {
+		text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "v1_echo.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(text)).To(Equal("apiVersion: example.com/v1\nkind: Echo\n" +
+			"metadata: {name: test-echo, namespace: default}\nspec: {replicas: 2}\n"))
+		echo := &v1.Echo{}
+		Expect(yaml.UnmarshalStrict(text, echo)).To(Succeed())
+		echo = createReadyEcho(ctx, echo)
+
+		Expect(echo.Spec).To(Equal(support.Echo("", "").Spec))
+		Expect(echo.Finalizers).To(ConsistOf(v1.Finalizer))
+		Expect(echo.Status.Phase).To(Equal(v1.PhaseReady))
+		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(2))
+		Expect(echo.Status.URL).To(Equal("http://test-echo.default.svc"))
+		Expect(echo.Status.Image).To(Equal(echoServerImage))
+		Expect(echo.Status.Selector).To(Equal("app.kubernetes.io/instance=test-echo,app.kubernetes.io/name=echo"))
+	})
+
+	It("owns its children, and holds its own deletion for them", func(ctx SpecContext) {
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "owner"))
+		for _, child := range []client.Object{
+			deploymentNow(ctx, Default, echo.Namespace, echo.Name), serviceNow(ctx, Default, echo.Namespace, echo.Name),
+		} {
+			Expect(child.GetOwnerReferences()).To(ConsistOf(metav1.OwnerReference{
+				APIVersion: "example.com/v1", Kind: "Echo", Name: echo.Name, UID: echo.UID,
+				Controller: new(true), BlockOwnerDeletion: new(true),
+			}))
+		}
+	})
+
+	It("takes over every change of its spec, and drops what is no longer wanted", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "changing", func(e *v1.Echo) {
+			e.Spec.Env = []corev1.EnvVar{{Name: "ONE", Value: "1"}, {Name: "TWO", Value: "2"}}
+			e.Spec.Service.Annotations = map[string]string{"a": "1", "b": "2"}
+		}))
+		edit(ctx, echo, func(e *v1.Echo) {
+			e.Spec.Replicas = 3
+			e.Spec.Image = "registry.example.com/other:1"
+			e.Spec.Port = 9000
+			e.Spec.Env = []corev1.EnvVar{{Name: "TWO", Value: "zwei"}}
+			e.Spec.Resources = &corev1.ResourceRequirements{
+				Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.5"), corev1.ResourceMemory: resource.MustParse("1024Mi")}}
+			e.Spec.Service = v1.EchoService{Type: corev1.ServiceTypeNodePort, Port: 8000, Annotations: map[string]string{"b": "2"},
+				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal}
+		})
+		Eventually(func(g Gomega) {
+			d := deploymentNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(*d.Spec.Replicas).To(BeEquivalentTo(3))
+			c := d.Spec.Template.Spec.Containers[0]
+			g.Expect(c.Image).To(Equal("registry.example.com/other:1"))
+			g.Expect(c.Ports[0].ContainerPort).To(BeEquivalentTo(9000))
+			g.Expect(c.Env).To(ContainElement(corev1.EnvVar{Name: "TWO", Value: "zwei"}))
+			g.Expect(c.Env).NotTo(ContainElement(HaveField("Name", "ONE")))
+			g.Expect(c.Resources.Limits.Cpu().String()).To(Equal("500m"))
+			g.Expect(c.Resources.Requests).NotTo(HaveKeyWithValue(corev1.ResourceCPU, resource.MustParse("10m")))
+			s := serviceNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(s.Spec.Type).To(Equal(corev1.ServiceTypeNodePort))
+			g.Expect(s.Spec.Ports).To(ConsistOf(HaveField("Port", BeEquivalentTo(8000))))
+			g.Expect(s.Spec.ExternalTrafficPolicy).To(Equal(corev1.ServiceExternalTrafficPolicyLocal))
+			g.Expect(s.Annotations).To(HaveKeyWithValue("b", "2"))
+			g.Expect(s.Annotations).NotTo(HaveKey("a"))
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.URL).To(HaveSuffix(".svc:8000"))
+		}).WithContext(ctx).Should(Succeed())
+		rollOut(ctx, echo.Namespace, echo.Name)
+	})
+
+	It("is refused above the operator's limit, with all left as it was, and recovers", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "greedy"))
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = maxReplicas + 1 })
+		Eventually(func(g Gomega) {
+			now := echoNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonInvalidSpec))
+			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonInvalidSpec))
+			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
+			g.Expect(now.Status.ReadyReplicas).To(BeEquivalentTo(2))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(*deploymentNow(ctx, Default, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(2))
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = maxReplicas })
+		rollOut(ctx, echo.Namespace, echo.Name)
+	})
+
+	It("tells each transition once", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "telling"))
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 3 })
+		Eventually(func(g Gomega) {
+			g.Expect(*deploymentNow(ctx, g, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(3))
+		}).WithContext(ctx).Should(Succeed())
+		rollOut(ctx, echo.Namespace, echo.Name)
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "X", Value: "y"}} })
+		Eventually(func(g Gomega) {
+			g.Expect(eventReasons(ctx, g, echo)).To(Equal(
+				[]string{"Deployed", "Ready", "Scaled", "NotReady", "Ready", "Updated", "NotReady"}))
+		}).WithContext(ctx).Should(Succeed())
+	})
+})
+
+var _ = Describe("deleting an Echo", func() {
+	It("deletes its children in the foreground and waits for them", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "ending"))
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			d := deploymentNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(d.DeletionTimestamp).NotTo(BeNil())
+			g.Expect(d.Finalizers).To(ConsistOf(metav1.FinalizerDeleteDependents))
+			now := echoNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(now.Status.Phase).To(Equal(v1.PhaseTerminating))
+			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonDeleting))
+			g.Expect(now).To(haveCondition(v1.ConditionProgressing, metav1.ConditionTrue, v1.ReasonDeleting))
+		}).WithContext(ctx).Should(Succeed())
+		Consistently(func(g Gomega) { echoNow(ctx, g, echo.Namespace, echo.Name) }).Should(Succeed())
+
+		collect(ctx, echo)
+		Eventually(func(g Gomega) {
+			g.Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), &v1.Echo{}))).To(BeTrue())
+			g.Expect(eventReasons(ctx, g, echo)).To(Equal([]string{"Deployed", "Ready", "DeleteRequested", "Deleted"}))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("waits for pods that another's deletion of the Deployment left behind", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "draining"))
+		d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "draining-1", Labels: d.Spec.Template.Labels,
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "draining", UID: "gone", Controller: new(true)}}},
+			Spec: d.Spec.Template.Spec,
+		}
+		Expect(k8s.Create(ctx, pod)).To(Succeed())
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		collect(ctx, echo)
+		Consistently(func(g Gomega) { echoNow(ctx, g, echo.Namespace, echo.Name) }).Should(Succeed())
+		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		eventuallyGone(ctx, echo)
+	})
+
+	It("leaves the finalizers of others alone", func(ctx SpecContext) {
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "shared", func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }))
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		collect(ctx, echo)
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Finalizers).To(ConsistOf("example.org/theirs"))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("lets the children stay when they are to be orphaned", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "parting"))
+		Expect(k8s.Delete(ctx, echo, client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Finalizers).To(ConsistOf(metav1.FinalizerOrphanDependents))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).DeletionTimestamp).To(BeNil())
+		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name).DeletionTimestamp).To(BeNil())
+	})
+})
+
+// collect plays the garbage collector: a Deployment deleted in the foreground goes when its pods are gone.
+func collect(ctx context.Context, echo *v1.Echo) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		d := deploymentNow(ctx, g, echo.Namespace, echo.Name)
+		g.Expect(d.DeletionTimestamp).NotTo(BeNil())
+		controllerutil.RemoveFinalizer(d, metav1.FinalizerDeleteDependents)
+		g.Expect(k8s.Update(ctx, d)).To(Succeed())
+		s := serviceNow(ctx, g, echo.Namespace, echo.Name)
+		controllerutil.RemoveFinalizer(s, metav1.FinalizerDeleteDependents)
+		g.Expect(k8s.Update(ctx, s)).To(Succeed())
+	}).WithContext(ctx).Should(Succeed())
+}
+
+func eventuallyGone(ctx context.Context, object client.Object) {
+	GinkgoHelper()
+	Eventually(func() bool {
+		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(object), object))
+	}).WithContext(ctx).Should(BeTrue())
+}

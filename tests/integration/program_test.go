@@ -1,0 +1,190 @@
+package integration
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("the program", Ordered, func() {
+	var program string
+
+	BeforeAll(func() {
+		var err error
+		program, err = gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(gexec.CleanupBuildArtifacts)
+	})
+
+	start := func(environment []string, arguments ...string) *gexec.Session {
+		GinkgoHelper()
+		command := exec.Command(program, arguments...)
+		command.Env = append([]string{"RELATED_IMAGE_ECHO_SERVER=" + echoServerImage}, environment...)
+		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() { session.Kill().Wait() })
+		return session
+	}
+
+	It("says what to do when there is no API server, and exits 1", func() {
+		address := freeAddress()
+		session := start([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+address))})
+		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
+		Expect(oneLine(session)).To(And(ContainSubstring(address), ContainSubstring("does not answer"), ContainSubstring("KUBECONFIG")))
+	})
+
+	It("says what to do when the API server accepts connections and never answers, and exits 1", func() {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(listener.Close)
+		session := start([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+listener.Addr().String()))})
+		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
+		Expect(oneLine(session)).To(ContainSubstring("does not answer"))
+	})
+
+	It("says what to do when the CRD is not installed, and exits 1", func() {
+		empty := startAPIServer()
+		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(empty))})
+		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
+		Expect(oneLine(session)).To(And(ContainSubstring("does not know the kind Echo"), ContainSubstring("make install")))
+	})
+
+	DescribeTable("refuses settings that make no sense, names them, and exits 1",
+		func(environment []string, arguments []string, message string) {
+			session := start(environment, arguments...)
+			Eventually(session).Should(gexec.Exit(1))
+			Expect(session.Err.Contents()).To(ContainSubstring(message))
+		},
+		Entry("no image", []string{"RELATED_IMAGE_ECHO_SERVER="}, nil, "set RELATED_IMAGE_ECHO_SERVER"),
+		Entry("a limit that is no number", []string{"MAX_REPLICAS=many"}, nil, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`),
+		Entry("a limit above the schema's", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
+		Entry("a namespace that cannot be", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not the name of a namespace`),
+		Entry("an argument", nil, []string{"up"}, `unexpected argument "up"`),
+		Entry("no kubeconfig", []string{"KUBECONFIG=/nowhere"}, nil, "set KUBECONFIG"),
+	)
+
+	It("serves probes and guarded metrics, watches only its namespaces, and stops within 10 s with its lease given back", func(ctx SpecContext) {
+		server := startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
+		c, err := client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		probes, metrics := freeAddress(), freeAddress()
+		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default,kube-public"},
+			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics)
+		Eventually(func(g Gomega) {
+			g.Expect(statusOf(ctx, g, "http://"+probes+"/healthz")).To(Equal(http.StatusOK))
+			g.Expect(statusOf(ctx, g, "http://"+probes+"/readyz")).To(Equal(http.StatusOK))
+			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics")).To(Equal(http.StatusUnauthorized))
+			g.Expect(holder(ctx, g, c)).NotTo(BeEmpty())
+		}).WithContext(ctx).Should(Succeed())
+
+		inside, outside := support.Echo("kube-public", "inside"), support.Echo("kube-system", "outside")
+		Expect(c.Create(ctx, outside)).To(Succeed())
+		Expect(c.Create(ctx, inside)).To(Succeed())
+		Eventually(func() error { return c.Get(ctx, client.ObjectKeyFromObject(inside), &appsv1.Deployment{}) }).WithContext(ctx).Should(Succeed())
+		Eventually(session.Err).Should(gbytes.Say(`"msg":"Deployed 2 echo servers.".*"Echo":{"name":"inside","namespace":"kube-public"}.*"reconcileID":"[0-9a-f-]{36}"`))
+		Expect(apierrors.IsNotFound(c.Get(ctx, client.ObjectKeyFromObject(outside), &appsv1.Deployment{}))).To(BeTrue())
+
+		session.Terminate()
+		Eventually(session, 10*time.Second).Should(gexec.Exit(0))
+		Expect(holder(ctx, Default, c)).To(BeEmpty())
+	})
+
+	It("ends at the second signal", func(ctx SpecContext) {
+		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(nil))}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		Eventually(session.Err).Should(gbytes.Say("Starting workers"))
+		session.Signal(syscall.SIGINT)
+		session.Signal(syscall.SIGTERM)
+		Eventually(session, 10*time.Second).Should(gexec.Exit())
+	})
+})
+
+// oneLine is what a session said, which must be a single line.
+func oneLine(session *gexec.Session) string {
+	GinkgoHelper()
+	text := strings.TrimSuffix(string(session.Err.Contents()), "\n")
+	Expect(strings.Split(text, "\n")).To(HaveLen(1), text)
+	return text
+}
+
+func freeAddress() string {
+	GinkgoHelper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { Expect(listener.Close()).To(Succeed()) }()
+	return listener.Addr().String()
+}
+
+func kubeconfigFor(server string) []byte {
+	return fmt.Appendf(nil, `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c, user: ""}}], current-context: c}`, server)
+}
+
+// adminKubeconfig is for the administrator of an API server; nil stands for the suite's.
+func adminKubeconfig(server *envtest.Environment) []byte {
+	GinkgoHelper()
+	if server == nil {
+		return suiteKubeconfig
+	}
+	user, err := server.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
+	Expect(err).NotTo(HaveOccurred())
+	text, err := user.KubeConfig()
+	Expect(err).NotTo(HaveOccurred())
+	return text
+}
+
+func writeKubeconfig(text []byte) string {
+	GinkgoHelper()
+	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(os.WriteFile(path, text, 0o600)).To(Succeed())
+	return path
+}
+
+// kubectl runs the kubectl that belongs to the API server, as its administrator.
+func kubectl(ctx context.Context, arguments ...string) string {
+	GinkgoHelper()
+	command := exec.CommandContext(ctx, filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments...)
+	command.Env = []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(nil)), "HOME=" + GinkgoT().TempDir()}
+	output, err := command.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+	return string(output)
+}
+
+// statusOf is the status code of a GET; the servers' certificates are their own.
+func statusOf(ctx context.Context, g Gomega, url string) int {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	g.Expect(err).NotTo(HaveOccurred())
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // self-signed
+	response, err := client.Do(request)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(response.Body.Close()).To(Succeed())
+	return response.StatusCode
+}
+
+// holder is who holds the operator's lease.
+func holder(ctx context.Context, g Gomega, c client.Client) string {
+	lease := &coordinationv1.Lease{}
+	g.Expect(c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "echo-operator.example.com"}, lease)).To(Succeed())
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}

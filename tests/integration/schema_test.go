@@ -1,0 +1,54 @@
+package integration
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("the schema", func() {
+	DescribeTable("refuses what cannot be carried out, and says what would be right",
+		func(ctx SpecContext, name, spec string, message string) {
+			echo := &unstructured.Unstructured{}
+			Expect(yaml.Unmarshal([]byte("{apiVersion: example.com/v1, kind: Echo, spec: "+spec+"}"), &echo.Object)).To(Succeed())
+			echo.SetName(name)
+			echo.SetNamespace("default")
+			Expect(k8s.Create(ctx, echo)).To(MatchError(ContainSubstring(message)))
+		},
+		Entry("no replicas", "bad", "{}", "spec.replicas: Required value"),
+		Entry("replicas that are no number", "bad", `{replicas: "2"}`, "spec.replicas"),
+		Entry("fewer than no replicas", "bad", "{replicas: -1}", "should be greater than or equal to 0"),
+		Entry("too many replicas", "bad", "{replicas: 1001}", "should be less than or equal to 1000"),
+		Entry("a name that no Service can have", "1st", "{replicas: 1}", "must start with a lower-case letter"),
+		Entry("a name with a dot", "a.b", "{replicas: 1}", "must start with a lower-case letter"),
+		Entry("a name of 64 characters", "a234567890123456789012345678901234567890123456789012345678901234", "{replicas: 1}", "at most 63 characters"),
+		Entry("an image with a blank", "bad", `{replicas: 1, image: "a b"}`, "spec.image"),
+		Entry("an empty image", "bad", `{replicas: 1, image: ""}`, "spec.image"),
+		Entry("port 0", "bad", "{replicas: 1, port: 0}", "spec.port"),
+		Entry("port 65536", "bad", "{replicas: 1, port: 65536}", "spec.port"),
+		Entry("a name that the operator sets", "bad", "{replicas: 1, env: [{name: POD_NAME, value: x}]}", "are set by the operator"),
+		Entry("a variable twice", "bad", "{replicas: 1, env: [{name: A}, {name: A}]}", "Duplicate value"),
+		Entry("a type of Service that there is not", "bad", "{replicas: 1, service: {type: ExternalName}}", "spec.service.type"),
+		Entry("a Service port 0", "bad", "{replicas: 1, service: {port: 0}}", "spec.service.port"),
+		Entry("a traffic policy inside the cluster", "bad", "{replicas: 1, service: {externalTrafficPolicy: Local}}", "needs type NodePort or LoadBalancer"),
+		Entry("a load balancer class without one", "bad", "{replicas: 1, service: {type: NodePort, loadBalancerClass: x}}", "needs type LoadBalancer"),
+	)
+
+	It("allows a name of 63 characters", func(ctx SpecContext) {
+		createReadyEcho(ctx, support.Echo(newNamespace(ctx), "a23456789012345678901234567890123456789012345678901234567890123"))
+	})
+
+	It("fills in every default", func(ctx SpecContext) {
+		echo := &v1.Echo{}
+		echo.Namespace, echo.Name = newNamespace(ctx), "bare"
+		createEcho(ctx, echo)
+		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
+		Expect(now.Spec.Port).To(BeEquivalentTo(8080))
+		Expect(now.Spec.Service).To(Equal(v1.EchoService{Type: corev1.ServiceTypeClusterIP, Port: 80}))
+	})
+})

@@ -1,0 +1,134 @@
+// Package integration tests the operator against a real API server and etcd. No other controllers run: tests play them.
+package integration
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+)
+
+const (
+	echoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
+	maxReplicas     = 20
+	operatorUser    = "echo-operator-test"
+)
+
+var (
+	scheme *runtime.Scheme
+	// cluster is the API server as its administrator sees it.
+	cluster *rest.Config
+	// suiteKubeconfig is the same, for programs.
+	suiteKubeconfig []byte
+	// k8s reads from the API server, never from a cache.
+	k8s client.Client
+	// reconciler is the one that the manager runs.
+	reconciler *controllers.EchoReconciler
+)
+
+func TestIntegration(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(20 * time.Second)
+	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	SetDefaultConsistentlyDuration(time.Second)
+	RunSpecs(t, "Integration")
+}
+
+var _ = BeforeSuite(func() {
+	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	scheme = runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(v1.AddToScheme(scheme)).To(Succeed())
+
+	server := startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
+	cluster, suiteKubeconfig = server.Config, adminKubeconfig(server)
+	var err error
+	k8s, err = client.New(cluster, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	grantOperatorsRole()
+	startManager()
+})
+
+// startAPIServer starts an API server that holds owner references to the letter, as OpenShift does, for as long as the
+// suite or the test runs.
+func startAPIServer(crds ...string) *envtest.Environment {
+	GinkgoHelper()
+	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true}
+	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	_, err := env.Start()
+	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make test', which builds the API server")
+	DeferCleanup(env.Stop)
+	return env
+}
+
+// grantOperatorsRole gives the test's operator the rights of the generated role, and no others.
+func grantOperatorsRole() {
+	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "role.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	role := &rbacv1.ClusterRole{}
+	Expect(yaml.UnmarshalStrict(text, role)).To(Succeed())
+	Expect(k8s.Create(context.Background(), role)).To(Succeed())
+	Expect(k8s.Create(context.Background(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: operatorUser},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: operatorUser}},
+	})).To(Succeed())
+}
+
+// startManager runs the operator's reconciler as a user with the operator's rights.
+func startManager() {
+	operator := rest.CopyConfig(cluster)
+	operator.Impersonate.UserName = operatorUser
+	mgr, err := ctrl.NewManager(operator, ctrl.Options{
+		Scheme:     scheme,
+		Cache:      cache.Options{ReaderFailOnMissingInformer: true, DefaultTransform: cache.TransformStripManagedFields()},
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	reconciler = &controllers.EchoReconciler{
+		Client:      mgr.GetClient(),
+		Live:        mgr.GetAPIReader(),
+		Recorder:    mgr.GetEventRecorder("echo-operator"),
+		Images:      controllers.Images{EchoServer: echoServerImage},
+		MaxReplicas: maxReplicas,
+		Now:         time.Now,
+	}
+	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- mgr.Start(ctx) }()
+	DeferCleanup(func() {
+		stop()
+		Eventually(stopped).Should(Receive(BeNil()))
+	})
+}
+
+// newNamespace makes a namespace for one test. It stays: nothing here could finish its deletion.
+func newNamespace(ctx context.Context) string {
+	GinkgoHelper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	Expect(k8s.Create(ctx, namespace)).To(Succeed())
+	return namespace.Name
+}

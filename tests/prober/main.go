@@ -1,0 +1,112 @@
+// prober is the tests' client inside the cluster: it sends requests to echo servers, a bounded number in a bounded time, and
+// prints what came back as one JSON object. It exits 1 when a request failed.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// report is what came back.
+type report struct {
+	Requests int `json:"requests"`
+	Failed   int `json:"failed"`
+	// Errors are the first few failures.
+	Errors []string `json:"errors,omitempty"`
+	// Pods are how many requests each pod answered.
+	Pods map[string]int `json:"pods"`
+	// Answers are the first answer of each pod.
+	Answers map[string]json.RawMessage `json:"answers"`
+}
+
+const (
+	requestTimeout = 10 * time.Second
+	keptErrors     = 5
+)
+
+func main() {
+	url := flag.String("url", "", "where to send requests")
+	count := flag.Int("count", 100, "how many requests to send at most")
+	pods := flag.Int("pods", 0, "stop as soon as this many pods have answered; 0: go on")
+	interval := flag.Duration("interval", 10*time.Millisecond, "how long to wait between requests")
+	duration := flag.Duration("duration", time.Minute, "how long to go on at most; a signal ends it sooner")
+	flag.Parse()
+	r := report{Pods: map[string]int{}, Answers: map[string]json.RawMessage{}}
+	r.run(*url, *count, *pods, *interval, *duration)
+	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil || r.Failed > 0 || r.Requests == 0 {
+		os.Exit(1)
+	}
+}
+
+// run probes until it has done enough, its time is over, or a signal comes.
+func (r *report) run(url string, count, pods int, interval, duration time.Duration) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, duration)
+	defer cancel()
+	r.probe(ctx, url, count, pods, interval)
+}
+
+// probe sends requests, by turns on a connection of their own and on one that is kept, as clients do.
+func (r *report) probe(ctx context.Context, url string, count, pods int, interval time.Duration) {
+	kept := &http.Client{Timeout: requestTimeout}
+	fresh := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
+	for i := range count {
+		client := kept
+		if i%2 == 0 {
+			client = fresh
+		}
+		// A request that was begun is finished: the end of the probe is no failure of the server.
+		if err := r.request(context.WithoutCancel(ctx), client, url); err != nil {
+			r.Failed++
+			if len(r.Errors) < keptErrors {
+				r.Errors = append(r.Errors, time.Now().UTC().Format(time.TimeOnly)+" "+err.Error())
+			}
+		}
+		r.Requests++
+		if pods > 0 && len(r.Pods) >= pods {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(interval):
+		}
+	}
+}
+
+// request sends one request and notes which pod answered.
+func (r *report) request(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Pod string `json:"pod"`
+	}{}
+	if err := json.Unmarshal(body, &answer); err != nil || response.StatusCode != http.StatusOK {
+		return fmt.Errorf("answered %s: %.200q", response.Status, body)
+	}
+	if r.Pods[answer.Pod] == 0 {
+		r.Answers[answer.Pod] = body
+	}
+	r.Pods[answer.Pod]++
+	return nil
+}

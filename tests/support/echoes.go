@@ -1,0 +1,21 @@
+// Package support is what the test suites share.
+package support
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Echo makes an Echo of two replicas with the defaults of the schema, changed as asked.
+func Echo(namespace, name string, changes ...func(*v1.Echo)) *v1.Echo {
+	echo := &v1.Echo{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: "Echo"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       v1.EchoSpec{Replicas: 2, Port: 8080, Service: v1.EchoService{Type: "ClusterIP", Port: 80}},
+	}
+	for _, change := range changes {
+		change(echo)
+	}
+	return echo
+}
