@@ -9,9 +9,8 @@ SHELL := /usr/bin/env bash -o pipefail
 
 # Where built tools, the simulated cluster and image digests are kept.
 export CACHE ?= $(CURDIR)/.cache
-# Set KUBECONFIG (and REGISTRY, a prefix such as registry.example.com/team, to push images to) to use a cluster of your own.
-export KUBECONFIG
-export REGISTRY
+# With KUBECONFIG (and REGISTRY, a prefix such as registry.example.com/team, to push images to) in the environment,
+# everything below works on that cluster instead of one of its own.
 
 ##@ Versions of the tools: each is pinned by the go.mod of its tool set and read from there
 
@@ -82,15 +81,76 @@ lint: ## Run the linters.
 	@$(call tool,lint)/golangci-lint run ./...
 
 .PHONY: build
-build: ## Build the operator and the echo server, for this machine's architecture on Linux.
-	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/echo-operator .
-	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/echo-server ./echoserver
-	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/prober ./tests/prober
+build: ## Build the operator, the echo server and the tests' client, for Linux on this machine's architecture.
+	@GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/echo-operator .
+	@GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/echo-server ./echoserver
+	@GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/prober ./tests/prober
 
 .PHONY: run
-run: install ## Run the operator here, on the cluster of KUBECONFIG.
+run: install ## Run the operator here, on the current cluster.
 	RELATED_IMAGE_ECHO_SERVER=$${RELATED_IMAGE_ECHO_SERVER:-quay.io/echo-operator/echo-server:v$(VERSION)} \
 		go run -trimpath -ldflags "-X main.version=v$(VERSION)" . --zap-encoder=console $(ARGS)
+
+##@ Deployment
+
+.PHONY: images
+images: build ## Build the images and push them, to REGISTRY or the test cluster's own.
+	@mkdir -p "$(CACHE)/images"
+	@tests/image echo-operator Dockerfile | tee "$(CACHE)/images/echo-operator"
+	@tests/image echo-server echoserver/Dockerfile | tee "$(CACHE)/images/echo-server"
+	@tests/image prober tests/prober/Dockerfile | tee "$(CACHE)/images/prober"
+
+.PHONY: install
+install: ## Install the CustomResourceDefinition into the current cluster.
+	@tools=$(call tool,generate); kubectl=$(call tool,kubernetes)/kubectl; \
+	"$$tools/kustomize" build config/crd | "$$kubectl" apply --server-side --force-conflicts -f -; \
+	"$$kubectl" wait --for=condition=Established --timeout=30s crd/echoes.example.com >/dev/null
+
+.PHONY: uninstall
+uninstall: ## Delete all Echoes, and then the CustomResourceDefinition, from the current cluster.
+	@kubectl=$(call tool,kubernetes)/kubectl; \
+	"$$kubectl" delete echoes --all --all-namespaces --ignore-not-found; \
+	"$$kubectl" delete crd echoes.example.com --ignore-not-found
+
+.PHONY: deploy
+deploy: ## Deploy the operator, from the images of `make images`, into the current cluster.
+	@tools=$(call tool,generate); kubectl=$(call tool,kubernetes)/kubectl; \
+	"$$tools/kustomize" build config/default | sed \
+		-e "s|quay.io/echo-operator/echo-operator:v$(VERSION)|$$(cat "$(CACHE)/images/echo-operator")|" \
+		-e "s|quay.io/echo-operator/echo-server:v$(VERSION)|$$(cat "$(CACHE)/images/echo-server")|" | \
+		"$$kubectl" apply --server-side --force-conflicts -f -; \
+	"$$kubectl" rollout status --timeout=2m -n echo-operator-system deployment/echo-operator-controller-manager
+
+.PHONY: undeploy
+undeploy: ## Delete all Echoes, and then the operator, from the current cluster.
+	@tools=$(call tool,generate); kubectl=$(call tool,kubernetes)/kubectl; \
+	"$$kubectl" delete echoes --all --all-namespaces --ignore-not-found; \
+	"$$tools/kustomize" build config/default | "$$kubectl" delete --ignore-not-found -f -
+
+##@ Cluster
+
+.PHONY: demo
+demo: ## See it run: a cluster, the operator, two echo servers, and their answers. Starts from nothing.
+	@tests/demo
+
+.PHONY: demo-down
+demo-down: cluster-down ## Stop what the demo started.
+
+.PHONY: cluster-up
+cluster-up: ## Start the test cluster (with KUBECONFIG set: check that one).
+	@$(CLUSTER) up
+
+.PHONY: cluster-down
+cluster-down: ## Stop the test cluster; its images stay in its registry.
+	@$(CLUSTER) down
+
+.PHONY: cluster-wipe
+cluster-wipe: ## Stop the test cluster and remove everything it keeps.
+	@$(CLUSTER) wipe
+
+.PHONY: kubeconfig
+kubeconfig: ## Print the path of the test cluster's kubeconfig.
+	@$(CLUSTER) kubeconfig
 
 ##@ Tests
 
@@ -99,3 +159,9 @@ test: ## Run the unit tests, and the integration tests on a real API server. Nee
 	@assets=$(call tool,kubernetes); \
 	KUBEBUILDER_ASSETS="$$assets" go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -v /tests/e2e)
 
+.PHONY: e2e
+e2e: cluster-up images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
+	@kind=$$($(CLUSTER) kind); if [ "$$kind" = simulated ]; then \
+		echo "e2e: real containers cannot run here ($$($(CLUSTER) why)): run it as root on Linux, or set KUBECONFIG and REGISTRY"; exit 1; fi
+	@export KUBECONFIG=$$($(CLUSTER) kubeconfig); $(MAKE) --no-print-directory deploy; \
+	PATH=$(call tool,kubernetes):$$PATH IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e

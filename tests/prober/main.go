@@ -1,5 +1,6 @@
 // prober is the tests' client inside the cluster: it sends requests to echo servers, a bounded number in a bounded time, and
-// prints what came back as one JSON object. It exits 1 when a request failed.
+// prints what came back: the first answer of each pod if asked, and in the last line a summary as JSON. It exits 1 when a
+// request failed.
 package main
 
 import (
@@ -8,9 +9,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -23,8 +26,8 @@ type report struct {
 	Errors []string `json:"errors,omitempty"`
 	// Pods are how many requests each pod answered.
 	Pods map[string]int `json:"pods"`
-	// Answers are the first answer of each pod.
-	Answers map[string]json.RawMessage `json:"answers"`
+	// answers are the first answer of each pod.
+	answers map[string]string
 }
 
 const (
@@ -38,9 +41,15 @@ func main() {
 	pods := flag.Int("pods", 0, "stop as soon as this many pods have answered; 0: go on")
 	interval := flag.Duration("interval", 10*time.Millisecond, "how long to wait between requests")
 	duration := flag.Duration("duration", time.Minute, "how long to go on at most; a signal ends it sooner")
+	show := flag.Bool("show", false, "print the first answer of each pod")
 	flag.Parse()
-	r := report{Pods: map[string]int{}, Answers: map[string]json.RawMessage{}}
+	r := report{Pods: map[string]int{}, answers: map[string]string{}}
 	r.run(*url, *count, *pods, *interval, *duration)
+	for _, pod := range slices.Sorted(maps.Keys(r.answers)) {
+		if *show {
+			fmt.Println(r.answers[pod])
+		}
+	}
 	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil || r.Failed > 0 || r.Requests == 0 {
 		os.Exit(1)
 	}
@@ -105,7 +114,7 @@ func (r *report) request(ctx context.Context, client *http.Client, url string) e
 		return fmt.Errorf("answered %s: %.200q", response.Status, body)
 	}
 	if r.Pods[answer.Pod] == 0 {
-		r.Answers[answer.Pod] = body
+		r.answers[answer.Pod] = string(body)
 	}
 	r.Pods[answer.Pod]++
 	return nil

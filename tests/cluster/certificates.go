@@ -1,0 +1,157 @@
+package main
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// validity is how long certificates last; a cluster gets new ones whenever it starts.
+const validity = 365 * 24 * time.Hour
+
+// authority signs the certificates of a cluster.
+type authority struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+// identity is somebody whom the API server knows by certificate.
+type identity struct{ file, user, group string }
+
+// identities are those who talk to the API server, each with the rights that Kubernetes gives to its name.
+func (s *settings) identities() []identity {
+	return []identity{
+		{"kubeconfig", "kubernetes-admin", "system:masters"},
+		{"kube-controller-manager.kubeconfig", "system:kube-controller-manager", ""},
+		{"kube-scheduler.kubeconfig", "system:kube-scheduler", ""},
+		{"kube-proxy.kubeconfig", "system:kube-proxy", ""},
+		{"kubelet.kubeconfig", "system:node:" + s.Node, "system:nodes"},
+	}
+}
+
+// writeIdentities makes a new authority, and with it everything by which the parts of a cluster know each other.
+func (s *settings) writeIdentities() error {
+	pki := filepath.Join(s.Data, "pki")
+	ca, err := newAuthority()
+	if err != nil {
+		return err
+	}
+	caText := encode("CERTIFICATE", ca.certificate.Raw)
+	if err := writeFile(filepath.Join(pki, "ca.crt"), caText); err != nil {
+		return err
+	}
+	api := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kube-apiserver"},
+		DNSNames:    []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(s.APIAddress), net.ParseIP(s.NodeAddress)},
+	}
+	subjects := map[string]*x509.Certificate{
+		"apiserver":         api,
+		"apiserver-kubelet": {Subject: pkix.Name{CommonName: "kube-apiserver-kubelet-client", Organization: []string{"system:masters"}}},
+		"front-proxy":       {Subject: pkix.Name{CommonName: "front-proxy-client"}},
+		"service-account":   {Subject: pkix.Name{CommonName: "service-account"}},
+	}
+	for name, subject := range subjects {
+		certificate, key, err := ca.sign(subject)
+		if err != nil {
+			return err
+		}
+		if err := writeFile(filepath.Join(pki, name+".crt"), certificate); err != nil {
+			return err
+		}
+		if err := writeFile(filepath.Join(pki, name+".key"), key); err != nil {
+			return err
+		}
+	}
+	for _, i := range s.identities() {
+		if err := s.writeKubeconfig(ca, caText, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *settings) writeKubeconfig(ca *authority, caText []byte, i identity) error {
+	subject := pkix.Name{CommonName: i.user}
+	if i.group != "" {
+		subject.Organization = []string{i.group}
+	}
+	certificate, key, err := ca.sign(&x509.Certificate{Subject: subject})
+	if err != nil {
+		return err
+	}
+	text, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{s.Name: {Server: s.server(), CertificateAuthorityData: caText}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{i.user: {ClientCertificateData: certificate, ClientKeyData: key}},
+		Contexts:       map[string]*clientcmdapi.Context{s.Name: {Cluster: s.Name, AuthInfo: i.user}},
+		CurrentContext: s.Name,
+	})
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(s.Data, i.file), text)
+}
+
+func newAuthority() (*authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	a := &authority{key: key}
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "echo-cluster"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	a.certificate = template
+	raw, err := a.issue(template, key.Public())
+	if err != nil {
+		return nil, err
+	}
+	a.certificate, err = x509.ParseCertificate(raw)
+	return a, err
+}
+
+// sign makes a key, and a certificate for it that serves both ends of a connection.
+func (a *authority) sign(template *x509.Certificate) (certificate, key []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	raw, err := a.issue(template, private.Public())
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		return nil, nil, err
+	}
+	return encode("CERTIFICATE", raw), encode("EC PRIVATE KEY", text), nil
+}
+
+func (a *authority) issue(template *x509.Certificate, public crypto.PublicKey) ([]byte, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 64))
+	if err != nil {
+		return nil, err
+	}
+	template.SerialNumber = serial
+	template.NotBefore = time.Now().Add(-time.Hour) // clocks differ
+	template.NotAfter = time.Now().Add(validity)
+	return x509.CreateCertificate(rand.Reader, template, a.certificate, public, a.key)
+}
+
+func encode(kind string, raw []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw})
+}

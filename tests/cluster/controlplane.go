@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// controlPlane are the processes of Kubernetes that need neither a node nor root. All listen on the loopback interface but
+// the API server, which listens where the settings say.
+func (s *settings) controlPlane(bin string, ports controlPlanePorts) []process {
+	pki := func(name string) string { return filepath.Join(s.Data, "pki", name) }
+	kubeconfig := func(name string) string { return "--kubeconfig=" + filepath.Join(s.Data, name+".kubeconfig") }
+	etcd := "http://127.0.0.1:" + strconv.Itoa(ports.etcd)
+	peer := "http://127.0.0.1:" + strconv.Itoa(ports.peer)
+	program := func(name string) string { return filepath.Join(bin, name) }
+	return []process{
+		{name: "etcd", path: program("etcd"), args: []string{
+			"--data-dir=" + filepath.Join(s.Data, "etcd"), "--unsafe-no-fsync", "--log-level=warn",
+			"--listen-client-urls=" + etcd, "--advertise-client-urls=" + etcd,
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
+		}},
+		{name: "kube-apiserver", path: program("kube-apiserver"), ready: s.apiServerReady, args: []string{
+			"--etcd-servers=" + etcd, "--advertise-address=" + s.NodeAddress, "--bind-address=" + s.NodeAddress,
+			"--secure-port=" + strconv.Itoa(s.APIPort), "--service-cluster-ip-range=" + s.ServiceRange,
+			"--authorization-mode=Node,RBAC", "--allow-privileged=true",
+			"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
+			"--client-ca-file=" + pki("ca.crt"), "--tls-cert-file=" + pki("apiserver.crt"), "--tls-private-key-file=" + pki("apiserver.key"),
+			"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+			"--service-account-key-file=" + pki("service-account.crt"), "--service-account-signing-key-file=" + pki("service-account.key"),
+			"--kubelet-client-certificate=" + pki("apiserver-kubelet.crt"), "--kubelet-client-key=" + pki("apiserver-kubelet.key"),
+			"--kubelet-preferred-address-types=InternalIP",
+			"--requestheader-client-ca-file=" + pki("ca.crt"), "--requestheader-allowed-names=front-proxy-client",
+			"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+			"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+			"--proxy-client-cert-file=" + pki("front-proxy.crt"), "--proxy-client-key-file=" + pki("front-proxy.key"),
+		}},
+		{name: "kube-controller-manager", path: program("kube-controller-manager"), args: []string{
+			kubeconfig("kube-controller-manager"), "--leader-elect=false", "--bind-address=127.0.0.1",
+			"--secure-port=" + strconv.Itoa(ports.controllerManager), "--allocate-node-cidrs", "--cluster-cidr=" + s.PodRange,
+			"--use-service-account-credentials", "--root-ca-file=" + pki("ca.crt"),
+			"--service-account-private-key-file=" + pki("service-account.key"),
+		}},
+		{name: "kube-scheduler", path: program("kube-scheduler"), args: []string{
+			kubeconfig("kube-scheduler"), "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(ports.scheduler),
+		}},
+	}
+}
+
+// controlPlanePorts are where the control plane listens on the loopback interface.
+type controlPlanePorts struct{ etcd, peer, controllerManager, scheduler int }
+
+// usualPorts are for a network namespace of one's own.
+func usualPorts() controlPlanePorts {
+	return controlPlanePorts{etcd: 2379, peer: 2380, controllerManager: 10257, scheduler: 10259}
+}
+
+// freePorts are for a host's own loopback interface. They include the API server's, which is put into the settings.
+func (s *settings) freePorts() (controlPlanePorts, error) {
+	ports := [5]int{}
+	for i := range ports {
+		listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			return controlPlanePorts{}, err
+		}
+		defer func() { _ = listener.Close() }() // only now, so that no port is given twice
+		ports[i] = listener.Addr().(*net.TCPAddr).Port
+	}
+	s.APIPort = ports[4]
+	return controlPlanePorts{ports[0], ports[1], ports[2], ports[3]}, nil
+}
+
+func (s *settings) server() string {
+	return "https://" + net.JoinHostPort(s.NodeAddress, strconv.Itoa(s.APIPort))
+}
+
+// clients talks to a cluster as its administrator.
+func clients(kubeconfig string) (*kubernetes.Clientset, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = 5 * time.Second
+	return kubernetes.NewForConfig(config)
+}
+
+func (s *settings) apiServerReady(ctx context.Context) error {
+	client, err := clients(s.kubeconfig())
+	if err != nil {
+		return err
+	}
+	if _, err = client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx); err != nil {
+		return fmt.Errorf("not ready: %w", err)
+	}
+	return nil
+}

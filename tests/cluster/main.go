@@ -1,0 +1,132 @@
+// cluster runs the Kubernetes that the demo and the end-to-end tests use.
+//
+// usage: go run ./tests/cluster COMMAND      (from the project's root)
+//
+//	up                      start the cluster, unless it runs
+//	down                    stop it; images stay in its registry, and the logs stay
+//	wipe                    stop it and remove everything it keeps
+//	kind                    print real, simulated or given
+//	why                     print why the cluster is of its kind
+//	kubeconfig              print the path of its kubeconfig
+//	start NAME -- PROGRAM   start a program that ends with the cluster (simulated clusters only)
+//
+// Real containers run where that is possible: on Linux, as root. Elsewhere pods are simulated. With KUBECONFIG set, the
+// cluster is the one that it names, which is neither started nor stopped.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+// cluster is one of the kinds of clusters.
+type cluster interface {
+	up(context.Context) error
+	down(context.Context) error
+	wipe(context.Context) error
+	kubeconfig() string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "\ncluster: "+err.Error())
+		stop()
+		os.Exit(1) //nolint:gocritic // stop was called
+	}
+}
+
+func command(ctx context.Context, arguments []string) error {
+	if len(arguments) == 0 {
+		return errors.New("a command is missing: up, down, wipe, kind, why, kubeconfig or start")
+	}
+	if arguments[0] == "answers" && len(arguments) == 2 { // this program's own way of asking inside a network namespace
+		return answers(ctx, arguments[1])
+	}
+	c, kind, why, err := choose()
+	if err != nil {
+		return err
+	}
+	switch arguments[0] {
+	case "up":
+		return locked(ctx, c.up)
+	case "down":
+		return locked(ctx, c.down)
+	case "wipe":
+		return locked(ctx, c.wipe)
+	case "kind":
+		_, err = fmt.Println(kind)
+	case "why":
+		_, err = fmt.Println(why)
+	case "kubeconfig":
+		if _, err := os.Stat(c.kubeconfig()); err != nil {
+			return fmt.Errorf("there is no cluster: start one with 'make cluster-up' (%w)", err)
+		}
+		_, err = fmt.Println(c.kubeconfig())
+	case "start":
+		return start(ctx, c, arguments[1:])
+	default:
+		err = fmt.Errorf("unknown command %q: up, down, wipe, kind, why, kubeconfig or start", arguments[0])
+	}
+	return err
+}
+
+// choose tells which cluster is meant, its kind, and why it is of that kind.
+func choose() (c cluster, kind, why string, err error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, "", "", err
+	}
+	cache := os.Getenv("CACHE")
+	if cache == "" {
+		cache = filepath.Join(root, ".cache")
+	}
+	realOne := &realCluster{settings: realSettings(), root: root}
+	simulated := &simulatedCluster{settings: simulatedSettings(cache), root: root}
+	given := os.Getenv("KUBECONFIG")
+	reason := realImpossible()
+	switch {
+	case given != "" && given != realOne.kubeconfig() && given != simulated.kubeconfig():
+		return givenCluster(given), "given", "KUBECONFIG names it", nil
+	case reason != "":
+		return simulated, "simulated", reason, nil
+	default:
+		return realOne, "real", "this is Linux and this user is root", nil
+	}
+}
+
+// locked runs one task on a cluster at a time.
+func locked(ctx context.Context, task func(context.Context) error) error {
+	lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("echo-cluster-%d.lock", os.Geteuid())), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		fmt.Fprintln(os.Stderr, "cluster: waiting for another that starts or stops it")
+		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+			return err
+		}
+	}
+	return task(ctx)
+}
+
+// start runs a program that belongs to a simulated cluster, where no pod can run it.
+func start(ctx context.Context, c cluster, arguments []string) error {
+	simulated, ok := c.(*simulatedCluster)
+	if !ok || len(arguments) < 3 || arguments[1] != "--" {
+		return errors.New("usage: start NAME -- PROGRAM ARGUMENTS..., with a simulated cluster")
+	}
+	program, err := exec.LookPath(arguments[2])
+	if err != nil {
+		return err
+	}
+	return simulated.replace(ctx, process{name: arguments[0], path: program, args: arguments[3:], env: []string{"KUBECONFIG=" + c.kubeconfig()}})
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// mountsBelow are the mounts below some folders, inner ones first.
+func mountsBelow(folders ...string) ([]string, error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	var mounts []string
+	for line := range strings.Lines(string(text)) {
+		mount := unescape(strings.Fields(line)[4])
+		for _, folder := range folders {
+			if strings.HasPrefix(mount, folder+"/") {
+				mounts = append(mounts, mount)
+			}
+		}
+	}
+	slices.Reverse(mounts)
+	return mounts, nil
+}
+
+// unescape undoes the kernel's way of writing blanks.
+func unescape(path string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
+}
+
+// unmount takes away what kubelet and containerd mounted. Nothing may be deleted before: a mount may show files of others.
+func (s *settings) unmount(ctx context.Context) error {
+	mounts, err := mountsBelow(s.Data, s.Run)
+	if err != nil {
+		return err
+	}
+	for _, mount := range mounts {
+		if err := run(ctx, "umount", "--lazy", mount); err != nil {
+			return err
+		}
+	}
+	if mounts, err = mountsBelow(s.Data, s.Run); err == nil && len(mounts) > 0 {
+		err = fmt.Errorf("still mounted: %v", mounts)
+	}
+	return err
+}

@@ -1,0 +1,23 @@
+// pause holds a pod's namespaces, and collects the processes that the pod's containers leave behind.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGINT, syscall.SIGTERM)
+	for s := range signals {
+		if s != syscall.SIGCHLD {
+			return
+		}
+		for { // one signal may stand for several
+			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+				break
+			}
+		}
+	}
+}

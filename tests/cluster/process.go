@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// readyTimeout is how long a process may take until it does its work.
+	readyTimeout = 2 * time.Minute
+	// pollPeriod is how often something is looked at that is waited for.
+	pollPeriod = 100 * time.Millisecond
+	// quotedLines is how much of a log is shown when its process fails.
+	quotedLines = 15
+)
+
+// process is a program that a cluster runs.
+type process struct {
+	name  string
+	path  string
+	args  []string
+	env   []string
+	ready func(context.Context) error // nil: as soon as it is started
+}
+
+// launch starts a process that outlives this one, with its output in a log, and waits until it is ready. prefix is a
+// command that the process is started through, for instance to put it into a network namespace.
+func (s *settings) launch(ctx context.Context, p process, prefix ...string) error {
+	done := step("starting " + p.name)
+	log := filepath.Join(s.Logs, p.name+".log")
+	if err := os.MkdirAll(s.Logs, 0o700); err != nil {
+		return err
+	}
+	output, err := os.Create(log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = output.Close() }()
+	line := append(append(append([]string{}, prefix...), p.path), p.args...)
+	command := exec.Command(line[0], line[1:]...)
+	command.Stdout, command.Stderr = output, output
+	command.Env = append(os.Environ(), p.env...)
+	command.Dir = s.Data
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("starting %s: %w", p.name, err)
+	}
+	if err := s.remember(p.name, command.Process.Pid); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	if err := awaitReady(ctx, p, ended); err != nil {
+		return fmt.Errorf("%s: %w\n%s\n(from %s)", p.name, err, lastLines(log), log)
+	}
+	done()
+	return nil
+}
+
+func awaitReady(ctx context.Context, p process, ended <-chan error) error {
+	if p.ready == nil {
+		p.ready = func(context.Context) error { return nil }
+	}
+	return await(ctx, readyTimeout, func(ctx context.Context) error {
+		select {
+		case err := <-ended:
+			return final{fmt.Errorf("ended at once: %v", err)} //nolint:errorlint // may be nil
+		default:
+			return p.ready(ctx)
+		}
+	})
+}
+
+// final is an error that waiting does not mend.
+type final struct{ error }
+
+// await calls until it returns no error, for a time at most.
+func await(ctx context.Context, most time.Duration, until func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for {
+		err := until(ctx)
+		if err == nil {
+			return nil
+		}
+		if hopeless := (final{}); errors.As(err, &hopeless) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waited for %s: %w", most, err)
+		case <-time.After(pollPeriod):
+		}
+	}
+}
+
+func lastLines(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-quotedLines):], "\n")
+}
+
+// remember notes a process, by its number and by when it began: a number may be another's later.
+func (s *settings) remember(name string, pid int) error {
+	return writeFile(s.pidFile(name), []byte(strconv.Itoa(pid)+"\n"+began(pid)))
+}
+
+func (s *settings) pidFile(name string) string { return filepath.Join(s.Run, name+".pid") }
+
+// began tells when a process began, as ps tells it; empty when there is none.
+func began(pid int) string {
+	output, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(output))
+}
+
+// remembered are the processes that were noted under a name, * for all, and still run.
+func (s *settings) remembered(name string) []int {
+	files, _ := filepath.Glob(s.pidFile(name)) // the only error is a bad pattern
+	var running []int
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		number, since, _ := strings.Cut(string(text), "\n")
+		pid, err := strconv.Atoi(number)
+		if err == nil && since != "" && began(pid) == since {
+			running = append(running, pid)
+		}
+	}
+	return running
+}
+
+// endRemembered ends the processes that were noted under a name, * for all, and waits until they are gone.
+func (s *settings) endRemembered(ctx context.Context, name string) error {
+	for _, pid := range s.remembered(name) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended meanwhile
+	}
+	return await(ctx, readyTimeout, func(context.Context) error {
+		if left := s.remembered(name); len(left) > 0 {
+			return fmt.Errorf("processes %v do not end", left)
+		}
+		return nil
+	})
+}
+
+// run runs a command to its end, with what it says in the error if it fails.
+func run(ctx context.Context, name string, args ...string) error {
+	output, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(output)))
+	}
+	return nil
+}
+
+// step says what is being done, and when called again, how long it took.
+func step(what string) func() {
+	started := time.Now()
+	fmt.Fprintf(os.Stderr, "cluster: %-34s", what)
+	return func() { fmt.Fprintf(os.Stderr, "%5.1f s\n", time.Since(started).Seconds()) }
+}

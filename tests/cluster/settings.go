@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/template"
+)
+
+// settings are the names, places and addresses of a cluster. The files under config/ are written from them.
+type settings struct {
+	Name         string
+	Node         string
+	Data         string // what a stop throws away, but for Registry and Logs
+	Run          string // sockets and locks; short, because a socket's path may have 107 bytes
+	Logs         string
+	Registry     string
+	HostAddress  string
+	NodeAddress  string
+	PodRange     string
+	NodePodRange string
+	ServiceRange string
+	APIAddress   string // the first of ServiceRange
+	DNSAddress   string
+	RegistryPort int
+	APIPort      int
+	PauseImage   string
+}
+
+// realSettings are those of the cluster with real containers. There is one on a machine: its places are the machine's.
+func realSettings() settings {
+	s := commonSettings("/var/lib/echo-cluster")
+	s.Run = "/run/echo-cluster"
+	s.HostAddress, s.NodeAddress, s.APIPort = "10.200.0.1", "10.200.0.2", 6443
+	s.RegistryPort = 5000
+	return s
+}
+
+// simulatedSettings are those of the cluster with simulated pods, one for each copy of the project.
+func simulatedSettings(cache string) settings {
+	s := commonSettings(filepath.Join(cache, "simulated-cluster"))
+	s.Run = filepath.Join(s.Data, "run")
+	s.HostAddress, s.NodeAddress = "127.0.0.1", "127.0.0.1"
+	return s
+}
+
+func commonSettings(data string) settings {
+	return settings{
+		Name:         "echo-cluster",
+		Node:         "node1",
+		Data:         data,
+		Logs:         filepath.Join(data, "logs"),
+		Registry:     filepath.Join(data, "registry"),
+		PodRange:     "10.244.0.0/16",
+		NodePodRange: "10.244.0.0/24",
+		ServiceRange: "10.96.0.0/16",
+		APIAddress:   "10.96.0.1",
+		DNSAddress:   "10.96.0.10",
+	}
+}
+
+func (s *settings) kubeconfig() string { return filepath.Join(s.Data, "kubeconfig") }
+
+//go:embed config
+var configFiles embed.FS
+
+// render fills one of the files under config/ in.
+func (s *settings) render(name string) ([]byte, error) {
+	parsed, err := template.ParseFS(configFiles, "config/"+name)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := parsed.Execute(&text, s); err != nil {
+		return nil, err
+	}
+	return text.Bytes(), nil
+}
+
+// write fills one of the files under config/ in and puts it at a path below Data.
+func (s *settings) write(name, path string) error {
+	text, err := s.render(name)
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(s.Data, path), text)
+}
+
+func writeFile(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("no room for the cluster's files: %w", err)
+	}
+	return os.WriteFile(path, text, 0o600)
+}
