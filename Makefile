@@ -163,5 +163,6 @@ test: ## Run the unit tests, and the integration tests on a real API server. Nee
 e2e: cluster-up images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
 	@kind=$$($(CLUSTER) kind); if [ "$$kind" = simulated ]; then \
 		echo "e2e: real containers cannot run here ($$($(CLUSTER) why)): run it as root on Linux, or set KUBECONFIG and REGISTRY"; exit 1; fi
+	@tests/image other-server echoserver/Dockerfile > "$(CACHE)/images/other-server"
 	@export KUBECONFIG=$$($(CLUSTER) kubeconfig); $(MAKE) --no-print-directory deploy; \
-	PATH=$(call tool,kubernetes):$$PATH IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e
+	PATH="$(call tool,kubernetes):$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e

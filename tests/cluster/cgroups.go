@@ -45,7 +45,7 @@ func (s *settings) createGroups() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	join := ""
+	var join strings.Builder
 	for _, mount := range mounts {
 		group := filepath.Join(mount, s.Name)
 		if err := os.MkdirAll(filepath.Join(group, services), 0o755); err != nil {
@@ -54,9 +54,9 @@ func (s *settings) createGroups() ([]string, error) {
 		if err := inheritCPUs(mount, group, filepath.Join(group, services)); err != nil {
 			return nil, err
 		}
-		join += "echo $$ > " + filepath.Join(group, services, "cgroup.procs") + "; "
+		join.WriteString("echo $$ > " + filepath.Join(group, services, "cgroup.procs") + "; ")
 	}
-	return []string{"sh", "-ec", join + `exec "$@"`, "sh"}, nil
+	return []string{"sh", "-ec", join.String() + `exec "$@"`, "sh"}, nil
 }
 
 // inheritCPUs gives new groups the processors and memory nodes of their parent; in version 1 they start with none.
@@ -113,7 +113,7 @@ func (s *settings) members() ([]int, error) {
 		if err != nil {
 			continue
 		}
-		for _, field := range strings.Fields(string(text)) {
+		for field := range strings.FieldsSeq(string(text)) {
 			if pid, err := strconv.Atoi(field); err == nil && !slices.Contains(pids, pid) {
 				pids = append(pids, pid)
 			}
@@ -124,7 +124,7 @@ func (s *settings) members() ([]int, error) {
 
 // endMembers ends every process of the cluster. It goes on until none is left: one may have started another meanwhile.
 func (s *settings) endMembers(ctx context.Context) error {
-	return await(ctx, readyTimeout, func(context.Context) error {
+	return await(ctx, func(context.Context) error {
 		pids, err := s.members()
 		if err != nil {
 			return final{err}
@@ -141,7 +141,7 @@ func (s *settings) endMembers(ctx context.Context) error {
 
 // removeGroups removes the cluster's control groups, which must be empty.
 func (s *settings) removeGroups(ctx context.Context) error {
-	return await(ctx, readyTimeout, func(context.Context) error {
+	return await(ctx, func(context.Context) error {
 		groups, err := s.groups()
 		if err != nil {
 			return final{err}

@@ -18,10 +18,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -44,38 +46,38 @@ func main() {
 }
 
 func command(ctx context.Context, arguments []string) error {
-	if len(arguments) == 0 {
-		return errors.New("a command is missing: up, down, wipe, kind, why, kubeconfig or start")
-	}
-	if arguments[0] == "answers" && len(arguments) == 2 { // this program's own way of asking inside a network namespace
+	if len(arguments) == 2 && arguments[0] == "answers" { // this program's own way of asking inside a network namespace
 		return answers(ctx, arguments[1])
 	}
 	c, kind, why, err := choose()
 	if err != nil {
 		return err
 	}
-	switch arguments[0] {
-	case "up":
-		return locked(ctx, c.up)
-	case "down":
-		return locked(ctx, c.down)
-	case "wipe":
-		return locked(ctx, c.wipe)
-	case "kind":
-		_, err = fmt.Println(kind)
-	case "why":
-		_, err = fmt.Println(why)
-	case "kubeconfig":
-		if _, err := os.Stat(c.kubeconfig()); err != nil {
-			return fmt.Errorf("there is no cluster: start one with 'make cluster-up' (%w)", err)
-		}
-		_, err = fmt.Println(c.kubeconfig())
-	case "start":
-		return start(ctx, c, arguments[1:])
-	default:
-		err = fmt.Errorf("unknown command %q: up, down, wipe, kind, why, kubeconfig or start", arguments[0])
+	commands := map[string]func() error{
+		"up":         func() error { return locked(ctx, c.up) },
+		"down":       func() error { return locked(ctx, c.down) },
+		"wipe":       func() error { return locked(ctx, c.wipe) },
+		"kind":       func() error { return say(kind) },
+		"why":        func() error { return say(why) },
+		"kubeconfig": func() error { return sayKubeconfig(c) },
+		"start":      func() error { return start(ctx, c, arguments[1:]) },
 	}
+	if len(arguments) == 0 || commands[arguments[0]] == nil {
+		return fmt.Errorf("a command is missing: one of %v", slices.Sorted(maps.Keys(commands)))
+	}
+	return commands[arguments[0]]()
+}
+
+func say(what string) error {
+	_, err := fmt.Println(what)
 	return err
+}
+
+func sayKubeconfig(c cluster) error {
+	if _, err := os.Stat(c.kubeconfig()); err != nil {
+		return fmt.Errorf("there is no cluster: start one with 'make cluster-up' (%w)", err)
+	}
+	return say(c.kubeconfig())
 }
 
 // choose tells which cluster is meant, its kind, and why it is of that kind.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,7 +15,7 @@ import (
 )
 
 const (
-	// readyTimeout is how long a process may take until it does its work.
+	// readyTimeout is how long something may take that is waited for.
 	readyTimeout = 2 * time.Minute
 	// pollPeriod is how often something is looked at that is waited for.
 	pollPeriod = 100 * time.Millisecond
@@ -44,8 +45,8 @@ func (s *settings) launch(ctx context.Context, p process, prefix ...string) erro
 		return err
 	}
 	defer func() { _ = output.Close() }()
-	line := append(append(append([]string{}, prefix...), p.path), p.args...)
-	command := exec.Command(line[0], line[1:]...)
+	line := slices.Concat(prefix, []string{p.path}, p.args)
+	command := exec.Command(line[0], line[1:]...) //nolint:noctx // outlives this program
 	command.Stdout, command.Stderr = output, output
 	command.Env = append(os.Environ(), p.env...)
 	command.Dir = s.Data
@@ -69,7 +70,7 @@ func awaitReady(ctx context.Context, p process, ended <-chan error) error {
 	if p.ready == nil {
 		p.ready = func(context.Context) error { return nil }
 	}
-	return await(ctx, readyTimeout, func(ctx context.Context) error {
+	return await(ctx, func(ctx context.Context) error {
 		select {
 		case err := <-ended:
 			return final{fmt.Errorf("ended at once: %v", err)} //nolint:errorlint // may be nil
@@ -82,9 +83,9 @@ func awaitReady(ctx context.Context, p process, ended <-chan error) error {
 // final is an error that waiting does not mend.
 type final struct{ error }
 
-// await calls until it returns no error, for a time at most.
-func await(ctx context.Context, most time.Duration, until func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, most)
+// await calls until it returns no error, for readyTimeout at most.
+func await(ctx context.Context, until func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for {
 		err := until(ctx)
@@ -96,7 +97,7 @@ func await(ctx context.Context, most time.Duration, until func(context.Context) 
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited for %s: %w", most, err)
+			return fmt.Errorf("waited for %s: %w", readyTimeout, err)
 		case <-time.After(pollPeriod):
 		}
 	}
@@ -120,7 +121,7 @@ func (s *settings) pidFile(name string) string { return filepath.Join(s.Run, nam
 
 // began tells when a process began, as ps tells it; empty when there is none.
 func began(pid int) string {
-	output, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
+	output, err := exec.CommandContext(context.Background(), "ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {
 		return ""
 	}
@@ -150,7 +151,7 @@ func (s *settings) endRemembered(ctx context.Context, name string) error {
 	for _, pid := range s.remembered(name) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended meanwhile
 	}
-	return await(ctx, readyTimeout, func(context.Context) error {
+	return await(ctx, func(context.Context) error {
 		if left := s.remembered(name); len(left) > 0 {
 			return fmt.Errorf("processes %v do not end", left)
 		}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,7 +49,7 @@ func (c *realCluster) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	prefix := append(join, c.enter()...)
+	prefix := slices.Concat(join, c.enter())
 	if err := c.startRegistry(ctx, tools["registry"], prefix); err != nil {
 		return err
 	}

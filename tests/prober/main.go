@@ -41,8 +41,16 @@ func main() {
 	pods := flag.Int("pods", 0, "stop as soon as this many pods have answered; 0: go on")
 	interval := flag.Duration("interval", 10*time.Millisecond, "how long to wait between requests")
 	duration := flag.Duration("duration", time.Minute, "how long to go on at most; a signal ends it sooner")
+	stop := flag.Bool("stop", false, "do nothing but end the prober that this container runs")
 	show := flag.Bool("show", false, "print the first answer of each pod")
 	flag.Parse()
+	if *stop {
+		if err := syscall.Kill(1, syscall.SIGTERM); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	r := report{Pods: map[string]int{}, answers: map[string]string{}}
 	r.run(*url, *count, *pods, *interval, *duration)
 	for _, pod := range slices.Sorted(maps.Keys(r.answers)) {
@@ -61,7 +69,23 @@ func (r *report) run(url string, count, pods int, interval, duration time.Durati
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, duration)
 	defer cancel()
+	r.await(ctx, url, interval)
 	r.probe(ctx, url, count, pods, interval)
+}
+
+// await waits for the first connection: nodes learn of a Service's pods a moment after these are ready.
+func (r *report) await(ctx context.Context, url string, interval time.Duration) {
+	client := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
+	for ; ctx.Err() == nil; <-time.After(interval) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return
+		}
+		if response, err := client.Do(request); err == nil {
+			_ = response.Body.Close()
+			return
+		}
+	}
 }
 
 // probe sends requests, by turns on a connection of their own and on one that is kept, as clients do.

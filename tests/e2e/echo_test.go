@@ -1,0 +1,191 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("an Echo", func() {
+	It("from the manifest that people have gives two pods that answer", func(ctx SpecContext) {
+		const sample = "../../config/samples/v1_echo.yaml"
+		kubectl(ctx, "apply", "-f", sample)
+		DeferCleanup(func(ctx SpecContext) { kubectl(ctx, "delete", "-f", sample) }, NodeTimeout(time.Minute))
+		kubectl(ctx, "wait", "--for=condition=Ready", "echo/test-echo", "--timeout=1m")
+		Expect(kubectl(ctx, "get", "echo")).To(MatchRegexp(
+			`(?m)^NAME +DESIRED +READY +PHASE +URL +AGE\ntest-echo +2 +2 +Ready +http://test-echo\.default\.svc +\S+$`))
+
+		echo := &v1.Echo{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: "default", Name: "test-echo"}, echo)).To(Succeed())
+		seen := probe(ctx, echo, "--count=500", "--pods=2")
+		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
+		Expect(seen.Pods).To(HaveLen(2))
+		for _, pod := range pods(ctx, Default, echo) {
+			Expect(seen.Pods).To(HaveKey(pod.Name))
+		}
+	}, SpecTimeout(3*time.Minute))
+
+	It("is scaled by kubectl", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "scaled")
+		createReady(ctx, echo)
+		kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=5")
+		waitReady(ctx, echo)
+		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(5))
+		Expect(probe(ctx, echo, "--count=2000", "--pods=5", "--interval=2ms").Pods).To(HaveLen(5))
+		kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=0")
+		waitReady(ctx, echo)
+		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
+	}, SpecTimeout(3*time.Minute))
+
+	It("drops no request while image and environment change", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "rolling")
+		createReady(ctx, echo)
+		old := map[string]bool{}
+		for _, pod := range pods(ctx, Default, echo) {
+			old[pod.Name] = true
+		}
+		prober := startProber(ctx, echo, "--count=1000000", "--interval=2ms", "--duration=3m")
+
+		repository, _, _ := strings.Cut(image("echo-server"), "@")
+		edit(ctx, echo, func(s *v1.EchoSpec) { s.Image = repository + ":v0.1.0" }) // the same server under another name
+		waitReady(ctx, echo)
+		edit(ctx, echo, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOUR", Value: "blue"}} })
+		waitReady(ctx, echo)
+		Eventually(func(g Gomega) { // the old pods drain
+			list := &corev1.PodList{}
+			g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo"})).To(Succeed())
+			g.Expect(list.Items).To(HaveLen(2))
+		}).WithContext(ctx).Should(Succeed())
+
+		kubectl(ctx, "exec", "-n", prober.Namespace, prober.Name, "--", "/prober", "--stop")
+		seen := finishProber(ctx, prober)
+		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.Errors)
+		Expect(seen.Requests).To(BeNumerically(">", 500))
+		Expect(len(seen.Pods)).To(BeNumerically(">", 4), "old and new pods answered: %v", seen.Pods)
+		for _, pod := range pods(ctx, Default, echo) {
+			Expect(old).NotTo(HaveKey(pod.Name))
+			Expect(pod.Spec.Containers[0].Env).To(ContainElement(HaveField("Name", "ECHO_INFO_COLOUR")))
+		}
+	}, SpecTimeout(4*time.Minute))
+
+	It("gets back a child that somebody deletes", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "losing")
+		createReady(ctx, echo)
+		service, deployment := &corev1.Service{}, &appsv1.Deployment{}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), service)).To(Succeed())
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), deployment)).To(Succeed())
+		for _, child := range []client.Object{service, deployment} {
+			gone := child.GetUID()
+			Expect(k8s.Delete(ctx, child)).To(Succeed())
+			Eventually(func(g Gomega) {
+				g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), child)).To(Succeed())
+				g.Expect(child.GetUID()).NotTo(Equal(gone))
+			}).WithContext(ctx).Should(Succeed())
+		}
+		waitReady(ctx, echo)
+		Expect(probe(ctx, echo, "--count=20").Failed).To(BeZero())
+	}, SpecTimeout(3*time.Minute))
+
+	It("runs an image that is not the operator's own, on a port below 1024", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "foreign", func(e *v1.Echo) {
+			e.Spec.Image = image("other-server")
+			e.Spec.Port = 80
+			e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_HTTP_ADDR", Value: ":80"}}
+		})
+		createReady(ctx, echo)
+		Expect(pods(ctx, Default, echo)[0].Spec.Containers[0].ReadinessProbe.TCPSocket).NotTo(BeNil())
+		Expect(probe(ctx, echo, "--count=20").Failed).To(BeZero())
+	}, SpecTimeout(3*time.Minute))
+})
+
+var _ = Describe("deleting an Echo", func() {
+	It("returns when the last pod has drained and nothing is left", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "ending")
+		createReady(ctx, echo)
+		watch, err := k8s.Watch(ctx, &corev1.PodList{}, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})
+		Expect(err).NotTo(HaveOccurred())
+		defer watch.Stop()
+		kubectl(ctx, "delete", "echo", "-n", echo.Namespace, echo.Name, "--timeout=1m")
+		expectGone(ctx, echo)
+
+		drained := 0
+		for drained < 2 { // an echo server that drains ends with 0, one that is killed does not
+			event := <-watch.ResultChan()
+			pod, ok := event.Object.(*corev1.Pod)
+			Expect(ok).To(BeTrue(), "%v", event)
+			if event.Type == "DELETED" {
+				Expect(pod.Status.ContainerStatuses[0].State.Terminated).To(HaveField("ExitCode", BeZero()))
+				drained++
+			}
+		}
+	}, SpecTimeout(3*time.Minute))
+})
+
+var _ = Describe("an operator that is killed", Ordered, func() {
+	AfterAll(func(ctx SpecContext) { scaleOperator(ctx, "1") }, NodeTimeout(time.Minute))
+
+	It("carries on with what was created and changed meanwhile", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "carried")
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		killOperator(ctx)
+		waitReady(ctx, echo)
+		kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=3")
+		killOperator(ctx)
+		waitReady(ctx, echo)
+		Expect(pods(ctx, Default, echo)).To(HaveLen(3))
+	}, SpecTimeout(3*time.Minute))
+
+	DescribeTable("carries on with a deletion",
+		func(ctx SpecContext, until func(SpecContext, *v1.Echo)) {
+			echo := support.Echo(newNamespace(ctx), "ending")
+			createReady(ctx, echo)
+			Expect(k8s.Delete(ctx, echo)).To(Succeed())
+			until(ctx, echo)
+			killOperator(ctx)
+			kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, "--timeout=90s")
+			expectGone(ctx, echo)
+		},
+		Entry("that it may not have seen", SpecTimeout(3*time.Minute), func(SpecContext, *v1.Echo) {}),
+		Entry("when it has begun to delete", SpecTimeout(3*time.Minute), func(ctx SpecContext, echo *v1.Echo) {
+			Eventually(func(g Gomega) {
+				d := &appsv1.Deployment{}
+				g.Expect(client.IgnoreNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), d))).To(Succeed())
+				g.Expect(d.DeletionTimestamp.IsZero() && d.UID != "").To(BeFalse())
+			}).WithContext(ctx).Should(Succeed())
+		}),
+		Entry("when the pods are about to be gone", SpecTimeout(3*time.Minute), func(ctx SpecContext, echo *v1.Echo) {
+			Eventually(func(g Gomega) {
+				list := &corev1.PodList{}
+				g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
+				g.Expect(len(list.Items)).To(BeNumerically("<", 2))
+			}).WithContext(ctx).WithPolling(10 * time.Millisecond).Should(Succeed())
+		}),
+	)
+
+	It("finds a deletion that happened while it was away, and nothing goes before it is back", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "waiting")
+		createReady(ctx, echo)
+		scaleOperator(ctx, "0")
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		Consistently(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(HaveLen(2)) }).WithContext(ctx).WithTimeout(2 * time.Second).Should(Succeed())
+		scaleOperator(ctx, "1")
+		kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, "--timeout=90s")
+		expectGone(ctx, echo)
+	}, SpecTimeout(3*time.Minute))
+})
+
+var _ = AfterSuite(func(ctx SpecContext) {
+	text := kubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
+	for line := range strings.Lines(text) {
+		Expect(line).NotTo(ContainSubstring(`"level":"error"`), fmt.Sprintf("the operator's log:\n%s", text))
+	}
+}, NodeTimeout(time.Minute))

@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "kubectl", arguments...)
+}
+
+// kubectl runs a command that must succeed, and returns what it says.
+func kubectl(ctx context.Context, arguments ...string) string {
+	GinkgoHelper()
+	output, err := kubectlCommand(ctx, arguments...).CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "kubectl %s: %s", strings.Join(arguments, " "), output)
+	return string(output)
+}
+
+// createReady creates an Echo and waits until it is ready.
+func createReady(ctx context.Context, echo *v1.Echo) {
+	GinkgoHelper()
+	Expect(k8s.Create(ctx, echo)).To(Succeed())
+	waitReady(ctx, echo)
+}
+
+// waitReady waits as a person would, and until the status speaks of the latest generation.
+func waitReady(ctx context.Context, echo *v1.Echo) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		g.Expect(echo.Status.ObservedGeneration).To(Equal(echo.Generation))
+		g.Expect(echo.Status.Phase).To(Equal(v1.PhaseReady))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// edit changes an Echo's spec.
+func edit(ctx context.Context, echo *v1.Echo, change func(*v1.EchoSpec)) {
+	GinkgoHelper()
+	before := echo.DeepCopy()
+	change(&echo.Spec)
+	Expect(k8s.Patch(ctx, echo, client.MergeFrom(before))).To(Succeed())
+}
+
+// pods are the pods of an Echo that are not on their way out.
+func pods(ctx context.Context, g Gomega, echo *v1.Echo) []corev1.Pod {
+	list := &corev1.PodList{}
+	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace),
+		client.MatchingLabels{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": echo.Name})).To(Succeed())
+	var found []corev1.Pod
+	for _, pod := range list.Items {
+		if pod.DeletionTimestamp.IsZero() {
+			found = append(found, pod)
+		}
+	}
+	return found
+}
+
+// expectGone expects that nothing of an Echo is there, and that nothing need be waited for.
+func expectGone(ctx context.Context, echo *v1.Echo) {
+	GinkgoHelper()
+	for _, object := range []client.Object{&v1.Echo{}, &appsv1.Deployment{}, &corev1.Service{}} {
+		Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), object))).To(BeTrue(), "%T is there", object)
+	}
+	list := &corev1.PodList{}
+	Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})).To(Succeed())
+	Expect(list.Items).To(BeEmpty())
+}
+
+// report is what a prober saw.
+type report struct {
+	Requests int
+	Failed   int
+	Errors   []string
+	Pods     map[string]int
+}
+
+// startProber starts a pod that sends requests to an Echo, with the arguments of tests/prober.
+func startProber(ctx context.Context, echo *v1.Echo, arguments ...string) *corev1.Pod {
+	GinkgoHelper()
+	text, err := os.ReadFile("../prober/pod.yaml")
+	Expect(err).NotTo(HaveOccurred())
+	pod := &corev1.Pod{}
+	Expect(yaml.UnmarshalStrict(text, pod)).To(Succeed())
+	pod.ObjectMeta = metav1.ObjectMeta{Namespace: echo.Namespace, GenerateName: "prober-"}
+	pod.Spec.Containers[0].Image = image("prober")
+	pod.Spec.Containers[0].Args = append([]string{"--url=" + echo.Status.URL + "/e2e"}, arguments...)
+	Expect(k8s.Create(ctx, pod)).To(Succeed())
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+		g.Expect(pod.Status.Phase).To(BeElementOf(corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed))
+	}).WithContext(ctx).Should(Succeed())
+	return pod
+}
+
+// finishProber waits for a prober to end and returns what it saw.
+func finishProber(ctx context.Context, pod *corev1.Pod) report {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+		g.Expect(pod.Status.Phase).To(BeElementOf(corev1.PodSucceeded, corev1.PodFailed))
+	}).WithContext(ctx).Should(Succeed())
+	r := report{}
+	Expect(json.Unmarshal([]byte(kubectl(ctx, "logs", "-n", pod.Namespace, pod.Name)), &r)).To(Succeed())
+	return r
+}
+
+// probe sends requests to an Echo and returns what came back.
+func probe(ctx context.Context, echo *v1.Echo, arguments ...string) report {
+	GinkgoHelper()
+	return finishProber(ctx, startProber(ctx, echo, arguments...))
+}
+
+// killOperator ends the operator with signal 9, and leaves it to the Deployment to start another.
+func killOperator(ctx context.Context) {
+	GinkgoHelper()
+	kubectl(ctx, "delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", "--force", "--grace-period=0")
+}
+
+// scaleOperator stops (0) or starts (1) the operator.
+func scaleOperator(ctx context.Context, replicas string) {
+	GinkgoHelper()
+	kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas="+replicas)
+	kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, "--timeout=1m")
+	if replicas == "0" {
+		kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", "--timeout=1m")
+	}
+}
