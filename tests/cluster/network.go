@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -63,13 +62,13 @@ func (s *settings) networkFree(ctx context.Context) error {
 
 // removeNetwork takes the namespace and the link away, and with them every address and firewall rule of the cluster.
 func (s *settings) removeNetwork(ctx context.Context) error {
-	if _, err := os.Stat(s.namespaceFile()); err == nil {
+	if exists(s.namespaceFile()) {
 		if err := run(ctx, "ip", "netns", "del", s.Name); err != nil {
 			return err
 		}
 	}
-	if _, err := os.Stat(filepath.Join("/sys/class/net", hostLink)); err == nil {
-		return run(ctx, "ip", "link", "del", hostLink)
+	if err := run(ctx, "ip", "link", "del", hostLink); err != nil && exists(filepath.Join("/sys/class/net", hostLink)) {
+		return err // not merely gone with the namespace
 	}
 	return nil
 }

@@ -119,13 +119,14 @@ func (s *settings) remember(name string, pid int) error {
 
 func (s *settings) pidFile(name string) string { return filepath.Join(s.Run, name+".pid") }
 
-// began tells when a process began, as ps tells it; empty when there is none.
+// began tells when a process began, as ps tells it; empty when there is none, or only what its parent has not yet collected.
 func began(pid int) string {
-	output, err := exec.CommandContext(context.Background(), "ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
-	if err != nil {
+	output, err := exec.CommandContext(context.Background(), "ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid)).Output()
+	state, since, _ := strings.Cut(strings.TrimSpace(string(output)), " ")
+	if err != nil || strings.HasPrefix(state, "Z") {
 		return ""
 	}
-	return strings.TrimSpace(string(output))
+	return strings.TrimSpace(since)
 }
 
 // remembered are the processes that were noted under a name, * for all, and still run.
@@ -145,6 +146,15 @@ func (s *settings) remembered(name string) []int {
 	}
 	return running
 }
+
+// intact tells whether a start came to its end and every process of it still runs.
+func (s *settings) intact(ctx context.Context) bool {
+	files, err := filepath.Glob(s.pidFile("*"))
+	return err == nil && exists(s.startedFile()) && len(s.remembered("*")) == len(files) && s.apiServerReady(ctx) == nil
+}
+
+// startedFile is there when a start came to its end.
+func (s *settings) startedFile() string { return filepath.Join(s.Run, "started") }
 
 // endRemembered ends the processes that were noted under a name, * for all, and waits until they are gone.
 func (s *settings) endRemembered(ctx context.Context, name string) error {

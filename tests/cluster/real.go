@@ -31,7 +31,7 @@ func (c *realCluster) up(ctx context.Context) error {
 	if err := install(ctx); err != nil {
 		return err
 	}
-	if c.apiServerReady(ctx) == nil {
+	if c.intact(ctx) {
 		fmt.Fprintln(os.Stderr, "cluster: is running")
 		return nil
 	}
@@ -61,7 +61,10 @@ func (c *realCluster) up(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.startNode(ctx, tools, prefix)
+	if err := c.startNode(ctx, tools, prefix); err != nil {
+		return err
+	}
+	return writeFile(c.startedFile(), nil)
 }
 
 // tools builds tool sets and returns where their programs are.
@@ -264,6 +267,12 @@ func (c *realCluster) removeStrays() error {
 	if err != nil {
 		return err
 	}
+	for _, result := range strays { // each has a twin for the pod's loopback interface
+		id := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(result), c.Name+"-"), "-eth0")
+		if twin := "/var/lib/cni/results/cni-loopback-" + id + "-lo"; exists(twin) {
+			strays = append(strays, twin)
+		}
+	}
 	links, err := filepath.Glob("/var/log/containers/*.log")
 	if err != nil {
 		return err
@@ -273,7 +282,7 @@ func (c *realCluster) removeStrays() error {
 			strays = append(strays, link)
 		}
 	}
-	sockets, err := deadSockets("/run/containerd/s/*")
+	sockets, err := deadSockets("/run/containerd/s/*", "/var/lib/kubelet/device-plugins/kubelet.sock")
 	if err != nil {
 		return err
 	}
@@ -285,20 +294,27 @@ func (c *realCluster) removeStrays() error {
 	return nil
 }
 
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 // deadSockets are the sockets on which nobody listens any more.
-func deadSockets(pattern string) ([]string, error) {
-	sockets, err := filepath.Glob(pattern)
-	if err != nil || len(sockets) == 0 {
-		return nil, err
-	}
+func deadSockets(patterns ...string) ([]string, error) {
 	living, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
 		return nil, err
 	}
 	var dead []string
-	for _, socket := range sockets {
-		if !strings.Contains(string(living), " "+socket) {
-			dead = append(dead, socket)
+	for _, pattern := range patterns {
+		sockets, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, socket := range sockets {
+			if !strings.Contains(string(living), " "+socket+"\n") {
+				dead = append(dead, socket)
+			}
 		}
 	}
 	return dead, nil

@@ -18,7 +18,7 @@ type simulatedCluster struct {
 
 // up starts the cluster, unless it runs. What an earlier one left is cleared first.
 func (c *simulatedCluster) up(ctx context.Context) error {
-	if len(c.remembered("*")) > 0 && c.apiServerReady(ctx) == nil {
+	if c.intact(ctx) {
 		fmt.Fprintln(os.Stderr, "cluster: is running")
 		return nil
 	}
@@ -53,7 +53,10 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 	if err := run(ctx, filepath.Join(tools["kubernetes"], "kubectl"), "--kubeconfig="+c.kubeconfig(), "create", "-f", filepath.Join(c.Data, "node.yaml")); err != nil {
 		return err
 	}
-	return c.launch(ctx, kwok)
+	if err := c.launch(ctx, kwok); err != nil {
+		return err
+	}
+	return writeFile(c.startedFile(), nil)
 }
 
 // stages are kwok's rules of how nodes and pods live, from the release of kwok that is pinned.
