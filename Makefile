@@ -159,10 +159,13 @@ test: ## Run the unit tests, and the integration tests on a real API server. Nee
 	@assets=$(call tool,kubernetes); \
 	KUBEBUILDER_ASSETS="$$assets" go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -v /tests/e2e)
 
+.PHONY: e2e-possible
+e2e-possible:
+	@{ read -r kind && read -r why; } < <(go run -trimpath ./tests/cluster/kind); if [ "$$kind" = simulated ]; then \
+		echo "e2e: real containers cannot run here: $$why. Run it as root on Linux, or set KUBECONFIG and REGISTRY."; exit 1; fi
+
 .PHONY: e2e
-e2e: cluster-up images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
-	@kind=$$($(CLUSTER) kind); if [ "$$kind" = simulated ]; then \
-		echo "e2e: real containers cannot run here ($$($(CLUSTER) why)): run it as root on Linux, or set KUBECONFIG and REGISTRY"; exit 1; fi
+e2e: e2e-possible cluster-up images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
 	@tests/image other-server echoserver/Dockerfile > "$(CACHE)/images/other-server"
 	@export KUBECONFIG=$$($(CLUSTER) kubeconfig); $(MAKE) --no-print-directory deploy; \
 	PATH="$(call tool,kubernetes):$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e

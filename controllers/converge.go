@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,20 +74,29 @@ func (r *EchoReconciler) allowed(echo *v1.Echo) error {
 // cache holds only what carries the operator's labels and may lag, so an absence in it is checked on the API server: an
 // object must never be taken over because it was not seen.
 func (r *EchoReconciler) read(ctx context.Context, echo *v1.Echo, c child) (client.Object, error) {
-	key := client.ObjectKeyFromObject(c.want)
-	for _, reader := range []client.Reader{r.Client, r.Live} {
-		live := c.blank()
-		err := reader.Get(ctx, key, live)
-		switch {
-		case err == nil && metav1.IsControlledBy(live, echo):
-			return live, nil
-		case err == nil && reader == r.Live:
-			return nil, &nameConflictError{kind: c.want.GetKind(), name: key.Name}
-		case client.IgnoreNotFound(err) != nil:
-			return nil, fmt.Errorf("reading %s %s: %w", c.want.GetKind(), key, err)
-		}
+	live, err := fetch(ctx, r.Client, c)
+	if err != nil || live != nil && metav1.IsControlledBy(live, echo) {
+		return live, err
 	}
-	return nil, nil //nolint:nilnil // that there is no such object is an answer
+	live, err = fetch(ctx, r.Live, c)
+	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
+		return live, err
+	}
+	return nil, &nameConflictError{kind: c.want.GetKind(), name: live.GetName()}
+}
+
+// fetch returns the object that has a child's name, nil if there is none.
+func fetch(ctx context.Context, reader client.Reader, c child) (client.Object, error) {
+	key, live := client.ObjectKeyFromObject(c.want), c.blank()
+	err := reader.Get(ctx, key, live)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // that there is no such object is an answer
+	case err != nil:
+		return nil, fmt.Errorf("reading %s %s: %w", c.want.GetKind(), key, err)
+	default:
+		return live, nil
+	}
 }
 
 // ensure applies a child if it differs from what is wanted.

@@ -5,8 +5,6 @@
 //	up                      start the cluster, unless it runs
 //	down                    stop it; images stay in its registry, and the logs stay
 //	wipe                    stop it and remove everything it keeps
-//	kind                    print real, simulated or given
-//	why                     print why the cluster is of its kind
 //	kubeconfig              print the path of its kubeconfig
 //	start NAME -- PROGRAM   start a program that ends with the cluster (simulated clusters only)
 //
@@ -25,6 +23,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/echo-operator/echo-operator/tests/cluster/machine"
 )
 
 // cluster is one of the kinds of clusters.
@@ -49,7 +49,7 @@ func command(ctx context.Context, arguments []string) error {
 	if len(arguments) == 2 && arguments[0] == "answers" { // this program's own way of asking inside a network namespace
 		return answers(ctx, arguments[1])
 	}
-	c, kind, why, err := choose()
+	c, err := choose()
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,6 @@ func command(ctx context.Context, arguments []string) error {
 		"up":         func() error { return locked(ctx, c.up) },
 		"down":       func() error { return locked(ctx, c.down) },
 		"wipe":       func() error { return locked(ctx, c.wipe) },
-		"kind":       func() error { return say(kind) },
-		"why":        func() error { return say(why) },
 		"kubeconfig": func() error { return sayKubeconfig(c) },
 		"start":      func() error { return start(ctx, c, arguments[1:]) },
 	}
@@ -68,39 +66,32 @@ func command(ctx context.Context, arguments []string) error {
 	return commands[arguments[0]]()
 }
 
-func say(what string) error {
-	_, err := fmt.Println(what)
-	return err
-}
-
 func sayKubeconfig(c cluster) error {
 	if _, err := os.Stat(c.kubeconfig()); err != nil {
 		return fmt.Errorf("there is no cluster: start one with 'make cluster-up' (%w)", err)
 	}
-	return say(c.kubeconfig())
+	_, err := fmt.Println(c.kubeconfig())
+	return err
 }
 
-// choose tells which cluster is meant, its kind, and why it is of that kind.
-func choose() (c cluster, kind, why string, err error) {
+// choose finds the cluster that is meant.
+func choose() (cluster, error) {
 	root, err := os.Getwd()
 	if err != nil {
-		return nil, "", "", err
+		return nil, err
 	}
-	cache := os.Getenv("CACHE")
-	if cache == "" {
-		cache = filepath.Join(root, ".cache")
+	cache, err := machine.Cache()
+	if err != nil {
+		return nil, err
 	}
-	realOne := &realCluster{settings: realSettings(), root: root}
-	simulated := &simulatedCluster{settings: simulatedSettings(cache), root: root}
-	given := os.Getenv("KUBECONFIG")
-	reason := realImpossible()
-	switch {
-	case given != "" && given != realOne.kubeconfig() && given != simulated.kubeconfig():
-		return givenCluster(given), "given", "KUBECONFIG names it", nil
-	case reason != "":
-		return simulated, "simulated", reason, nil
+	choice := machine.Choose(cache)
+	switch choice.Kind {
+	case machine.Given:
+		return givenCluster(os.Getenv("KUBECONFIG")), nil
+	case machine.Simulated:
+		return &simulatedCluster{settings: simulatedSettings(choice.Data), root: root}, nil
 	default:
-		return realOne, "real", "this is Linux and this user is root", nil
+		return &realCluster{settings: realSettings(choice.Data), root: root}, nil
 	}
 }
 

@@ -28,7 +28,7 @@ type realCluster struct {
 
 // up starts the cluster, unless it runs. What an earlier one left is cleared first.
 func (c *realCluster) up(ctx context.Context) error {
-	if err := install(ctx); err != nil {
+	if err := installPackages(ctx); err != nil {
 		return err
 	}
 	if c.intact(ctx) {

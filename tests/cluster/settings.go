@@ -29,18 +29,18 @@ type settings struct {
 	PauseImage   string
 }
 
-// realSettings are those of the cluster with real containers. There is one on a machine: its places are the machine's.
-func realSettings() settings {
-	s := commonSettings("/var/lib/echo-cluster")
+// realSettings are those of the cluster with real containers.
+func realSettings(data string) settings {
+	s := commonSettings(data)
 	s.Run = "/run/echo-cluster"
 	s.HostAddress, s.NodeAddress, s.APIPort = "10.200.0.1", "10.200.0.2", 6443
 	s.RegistryPort = 5000
 	return s
 }
 
-// simulatedSettings are those of the cluster with simulated pods, one for each copy of the project.
-func simulatedSettings(cache string) settings {
-	s := commonSettings(filepath.Join(cache, "simulated-cluster"))
+// simulatedSettings are those of the cluster with simulated pods.
+func simulatedSettings(data string) settings {
+	s := commonSettings(data)
 	s.Run = filepath.Join(s.Data, "run")
 	s.HostAddress, s.NodeAddress = "127.0.0.1", "127.0.0.1"
 	return s
