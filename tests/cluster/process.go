@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,9 +120,19 @@ func (s *settings) remember(name string, pid int) error {
 
 func (s *settings) pidFile(name string) string { return filepath.Join(s.Run, name+".pid") }
 
-// began tells when a process began, as ps tells it; empty when there is none, or only what its parent has not yet collected.
+// began tells when a process began; empty when there is none, or only what its parent has not yet collected. Linux counts it
+// exactly in /proc, where ps may be a second off from one call to the next; elsewhere ps is all there is.
 func began(pid int) string {
-	output, err := exec.CommandContext(context.Background(), "ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid)).Output()
+	if runtime.GOOS == "linux" {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		// The name, in parentheses, may hold anything; after it come the state and, as the twentieth, the time.
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if err != nil || len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+			return ""
+		}
+		return fields[19]
+	}
+	output, err := exec.CommandContext(context.Background(), "ps", "-o", "stat=", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
 	state, since, _ := strings.Cut(strings.TrimSpace(string(output)), " ")
 	if err != nil || strings.HasPrefix(state, "Z") {
 		return ""

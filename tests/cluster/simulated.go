@@ -49,7 +49,8 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 		return err
 	}
 	kwok := process{name: "kwok", path: filepath.Join(tools["kwok"], "kwok"), ready: c.nodeReady, args: append(stages,
-		"--kubeconfig="+c.kubeconfig(), "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake")}
+		"--kubeconfig="+c.kubeconfig(), "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+		"--node-lease-duration-seconds=40")} // without a lease the node counts as lost after a minute
 	if err := run(ctx, filepath.Join(tools["kubernetes"], "kubectl"), "--kubeconfig="+c.kubeconfig(), "create", "-f", filepath.Join(c.Data, "node.yaml")); err != nil {
 		return err
 	}
@@ -68,10 +69,10 @@ func (c *simulatedCluster) stages(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("looking for kwok's stages: %w", err)
 	}
 	var stages []string
-	for _, kind := range []string{"node", "pod"} {
-		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(output)), "kustomize", "stage", kind, "fast", kind+"-*.yaml"))
+	for _, pattern := range []string{"node/fast/node-*.yaml", "node/heartbeat-with-lease/node-*.yaml", "pod/fast/pod-*.yaml"} {
+		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(output)), "kustomize", "stage", filepath.FromSlash(pattern)))
 		if err != nil || len(files) == 0 {
-			return nil, fmt.Errorf("kwok has no stages for a %s (%w)", kind, err)
+			return nil, fmt.Errorf("kwok has no stages %s (%w)", pattern, err)
 		}
 		for _, file := range files {
 			stages = append(stages, "--config="+file)
