@@ -138,7 +138,7 @@ func rollingVerdict(echo *v1.Echo, d *appsv1.Deployment) verdict {
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonRollingOut,
 		progressing: metav1.ConditionTrue, progressingReason: v1.ReasonRollingOut,
 		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: podsReady(echo, d),
+		message: "A change is being rolled out. " + podsReady(echo, d),
 		phase:   v1.PhaseUpdating,
 	}
 	if firstRollout(d) {
