@@ -93,6 +93,11 @@ run: install ## Run the operator here, on the current cluster.
 
 ##@ Deployment
 
+# Echoes go before the operator, which lets them go only when their pods are gone.
+delete_echoes = if [ -n "$$("$$kubectl" get crd echoes.example.com --ignore-not-found -o name)" ]; then \
+	"$$kubectl" delete echoes --all --all-namespaces --timeout=3m || \
+	{ echo "Echoes remain: is the operator running? docs/api.md, under Deletion, has the way without it."; exit 1; }; fi
+
 .PHONY: images
 images: build ## Build the images and push them, to REGISTRY or the test cluster's own.
 	@mkdir -p "$(CACHE)/images"
@@ -108,8 +113,7 @@ install: ## Install the CustomResourceDefinition into the current cluster.
 
 .PHONY: uninstall
 uninstall: ## Delete all Echoes, and then the CustomResourceDefinition, from the current cluster.
-	@kubectl=$(call tool,kubernetes)/kubectl; \
-	"$$kubectl" delete echoes --all --all-namespaces --ignore-not-found; \
+	@kubectl=$(call tool,kubernetes)/kubectl; $(delete_echoes); \
 	"$$kubectl" delete crd echoes.example.com --ignore-not-found
 
 .PHONY: deploy
@@ -123,8 +127,7 @@ deploy: ## Deploy the operator, from the images of `make images`, into the curre
 
 .PHONY: undeploy
 undeploy: ## Delete all Echoes, and then the operator, from the current cluster.
-	@tools=$(call tool,generate); kubectl=$(call tool,kubernetes)/kubectl; \
-	"$$kubectl" delete echoes --all --all-namespaces --ignore-not-found; \
+	@tools=$(call tool,generate); kubectl=$(call tool,kubernetes)/kubectl; $(delete_echoes); \
 	"$$tools/kustomize" build config/default | "$$kubectl" delete --ignore-not-found -f -
 
 ##@ Cluster

@@ -64,7 +64,7 @@ func (o *observation) note(object client.Object) {
 func (r *EchoReconciler) allowed(echo *v1.Echo) error {
 	if echo.Spec.Replicas > r.MaxReplicas {
 		return &specError{fmt.Sprintf(
-			"spec.replicas is %d and this operator allows at most %d. Ask for fewer, or have the operator's MAX_REPLICAS raised.",
+			"spec.replicas is %d, which is greater than %d, the most that this operator allows. Ask for fewer, or have its MAX_REPLICAS raised.",
 			echo.Spec.Replicas, r.MaxReplicas)}
 	}
 	return nil

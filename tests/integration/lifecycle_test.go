@@ -86,6 +86,25 @@ var _ = Describe("an Echo", func() {
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 
+	It("changes the type of its Service and back", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "typed"))
+		for _, service := range []v1.EchoService{
+			{Type: corev1.ServiceTypeLoadBalancer, Port: 80, LoadBalancerClass: "example.com/class", ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal},
+			{Type: corev1.ServiceTypeNodePort, Port: 80},
+			{Type: corev1.ServiceTypeClusterIP, Port: 80},
+		} {
+			edit(ctx, echo, func(e *v1.Echo) { e.Spec.Service = service })
+			Eventually(func(g Gomega) {
+				now := serviceNow(ctx, g, echo.Namespace, echo.Name)
+				g.Expect(now.Spec.Type).To(Equal(service.Type))
+				g.Expect(now.Spec.LoadBalancerClass == nil).To(Equal(service.LoadBalancerClass == ""))
+				g.Expect(now.Spec.Ports[0].NodePort == 0).To(Equal(service.Type == corev1.ServiceTypeClusterIP))
+				g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, ""))
+			}).WithContext(ctx).Should(Succeed())
+		}
+		expectNoWrite(ctx, echo)
+	})
+
 	It("is refused above the operator's limit, with all left as it was, and recovers", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "greedy"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = maxReplicas + 1 })
@@ -93,11 +112,25 @@ var _ = Describe("an Echo", func() {
 			now := echoNow(ctx, g, echo.Namespace, echo.Name)
 			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonInvalidSpec))
 			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonInvalidSpec))
+			g.Expect(now.Status.Conditions[0].Message).To(And(ContainSubstring("greater than 20"), ContainSubstring("MAX_REPLICAS")))
 			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
 			g.Expect(now.Status.ReadyReplicas).To(BeEquivalentTo(2))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(*deploymentNow(ctx, Default, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(2))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = maxReplicas })
+		rollOut(ctx, echo.Namespace, echo.Name)
+	})
+
+	It("is refused when the API server calls it invalid, says why, and recovers", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "invalid"))
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "NOT=ALLOWED"}} })
+		Eventually(func(g Gomega) {
+			now := echoNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonInvalidSpec))
+			g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring("NOT=ALLOWED"))
+			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
+		}).WithContext(ctx).Should(Succeed())
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = nil })
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 
