@@ -59,7 +59,7 @@ clean: ## Remove what was built; the tools are built anew when next needed.
 
 .PHONY: generate
 generate: ## Generate the deep-copy code of the API.
-	@$(call tool,generate)/controller-gen object paths=./api/...
+	@tools=$(call tool,generate); "$$tools/controller-gen" object paths=./api/...
 
 .PHONY: manifests
 manifests: ## Generate the CustomResourceDefinition and the operator's role.
@@ -78,10 +78,11 @@ verify: generate manifests ## Fail when a generated file is not current, or go.m
 
 .PHONY: lint
 lint: ## Run the linters.
-	@$(call tool,lint)/golangci-lint run ./...
+	@tools=$(call tool,lint); "$$tools/golangci-lint" run ./...
 
 .PHONY: build
 build: ## Build the operator, the echo server and the tests' client, for Linux on this machine's architecture.
+	@echo "building the operator, the echo server and the tests' client"
 	@GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/echo-operator .
 	@GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/echo-server ./echoserver
 	@GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/prober ./tests/prober
@@ -98,12 +99,15 @@ delete_echoes = if [ -n "$$("$$kubectl" get crd echoes.example.com --ignore-not-
 	"$$kubectl" delete echoes --all --all-namespaces --timeout=3m || \
 	{ echo "Echoes remain: is the operator running? docs/api.md, under Deletion, has the way without it."; exit 1; }; fi
 
+# image NAME,DOCKERFILE: build and push an image, and keep its name by digest.
+image = reference=$$(tests/image $(1) $(2)); echo "$$reference" | tee "$(CACHE)/images/$(1)"
+
 .PHONY: images
 images: build ## Build the images and push them, to REGISTRY or the test cluster's own.
 	@mkdir -p "$(CACHE)/images"
-	@tests/image echo-operator Dockerfile | tee "$(CACHE)/images/echo-operator"
-	@tests/image echo-server echoserver/Dockerfile | tee "$(CACHE)/images/echo-server"
-	@tests/image prober tests/prober/Dockerfile | tee "$(CACHE)/images/prober"
+	@$(call image,echo-operator,Dockerfile)
+	@$(call image,echo-server,echoserver/Dockerfile)
+	@$(call image,prober,tests/prober/Dockerfile)
 
 .PHONY: install
 install: ## Install the CustomResourceDefinition into the current cluster.
@@ -118,6 +122,7 @@ uninstall: ## Delete all Echoes, and then the CustomResourceDefinition, from the
 
 .PHONY: deploy
 deploy: ## Deploy the operator, from the images of `make images`, into the current cluster.
+	@[ -s "$(CACHE)/images/echo-operator" ] && [ -s "$(CACHE)/images/echo-server" ] || { echo "deploy: there are no images yet: run 'make images'"; exit 1; }
 	@tools=$(call tool,generate); kubectl=$(call tool,kubernetes)/kubectl; \
 	"$$tools/kustomize" build config/default | sed \
 		-e "s|quay.io/echo-operator/echo-operator:v$(VERSION)|$$(cat "$(CACHE)/images/echo-operator")|" \
@@ -169,6 +174,6 @@ e2e-possible:
 
 .PHONY: e2e
 e2e: e2e-possible cluster-up images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
-	@tests/image other-server echoserver/Dockerfile > "$(CACHE)/images/other-server"
-	@export KUBECONFIG=$$($(CLUSTER) kubeconfig); $(MAKE) --no-print-directory deploy; \
-	PATH="$(call tool,kubernetes):$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e
+	@$(call image,other-server,echoserver/Dockerfile)
+	@tools=$(call tool,kubernetes); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; $(MAKE) --no-print-directory deploy; \
+	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e
