@@ -52,6 +52,7 @@ func TestIntegration(t *testing.T) {
 	SetDefaultEventuallyTimeout(20 * time.Second)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	SetDefaultConsistentlyDuration(time.Second)
+	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "Integration")
 }
 
