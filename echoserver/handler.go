@@ -14,6 +14,9 @@ import (
 // maxBody is the largest request body that is read.
 const maxBody = 8 << 20
 
+// statusClientClosedRequest is what the log says of a client that did not wait for its answer.
+const statusClientClosedRequest = 499
+
 // identity is the server's own place in the cluster.
 type identity struct {
 	Namespace string `json:"namespace,omitempty"`
@@ -58,12 +61,13 @@ type server struct {
 type handler struct {
 	mux      *http.ServeMux
 	identity identity
+	response response
 	log      *slog.Logger
 	draining atomic.Bool
 }
 
-func newHandler(identity identity, log *slog.Logger) *handler {
-	h := &handler{mux: http.NewServeMux(), identity: identity, log: log}
+func newHandler(identity identity, response response, log *slog.Logger) *handler {
+	h := &handler{mux: http.NewServeMux(), identity: identity, response: response, log: log}
 	h.mux.HandleFunc("/-/", http.NotFound)
 	h.mux.HandleFunc("/-/livez", func(w http.ResponseWriter, _ *http.Request) { health(w, true) })
 	h.mux.HandleFunc("/-/readyz", func(w http.ResponseWriter, _ *http.Request) { health(w, !h.draining.Load()) })
@@ -99,7 +103,14 @@ func (h *handler) echo(w http.ResponseWriter, r *http.Request) int {
 		http.Error(w, "The body could not be read.", http.StatusBadRequest)
 		return http.StatusBadRequest
 	}
-	w.Header().Set("Content-Type", "application/json")
+	status, there := h.response.begin(w, r)
+	if !there {
+		return statusClientClosedRequest
+	}
+	if h.response.body != "" {
+		_, _ = io.WriteString(w, h.response.body)
+		return status
+	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", " ")
 	encoder.SetEscapeHTML(false)
@@ -112,7 +123,7 @@ func (h *handler) echo(w http.ResponseWriter, r *http.Request) int {
 		Server: server{Node: h.identity.Node, PodIP: h.identity.PodIP, HostIP: h.identity.HostIP,
 			Draining: h.draining.Load()},
 	})
-	return http.StatusOK
+	return status
 }
 
 func health(w http.ResponseWriter, healthy bool) {

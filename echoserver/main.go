@@ -47,6 +47,7 @@ type settings struct {
 	address    string
 	drainDelay time.Duration
 	identity   identity
+	response   response
 }
 
 // parseSettings reads the command line; where a flag is not given, the environment counts.
@@ -72,6 +73,9 @@ func parseSettings(arguments []string, getenv func(string) string, usage io.Writ
 		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	var err error
+	if s.response, err = parseResponse(getenv); err != nil {
+		return s, err
+	}
 	if s.drainDelay, err = time.ParseDuration(*delay); err != nil || s.drainDelay < 0 {
 		return s, fmt.Errorf("ECHO_DRAIN_DELAY: %q is not a duration such as 5s or 500ms", *delay)
 	}
@@ -91,7 +95,7 @@ func run(ctx context.Context, s settings, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	handler := newHandler(s.identity, log)
+	handler := newHandler(s.identity, s.response, log)
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,

@@ -17,7 +17,7 @@ import (
 var quiet = slog.New(slog.DiscardHandler)
 
 func TestEcho(t *testing.T) {
-	h := newHandler(identity{Namespace: "ns", Pod: "p-1", Service: "s", Node: "n"}, quiet)
+	h := newHandler(identity{Namespace: "ns", Pod: "p-1", Service: "s", Node: "n"}, response{}, quiet)
 	r := httptest.NewRequest(http.MethodPut, "http://example.com/a//b/../c?x=1&x=%20", strings.NewReader("hello"))
 	r.Header.Add("X-Many", "1")
 	r.Header.Add("X-Many", "2")
@@ -44,10 +44,40 @@ func TestEcho(t *testing.T) {
 	}
 }
 
+func TestResponse(t *testing.T) {
+	env := map[string]string{"ECHO_RESPONSE_STATUS": "503", "ECHO_RESPONSE_DELAY": "20ms", "ECHO_RESPONSE_BODY": "gone fishing",
+		"ECHO_RESPONSE_HEADERS": `[{"name": "Retry-After", "value": "7"}]`}
+	wanted, err := parseResponse(func(name string) string { return env[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, began := httptest.NewRecorder(), time.Now()
+	newHandler(identity{}, wanted, quiet).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if w.Code != 503 || w.Body.String() != "gone fishing" || w.Header().Get("Retry-After") != "7" || time.Since(began) < 20*time.Millisecond {
+		t.Errorf("answered %d %q with %v after %s", w.Code, w.Body, w.Header(), time.Since(began))
+	}
+	w = httptest.NewRecorder()
+	newHandler(identity{}, wanted, quiet).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/-/readyz", nil))
+	if w.Code != http.StatusOK {
+		t.Errorf("the probe is answered %d", w.Code)
+	}
+	for name, value := range map[string]string{"ECHO_RESPONSE_STATUS": "199", "ECHO_RESPONSE_DELAY": "31s", "ECHO_RESPONSE_HEADERS": "x"} {
+		_, err := parseResponse(func(asked string) string {
+			if asked == name {
+				return value
+			}
+			return ""
+		})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s=%s: %v", name, value, err)
+		}
+	}
+}
+
 func TestBodyLimit(t *testing.T) {
 	for size, want := range map[int]int{0: 200, maxBody: 200, maxBody + 1: 413} {
 		w := httptest.NewRecorder()
-		newHandler(identity{}, quiet).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, size))))
+		newHandler(identity{}, response{}, quiet).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, size))))
 		if w.Code != want {
 			t.Errorf("a body of %d bytes is answered %d, want %d", size, w.Code, want)
 		}
@@ -57,7 +87,7 @@ func TestBodyLimit(t *testing.T) {
 func TestReservedPrefix(t *testing.T) {
 	for path, want := range map[string]int{"/-/livez": 200, "/-/readyz": 200, "/-/other": 404, "/livez": 200, "/-": 200} {
 		w := httptest.NewRecorder()
-		newHandler(identity{}, quiet).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		newHandler(identity{}, response{}, quiet).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != want {
 			t.Errorf("%s is answered %d, want %d", path, w.Code, want)
 		}
