@@ -66,7 +66,8 @@ manifests: ## Generate the CustomResourceDefinition and the operator's role.
 	@tools=$(call tool,generate); \
 	"$$tools/controller-gen" crd paths=./api/... output:crd:dir=config/crd/bases; \
 	"$$tools/controller-gen" rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac; \
-	"$$tools/strip-descriptions" config/crd/bases/example.com_echoes.yaml spec.env spec.resources status.conditions
+	"$$tools/strip-descriptions" config/crd/bases/example.com_echoes.yaml spec.env spec.resources \
+		spec.podSecurityContext spec.securityContext spec.tolerations spec.affinity spec.topologySpreadConstraints status.conditions
 
 .PHONY: verify
 verify: generate manifests ## Fail when a generated file is not current, or go.mod is not tidy.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -82,7 +80,10 @@ func cacheOptions(namespaces []string) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
-		ByObject:                    map[client.Object]cache.ByObject{&appsv1.Deployment{}: made, &corev1.Service{}: made},
+		ByObject:                    map[client.Object]cache.ByObject{},
+	}
+	for _, kind := range controllers.ChildKinds() {
+		o.ByObject[kind] = made
 	}
 	if len(namespaces) > 0 {
 		o.DefaultNamespaces = make(map[string]cache.Config, len(namespaces))

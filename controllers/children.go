@@ -4,9 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -15,42 +18,71 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// child is one object that an Echo is made of.
+// child is one object that an Echo is made of, or is not.
 type child struct {
-	// want is what the operator decides of the object, and nothing else.
-	want *unstructured.Unstructured
+	kind string
+	key  client.ObjectKey
 	// blank makes an empty object of the child's type to read into.
 	blank func() client.Object
+	// want is what the operator decides of the object, and nothing else; nil when there should be none.
+	want *unstructured.Unstructured
 }
 
-// childKinds are the types that an Echo is made of.
-func childKinds() []client.Object {
-	return []client.Object{&corev1.Service{}, &appsv1.Deployment{}}
+// ChildKinds are the types that an Echo is made of, in the order in which they are made.
+func ChildKinds() []client.Object {
+	return []client.Object{
+		&corev1.Service{}, &appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}, &networkingv1.Ingress{}, &networkingv1.NetworkPolicy{},
+	}
 }
 
-// children are the objects that an Echo is made of, in the order in which they are made. An error is a defect of the
-// operator: everything in a valid Echo can be expressed.
+// children are the objects that an Echo is made of. An error is a defect of the operator: everything in a valid Echo can be
+// expressed.
 func children(echo *v1.Echo, images Images) ([]child, error) {
-	service, err := newChild(service(echo), func() client.Object { return &corev1.Service{} })
-	if err != nil {
-		return nil, err
+	all := make([]child, 0, len(ChildKinds()))
+	for _, kind := range ChildKinds() {
+		c := child{
+			kind:  reflect.TypeOf(kind).Elem().Name(),
+			key:   client.ObjectKeyFromObject(echo),
+			blank: func() client.Object { return kind.DeepCopyObject().(client.Object) },
+		}
+		configuration := configurationOf(kind, echo, images)
+		if !reflect.ValueOf(configuration).IsNil() {
+			want, err := sealed(configuration)
+			if err != nil {
+				return nil, err
+			}
+			c.want = want
+		}
+		all = append(all, c)
 	}
-	deployment, err := newChild(deployment(echo, images), func() client.Object { return &appsv1.Deployment{} })
-	if err != nil {
-		return nil, err
-	}
-	return []child{service, deployment}, nil
+	return all, nil
 }
 
-// newChild takes an apply configuration and seals it with a digest of itself.
-func newChild(configuration any, blank func() client.Object) (child, error) {
+// configurationOf is what is wanted of the child of a kind, a nil pointer when there should be none.
+func configurationOf(kind client.Object, echo *v1.Echo, images Images) any {
+	switch kind.(type) {
+	case *corev1.Service:
+		return service(echo)
+	case *appsv1.Deployment:
+		return deployment(echo, images)
+	case *policyv1.PodDisruptionBudget:
+		return disruptionBudget(echo)
+	case *networkingv1.Ingress:
+		return ingress(echo)
+	default:
+		return networkPolicy(echo)
+	}
+}
+
+// sealed is an apply configuration with a digest of itself.
+func sealed(configuration any) (*unstructured.Unstructured, error) {
 	text, err := json.Marshal(configuration)
 	if err != nil {
-		return child{}, fmt.Errorf("writing %T: %w", configuration, err)
+		return nil, fmt.Errorf("writing %T: %w", configuration, err)
 	}
 	want := &unstructured.Unstructured{}
 	if err := json.Unmarshal(text, &want.Object); err != nil {
-		return child{}, fmt.Errorf("reading %T back: %w", configuration, err)
+		return nil, fmt.Errorf("reading %T back: %w", configuration, err)
 	}
 	digest := sha256.Sum256(text)
 	annotations := want.GetAnnotations()
@@ -59,7 +91,7 @@ func newChild(configuration any, blank func() client.Object) (child, error) {
 	}
 	annotations[v1.AppliedHashAnnotation] = hex.EncodeToString(digest[:8])
 	want.SetAnnotations(annotations)
-	return child{want: want, blank: blank}, nil
+	return want, nil
 }
 
 // ownedBy makes an Echo the controller of what it is put on. The owner's deletion waits for it.

@@ -39,7 +39,7 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (observati
 		}
 		seen.note(live[i])
 	}
-	if err := r.allowed(echo); err != nil {
+	if err := r.allowed(echo); err != nil || echo.Spec.Paused {
 		return seen, err
 	}
 	if err := r.addFinalizer(ctx, echo); err != nil {
@@ -78,29 +78,35 @@ func (r *EchoReconciler) read(ctx context.Context, echo *v1.Echo, c child) (clie
 	if err != nil || live != nil && metav1.IsControlledBy(live, echo) {
 		return live, err
 	}
+	if c.want == nil { // nothing will be made, so nothing can be taken over
+		return nil, nil //nolint:nilnil // that there is no such object is an answer
+	}
 	live, err = fetch(ctx, r.Live, c)
 	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
 		return live, err
 	}
-	return nil, &nameConflictError{kind: c.want.GetKind(), name: live.GetName()}
+	return nil, &nameConflictError{kind: c.kind, name: live.GetName()}
 }
 
 // fetch returns the object that has a child's name, nil if there is none.
 func fetch(ctx context.Context, reader client.Reader, c child) (client.Object, error) {
-	key, live := client.ObjectKeyFromObject(c.want), c.blank()
-	err := reader.Get(ctx, key, live)
+	live := c.blank()
+	err := reader.Get(ctx, c.key, live)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // that there is no such object is an answer
 	case err != nil:
-		return nil, fmt.Errorf("reading %s %s: %w", c.want.GetKind(), key, err)
+		return nil, fmt.Errorf("reading %s %s: %w", c.kind, c.key, err)
 	default:
 		return live, nil
 	}
 }
 
-// ensure applies a child if it differs from what is wanted.
+// ensure applies a child if it differs from what is wanted, and deletes one that is no longer wanted.
 func (r *EchoReconciler) ensure(ctx context.Context, c child, live client.Object, seen *observation) error {
+	if c.want == nil {
+		return r.prune(ctx, live)
+	}
 	if live != nil {
 		if differs, err := differs(c, live); err != nil || !differs {
 			return err
@@ -115,6 +121,14 @@ func (r *EchoReconciler) ensure(ctx context.Context, c child, live client.Object
 	return nil
 }
 
+// prune deletes a child that is there and no longer wanted. Nothing depends on any that can be unwanted.
+func (r *EchoReconciler) prune(ctx context.Context, live client.Object) error {
+	if live == nil {
+		return nil
+	}
+	return r.deleteChild(ctx, live, metav1.DeletePropagationBackground)
+}
+
 // apply writes a child and returns it as the API server answers it. One that exists is named by its UID, so that another
 // that took its place meanwhile is refused; one that should not exist is not forced, so that another's fields stand.
 func (r *EchoReconciler) apply(ctx context.Context, c child, live client.Object) (client.Object, error) {
@@ -125,11 +139,11 @@ func (r *EchoReconciler) apply(ctx context.Context, c child, live client.Object)
 		options = append(options, client.ForceOwnership)
 	}
 	if err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...); err != nil {
-		return nil, fmt.Errorf("applying %s %s: %w", c.want.GetKind(), client.ObjectKeyFromObject(c.want), err)
+		return nil, fmt.Errorf("applying %s %s: %w", c.kind, c.key, err)
 	}
 	after := c.blank()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(want.Object, after); err != nil {
-		return nil, fmt.Errorf("reading the answer for %s %s: %w", c.want.GetKind(), client.ObjectKeyFromObject(c.want), err)
+		return nil, fmt.Errorf("reading the answer for %s %s: %w", c.kind, c.key, err)
 	}
 	return after, nil
 }

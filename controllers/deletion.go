@@ -68,7 +68,7 @@ func (r *EchoReconciler) deleteChildren(ctx context.Context, echo *v1.Echo) (int
 			continue
 		}
 		left++
-		if err := r.deleteChild(ctx, live); err != nil {
+		if err := r.deleteChild(ctx, live, metav1.DeletePropagationForeground); err != nil {
 			return 0, err
 		}
 	}
@@ -78,14 +78,15 @@ func (r *EchoReconciler) deleteChildren(ctx context.Context, echo *v1.Echo) (int
 	return r.countPods(ctx, echo)
 }
 
-// deleteChild deletes an object and what depends on it, the object last. It is a no-op on one that is being deleted.
-func (r *EchoReconciler) deleteChild(ctx context.Context, live client.Object) error {
+// deleteChild deletes an object and what depends on it, in the foreground the object last. It is a no-op on one that is being
+// deleted.
+func (r *EchoReconciler) deleteChild(ctx context.Context, live client.Object, order metav1.DeletionPropagation) error {
 	if !live.GetDeletionTimestamp().IsZero() {
 		return nil
 	}
 	uid, version := live.GetUID(), live.GetResourceVersion()
 	err := r.Client.Delete(ctx, live,
-		client.PropagationPolicy(metav1.DeletePropagationForeground),
+		client.PropagationPolicy(order),
 		client.Preconditions{UID: &uid, ResourceVersion: &version})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting %T %s: %w", live, client.ObjectKeyFromObject(live), err)

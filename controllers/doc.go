@@ -4,7 +4,7 @@
 // saw. A pass decides from the objects themselves and never from the status it wrote, so it may be cut short anywhere and
 // begun again. A pass over a converged Echo sends nothing.
 //
-// What is decided is in functions without a client: children.go, deployment.go, pod_template.go and service.go say what is
+// What is decided is in functions without a client: children.go and the files named after what an Echo is made of say what is
 // wanted, drift.go whether something differs, status.go what to report, transitions.go which events that makes, failure.go
 // what an error calls for. What talks to the API server is in echo_controller.go, converge.go, deletion.go and publish.go.
 package controllers

@@ -61,7 +61,7 @@ func isEmptyMap(value any) bool {
 
 // coversList compares lists that are keyed, in which others may have their own items, by key, and all others item by item.
 func coversList(have, want []any, key string) bool {
-	if key == "" {
+	if key == "" || !allHave(want, key) {
 		if len(have) != len(want) {
 			return false
 		}
@@ -73,8 +73,17 @@ func coversList(have, want []any, key string) bool {
 		return true
 	}
 	for _, item := range want {
-		wanted, ok := item.(map[string]any)
-		if !ok || !covers(find(have, key, wanted[key]), item, "") {
+		if !covers(find(have, key, item.(map[string]any)[key]), item, "") {
+			return false
+		}
+	}
+	return true
+}
+
+// allHave tells whether every item of a list is a map with a key.
+func allHave(list []any, key string) bool {
+	for _, item := range list {
+		if m, ok := item.(map[string]any); !ok || m[key] == nil {
 			return false
 		}
 	}
@@ -94,8 +103,10 @@ func find(list []any, key string, value any) any {
 // whole. Ports merge by number and protocol; the operator names all of its own and never changes a name, so the name does.
 func listKey(field string) string {
 	switch field {
-	case "containers", "env", "ports":
+	case "containers", "env", "ports", "imagePullSecrets":
 		return "name"
+	case "topologySpreadConstraints":
+		return "topologyKey"
 	case "ownerReferences":
 		return "uid"
 	default:

@@ -36,7 +36,9 @@ func TestCovers(t *testing.T) {
 		"whole list of maps, reordered":  {"sysctls: [{name: b}, {name: a}]", "sysctls: [{name: a}, {name: b}]", false},
 		"a list where there is a map":    {"a: {b: 1}", "a: [1]", false},
 		"a map where there is a list":    {"a: [1]", "a: {b: 1}", false},
-		"a keyed list of what is no map": {"env: [1]", "env: [1]", false},
+		"a keyed list of what is no map": {"env: [1]", "env: [2]", false},
+		"ports without names, the same":  {"ports: [{port: 1}, {port: 2}]", "ports: [{port: 1}, {port: 2}]", true},
+		"ports without names, another":   {"ports: [{port: 1}, {port: 3}]", "ports: [{port: 1}, {port: 2}]", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := covers(parse(t, c.have), parse(t, c.want), ""); got != c.covers {
@@ -81,7 +83,7 @@ func deploymentChild(t *testing.T, echo *v1.Echo) child {
 		t.Fatal(err)
 	}
 	for _, c := range all {
-		if c.want.GetKind() == "Deployment" {
+		if c.kind == "Deployment" {
 			return c
 		}
 	}

@@ -49,6 +49,8 @@ type EchoReconciler struct {
 // +kubebuilder:rbac:groups=example.com,resources=echoes/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses;networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -62,7 +64,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				firstRetry, lastRetry),
 		})
-	for _, kind := range childKinds() {
+	for _, kind := range ChildKinds() {
 		b.Owns(kind)
 	}
 	return b.Complete(reconcile.AsReconciler(mgr.GetClient(), r))

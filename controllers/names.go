@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -44,8 +45,15 @@ func ManagedSelector() labels.Selector {
 	return labels.SelectorFromSet(labels.Set{labelManagedBy: fieldOwner})
 }
 
-// serviceURL is where the echo servers answer inside the cluster.
-func serviceURL(echo *v1.Echo) string {
+// urlOf is where the echo servers answer: outside the cluster if there is an Ingress, else inside.
+func urlOf(echo *v1.Echo) string {
+	if hasIngress(echo) {
+		outside, scheme := echo.Spec.Ingress, "http"
+		if outside.TLS {
+			scheme = "https"
+		}
+		return scheme + "://" + outside.Host + strings.TrimSuffix(ingressPath(outside), "/")
+	}
 	url := "http://" + echo.Name + "." + echo.Namespace + ".svc"
 	if port := echo.Spec.Service.Port; port != 80 {
 		url += ":" + strconv.Itoa(int(port))

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -24,14 +25,52 @@ const (
 
 // podTemplate is what each pod of an Echo is made from.
 func podTemplate(echo *v1.Echo, images Images) *corev1ac.PodTemplateSpecApplyConfiguration {
+	wanted := &echo.Spec
+	spec := corev1ac.PodSpec().
+		WithAutomountServiceAccountToken(false).
+		WithEnableServiceLinks(false).
+		WithTerminationGracePeriodSeconds(terminationGraceSeconds).
+		WithSecurityContext(podSecurity(wanted)).
+		WithNodeSelector(wanted.NodeSelector).
+		WithTopologySpreadConstraints(spread(echo)...).
+		WithContainers(container(echo, images))
+	for _, secret := range wanted.ImagePullSecrets {
+		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
+	}
+	for i := range wanted.Tolerations {
+		spec.WithTolerations(asConfiguration[corev1ac.TolerationApplyConfiguration](&wanted.Tolerations[i]))
+	}
+	if wanted.Affinity != nil {
+		spec.WithAffinity(asConfiguration[corev1ac.AffinityApplyConfiguration](wanted.Affinity))
+	}
+	if wanted.PriorityClassName != "" {
+		spec.WithPriorityClassName(wanted.PriorityClassName)
+	}
 	return corev1ac.PodTemplateSpec().
+		WithLabels(wanted.PodLabels).
 		WithLabels(childLabels(echo)).
-		WithSpec(corev1ac.PodSpec().
-			WithAutomountServiceAccountToken(false).
-			WithEnableServiceLinks(false).
-			WithTerminationGracePeriodSeconds(terminationGraceSeconds).
-			WithSecurityContext(podSecurity(echo.Spec.Port)).
-			WithContainers(container(echo, images)))
+		WithAnnotations(wanted.PodAnnotations).
+		WithSpec(spec)
+}
+
+// spread is how the pods are spread: as given, or evenly over nodes and zones where that is possible.
+func spread(echo *v1.Echo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
+	var constraints []*corev1ac.TopologySpreadConstraintApplyConfiguration
+	for i := range echo.Spec.TopologySpreadConstraints {
+		constraints = append(constraints,
+			asConfiguration[corev1ac.TopologySpreadConstraintApplyConfiguration](&echo.Spec.TopologySpreadConstraints[i]))
+	}
+	if len(constraints) > 0 {
+		return constraints
+	}
+	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
+		constraints = append(constraints, corev1ac.TopologySpreadConstraint().
+			WithMaxSkew(1).
+			WithTopologyKey(key).
+			WithWhenUnsatisfiable(corev1.ScheduleAnyway).
+			WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(selectorLabels(echo))))
+	}
+	return constraints
 }
 
 // container is the echo server.
@@ -41,19 +80,28 @@ func container(echo *v1.Echo, images Images) *corev1ac.ContainerApplyConfigurati
 	c := corev1ac.Container().
 		WithName(containerName).
 		WithImage(image).
+		WithArgs(echo.Spec.Args...).
 		WithPorts(corev1ac.ContainerPort().
 			WithName(portName).
 			WithProtocol(corev1.ProtocolTCP).
 			WithContainerPort(echo.Spec.Port)).
 		WithEnv(environment(echo, firstParty)...).
 		WithResources(resources(echo.Spec.Resources)).
-		WithSecurityContext(containerSecurity(firstParty))
-	if !firstParty {
-		return c.WithReadinessProbe(tcpProbe()).WithLivenessProbe(tcpProbe()).
-			WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().
-				WithSleep(corev1ac.SleepAction().WithSeconds(preStopSeconds))))
+		WithSecurityContext(containerSecurity(echo.Spec.SecurityContext, firstParty))
+	if echo.Spec.ImagePullPolicy != "" {
+		c.WithImagePullPolicy(echo.Spec.ImagePullPolicy)
 	}
-	return c.WithReadinessProbe(httpProbe("/-/readyz").WithPeriodSeconds(2)).WithLivenessProbe(httpProbe("/-/livez"))
+	return lifecycle(c, firstParty)
+}
+
+// lifecycle says when a container is ready, when it is dead, and how it ends.
+func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
+	if firstParty {
+		return c.WithReadinessProbe(httpProbe("/-/readyz").WithPeriodSeconds(2)).WithLivenessProbe(httpProbe("/-/livez"))
+	}
+	return c.WithReadinessProbe(tcpProbe()).WithLivenessProbe(tcpProbe()).
+		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().
+			WithSleep(corev1ac.SleepAction().WithSeconds(preStopSeconds))))
 }
 
 func httpProbe(path string) *corev1ac.ProbeApplyConfiguration {
@@ -70,6 +118,7 @@ func environment(echo *v1.Echo, firstParty bool) []*corev1ac.EnvVarApplyConfigur
 	if firstParty {
 		own = append(own, corev1ac.EnvVar().WithName("ECHO_HTTP_ADDR").WithValue(":"+strconv.Itoa(int(echo.Spec.Port))))
 	}
+	own = append(own, response(echo.Spec.Response)...)
 	given := make(map[string]bool, len(echo.Spec.Env))
 	for i := range echo.Spec.Env {
 		given[echo.Spec.Env[i].Name] = true
@@ -92,7 +141,7 @@ func identity(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 		return corev1ac.EnvVar().WithName(name).WithValueFrom(
 			corev1ac.EnvVarSource().WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath(path)))
 	}
-	return []*corev1ac.EnvVarApplyConfiguration{
+	env := []*corev1ac.EnvVarApplyConfiguration{
 		field("POD_NAME", "metadata.name"),
 		field("POD_NAMESPACE", "metadata.namespace"),
 		field("POD_IP", "status.podIP"),
@@ -100,6 +149,10 @@ func identity(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 		field("HOST_IP", "status.hostIP"),
 		corev1ac.EnvVar().WithName("SERVICE_NAME").WithValue(echo.Name),
 	}
+	if hasIngress(echo) {
+		env = append(env, corev1ac.EnvVar().WithName("INGRESS_NAME").WithValue(echo.Name))
+	}
+	return env
 }
 
 // resources are the ones given, or requests so small that an echo server finds room anywhere.
@@ -113,19 +166,26 @@ func resources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequirement
 	})
 }
 
-// podSecurity meets Pod Security "restricted" without naming a user, which OpenShift assigns. A port below 1024 needs no
-// privilege once the pod's own network namespace says so; the sysctl is one that Kubernetes calls safe.
-func podSecurity(port int32) *corev1ac.PodSecurityContextApplyConfiguration {
+// podSecurity is as given, or meets Pod Security "restricted" without naming a user, which OpenShift assigns. A port below
+// 1024 needs no privilege once the pod's own network namespace says so; the sysctl is one that Kubernetes calls safe.
+func podSecurity(wanted *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfiguration {
+	if wanted.PodSecurityContext != nil {
+		return asConfiguration[corev1ac.PodSecurityContextApplyConfiguration](wanted.PodSecurityContext)
+	}
 	security := corev1ac.PodSecurityContext().
 		WithRunAsNonRoot(true).
 		WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))
-	if port < firstUnprivilegedPort {
+	if wanted.Port < firstUnprivilegedPort {
 		security.WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))
 	}
 	return security
 }
 
-func containerSecurity(readOnlyRoot bool) *corev1ac.SecurityContextApplyConfiguration {
+// containerSecurity is as given, or meets Pod Security "restricted".
+func containerSecurity(given *corev1.SecurityContext, readOnlyRoot bool) *corev1ac.SecurityContextApplyConfiguration {
+	if given != nil {
+		return asConfiguration[corev1ac.SecurityContextApplyConfiguration](given)
+	}
 	return corev1ac.SecurityContext().
 		WithAllowPrivilegeEscalation(false).
 		WithReadOnlyRootFilesystem(readOnlyRoot).

@@ -78,7 +78,7 @@ func valueOf(env []*corev1ac.EnvVarApplyConfiguration, name string) string {
 
 func TestPodSecurity(t *testing.T) {
 	for port, sysctls := range map[int32]int{80: 1, 1023: 1, 1024: 0, 8080: 0} {
-		if got := podSecurity(port); len(got.Sysctls) != sysctls || got.RunAsUser != nil || !*got.RunAsNonRoot {
+		if got := podSecurity(&v1.EchoSpec{Port: port}); len(got.Sysctls) != sysctls || got.RunAsUser != nil || !*got.RunAsNonRoot {
 			t.Errorf("port %d: %+v", port, got)
 		}
 	}

@@ -36,7 +36,7 @@ func statusFor(echo *v1.Echo, seen observation, failed *failure, images Images, 
 	status := echo.Status.DeepCopy()
 	status.ObservedGeneration = echo.Generation
 	status.Selector = labels.SelectorFromSet(selectorLabels(echo)).String()
-	status.URL = serviceURL(echo)
+	status.URL = urlOf(echo)
 	status.Image = images.of(echo)
 	if d := seen.deployment; d != nil {
 		status.Replicas = d.Status.Replicas
@@ -92,8 +92,10 @@ func judge(echo *v1.Echo, seen observation, failed *failure, now time.Time) verd
 	switch {
 	case failed != nil:
 		return failedVerdict(seen, failed)
-	case isReady(echo, seen.deployment):
-		return readyVerdict(echo)
+	case echo.Spec.Paused:
+		return pausedVerdict(seen.deployment)
+	case isReady(seen.deployment, echo.Spec.Replicas):
+		return readyVerdict(echo.Spec.Replicas)
 	case progressing(echo, seen.deployment, now):
 		return rollingVerdict(echo, seen.deployment)
 	default:
@@ -119,15 +121,32 @@ func failedVerdict(seen observation, failed *failure) verdict {
 	return v
 }
 
-func readyVerdict(echo *v1.Echo) verdict {
+// pausedVerdict is for an Echo whose objects are left alone: they count by what they themselves want.
+func pausedVerdict(d *appsv1.Deployment) verdict {
+	v := verdict{
+		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused, phase: v1.PhasePending,
+		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
+		message: "Nothing has been made yet.",
+	}
+	if d != nil && isReady(d, *d.Spec.Replicas) {
+		v = readyVerdict(*d.Spec.Replicas)
+	} else if d != nil {
+		v.phase, v.message = v1.PhaseWarning, podsReady(*d.Spec.Replicas, d)
+	}
+	v.progressing, v.progressingReason = metav1.ConditionFalse, v1.ReasonPaused
+	v.message = "The Echo is paused; changes are not carried out. " + v.message
+	return v
+}
+
+func readyVerdict(replicas int32) verdict {
 	v := verdict{
 		ready: metav1.ConditionTrue, readyReason: v1.ReasonAllPodsReady,
 		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonRolledOut,
 		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: fmt.Sprintf("%d of %d pods are ready.", echo.Spec.Replicas, echo.Spec.Replicas),
+		message: fmt.Sprintf("%d of %d pods are ready.", replicas, replicas),
 		phase:   v1.PhaseReady,
 	}
-	if echo.Spec.Replicas == 0 {
+	if replicas == 0 {
 		v.readyReason, v.message = v1.ReasonScaledToZero, "No pods are wanted and there are none."
 	}
 	return v
@@ -138,7 +157,7 @@ func rollingVerdict(echo *v1.Echo, d *appsv1.Deployment) verdict {
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonRollingOut,
 		progressing: metav1.ConditionTrue, progressingReason: v1.ReasonRollingOut,
 		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: "A change is being rolled out. " + podsReady(echo, d),
+		message: "A change is being rolled out. " + podsReady(echo.Spec.Replicas, d),
 		phase:   v1.PhaseUpdating,
 	}
 	if firstRollout(d) {
@@ -152,7 +171,7 @@ func missingVerdict(echo *v1.Echo, d *appsv1.Deployment, now time.Time) verdict 
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonPodsNotReady,
 		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonPodsNotReady,
 		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: podsReady(echo, d),
+		message: podsReady(echo.Spec.Replicas, d),
 		phase:   v1.PhaseWarning,
 	}
 	if overdue(&echo.Status, d, now) {
@@ -162,14 +181,13 @@ func missingVerdict(echo *v1.Echo, d *appsv1.Deployment, now time.Time) verdict 
 	return v
 }
 
-func podsReady(echo *v1.Echo, d *appsv1.Deployment) string {
-	return fmt.Sprintf("%d of %d pods are ready.", min(d.Status.AvailableReplicas, echo.Spec.Replicas), echo.Spec.Replicas)
+func podsReady(want int32, d *appsv1.Deployment) string {
+	return fmt.Sprintf("%d of %d pods are ready.", min(d.Status.AvailableReplicas, want), want)
 }
 
 // isReady tells whether the pods are as wanted: the Deployment controller has seen the latest wish, and every pod is of
 // the latest kind and available.
-func isReady(echo *v1.Echo, d *appsv1.Deployment) bool {
-	want := echo.Spec.Replicas
+func isReady(d *appsv1.Deployment, want int32) bool {
 	return d != nil && d.DeletionTimestamp.IsZero() && d.Generation <= d.Status.ObservedGeneration &&
 		d.Status.Replicas == want && d.Status.UpdatedReplicas == want && d.Status.AvailableReplicas == want
 }

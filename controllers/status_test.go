@@ -43,6 +43,7 @@ func TestStatus(t *testing.T) {
 	secondRevision := func(d *appsv1.Deployment) {
 		d.Annotations = map[string]string{revisionAnnotation: "2"}
 	}
+	twoWanted := func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) }
 	wasReady := verdict{ready: yes, progressing: no, degraded: no, readyReason: "R", progressingReason: "R", degradedReason: "R"}
 	wasRolling := verdict{ready: no, progressing: yes, degraded: no, readyReason: "R", progressingReason: "R", degradedReason: "R"}
 	wasMissing := verdict{ready: no, progressing: no, degraded: no, readyReason: "R", progressingReason: "R", degradedReason: "R"}
@@ -54,12 +55,13 @@ func TestStatus(t *testing.T) {
 		reason, phase                string
 	}
 	for name, c := range map[string]struct {
-		zero bool
-		was  *verdict
-		ago  time.Duration // since the last status
-		seen *appsv1.Deployment
-		err  error
-		want want
+		zero   bool
+		paused bool
+		was    *verdict
+		ago    time.Duration // since the last status
+		seen   *appsv1.Deployment
+		err    error
+		want   want
 	}{
 		"just applied": {seen: changedDeployment(seenDeployment(done, 0, 0, 0), func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }),
 			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
@@ -75,13 +77,18 @@ func TestStatus(t *testing.T) {
 			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
 		"rollout past its deadline": {was: &wasRolling, seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1),
 			want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"scaling up":                       {was: &wasRolling, seen: seenDeployment(done, 2, 2, 1), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"scaling up for too long":          {was: &wasRolling, ago: progressDeadline, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"a pod lost":                       {was: &wasReady, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for a while":        {was: &wasMissing, ago: progressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for too long":       {was: &wasMissing, ago: progressDeadline, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"still missing":                    {was: &wasOverdue, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"well again":                       {was: &wasOverdue, ago: time.Hour, seen: seenDeployment(done, 2, 2, 2), want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"scaling up":                 {was: &wasRolling, seen: seenDeployment(done, 2, 2, 1), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"scaling up for too long":    {was: &wasRolling, ago: progressDeadline, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"a pod lost":                 {was: &wasReady, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for a while":  {was: &wasMissing, ago: progressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for too long": {was: &wasMissing, ago: progressDeadline, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"still missing":              {was: &wasOverdue, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"well again":                 {was: &wasOverdue, ago: time.Hour, seen: seenDeployment(done, 2, 2, 2), want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"paused, healthy": {paused: true, zero: true, was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 2), twoWanted),
+			want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"paused, a pod lost": {paused: true, was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
+			want: want{no, no, no, v1.ReasonPaused, v1.PhaseWarning}},
+		"paused from the beginning":        {paused: true, want: want{no, no, no, v1.ReasonPaused, v1.PhasePending}},
 		"over the limit":                   {was: &wasReady, seen: seenDeployment(done, 2, 2, 2), err: &specError{"too many"}, want: want{no, no, yes, v1.ReasonInvalidSpec, v1.PhaseFailed}},
 		"name taken":                       {err: conflict, want: want{no, no, yes, v1.ReasonNameConflict, v1.PhaseFailed}},
 		"write refused":                    {seen: seenDeployment(done, 2, 2, 2), err: errors.New("no"), want: want{no, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
@@ -92,6 +99,7 @@ func TestStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			echo := support.Echo("ns", "x", func(e *v1.Echo) {
 				e.Generation = 4
+				e.Spec.Paused = c.paused
 				if c.zero {
 					e.Spec.Replicas = 0
 				}

@@ -32,6 +32,8 @@ const (
 	ReasonNameConflict = "NameConflict"
 	// ReasonApplyFailed: the API server did not take a change; it is tried again.
 	ReasonApplyFailed = "ApplyFailed"
+	// ReasonPaused: the Echo is paused; its objects are left as they are.
+	ReasonPaused = "Paused"
 	// ReasonDeleting: the Echo is being deleted.
 	ReasonDeleting = "Deleting"
 )

@@ -70,6 +70,28 @@ type EchoSpec struct {
 	// +optional
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
+	// args are the arguments of the containers, instead of the image's own.
+	// +kubebuilder:validation:MaxItems=128
+	// +listType=atomic
+	// +optional
+	Args []string `json:"args,omitempty"`
+
+	// imagePullPolicy says when the image is pulled: Always, IfNotPresent or Never. Left out, Kubernetes decides by the image's tag.
+	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
+	// +optional
+	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
+
+	// imagePullSecrets name the Secrets with which the image is pulled.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	ImagePullSecrets []ImagePullSecret `json:"imagePullSecrets,omitempty"`
+
+	// response is what the operator's own echo server answers by default. Other images ignore it.
+	// +optional
+	Response *EchoResponse `json:"response,omitempty"`
+
 	// resources are the compute resources of each container. Given, they replace the default, small requests without limits, as a whole.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
@@ -78,6 +100,189 @@ type EchoSpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Service EchoService `json:"service,omitempty,omitzero"`
+
+	// ingress makes the echo servers reachable from outside the cluster under a host name.
+	// +optional
+	Ingress *EchoIngress `json:"ingress,omitempty"`
+
+	// disruptionBudget bounds how many echo servers may be down at once while nodes are maintained.
+	// +kubebuilder:default={}
+	// +optional
+	DisruptionBudget EchoDisruptionBudget `json:"disruptionBudget,omitempty,omitzero"`
+
+	// networkPolicy restricts the network of the echo servers.
+	// +optional
+	NetworkPolicy *EchoNetworkPolicy `json:"networkPolicy,omitempty"`
+
+	// podSecurityContext is the security of the pods. Given, it replaces the operator's, which is Pod Security restricted, as a whole.
+	// +optional
+	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
+
+	// securityContext is the security of the containers. Given, it replaces the operator's, which is Pod Security restricted, as a whole.
+	// +optional
+	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
+
+	// nodeSelector are the labels of the nodes on which the echo servers may run.
+	// +mapType=atomic
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// tolerations are the taints of nodes that the echo servers put up with.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// affinity draws the echo servers to nodes and other pods, or keeps them away.
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+
+	// topologySpreadConstraints spread the echo servers. Given, they replace the operator's, an even spread over nodes and zones where possible.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+
+	// priorityClassName is the priority of the pods.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+
+	// podLabels are added to the labels of the pods.
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('app.kubernetes.io/') || k.startsWith('echoes.example.com/'))",message="Labels that begin with app.kubernetes.io/ or echoes.example.com/ are set by the operator and cannot be given."
+	// +optional
+	PodLabels map[string]string `json:"podLabels,omitempty"`
+
+	// podAnnotations are added to the annotations of the pods.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
+
+	// paused leaves everything as it is, but for deletion. The status still speaks.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+}
+
+// ImagePullSecret names a Secret in the Echo's namespace.
+type ImagePullSecret struct {
+	// name is the name of the Secret.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Name string `json:"name"`
+}
+
+// EchoResponse is what the echo server answers by default.
+type EchoResponse struct {
+	// statusCode is the HTTP status.
+	// +kubebuilder:validation:Minimum=200
+	// +kubebuilder:validation:Maximum=599
+	// +optional
+	StatusCode int32 `json:"statusCode,omitempty"`
+
+	// delayMilliseconds is how long an answer is held back, in milliseconds.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=30000
+	// +optional
+	DelayMilliseconds int32 `json:"delayMilliseconds,omitempty"`
+
+	// headers are added to each answer.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	// +optional
+	Headers []EchoHeader `json:"headers,omitempty"`
+
+	// body is answered instead of the echo.
+	// +kubebuilder:validation:MaxLength=65536
+	// +optional
+	Body string `json:"body,omitempty"`
+}
+
+// EchoHeader is a header of an HTTP answer.
+type EchoHeader struct {
+	// name is the name of the header.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern="^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
+	// +required
+	Name string `json:"name"`
+
+	// value is the value of the header.
+	// +kubebuilder:validation:MaxLength=8192
+	// +kubebuilder:validation:Pattern=`^[^\r\n]*$`
+	// +optional
+	Value string `json:"value,omitempty"`
+}
+
+// EchoIngress is the Ingress in front of the Service. OpenShift makes a Route of it.
+//
+// +kubebuilder:validation:XValidation:rule="!self.enabled || has(self.host)",message="An Ingress that is enabled needs a host."
+// +kubebuilder:validation:XValidation:rule="!has(self.tlsSecretName) || self.tls",message="The field tlsSecretName needs tls to be true."
+type EchoIngress struct {
+	// enabled says whether there is an Ingress.
+	// +kubebuilder:default=false
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+
+	// host is the host name under which the echo servers are reached.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +optional
+	Host string `json:"host,omitempty"`
+
+	// path is the path below which requests reach the echo servers.
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^/`
+	// +kubebuilder:default="/"
+	// +optional
+	Path string `json:"path,omitempty"`
+
+	// className names the IngressClass. Left out, the cluster's default counts.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	ClassName string `json:"className,omitempty"`
+
+	// tls says whether the host is served over HTTPS.
+	// +kubebuilder:default=false
+	// +optional
+	TLS bool `json:"tls,omitempty"`
+
+	// tlsSecretName names the Secret with the certificate. Left out, the router's default certificate counts.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	TLSSecretName string `json:"tlsSecretName,omitempty"`
+
+	// annotations are added to the Ingress.
+	// +kubebuilder:validation:MaxProperties=64
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// EchoDisruptionBudget is the PodDisruptionBudget of the echo servers.
+type EchoDisruptionBudget struct {
+	// enabled says whether there is a PodDisruptionBudget.
+	// +kubebuilder:default=true
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// maxUnavailable is how many echo servers may be down at once.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	// +kubebuilder:default=1
+	// +optional
+	MaxUnavailable *int32 `json:"maxUnavailable,omitempty"`
+}
+
+// EchoNetworkPolicy is the NetworkPolicy of the echo servers.
+type EchoNetworkPolicy struct {
+	// enabled says whether only the echo servers' ports can be reached, and nothing from them.
+	// +kubebuilder:default=false
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
 }
 
 // EchoService is the Service in front of the echo servers.

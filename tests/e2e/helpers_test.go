@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,7 +74,7 @@ func pods(ctx context.Context, g Gomega, echo *v1.Echo) []corev1.Pod {
 // expectGone expects that nothing of an Echo is there, and that nothing need be waited for.
 func expectGone(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
-	for _, object := range []client.Object{&v1.Echo{}, &appsv1.Deployment{}, &corev1.Service{}} {
+	for _, object := range []client.Object{&v1.Echo{}, &appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {
 		Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), object))).To(BeTrue(), "%T is there", object)
 	}
 	list := &corev1.PodList{}

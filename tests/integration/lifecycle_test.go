@@ -8,6 +8,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -219,6 +221,13 @@ func collect(ctx context.Context, echo *v1.Echo) {
 		s := serviceNow(ctx, g, echo.Namespace, echo.Name)
 		controllerutil.RemoveFinalizer(s, metav1.FinalizerDeleteDependents)
 		g.Expect(k8s.Update(ctx, s)).To(Succeed())
+		for _, other := range []client.Object{&policyv1.PodDisruptionBudget{}, &networkingv1.Ingress{}, &networkingv1.NetworkPolicy{}} {
+			if err := k8s.Get(ctx, client.ObjectKeyFromObject(echo), other); apierrors.IsNotFound(err) {
+				continue
+			}
+			other.SetFinalizers(nil)
+			g.Expect(k8s.Update(ctx, other)).To(Succeed())
+		}
 	}).WithContext(ctx).Should(Succeed())
 }
 
@@ -228,3 +237,36 @@ func eventuallyGone(ctx context.Context, object client.Object) {
 		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(object), object))
 	}).WithContext(ctx).Should(BeTrue())
 }
+
+var _ = Describe("a paused Echo", func() {
+	It("has its children left alone, tells how they are, and can be deleted", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "paused"))
+		edit(ctx, echo, func(e *v1.Echo) {
+			e.Spec.Paused, e.Spec.Replicas, e.Spec.NetworkPolicy = true, 5, &v1.EchoNetworkPolicy{Enabled: true}
+		})
+		Eventually(func(g Gomega) {
+			now := echoNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(now).To(haveCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonPaused))
+			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonAllPodsReady))
+		}).WithContext(ctx).Should(Succeed())
+		edit(ctx, serviceNow(ctx, Default, echo.Namespace, echo.Name), func(s *corev1.Service) { s.Spec.Selector = nil })
+		Consistently(func(g Gomega) {
+			g.Expect(*deploymentNow(ctx, g, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(2))
+			g.Expect(serviceNow(ctx, g, echo.Namespace, echo.Name).Spec.Selector).To(BeEmpty())
+		}).Should(Succeed())
+
+		By("going on")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
+		Eventually(func(g Gomega) {
+			g.Expect(*deploymentNow(ctx, g, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(5))
+			g.Expect(serviceNow(ctx, g, echo.Namespace, echo.Name).Spec.Selector).NotTo(BeEmpty())
+			get(ctx, g, echo.Namespace, echo.Name, &networkingv1.NetworkPolicy{})
+		}).WithContext(ctx).Should(Succeed())
+
+		By("being deleted while paused")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		collect(ctx, echo)
+		eventuallyGone(ctx, echo)
+	})
+})

@@ -36,6 +36,20 @@ var _ = Describe("the schema", func() {
 		Entry("a type of Service that there is not", "bad", "{replicas: 1, service: {type: ExternalName}}", "spec.service.type"),
 		Entry("a Service port 0", "bad", "{replicas: 1, service: {port: 0}}", "spec.service.port"),
 		Entry("a traffic policy inside the cluster", "bad", "{replicas: 1, service: {externalTrafficPolicy: Local}}", "needs type NodePort or LoadBalancer"),
+		Entry("a policy for pulling that there is not", "bad", "{replicas: 1, imagePullPolicy: Sometimes}", "spec.imagePullPolicy"),
+		Entry("a Secret twice", "bad", "{replicas: 1, imagePullSecrets: [{name: a}, {name: a}]}", "Duplicate value"),
+		Entry("a status below 200", "bad", "{replicas: 1, response: {statusCode: 199}}", "spec.response.statusCode"),
+		Entry("a status above 599", "bad", "{replicas: 1, response: {statusCode: 600}}", "spec.response.statusCode"),
+		Entry("a delay above 30 s", "bad", "{replicas: 1, response: {delayMilliseconds: 30001}}", "spec.response.delayMilliseconds"),
+		Entry("a header with a blank in its name", "bad", "{replicas: 1, response: {headers: [{name: a b}]}}", "spec.response.headers"),
+		Entry("a header with a line break", "bad", `{replicas: 1, response: {headers: [{name: a, value: "b\nc"}]}}`, "spec.response.headers"),
+		Entry("an Ingress without a host", "bad", "{replicas: 1, ingress: {enabled: true}}", "needs a host"),
+		Entry("a host that cannot be", "bad", "{replicas: 1, ingress: {enabled: true, host: A_B}}", "spec.ingress.host"),
+		Entry("a path without a slash", "bad", "{replicas: 1, ingress: {enabled: true, host: a.example.com, path: x}}", "spec.ingress.path"),
+		Entry("a certificate without TLS", "bad", "{replicas: 1, ingress: {enabled: true, host: a.example.com, tlsSecretName: x}}", "needs tls"),
+		Entry("a budget below 0", "bad", "{replicas: 1, disruptionBudget: {maxUnavailable: -1}}", "spec.disruptionBudget.maxUnavailable"),
+		Entry("a label that the operator sets", "bad", "{replicas: 1, podLabels: {app.kubernetes.io/name: x}}", "set by the operator"),
+		Entry("a label that is kept for companions", "bad", "{replicas: 1, podLabels: {echoes.example.com/companion: x}}", "set by the operator"),
 		Entry("a load balancer class without one", "bad", "{replicas: 1, service: {type: NodePort, loadBalancerClass: x}}", "needs type LoadBalancer"),
 	)
 
@@ -50,5 +64,6 @@ var _ = Describe("the schema", func() {
 		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
 		Expect(now.Spec.Port).To(BeEquivalentTo(8080))
 		Expect(now.Spec.Service).To(Equal(v1.EchoService{Type: corev1.ServiceTypeClusterIP, Port: 80}))
+		Expect(now.Spec.DisruptionBudget).To(Equal(v1.EchoDisruptionBudget{Enabled: new(true), MaxUnavailable: new(int32(1))}))
 	})
 })

@@ -12,7 +12,12 @@ func Echo(namespace, name string, changes ...func(*v1.Echo)) *v1.Echo {
 	echo := &v1.Echo{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: "Echo"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       v1.EchoSpec{Replicas: 2, Port: 8080, Service: v1.EchoService{Type: "ClusterIP", Port: 80}},
+		Spec: v1.EchoSpec{
+			Replicas:         2,
+			Port:             8080,
+			Service:          v1.EchoService{Type: "ClusterIP", Port: 80},
+			DisruptionBudget: v1.EchoDisruptionBudget{Enabled: new(true), MaxUnavailable: new(int32(1))},
+		},
 	}
 	for _, change := range changes {
 		change(echo)

@@ -1,0 +1,33 @@
+package controllers
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// metricsPort is where the operator's own echo server serves metrics.
+const metricsPort = 9090
+
+// networkPolicy lets requests and scrapes in, and nothing out; nil if that is not wanted.
+func networkPolicy(echo *v1.Echo) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	wanted := echo.Spec.NetworkPolicy
+	if wanted == nil || !wanted.Enabled {
+		return nil
+	}
+	allow := networkingv1ac.NetworkPolicyIngressRule()
+	for _, port := range []int32{echo.Spec.Port, metricsPort} {
+		allow.WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port)))
+	}
+	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).
+		WithLabels(childLabels(echo)).
+		WithOwnerReferences(ownedBy(echo)).
+		WithSpec(networkingv1ac.NetworkPolicySpec().
+			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(selectorLabels(echo))).
+			WithPolicyTypes(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress).
+			WithIngress(allow))
+}

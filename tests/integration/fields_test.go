@@ -1,0 +1,187 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// field is a field of the spec with two values that it may be given.
+type field struct {
+	name     string
+	one, two func(*v1.EchoSpec)
+}
+
+func fields() []field {
+	return []field{
+		{"replicas", func(s *v1.EchoSpec) { s.Replicas = 0 }, func(s *v1.EchoSpec) { s.Replicas = 3 }},
+		{"image", func(s *v1.EchoSpec) { s.Image = "a:1" }, func(s *v1.EchoSpec) { s.Image = "b@sha256:" + strings.Repeat("0", 64) }},
+		{"args", func(s *v1.EchoSpec) { s.Args = []string{"-a", "-b"} }, func(s *v1.EchoSpec) { s.Args = []string{"-b"} }},
+		{"imagePullPolicy", func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullAlways }, func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullNever }},
+		{"imagePullSecrets", func(s *v1.EchoSpec) { s.ImagePullSecrets = []v1.ImagePullSecret{{Name: "a"}, {Name: "b"}} },
+			func(s *v1.EchoSpec) { s.ImagePullSecrets = []v1.ImagePullSecret{{Name: "b"}} }},
+		{"port", func(s *v1.EchoSpec) { s.Port = 80 }, func(s *v1.EchoSpec) { s.Port = 9000 }},
+		{"env", func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "B"}} },
+			func(s *v1.EchoSpec) {
+				s.Env = []corev1.EnvVar{{Name: "B", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}}
+			}},
+		{"response", func(s *v1.EchoSpec) {
+			s.Response = &v1.EchoResponse{StatusCode: 418, DelayMilliseconds: 5, Body: "$HOME $(A)", Headers: []v1.EchoHeader{{Name: "X", Value: "y"}}}
+		}, func(s *v1.EchoSpec) { s.Response = &v1.EchoResponse{Body: "b"} }},
+		{"resources", func(s *v1.EchoSpec) {
+			s.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.5")}}
+		}, func(s *v1.EchoSpec) { s.Resources = &corev1.ResourceRequirements{} }},
+		{"service.type", func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeLoadBalancer }},
+		{"service.port", func(s *v1.EchoSpec) { s.Service.Port = 81 }, func(s *v1.EchoSpec) { s.Service.Port = 82 }},
+		{"service.annotations", func(s *v1.EchoSpec) { s.Service.Annotations = map[string]string{"a": "1", "b": "2"} },
+			func(s *v1.EchoSpec) { s.Service.Annotations = map[string]string{"b": "3"} }},
+		{"service of a load balancer", func(s *v1.EchoSpec) {
+			s.Service = v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 80, LoadBalancerClass: "example.com/a", ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal}
+		}, func(s *v1.EchoSpec) {
+			s.Service = v1.EchoService{Type: corev1.ServiceTypeNodePort, Port: 80, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyCluster}
+		}},
+		{"ingress", func(s *v1.EchoSpec) {
+			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/a", ClassName: "c", TLS: true, TLSSecretName: "s", Annotations: map[string]string{"a": "b"}}
+		}, func(s *v1.EchoSpec) {
+			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "*.example.com", TLS: true}
+		}},
+		{"ingress.enabled", func(s *v1.EchoSpec) { s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com"} },
+			func(s *v1.EchoSpec) { s.Ingress = &v1.EchoIngress{Host: "a.example.com"} }},
+		{"disruptionBudget.enabled", func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }, func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(true) }},
+		{"disruptionBudget.maxUnavailable", func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(0)) },
+			func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(3)) }},
+		{"networkPolicy", func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} },
+			func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{} }},
+		{"podSecurityContext", func(s *v1.EchoSpec) { s.PodSecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(0))} },
+			func(s *v1.EchoSpec) { s.PodSecurityContext = &corev1.PodSecurityContext{} }},
+		{"securityContext", func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{Privileged: new(true)} },
+			func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{} }},
+		{"nodeSelector", func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"a": "1", "b": "2"} },
+			func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"b": "3"} }},
+		{"tolerations", func(s *v1.EchoSpec) {
+			s.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}, {Key: "b", Value: "c", Effect: corev1.TaintEffectNoSchedule}}
+		}, func(s *v1.EchoSpec) {
+			s.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: new(int64(5)), Effect: corev1.TaintEffectNoExecute}}
+		}},
+		{"affinity", func(s *v1.EchoSpec) {
+			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: "a"}}}}
+		}, func(s *v1.EchoSpec) {
+			s.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+				{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "b"}}}}}
+		}},
+		{"topologySpreadConstraints", func(s *v1.EchoSpec) {
+			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "a", WhenUnsatisfiable: corev1.DoNotSchedule}}
+		}, func(s *v1.EchoSpec) {
+			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 2, TopologyKey: "a", WhenUnsatisfiable: corev1.ScheduleAnyway}}
+		}},
+		{"priorityClassName", func(s *v1.EchoSpec) { s.PriorityClassName = "a" }, func(s *v1.EchoSpec) { s.PriorityClassName = "b" }},
+		{"podLabels", func(s *v1.EchoSpec) { s.PodLabels = map[string]string{"a": "1", "b": "2"} }, func(s *v1.EchoSpec) { s.PodLabels = map[string]string{"b": "3"} }},
+		{"podAnnotations", func(s *v1.EchoSpec) { s.PodAnnotations = map[string]string{"a": "1", "b": "2"} },
+			func(s *v1.EchoSpec) { s.PodAnnotations = map[string]string{"b": "3"} }},
+	}
+}
+
+var _ = Describe("a field of the spec", func() {
+	entries := make([]any, 0, len(fields())+1)
+	for _, f := range fields() {
+		entries = append(entries, Entry(f.name, f))
+	}
+	DescribeTable("that is set, changed and unset leaves what a fresh Echo of the same spec has, and nothing over",
+		append([]any{func(ctx SpecContext, f field) {
+			namespace := newNamespace(ctx)
+			walked := createEcho(ctx, support.Echo(namespace, "walked"))
+			for step, change := range []func(*v1.EchoSpec){f.one, f.two, f.one, func(*v1.EchoSpec) {}} {
+				fresh := createEcho(ctx, support.Echo(namespace, fmt.Sprintf("fresh-%d", step), func(e *v1.Echo) { change(&e.Spec) }))
+				edit(ctx, walked, func(e *v1.Echo) {
+					e.Spec = support.Echo("", "").Spec
+					change(&e.Spec)
+				})
+				Eventually(func(g Gomega) {
+					g.Expect(made(ctx, g, walked)).To(Equal(made(ctx, g, fresh)))
+				}).WithContext(ctx).Should(Succeed())
+			}
+		}}, entries...)...)
+
+	It("is in this table", func() {
+		tested := map[string]bool{"paused": true} // has tests of its own
+		for _, f := range fields() {
+			name, _, _ := strings.Cut(f.name, ".")
+			name, _, _ = strings.Cut(name, " ")
+			tested[name] = true
+		}
+		for f := range reflect.TypeFor[v1.EchoSpec]().Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			Expect(tested).To(HaveKey(name))
+		}
+	})
+})
+
+// made is what there is of an Echo's children, without what differs between any two objects.
+func made(ctx context.Context, g Gomega, echo *v1.Echo) string {
+	all := map[string]any{}
+	for _, kind := range controllers.ChildKinds() {
+		object := kind.DeepCopyObject().(client.Object)
+		err := k8s.Get(ctx, client.ObjectKeyFromObject(echo), object)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		g.Expect(err).NotTo(HaveOccurred())
+		if object.GetDeletionTimestamp() != nil {
+			continue // on its way out; nothing here finishes that
+		}
+		text, err := json.Marshal(object)
+		g.Expect(err).NotTo(HaveOccurred())
+		u := map[string]any{}
+		g.Expect(json.Unmarshal([]byte(strings.ReplaceAll(string(text), `"`+echo.Name+`"`, `"NAME"`)), &u)).To(Succeed())
+		delete(u, "status")
+		metadata := u["metadata"].(map[string]any)
+		annotations, _ := metadata["annotations"].(map[string]any)
+		delete(annotations, v1.AppliedHashAnnotation)
+		u["metadata"] = map[string]any{"labels": metadata["labels"], "annotations": annotations}
+		for _, allocated := range [][]string{{"spec", "clusterIP"}, {"spec", "clusterIPs"}, {"spec", "healthCheckNodePort"}} {
+			unstructured.RemoveNestedField(u, allocated...)
+		}
+		if ports, found, _ := unstructured.NestedSlice(runtime.DeepCopyJSON(u), "spec", "ports"); found {
+			delete(ports[0].(map[string]any), "nodePort")
+			g.Expect(unstructured.SetNestedSlice(u, ports, "spec", "ports")).To(Succeed())
+		}
+		all[reflect.TypeOf(kind).Elem().Name()] = u
+	}
+	dropEmpty(all)
+	text, err := yaml.Marshal(all)
+	g.Expect(err).NotTo(HaveOccurred())
+	return string(text)
+}
+
+// dropEmpty takes empty maps out of a tree: the API server keeps one that it was given, and drops one that has become empty.
+func dropEmpty(tree any) {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for key, value := range tree {
+			dropEmpty(value)
+			if m, ok := value.(map[string]any); ok && len(m) == 0 {
+				delete(tree, key)
+			}
+		}
+	case []any:
+		for _, value := range tree {
+			dropEmpty(value)
+		}
+	}
+}
