@@ -89,9 +89,9 @@ func choose() (cluster, error) {
 	case machine.Given:
 		return givenCluster(os.Getenv("KUBECONFIG")), nil
 	case machine.Simulated:
-		return &simulatedCluster{settings: simulatedSettings(choice.Data), root: root}, nil
+		return &simulatedCluster{settings: simulatedSettings(root, choice.Data)}, nil
 	default:
-		return &realCluster{settings: realSettings(choice.Data), root: root}, nil
+		return &realCluster{settings: realSettings(root, choice.Data)}, nil
 	}
 }
 

@@ -52,7 +52,7 @@ func TestOnlyItsOwnLivingProcessesAreEnded(t *testing.T) {
 }
 
 func TestEveryConfigurationFileCanBeWritten(t *testing.T) {
-	s := realSettings(t.TempDir())
+	s := realSettings(".", t.TempDir())
 	entries, err := configFiles.ReadDir("config")
 	if err != nil {
 		t.Fatal(err)

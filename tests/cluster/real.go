@@ -20,11 +20,7 @@ import (
 )
 
 // realCluster is a single-node Kubernetes with real containers, in a network of its own.
-type realCluster struct {
-	settings
-
-	root string // of the project
-}
+type realCluster struct{ settings }
 
 // up starts the cluster, unless it runs. What an earlier one left is cleared first.
 func (c *realCluster) up(ctx context.Context) error {
@@ -68,10 +64,10 @@ func (c *realCluster) up(ctx context.Context) error {
 }
 
 // tools builds tool sets and returns where their programs are.
-func (s *settings) tools(ctx context.Context, root string, sets ...string) (map[string]string, error) {
+func (s *settings) tools(ctx context.Context, sets ...string) (map[string]string, error) {
 	folders := map[string]string{}
 	for _, set := range sets {
-		command := exec.CommandContext(ctx, filepath.Join(root, "tools", "build"), set)
+		command := exec.CommandContext(ctx, filepath.Join(s.Root, "tools", "build"), set)
 		command.Stderr = os.Stderr
 		output, err := command.Output()
 		if err != nil {
@@ -80,10 +76,6 @@ func (s *settings) tools(ctx context.Context, root string, sets ...string) (map[
 		folders[set] = strings.TrimSpace(string(output))
 	}
 	return folders, nil
-}
-
-func (c *realCluster) tools(ctx context.Context, sets ...string) (map[string]string, error) {
-	return c.settings.tools(ctx, c.root, sets...)
 }
 
 // startRegistry starts the image registry.
@@ -106,13 +98,13 @@ func (c *realCluster) startRegistry(ctx context.Context, bin string, prefix []st
 // pushPause puts the one image into the registry that every pod begins with.
 func (c *realCluster) pushPause(ctx context.Context) error {
 	done := step("building the pause image")
-	if err := run(ctx, "env", "CGO_ENABLED=0", "go", "build", "-C", c.root, "-trimpath", "-ldflags=-s -w",
+	if err := run(ctx, "env", "CGO_ENABLED=0", "go", "build", "-C", c.Root, "-trimpath", "-ldflags=-s -w",
 		"-o", filepath.Join("bin", "linux-"+runtime.GOARCH, "pause"), "./tests/cluster/pause"); err != nil {
 		return err
 	}
-	command := exec.CommandContext(ctx, filepath.Join(c.root, "tests", "image"), "pause", "tests/cluster/pause/Dockerfile")
+	command := exec.CommandContext(ctx, filepath.Join(c.Root, "tests", "image"), "pause", "tests/cluster/pause/Dockerfile")
 	command.Env = append(os.Environ(), "REGISTRY=")
-	command.Dir = c.root
+	command.Dir = c.Root
 	output, err := command.Output()
 	if failed := (&exec.ExitError{}); errors.As(err, &failed) {
 		return fmt.Errorf("building the pause image: %w: %s", err, failed.Stderr)
@@ -215,9 +207,15 @@ func answers(ctx context.Context, url string) error {
 }
 
 // down stops the cluster and forgets all that was in it, but for the images in its registry.
+// However it came to its end, whatever is there of it is ended and removed.
 func (c *realCluster) down(ctx context.Context) error {
 	done := step("clearing away")
-	if err := c.clear(ctx); err != nil {
+	for _, task := range []func(context.Context) error{c.endMembers, c.unmount, c.removeNetwork, c.removeGroups} {
+		if err := task(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.removeFiles(); err != nil {
 		return err
 	}
 	done()
@@ -230,16 +228,6 @@ func (c *realCluster) wipe(ctx context.Context) error {
 		return err
 	}
 	return os.RemoveAll(c.Data)
-}
-
-// clear ends and removes whatever is there of a cluster, however it came to its end.
-func (c *realCluster) clear(ctx context.Context) error {
-	for _, task := range []func(context.Context) error{c.endMembers, c.unmount, c.removeNetwork, c.removeGroups} {
-		if err := task(ctx); err != nil {
-			return err
-		}
-	}
-	return c.removeFiles()
 }
 
 // removeFiles removes what a cluster wrote, but for its registry and its logs.

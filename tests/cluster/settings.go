@@ -11,6 +11,7 @@ import (
 
 // settings are the names, places and addresses of a cluster. The files under config/ are written from them.
 type settings struct {
+	Root         string // of the project
 	Name         string
 	Node         string
 	Data         string // what a stop throws away, but for Registry and Logs
@@ -30,8 +31,8 @@ type settings struct {
 }
 
 // realSettings are those of the cluster with real containers.
-func realSettings(data string) settings {
-	s := commonSettings(data)
+func realSettings(root, data string) settings {
+	s := commonSettings(root, data)
 	s.Run = "/run/echo-cluster"
 	s.HostAddress, s.NodeAddress, s.APIPort = "10.200.0.1", "10.200.0.2", 6443
 	s.RegistryPort = 5000
@@ -39,15 +40,16 @@ func realSettings(data string) settings {
 }
 
 // simulatedSettings are those of the cluster with simulated pods.
-func simulatedSettings(data string) settings {
-	s := commonSettings(data)
+func simulatedSettings(root, data string) settings {
+	s := commonSettings(root, data)
 	s.Run = filepath.Join(s.Data, "run")
 	s.HostAddress, s.NodeAddress = "127.0.0.1", "127.0.0.1"
 	return s
 }
 
-func commonSettings(data string) settings {
+func commonSettings(root, data string) settings {
 	return settings{
+		Root:         root,
 		Name:         "echo-cluster",
 		Node:         "node1",
 		Data:         data,

@@ -10,11 +10,7 @@ import (
 )
 
 // simulatedCluster is a control plane without a node: kwok says of every pod that it runs. It needs no root and no Linux.
-type simulatedCluster struct {
-	settings
-
-	root string // of the project
-}
+type simulatedCluster struct{ settings }
 
 // up starts the cluster, unless it runs. What an earlier one left is cleared first.
 func (c *simulatedCluster) up(ctx context.Context) error {
@@ -22,7 +18,7 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, "cluster: is running")
 		return nil
 	}
-	tools, err := c.tools(ctx, c.root, "kubernetes", "kwok")
+	tools, err := c.tools(ctx, "kubernetes", "kwok")
 	if err != nil {
 		return err
 	}
@@ -63,7 +59,7 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 // stages are kwok's rules of how nodes and pods live, from the release of kwok that is pinned.
 func (c *simulatedCluster) stages(ctx context.Context) ([]string, error) {
 	command := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok")
-	command.Dir = filepath.Join(c.root, "tools", "kwok")
+	command.Dir = filepath.Join(c.Root, "tools", "kwok")
 	output, err := command.Output()
 	if err != nil {
 		return nil, fmt.Errorf("looking for kwok's stages: %w", err)
