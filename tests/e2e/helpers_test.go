@@ -86,6 +86,7 @@ func expectGone(ctx context.Context, echo *v1.Echo) {
 type report struct {
 	Requests int
 	Failed   int
+	Seconds  float64
 	Errors   []string
 	Pods     map[string]int
 }
@@ -116,7 +117,8 @@ func finishProber(ctx context.Context, pod *corev1.Pod) report {
 		g.Expect(pod.Status.Phase).To(BeElementOf(corev1.PodSucceeded, corev1.PodFailed))
 	}).WithContext(ctx).Should(Succeed())
 	r := report{}
-	Expect(json.Unmarshal([]byte(kubectl(ctx, "logs", "-n", pod.Namespace, pod.Name)), &r)).To(Succeed())
+	lines := strings.Split(strings.TrimSpace(kubectl(ctx, "logs", "-n", pod.Namespace, pod.Name)), "\n")
+	Expect(json.Unmarshal([]byte(lines[len(lines)-1]), &r)).To(Succeed())
 	return r
 }
 

@@ -1,6 +1,6 @@
 // prober is the tests' client inside the cluster: it sends requests to echo servers, a bounded number in a bounded time, and
-// prints what came back: the first answer of each pod if asked, and in the last line a summary as JSON. It exits 1 when a
-// request failed.
+// prints what came back: that it is connected, the first answer of each pod if asked, and in the last line a summary as JSON. It
+// exits 1 when a request failed.
 package main
 
 import (
@@ -22,6 +22,8 @@ import (
 type report struct {
 	Requests int `json:"requests"`
 	Failed   int `json:"failed"`
+	// Seconds are how long the requests took altogether, with the pauses between them.
+	Seconds float64 `json:"seconds"`
 	// Errors are the first few failures.
 	Errors []string `json:"errors,omitempty"`
 	// Pods are how many requests each pod answered.
@@ -83,6 +85,7 @@ func (r *report) await(ctx context.Context, url string, interval time.Duration) 
 		}
 		if response, err := client.Do(request); err == nil {
 			_ = response.Body.Close()
+			fmt.Println("connected to", url)
 			return
 		}
 	}
@@ -92,6 +95,8 @@ func (r *report) await(ctx context.Context, url string, interval time.Duration) 
 func (r *report) probe(ctx context.Context, url string, count, pods int, interval time.Duration) {
 	kept := &http.Client{Timeout: requestTimeout}
 	fresh := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
+	begun := time.Now()
+	defer func() { r.Seconds = time.Since(begun).Seconds() }()
 	for i := range count {
 		client := kept
 		if i%2 == 0 {
