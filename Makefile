@@ -16,6 +16,7 @@ export CACHE ?= $(CURDIR)/.cache
 
 pinned = $(shell awk '$$1 == "$(2)" {print $$2; exit} $$1 == "require" && $$2 == "$(2)" {print $$3; exit}' tools/$(1)/go.mod)
 KUBERNETES_VERSION := $(call pinned,kubernetes,k8s.io/kubernetes)
+OLDEST_KUBERNETES_VERSION := $(call pinned,kubernetes-oldest,k8s.io/kubernetes)
 ETCD_VERSION := $(call pinned,kubernetes,go.etcd.io/etcd/server/v3)
 COREDNS_VERSION := $(call pinned,coredns,github.com/coredns/coredns)
 REGISTRY_VERSION := $(call pinned,registry,github.com/distribution/distribution/v3)
@@ -43,7 +44,7 @@ help: ## Show this help.
 
 .PHONY: versions
 versions: ## Show the versions of the tools.
-	@printf '%-16s %s\n' Kubernetes $(KUBERNETES_VERSION) etcd $(ETCD_VERSION) CoreDNS $(COREDNS_VERSION) \
+	@printf '%-16s %s\n' Kubernetes $(KUBERNETES_VERSION) "the oldest" $(OLDEST_KUBERNETES_VERSION) etcd $(ETCD_VERSION) CoreDNS $(COREDNS_VERSION) \
 		registry $(REGISTRY_VERSION) kwok $(KWOK_VERSION) controller-gen $(CONTROLLER_GEN_VERSION) \
 		kustomize $(KUSTOMIZE_VERSION) golangci-lint $(GOLANGCI_LINT_VERSION)
 
@@ -167,6 +168,11 @@ kubeconfig: ## Print the path of the test cluster's kubeconfig.
 test: ## Run the unit tests, and the integration tests on a real API server. Needs no root.
 	@assets=$(call tool,kubernetes); \
 	KUBEBUILDER_ASSETS="$$assets" go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -v /tests/e2e)
+
+.PHONY: test-oldest
+test-oldest: ## Run the integration tests on the oldest API server that is supported. Needs no root.
+	@assets=$(call tool,kubernetes); oldest=$(call tool,kubernetes-oldest)/kube-apiserver; "$$oldest" --version; \
+	KUBEBUILDER_ASSETS="$$assets" TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 $(TESTFLAGS) ./tests/integration
 
 .PHONY: e2e-possible
 e2e-possible:
