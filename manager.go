@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -82,7 +83,7 @@ func cacheOptions(namespaces []string) cache.Options {
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject:                    map[client.Object]cache.ByObject{},
 	}
-	for _, kind := range controllers.ChildKinds() {
+	for _, kind := range append(controllers.ChildKinds(), &corev1.Pod{}) {
 		o.ByObject[kind] = made
 	}
 	if len(namespaces) > 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,6 +19,7 @@ import (
 // there.
 type observation struct {
 	deployment *appsv1.Deployment
+	pods       []corev1.Pod
 	changes    []change
 }
 
@@ -30,6 +32,9 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (observati
 	seen := observation{}
 	wanted, err := children(echo, r.Images)
 	if err != nil {
+		return seen, err
+	}
+	if seen.pods, err = podsOf(ctx, r.Client, echo); err != nil {
 		return seen, err
 	}
 	live := make([]client.Object, len(wanted))

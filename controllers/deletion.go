@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -75,7 +74,9 @@ func (r *EchoReconciler) deleteChildren(ctx context.Context, echo *v1.Echo) (int
 	if left > 0 {
 		return left, nil
 	}
-	return r.countPods(ctx, echo)
+	// Somebody else may have deleted the Deployment in the background, which does not wait for its pods.
+	pods, err := podsOf(ctx, r.Live, echo)
+	return len(pods), err
 }
 
 // deleteChild deletes an object and what depends on it, in the foreground the object last. It is a no-op on one that is being
@@ -92,19 +93,4 @@ func (r *EchoReconciler) deleteChild(ctx context.Context, live client.Object, or
 		return fmt.Errorf("deleting %T %s: %w", live, client.ObjectKeyFromObject(live), err)
 	}
 	return nil
-}
-
-// countPods counts the pods of an Echo whose Deployment is gone: somebody else may have deleted that one in the background.
-func (r *EchoReconciler) countPods(ctx context.Context, echo *v1.Echo) (int, error) {
-	pods := &corev1.PodList{}
-	if err := r.Live.List(ctx, pods, client.InNamespace(echo.Namespace), client.MatchingLabels(childLabels(echo))); err != nil {
-		return 0, fmt.Errorf("listing the pods: %w", err)
-	}
-	left := 0
-	for i := range pods.Items {
-		if owner := metav1.GetControllerOf(&pods.Items[i]); owner != nil && owner.Kind == "ReplicaSet" {
-			left++
-		}
-	}
-	return left, nil
 }

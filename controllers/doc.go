@@ -5,6 +5,7 @@
 // begun again. A pass over a converged Echo sends nothing.
 //
 // What is decided is in functions without a client: children.go and the files named after what an Echo is made of say what is
-// wanted, drift.go whether something differs, status.go what to report, transitions.go which events that makes, failure.go
-// what an error calls for. What talks to the API server is in echo_controller.go, converge.go, deletion.go and publish.go.
+// wanted, drift.go whether something differs, cause.go why pods are missing, status.go what to report, transitions.go which
+// events that makes, failure.go what an error calls for. What talks to the API server is in echo_controller.go, converge.go,
+// pods.go, deletion.go and publish.go.
 package controllers

@@ -3,6 +3,7 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -69,6 +70,10 @@ func classify(err error) *failure {
 		return &failure{kind: terminal, reason: v1.ReasonInvalidSpec, err: err}
 	case apierrors.IsConflict(err):
 		return &failure{kind: stale, err: err}
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
+		return &failure{kind: passing, reason: v1.ReasonQuotaExceeded, err: err}
+	case apierrors.IsForbidden(err):
+		return &failure{kind: passing, reason: v1.ReasonForbidden, err: err}
 	default:
 		return &failure{kind: passing, reason: v1.ReasonApplyFailed, err: err}
 	}

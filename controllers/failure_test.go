@@ -33,7 +33,8 @@ func TestClassify(t *testing.T) {
 		"name taken":            {err: &nameConflictError{"Service", "x"}, reason: v1.ReasonNameConflict, after: time.Minute},
 		"conflict":              {err: apierrors.NewConflict(things, "x", errors.New("old")), silent: true, after: staleRetry},
 		"namespace terminating": {err: terminating, silent: true},
-		"forbidden":             {err: apierrors.NewForbidden(things, "x", errors.New("quota")), reason: v1.ReasonApplyFailed, fails: true},
+		"forbidden":             {err: apierrors.NewForbidden(things, "x", errors.New("no")), reason: v1.ReasonForbidden, fails: true},
+		"quota used up":         {err: apierrors.NewForbidden(things, "x", errors.New("exceeded quota: q")), reason: v1.ReasonQuotaExceeded, fails: true},
 		"too many requests":     {err: apierrors.NewTooManyRequests("later", 1), reason: v1.ReasonApplyFailed, fails: true},
 		"no connection":         {err: errors.New("connection refused"), reason: v1.ReasonApplyFailed, fails: true},
 	} {

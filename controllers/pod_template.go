@@ -80,6 +80,7 @@ func container(echo *v1.Echo, images Images) *corev1ac.ContainerApplyConfigurati
 	c := corev1ac.Container().
 		WithName(containerName).
 		WithImage(image).
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // so that the status can tell why it crashed
 		WithArgs(echo.Spec.Args...).
 		WithPorts(corev1ac.ContainerPort().
 			WithName(portName).

@@ -43,6 +43,9 @@ func statusFor(echo *v1.Echo, seen observation, failed *failure, images Images, 
 		status.ReadyReplicas = d.Status.ReadyReplicas
 		status.UpdatedReplicas = d.Status.UpdatedReplicas
 	}
+	if seen.pods != nil {
+		status.Pods = podStates(seen.pods)
+	}
 	record(status, judge(echo, seen, failed, now), echo.Generation, now)
 	return *status
 }
@@ -93,14 +96,23 @@ func judge(echo *v1.Echo, seen observation, failed *failure, now time.Time) verd
 	case failed != nil:
 		return failedVerdict(seen, failed)
 	case echo.Spec.Paused:
-		return pausedVerdict(seen.deployment)
+		return pausedVerdict(seen)
 	case isReady(seen.deployment, echo.Spec.Replicas):
 		return readyVerdict(echo.Spec.Replicas)
 	case progressing(echo, seen.deployment, now):
-		return rollingVerdict(echo, seen.deployment)
+		return rollingVerdict(echo, seen.deployment).because(causeOf(seen.deployment, seen.pods))
 	default:
-		return missingVerdict(echo, seen.deployment, now)
+		return missingVerdict(echo, seen.deployment, now).because(causeOf(seen.deployment, seen.pods))
 	}
+}
+
+// because adds why pods are missing, if that is known.
+func (v verdict) because(c cause) verdict {
+	if c != (cause{}) {
+		v.readyReason = c.reason
+		v.message += " " + c.message
+	}
+	return v
 }
 
 // failedVerdict is for a pass that could not do its work.
@@ -122,7 +134,8 @@ func failedVerdict(seen observation, failed *failure) verdict {
 }
 
 // pausedVerdict is for an Echo whose objects are left alone: they count by what they themselves want.
-func pausedVerdict(d *appsv1.Deployment) verdict {
+func pausedVerdict(seen observation) verdict {
+	d := seen.deployment
 	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused, phase: v1.PhasePending,
 		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
@@ -132,6 +145,7 @@ func pausedVerdict(d *appsv1.Deployment) verdict {
 		v = readyVerdict(*d.Spec.Replicas)
 	} else if d != nil {
 		v.phase, v.message = v1.PhaseWarning, podsReady(*d.Spec.Replicas, d)
+		v = v.because(causeOf(d, seen.pods))
 	}
 	v.progressing, v.progressingReason = metav1.ConditionFalse, v1.ReasonPaused
 	v.message = "The Echo is paused; changes are not carried out. " + v.message

@@ -2,11 +2,13 @@ package controllers
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -60,6 +62,7 @@ func TestStatus(t *testing.T) {
 		was    *verdict
 		ago    time.Duration // since the last status
 		seen   *appsv1.Deployment
+		pod    string // the status of its pod
 		err    error
 		want   want
 	}{
@@ -83,7 +86,17 @@ func TestStatus(t *testing.T) {
 		"a pod missing for a while":  {was: &wasMissing, ago: progressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
 		"a pod missing for too long": {was: &wasMissing, ago: progressDeadline, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
 		"still missing":              {was: &wasOverdue, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"well again":                 {was: &wasOverdue, ago: time.Hour, seen: seenDeployment(done, 2, 2, 2), want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"cannot be rolled out": {was: &wasRolling, seen: seenDeployment(going, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
+			want: want{no, yes, no, v1.ReasonImagePullFailed, v1.PhasePending}},
+		"could not be rolled out in time": {was: &wasRolling, seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
+			want: want{no, no, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
+		"a pod lost to a crash": {was: &wasReady, seen: seenDeployment(done, 2, 2, 1), pod: `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`,
+			want: want{no, no, no, v1.ReasonPodsCrashing, v1.PhaseWarning}},
+		"as wanted, whatever a pod says": {was: &wasReady, seen: seenDeployment(done, 2, 2, 2), pod: containerWaits("ErrImagePull", "no"),
+			want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"paused, a pod lost to a crash": {paused: true, was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted), pod: containerWaits("ErrImagePull", "no"),
+			want: want{no, no, no, v1.ReasonImagePullFailed, v1.PhaseWarning}},
+		"well again": {was: &wasOverdue, ago: time.Hour, seen: seenDeployment(done, 2, 2, 2), want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
 		"paused, healthy": {paused: true, zero: true, was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 2), twoWanted),
 			want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
 		"paused, a pod lost": {paused: true, was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
@@ -107,7 +120,11 @@ func TestStatus(t *testing.T) {
 			if c.was != nil {
 				record(&echo.Status, *c.was, 3, now.Add(-c.ago))
 			}
-			status := statusFor(echo, observation{deployment: c.seen}, classify(c.err), Images{EchoServer: "i"}, now)
+			seen := observation{deployment: c.seen}
+			if c.pod != "" {
+				seen.pods = []corev1.Pod{podWith(t, "p", c.pod)}
+			}
+			status := statusFor(echo, seen, classify(c.err), Images{EchoServer: "i"}, now)
 			value := func(kind string) metav1.ConditionStatus {
 				return meta.FindStatusCondition(status.Conditions, kind).Status
 			}
@@ -173,5 +190,22 @@ func TestCutKeepsCharactersWhole(t *testing.T) {
 		if got := cut(text, 10); got != want {
 			t.Errorf("cut(%q) = %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestStatusTellsTheCauseInWords(t *testing.T) {
+	echo := support.Echo("ns", "x")
+	seen := observation{deployment: seenDeployment("ReplicaSetUpdated", 2, 2, 1), pods: []corev1.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
+	status := statusFor(echo, seen, nil, Images{EchoServer: "i"}, time.Now())
+	message := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message
+	if !strings.Contains(message, "1 of 2 pods are ready.") || !strings.Contains(message, "no such thing") {
+		t.Errorf("the message is %q", message)
+	}
+	if want := []string{"p"}; !slices.Equal(status.Pods["Pending"], want) {
+		t.Errorf("the pods are %v", status.Pods)
+	}
+	echo.Status = status
+	if unread := statusFor(echo, observation{}, classify(errors.New("no")), Images{EchoServer: "i"}, time.Now()); len(unread.Pods) != 1 {
+		t.Errorf("pods that could not be read are %v", unread.Pods)
 	}
 }

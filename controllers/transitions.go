@@ -41,10 +41,21 @@ func turned(was, is *metav1.Condition) []transition {
 		return []transition{{corev1.EventTypeWarning, is.Reason, "Reconcile", is.Message}}
 	case was.Status != metav1.ConditionTrue && is.Status == metav1.ConditionTrue:
 		return []transition{{corev1.EventTypeNormal, "Ready", "Reconcile", is.Message}}
-	case was.Status == metav1.ConditionTrue && is.Status != metav1.ConditionTrue:
+	case was.Status == metav1.ConditionTrue && is.Status != metav1.ConditionTrue, is.Status != metav1.ConditionTrue && asksForSomebody(is.Reason):
 		return []transition{{corev1.EventTypeWarning, "NotReady", "Reconcile", is.Message}}
 	default:
 		return nil
+	}
+}
+
+// asksForSomebody tells whether a reason for not being ready will hardly go away by itself.
+func asksForSomebody(reason string) bool {
+	switch reason {
+	case v1.ReasonQuotaExceeded, v1.ReasonPodsRefused, v1.ReasonUnschedulable, v1.ReasonImagePullFailed, v1.ReasonContainerNotStarted,
+		v1.ReasonPodsCrashing, v1.ReasonPodFailed, v1.ReasonProgressDeadlineExceeded, v1.ReasonForbidden, v1.ReasonApplyFailed:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -24,12 +24,28 @@ const (
 	ReasonPodsNotReady = "PodsNotReady"
 	// ReasonProgressDeadlineExceeded: pods have not become ready in the time that a rollout may take.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+	// ReasonQuotaExceeded: a quota of the namespace does not allow what is wanted.
+	ReasonQuotaExceeded = "QuotaExceeded"
+	// ReasonPodsRefused: the API server does not take the pods, for instance because of Pod Security.
+	ReasonPodsRefused = "PodsRefused"
+	// ReasonUnschedulable: no node takes a pod.
+	ReasonUnschedulable = "Unschedulable"
+	// ReasonImagePullFailed: an image cannot be pulled.
+	ReasonImagePullFailed = "ImagePullFailed"
+	// ReasonContainerNotStarted: a container cannot be started.
+	ReasonContainerNotStarted = "ContainerNotStarted"
+	// ReasonPodsCrashing: containers end again and again.
+	ReasonPodsCrashing = "PodsCrashing"
+	// ReasonPodFailed: a pod ended as a whole, for instance by eviction.
+	ReasonPodFailed = "PodFailed"
 	// ReasonAsExpected: nothing needs attention.
 	ReasonAsExpected = "AsExpected"
 	// ReasonInvalidSpec: the spec cannot be carried out; only an edit helps.
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonNameConflict: an object that is not the Echo's has the name that one of its objects needs.
 	ReasonNameConflict = "NameConflict"
+	// ReasonForbidden: the operator lacks a right that it needs, or an admission rule refuses what it asks; it is tried again.
+	ReasonForbidden = "Forbidden"
 	// ReasonApplyFailed: the API server did not take a change; it is tried again.
 	ReasonApplyFailed = "ApplyFailed"
 	// ReasonPaused: the Echo is paused; its objects are left as they are.

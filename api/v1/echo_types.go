@@ -352,6 +352,10 @@ type EchoStatus struct {
 	// +optional
 	Image string `json:"image,omitempty"`
 
+	// pods are the names of the pods by their state, Ready, NotReady, Pending, Failed or Terminating, at most 50 of each.
+	// +optional
+	Pods map[string][]string `json:"pods,omitempty"`
+
 	// conditions are Ready, Progressing and Degraded.
 	// +listType=map
 	// +listMapKey=type

@@ -176,13 +176,7 @@ var _ = Describe("deleting an Echo", func() {
 
 	It("waits for pods that another's deletion of the Deployment left behind", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "draining"))
-		d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "draining-1", Labels: d.Spec.Template.Labels,
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "draining", UID: "gone", Controller: new(true)}}},
-			Spec: d.Spec.Template.Spec,
-		}
-		Expect(k8s.Create(ctx, pod)).To(Succeed())
+		pod := createPod(ctx, echo, "draining-1")
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
 		collect(ctx, echo)
 		Consistently(func(g Gomega) { echoNow(ctx, g, echo.Namespace, echo.Name) }).Should(Succeed())

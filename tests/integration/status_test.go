@@ -5,7 +5,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -43,6 +46,63 @@ var _ = Describe("the status", func() {
 			haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, v1.ReasonAsExpected))
 	})
 
+	It("tells which pods are in which state, and why they are not ready", func(ctx SpecContext) {
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "explained"))
+		pod := createPod(ctx, echo, echo.Name+"-1")
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Pods).To(Equal(map[string][]string{"Pending": {pod.Name}}))
+		}).WithContext(ctx).Should(Succeed())
+
+		By("being unschedulable")
+		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient memory."}}})
+		expectCause(ctx, echo, v1.ReasonUnschedulable, "0/3 nodes are available: 3 Insufficient memory.")
+
+		By("not finding its image")
+		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "echo", Image: "gone:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}}}}})
+		expectCause(ctx, echo, v1.ReasonImagePullFailed, `"gone:1" cannot be pulled: not found.`)
+
+		By("running")
+		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning})
+		expectCause(ctx, echo, v1.ReasonRollingOut, "0 of 2 pods are ready.")
+
+		By("becoming ready")
+		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
+		rollOut(ctx, echo.Namespace, echo.Name)
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Pods).To(Equal(map[string][]string{"Ready": {pod.Name}}))
+			g.Expect(eventReasons(ctx, g, echo)).To(Equal([]string{"Deployed", "NotReady", "NotReady", "Ready"}))
+		}).WithContext(ctx).Should(Succeed())
+		expectNoWrite(ctx, echo)
+	})
+
+	It("tells that a quota is used up, and that it is not any more", func(ctx SpecContext) {
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "short"))
+		playRefusal(ctx, echo, `pods "short-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`)
+		expectCause(ctx, echo, v1.ReasonQuotaExceeded, "few, requested: pods=1")
+		rollOut(ctx, echo.Namespace, echo.Name)
+	})
+
+	It("is told when a quota does not allow a child", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-services"},
+			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceServices: resource.MustParse("0")}}}
+		Expect(k8s.Create(ctx, quota)).To(Succeed())
+		quota.Status.Hard = quota.Spec.Hard
+		quota.Status.Used = corev1.ResourceList{corev1.ResourceServices: resource.MustParse("0")}
+		Expect(k8s.Status().Update(ctx, quota)).To(Succeed()) // plays the quota controller
+		echo := support.Echo(namespace, "short")
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			now := echoNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonQuotaExceeded))
+			g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring("no-services"))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(k8s.Delete(ctx, quota)).To(Succeed())
+		rollOut(ctx, echo.Namespace, echo.Name)
+	})
+
 	It("is ready with no replicas when none are wanted", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "none", func(e *v1.Echo) { e.Spec.Replicas = 0 }))
 		Expect(echo).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonScaledToZero))
@@ -77,6 +137,48 @@ func play(ctx context.Context, echo *v1.Echo, available int32, reason string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(support.SetDeploymentStatus(ctx, k8s, deploymentNow(ctx, g, echo.Namespace, echo.Name), available, reason)).To(Succeed())
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// playRefusal plays the Deployment controller whose ReplicaSet can make no pods.
+func playRefusal(ctx context.Context, echo *v1.Echo, message string) {
+	GinkgoHelper()
+	d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
+	d.Status.ObservedGeneration = d.Generation
+	d.Status.Conditions = []appsv1.DeploymentCondition{
+		{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetCreated"},
+		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: message},
+	}
+	Expect(k8s.Status().Update(ctx, d)).To(Succeed())
+}
+
+// createPod plays the ReplicaSet controller.
+func createPod(ctx context.Context, echo *v1.Echo, name string) *corev1.Pod {
+	GinkgoHelper()
+	d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: name, Labels: d.Spec.Template.Labels,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: echo.Name, UID: "some", Controller: new(true)}}},
+		Spec: d.Spec.Template.Spec,
+	}
+	Expect(k8s.Create(ctx, pod)).To(Succeed())
+	return pod
+}
+
+// setPodStatus plays the scheduler and the kubelet.
+func setPodStatus(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) {
+	GinkgoHelper()
+	pod.Status = status
+	Expect(k8s.Status().Update(ctx, pod)).To(Succeed())
+}
+
+// expectCause expects an Echo that is not ready to say why.
+func expectCause(ctx context.Context, echo *v1.Echo, reason, message string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		now := echoNow(ctx, g, echo.Namespace, echo.Name)
+		g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, reason))
+		g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring(message))
 	}).WithContext(ctx).Should(Succeed())
 }
 

@@ -1,0 +1,121 @@
+package controllers
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// podWith is a pod whose status is written in YAML.
+func podWith(t *testing.T, name, status string) corev1.Pod {
+	t.Helper()
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+	if err := yaml.UnmarshalStrict([]byte(status), &pod.Status); err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+// containerWaits is the status of a pod whose container waits.
+func containerWaits(reason, message string) string {
+	return `{phase: Pending, containerStatuses: [{name: echo, image: "r/i:1", state: {waiting: {reason: ` + reason + `, message: "` + message + `"}}}]}`
+}
+
+func TestPodCause(t *testing.T) {
+	const crashed = `{exitCode: 2, reason: Error, message: "one\nlast words\n"}`
+	for name, c := range map[string]struct{ status, reason, message string }{
+		"ready":               {`{phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{restartCount: 3, lastState: {terminated: {exitCode: 1}}}]}`, "", ""},
+		"starting":            {containerWaits("ContainerCreating", ""), "", ""},
+		"running, not ready":  {`{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`, "", ""},
+		"no such image":       {containerWaits("ErrImagePull", "r/i:1: not found"), v1.ReasonImagePullFailed, `The image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if its registry asks for credentials.`},
+		"waits to pull again": {containerWaits("ImagePullBackOff", "Back-off pulling image r/i:1: ErrImagePull: r/i:1: not found"), v1.ReasonImagePullFailed, `The image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if its registry asks for credentials.`},
+		"not an image's name": {containerWaits("InvalidImageName", "couldn't parse"), v1.ReasonImagePullFailed, "couldn't parse."},
+		"another's image": {`{phase: Pending, containerStatuses: [{name: mesh, image: m, state: {waiting: {reason: ErrImagePull, message: gone}}}]}`,
+			v1.ReasonImagePullFailed, `The image "m" cannot be pulled: gone.`},
+		"a Secret is missing": {containerWaits("CreateContainerConfigError", `secret \"x\" not found`), v1.ReasonContainerNotStarted,
+			`The container "echo" of pod p cannot be started: secret "x" not found.`},
+		"no message at all": {containerWaits("PostStartHookError", ""), v1.ReasonContainerNotStarted, "PostStartHookError."},
+		"crashed": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: ` + crashed + `}}]}`, v1.ReasonPodsCrashing,
+			`The container "echo" of pod p ended with exit code 2 and last said "last words".`},
+		"waits after a crash": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: ` + crashed + `}}]}`,
+			v1.ReasonPodsCrashing, `The container "echo" of pod p ended with exit code 2 and last said "last words".`},
+		"runs again after a crash": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: ` + crashed + `}}]}`,
+			v1.ReasonPodsCrashing, `The container "echo" of pod p ended with exit code 2 and last said "last words".`},
+		"ends without an error, again and again": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 0}}}]}`,
+			v1.ReasonPodsCrashing, `ended with exit code 0; 'kubectl logs --previous -n ns p -c echo' shows what it said.`},
+		"out of memory": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`,
+			v1.ReasonPodsCrashing, "ended with exit code 137 because it used more memory than it may: raise spec.resources.limits.memory."},
+		"an init container is done": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}}], containerStatuses: [{name: echo, state: {waiting: {reason: PodInitializing}}}]}`, "", ""},
+		"an init container crashed": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 1}}}]}`, v1.ReasonPodsCrashing, `The container "i" of pod p ended with exit code 1`},
+		"no node": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/1 nodes are available: 1 Insufficient cpu."}]}`,
+			v1.ReasonUnschedulable, "The pod p cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu."},
+		"evicted":           {`{phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}`, v1.ReasonPodFailed, "The pod p ended: The node was low on resource: memory."},
+		"ended, no message": {`{phase: Failed, reason: Evicted}`, v1.ReasonPodFailed, "The pod p ended: Evicted."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := podWith(t, "p", c.status)
+			got := podCause(&pod)
+			if got.reason != c.reason || !strings.Contains(got.message, c.message) {
+				t.Errorf("got %+v", got)
+			}
+			pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+			if got := podCause(&pod); got != (cause{}) {
+				t.Errorf("a pod that is being deleted explains nothing: %+v", got)
+			}
+		})
+	}
+}
+
+func TestCrashQuotesABoundedPiece(t *testing.T) {
+	pod := podWith(t, "p", `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1, message: "`+strings.Repeat("x", 2000)+`"}}}]}`)
+	if got := podCause(&pod); len(got.message) > 400 {
+		t.Errorf("the message has %d bytes", len(got.message))
+	}
+}
+
+func TestCause(t *testing.T) {
+	born := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	pod := func(name, status string, age time.Duration) corev1.Pod {
+		p := podWith(t, name, status)
+		p.CreationTimestamp = metav1.NewTime(born.Add(-age))
+		return p
+	}
+	refused := func(message string) *appsv1.Deployment {
+		return &appsv1.Deployment{Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Message: "no matter"},
+			{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: message}}}}
+	}
+	over := refused("exceeded quota: q")
+	over.Status.Conditions[1].Status = corev1.ConditionFalse
+	starting, evicted, unpulled := containerWaits("ContainerCreating", ""), `{phase: Failed, reason: Evicted}`, containerWaits("ErrImagePull", "no")
+	for name, c := range map[string]struct {
+		deployment *appsv1.Deployment
+		pods       []corev1.Pod
+		want       cause
+	}{
+		"nothing known": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0)}},
+		"quota": {deployment: refused(`pods "x-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
+			pods: []corev1.Pod{pod("a", unpulled, 0)},
+			want: cause{v1.ReasonQuotaExceeded, "The quota of the namespace is used up (few, requested: pods=1, used: pods=1, limited: pods=1). Have it raised, or ask for fewer replicas or resources."}},
+		"Pod Security": {deployment: refused(`pods "x-1" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
+			want: cause{v1.ReasonPodsRefused, `The API server refuses the pods: violates PodSecurity "restricted:latest": runAsNonRoot != true.`}},
+		"a webhook":          {deployment: refused(`admission webhook "w" denied the request`), want: cause{v1.ReasonPodsRefused, `The API server refuses the pods: admission webhook "w" denied the request.`}},
+		"a refusal is over":  {deployment: over},
+		"the newest counts":  {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, time.Second), pod("c", unpulled, 2*time.Second)}, want: cause{v1.ReasonPodFailed, "The pod b ended: Evicted."}},
+		"evicted long ago":   {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow+time.Second)}},
+		"the newest evicted": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("b", evicted, time.Hour)}, want: cause{v1.ReasonPodFailed, "The pod b ended: Evicted."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := causeOf(c.deployment, c.pods); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// maxPodNames is how many names of pods in one state a status holds.
+const maxPodNames = 50
+
+// The states of a pod, as the status groups them.
+const (
+	podReady       = "Ready"
+	podNotReady    = "NotReady"
+	podPending     = "Pending"
+	podFailed      = "Failed"
+	podTerminating = "Terminating"
+)
+
+// podsOf reads the pods of an Echo, the newest first; none is an empty list. The reader decides whether they come from the
+// cache or from the API server.
+func podsOf(ctx context.Context, reader client.Reader, echo *v1.Echo) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	if err := reader.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels(childLabels(echo))); err != nil {
+		return nil, fmt.Errorf("listing the pods: %w", err)
+	}
+	pods := []corev1.Pod{}
+	for i := range list.Items {
+		if owner := metav1.GetControllerOf(&list.Items[i]); owner != nil && owner.Kind == "ReplicaSet" {
+			pods = append(pods, list.Items[i])
+		}
+	}
+	slices.SortFunc(pods, func(a, b corev1.Pod) int {
+		if newer := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); newer != 0 {
+			return newer
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return pods, nil
+}
+
+// podState is how a pod is, in one word.
+func podState(pod *corev1.Pod) string {
+	switch {
+	case !pod.DeletionTimestamp.IsZero():
+		return podTerminating
+	case isPodReady(pod):
+		return podReady
+	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
+		return podFailed
+	case pod.Status.Phase == corev1.PodRunning:
+		return podNotReady
+	default:
+		return podPending
+	}
+}
+
+func isPodReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// podStates are the names of pods by their state, at most maxPodNames of each, in the order of the alphabet.
+func podStates(pods []corev1.Pod) map[string][]string {
+	states := map[string][]string{}
+	for i := range pods {
+		state := podState(&pods[i])
+		states[state] = append(states[state], pods[i].Name)
+	}
+	for state, names := range states {
+		slices.Sort(names)
+		states[state] = names[:min(len(names), maxPodNames)]
+	}
+	return states
+}
+
+// echoOfPod is the Echo that a pod belongs to, by its labels; a pod that is not the operator's is not in the cache.
+func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
+	name := pod.GetLabels()[labelInstance]
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
+}
+
+// podTurned lets through what an Echo's status tells of its pods, and none of the rest that happens to them.
+func podTurned() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, was := e.ObjectOld.(*corev1.Pod)
+		after, is := e.ObjectNew.(*corev1.Pod)
+		return !was || !is || podState(before) != podState(after) || podCause(before) != podCause(after)
+	}}
+}
