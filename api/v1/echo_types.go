@@ -156,6 +156,7 @@ type EchoSpec struct {
 
 	// podAnnotations are added to the annotations of the pods.
 	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations that begin with echoes.example.com/ are set by the operator and cannot be given."
 	// +optional
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
@@ -258,6 +259,7 @@ type EchoIngress struct {
 
 	// annotations are added to the Ingress.
 	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations that begin with echoes.example.com/ are set by the operator and cannot be given."
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
@@ -304,6 +306,8 @@ type EchoService struct {
 	Port int32 `json:"port,omitempty"`
 
 	// annotations are added to the Service, for instance for a cloud's load balancer.
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations that begin with echoes.example.com/ are set by the operator and cannot be given."
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 

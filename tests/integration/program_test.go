@@ -166,12 +166,18 @@ func writeKubeconfig(text []byte) string {
 	return path
 }
 
-// kubectl runs the kubectl that belongs to the API server, as its administrator.
-func kubectl(ctx context.Context, arguments ...string) string {
+// kubectlCommand is the kubectl that belongs to the API server, for its administrator.
+func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments...)
 	command.Env = []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(nil)), "HOME=" + GinkgoT().TempDir()}
-	output, err := command.CombinedOutput()
+	return command
+}
+
+// kubectl runs a command that must succeed, and returns what it says.
+func kubectl(ctx context.Context, arguments ...string) string {
+	GinkgoHelper()
+	output, err := kubectlCommand(ctx, arguments...).CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 	return string(output)
 }

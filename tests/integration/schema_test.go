@@ -1,6 +1,9 @@
 package integration
 
 import (
+	"os"
+	"path/filepath"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -50,8 +53,20 @@ var _ = Describe("the schema", func() {
 		Entry("a budget below 0", "bad", "{replicas: 1, disruptionBudget: {maxUnavailable: -1}}", "spec.disruptionBudget.maxUnavailable"),
 		Entry("a label that the operator sets", "bad", "{replicas: 1, podLabels: {app.kubernetes.io/name: x}}", "set by the operator"),
 		Entry("a label that is kept for companions", "bad", "{replicas: 1, podLabels: {echoes.example.com/companion: x}}", "set by the operator"),
+		Entry("an annotation of pods that the operator sets", "bad", "{replicas: 1, podAnnotations: {echoes.example.com/x: x}}", "set by the operator"),
+		Entry("an annotation of the Service that the operator sets", "bad", "{replicas: 1, service: {annotations: {echoes.example.com/applied-hash: x}}}", "set by the operator"),
+		Entry("an annotation of the Ingress that the operator sets", "bad", "{replicas: 1, ingress: {annotations: {echoes.example.com/applied-hash: x}}}", "set by the operator"),
 		Entry("a load balancer class without one", "bad", "{replicas: 1, service: {type: NodePort, loadBalancerClass: x}}", "needs type LoadBalancer"),
 	)
+
+	It("refuses an unknown field when validation is strict, and names it", func(ctx SpecContext) {
+		path := filepath.Join(GinkgoT().TempDir(), "echo.yaml")
+		manifest := "{apiVersion: example.com/v1, kind: Echo, metadata: {name: bad, namespace: default}, spec: {replicas: 1, relicas: 2}}"
+		Expect(os.WriteFile(path, []byte(manifest), 0o600)).To(Succeed())
+		output, err := kubectlCommand(ctx, "apply", "--validate=strict", "-f", path).CombinedOutput()
+		Expect(err).To(HaveOccurred())
+		Expect(string(output)).To(ContainSubstring(`unknown field "spec.relicas"`))
+	})
 
 	It("allows a name of 63 characters", func(ctx SpecContext) {
 		createReadyEcho(ctx, support.Echo(newNamespace(ctx), "a23456789012345678901234567890123456789012345678901234567890123"))
