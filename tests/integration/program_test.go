@@ -26,7 +26,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -34,21 +33,11 @@ import (
 var _ = Describe("the program", Ordered, func() {
 	var program string
 
-	BeforeAll(func() {
-		var err error
-		program, err = gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(gexec.CleanupBuildArtifacts)
-	})
+	BeforeAll(func() { program = buildProgram() })
 
 	start := func(environment []string, arguments ...string) *gexec.Session {
 		GinkgoHelper()
-		command := exec.Command(program, arguments...)
-		command.Env = append([]string{"RELATED_IMAGE_ECHO_SERVER=" + echoServerImage}, environment...)
-		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func() { session.Kill().Wait() })
-		return session
+		return startProgram(program, environment, arguments...)
 	}
 
 	It("says what to do when there is no API server, and exits 1", func() {
@@ -126,6 +115,26 @@ var _ = Describe("the program", Ordered, func() {
 	})
 })
 
+// buildProgram builds the operator, for as long as the container of tests runs.
+func buildProgram() string {
+	GinkgoHelper()
+	program, err := gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(os.RemoveAll(filepath.Dir(program))).To(Succeed()) })
+	return program
+}
+
+// startProgram starts the operator, for as long as the test runs, with this environment and no other.
+func startProgram(program string, environment []string, arguments ...string) *gexec.Session {
+	GinkgoHelper()
+	command := exec.Command(program, arguments...)
+	command.Env = append([]string{"RELATED_IMAGE_ECHO_SERVER=" + echoServerImage}, environment...)
+	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { session.Kill().Wait() })
+	return session
+}
+
 // oneLine is what a session said, which must be a single line.
 func oneLine(session *gexec.Session) string {
 	GinkgoHelper()
@@ -185,10 +194,7 @@ func kubectl(ctx context.Context, arguments ...string) string {
 // allowMetrics lets a namespace's service account "scraper" read metrics, by the role that people are given.
 func allowMetrics(ctx context.Context, c client.Client, namespace string) {
 	GinkgoHelper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "metrics_reader_role.yaml"))
-	Expect(err).NotTo(HaveOccurred())
-	role := &rbacv1.ClusterRole{}
-	Expect(yaml.UnmarshalStrict(text, role)).To(Succeed())
+	role := manifest("rbac/metrics_reader_role.yaml", &rbacv1.ClusterRole{})
 	Expect(c.Create(ctx, role)).To(Succeed())
 	Expect(c.Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "scraper"},

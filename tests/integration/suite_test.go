@@ -85,16 +85,36 @@ func startAPIServer(crds ...string) *envtest.Environment {
 
 // grantOperatorsRole gives the test's operator the rights of the generated role, and no others.
 func grantOperatorsRole() {
-	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "role.yaml"))
+	Expect(grant(context.Background(), k8s, operatorUser, "", manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+}
+
+// manifest reads an object from a file under config.
+func manifest[T client.Object](path string, object T) T {
+	GinkgoHelper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "config", path))
 	Expect(err).NotTo(HaveOccurred())
-	role := &rbacv1.ClusterRole{}
-	Expect(yaml.UnmarshalStrict(text, role)).To(Succeed())
-	Expect(k8s.Create(context.Background(), role)).To(Succeed())
-	Expect(k8s.Create(context.Background(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: operatorUser},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: operatorUser}},
-	})).To(Succeed())
+	Expect(yaml.UnmarshalStrict(text, object)).To(Succeed())
+	return object
+}
+
+// grant gives a user rights in a namespace, or with no namespace in all of them.
+func grant(ctx context.Context, c client.Client, user, namespace string, rules []rbacv1.PolicyRule) error {
+	name := metav1.ObjectMeta{GenerateName: "granted-", Namespace: namespace}
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}
+	if namespace == "" {
+		role := &rbacv1.ClusterRole{ObjectMeta: name, Rules: rules}
+		if err := c.Create(ctx, role); err != nil {
+			return err
+		}
+		return c.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: name, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}})
+	}
+	role := &rbacv1.Role{ObjectMeta: name, Rules: rules}
+	if err := c.Create(ctx, role); err != nil {
+		return err
+	}
+	return c.Create(ctx, &rbacv1.RoleBinding{ObjectMeta: name, Subjects: subjects,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}})
 }
 
 // startManager runs the operator's reconciler as a user with the operator's rights.

@@ -1,0 +1,133 @@
+package integration
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("installed", Ordered, func() {
+	var program string
+	var server *envtest.Environment
+
+	BeforeAll(func() {
+		program = buildProgram()
+		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
+	})
+
+	DescribeTable("the operator looks after its namespaces, with rights there and nowhere else",
+		func(ctx SpecContext, name string, watched []string, inside, outside []string) {
+			admin, err := client.New(server.Config, client.Options{Scheme: scheme})
+			Expect(err).NotTo(HaveOccurred())
+			for _, namespace := range []string{name + "-own", name + "-a", name + "-b", name + "-c"} {
+				Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+			}
+			user := addOperator(ctx, server, admin, name, watched)
+			startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + strings.Join(watched, ",")},
+				"--leader-elect", "--leader-election-namespace="+name+"-own", "--health-probe-bind-address=0", "--metrics-bind-address=0")
+
+			var untouched []*v1.Echo
+			for _, namespace := range outside {
+				echo := support.Echo(namespace, "x")
+				Expect(admin.Create(ctx, echo)).To(Succeed())
+				untouched = append(untouched, echo)
+			}
+			for _, namespace := range inside {
+				Expect(admin.Create(ctx, support.Echo(namespace, "x"))).To(Succeed())
+			}
+			expectLookedAfter(ctx, admin, inside)
+			for _, echo := range untouched {
+				expectOutOfReach(ctx, admin, user.client, echo)
+			}
+			Expect(apierrors.IsForbidden(user.client.List(ctx, &corev1.SecretList{}, client.InNamespace(inside[0])))).To(BeTrue(), "Secrets are nothing to it")
+		},
+		Entry("for its own namespace", SpecTimeout(time.Minute), "own", []string{"own-own"}, []string{"own-own"}, []string{"own-a", "own-b"}),
+		Entry("for a single other one", SpecTimeout(time.Minute), "single", []string{"single-a"}, []string{"single-a"}, []string{"single-own", "single-b"}),
+		Entry("for several", SpecTimeout(time.Minute), "multi", []string{"multi-a", "multi-b"}, []string{"multi-a", "multi-b"}, []string{"multi-own", "multi-c"}),
+		Entry("for all", SpecTimeout(time.Minute), "all", nil, []string{"all-own", "all-a", "all-b", "all-c"}, nil),
+	)
+})
+
+// operatorAccount is the operator as the API server knows it.
+type operatorAccount struct {
+	kubeconfig []byte
+	client     client.Client
+}
+
+// addOperator makes the operator's user, with the rights that OLM would give it: those of its role in the namespaces that it
+// watches, or in all, and those for its lease in its own.
+func addOperator(ctx context.Context, server *envtest.Environment, admin client.Client, name string, watched []string) operatorAccount {
+	GinkgoHelper()
+	user, err := server.AddUser(envtest.User{Name: "operator-" + name}, nil)
+	Expect(err).NotTo(HaveOccurred())
+	rules := manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules
+	if len(watched) == 0 {
+		watched = []string{metav1.NamespaceAll}
+	}
+	for _, namespace := range watched {
+		Expect(grant(ctx, admin, "operator-"+name, namespace, rules)).To(Succeed())
+	}
+	lease := manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules
+	Expect(grant(ctx, admin, "operator-"+name, name+"-own", lease)).To(Succeed())
+
+	account := operatorAccount{}
+	account.kubeconfig, err = user.KubeConfig()
+	Expect(err).NotTo(HaveOccurred())
+	account.client, err = client.New(rest.CopyConfig(user.Config()), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return account
+}
+
+// expectLookedAfter expects each namespace's Echo to be ready when its Deployment is.
+func expectLookedAfter(ctx context.Context, admin client.Client, namespaces []string) {
+	GinkgoHelper()
+	for _, namespace := range namespaces {
+		key := client.ObjectKey{Namespace: namespace, Name: "x"}
+		Eventually(func(g Gomega) {
+			deployment, echo := &appsv1.Deployment{}, &v1.Echo{}
+			g.Expect(admin.Get(ctx, key, deployment)).To(Succeed())
+			g.Expect(support.RollOut(ctx, admin, deployment)).To(Succeed())
+			g.Expect(admin.Get(ctx, key, echo)).To(Succeed())
+			g.Expect(echo.Status.Phase).To(Equal(v1.PhaseReady))
+		}).WithContext(ctx).Should(Succeed())
+	}
+}
+
+// expectOutOfReach expects that the operator left an Echo alone, and could do nothing else.
+func expectOutOfReach(ctx context.Context, admin, operator client.Client, echo *v1.Echo) {
+	GinkgoHelper()
+	Consistently(func(g Gomega) {
+		now := &v1.Echo{}
+		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), now)).To(Succeed())
+		g.Expect(now.ResourceVersion).To(Equal(echo.ResourceVersion))
+		g.Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(echo), &appsv1.Deployment{}))).To(BeTrue())
+	}).WithContext(ctx).Should(Succeed())
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "y"},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	finalizing := echo.DeepCopy()
+	finalizing.Finalizers = slices.Concat(finalizing.Finalizers, []string{v1.Finalizer})
+	for what, err := range map[string]error{
+		"reading an Echo":       operator.Get(ctx, client.ObjectKeyFromObject(echo), &v1.Echo{}),
+		"making a Service":      operator.Create(ctx, service),
+		"writing a finalizer":   operator.Patch(ctx, finalizing, client.MergeFrom(echo)),
+		"deleting a Deployment": operator.Delete(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "x"}}),
+	} {
+		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%s in %s: %v", what, echo.Namespace, err)
+	}
+}
