@@ -1,0 +1,137 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("a webhook", func() {
+	It("that adds a container is put up with", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		mutateDeployments(ctx, namespace, func(d *appsv1.Deployment) []patch {
+			if len(d.Spec.Template.Spec.Containers) > 1 {
+				return nil
+			}
+			return []patch{{"add", "/spec/template/spec/containers/0", corev1.Container{Name: "mesh", Image: "mesh:1"}}}
+		})
+		echo := createReadyEcho(ctx, support.Echo(namespace, "meshed"))
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "A", Value: "b"}} })
+		rollOut(ctx, namespace, echo.Name)
+		containers := deploymentNow(ctx, Default, namespace, echo.Name).Spec.Template.Spec.Containers
+		Expect(containers).To(HaveLen(2))
+		Expect(containers).To(ContainElement(HaveField("Name", "mesh")))
+		Expect(containers).To(ContainElement(HaveField("Env", ContainElement(corev1.EnvVar{Name: "A", Value: "b"}))))
+		expectNoWrite(ctx, echo)
+	})
+
+	It("that changes what the operator decides gets its way without a fight", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		calls := mutateDeployments(ctx, namespace, func(*appsv1.Deployment) []patch {
+			return []patch{{"replace", "/spec/template/spec/containers/0/image", "mirror.example.com/echo-server:v0.1.0"}}
+		})
+		echo := createReadyEcho(ctx, support.Echo(namespace, "mirrored"))
+		settled := func() string { return deploymentNow(ctx, Default, namespace, echo.Name).ResourceVersion }
+		before, called := settled(), calls.Load()
+		Consistently(func(g Gomega) {
+			g.Expect(settled()).To(Equal(before))
+			g.Expect(calls.Load()-called).To(BeNumerically("<=", 1), "one pass may still have been under way")
+		}).WithContext(ctx).WithTimeout(3 * time.Second).Should(Succeed())
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 3 })
+		rollOut(ctx, namespace, echo.Name)
+		Expect(deploymentNow(ctx, Default, namespace, echo.Name).Spec.Template.Spec.Containers[0].Image).To(HavePrefix("mirror.example.com/"))
+	})
+})
+
+// patch is an operation of a JSON patch (RFC 6902).
+type patch struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// mutateDeployments registers a webhook for the Deployments of a namespace, and counts its calls.
+func mutateDeployments(ctx context.Context, namespace string, change func(*appsv1.Deployment) []patch) *atomic.Int64 {
+	GinkgoHelper()
+	calls := &atomic.Int64{}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		if err := admit(w, r, change); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	}))
+	DeferCleanup(server.Close)
+	hook := &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "deployments.example.org",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				URL:      &server.URL,
+				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+			}},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+	Expect(k8s.Create(ctx, hook)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, hook)).To(Succeed()) })
+	awaitWebhook(ctx, namespace, calls)
+	return calls
+}
+
+// awaitWebhook waits until the API server has taken note of a webhook.
+func awaitWebhook(ctx context.Context, namespace string, calls *atomic.Int64) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		trial := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "trial"}, Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}}}
+		g.Expect(k8s.Create(ctx, trial, client.DryRunAll)).To(Succeed())
+		g.Expect(calls.Load()).NotTo(BeZero())
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// admit answers an API server that asks about a Deployment.
+func admit(w http.ResponseWriter, r *http.Request, change func(*appsv1.Deployment) []patch) error {
+	review, deployment := &admissionv1.AdmissionReview{}, &appsv1.Deployment{}
+	if err := json.NewDecoder(r.Body).Decode(review); err != nil {
+		return fmt.Errorf("reading the review: %w", err)
+	}
+	if err := json.Unmarshal(review.Request.Object.Raw, deployment); err != nil {
+		return fmt.Errorf("reading the Deployment: %w", err)
+	}
+	response := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+	if patches := change(deployment); len(patches) > 0 {
+		text, err := json.Marshal(patches)
+		if err != nil {
+			return fmt.Errorf("writing the patch: %w", err)
+		}
+		response.Patch, response.PatchType = text, new(admissionv1.PatchTypeJSONPatch)
+	}
+	review.Request, review.Response = nil, response
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(review)
+}
