@@ -23,6 +23,7 @@ REGISTRY_VERSION := $(call pinned,registry,github.com/distribution/distribution/
 KWOK_VERSION := $(call pinned,kwok,sigs.k8s.io/kwok)
 CONTROLLER_GEN_VERSION := $(call pinned,generate,sigs.k8s.io/controller-tools)
 KUSTOMIZE_VERSION := $(call pinned,generate,sigs.k8s.io/kustomize/kustomize/v5)
+CRD_REF_DOCS_VERSION := $(call pinned,docs,github.com/elastic/crd-ref-docs)
 GOLANGCI_LINT_VERSION := $(call pinned,lint,github.com/golangci/golangci-lint/v2)
 
 # tool SET: the folder with the programs of a tool set, built first if need be.
@@ -46,7 +47,7 @@ help: ## Show this help.
 versions: ## Show the versions of the tools.
 	@printf '%-16s %s\n' Kubernetes $(KUBERNETES_VERSION) "the oldest" $(OLDEST_KUBERNETES_VERSION) etcd $(ETCD_VERSION) CoreDNS $(COREDNS_VERSION) \
 		registry $(REGISTRY_VERSION) kwok $(KWOK_VERSION) controller-gen $(CONTROLLER_GEN_VERSION) \
-		kustomize $(KUSTOMIZE_VERSION) golangci-lint $(GOLANGCI_LINT_VERSION)
+		kustomize $(KUSTOMIZE_VERSION) crd-ref-docs $(CRD_REF_DOCS_VERSION) golangci-lint $(GOLANGCI_LINT_VERSION)
 
 .PHONY: tools
 tools: ## Build all tools (other targets build what they need by themselves).
@@ -59,8 +60,10 @@ clean: ## Remove what was built; the tools are built anew when next needed.
 ##@ Development
 
 .PHONY: generate
-generate: ## Generate the deep-copy code of the API.
+generate: ## Generate the deep-copy code of the API, and its reference in docs/api.md.
 	@tools=$(call tool,generate); "$$tools/controller-gen" object paths=./api/...
+	@tools=$(call tool,docs); "$$tools/crd-ref-docs" --renderer=markdown --log-level=ERROR --source-path=api/v1 \
+		--config=tools/docs/config.yaml --templates-dir=tools/docs/templates --output-path=docs/api.md
 
 .PHONY: manifests
 manifests: ## Generate the CustomResourceDefinition and the operator's role.
@@ -73,8 +76,8 @@ manifests: ## Generate the CustomResourceDefinition and the operator's role.
 .PHONY: verify
 verify: generate manifests ## Fail when a generated file is not current, or go.mod is not tidy.
 	@for module in . tools/*/; do (cd "$$module" && go mod tidy -diff) || { echo "go.mod of $$module is not tidy: run go mod tidy there"; exit 1; }; done
-	@changed=$$(git status --porcelain -- api config); if [ -n "$$changed" ]; then \
-		git --no-pager diff -- api config; echo "$$changed"; \
+	@changed=$$(git status --porcelain -- api config docs); if [ -n "$$changed" ]; then \
+		git --no-pager diff -- api config docs; echo "$$changed"; \
 		echo "verify: these generated files are not current, or not committed: run 'make generate manifests' and commit them"; exit 1; fi
 	@echo "verify: generated files are current"
 
@@ -99,7 +102,7 @@ run: install ## Run the operator here, on the current cluster.
 # Echoes go before the operator, which lets them go only when their pods are gone.
 delete_echoes = if [ -n "$$("$$kubectl" get crd echoes.example.com --ignore-not-found -o name)" ]; then \
 	"$$kubectl" delete echoes --all --all-namespaces --timeout=3m || \
-	{ echo "Echoes remain: is the operator running? docs/api.md, under Deletion, has the way without it."; exit 1; }; fi
+	{ echo "Echoes remain: is the operator running? docs/echo.md, under Deletion, has the way without it."; exit 1; }; fi
 
 # image NAME,DOCKERFILE: build and push an image, and keep its name by digest.
 image = reference=$$(tests/image $(1) $(2)); echo "$$reference" | tee "$(CACHE)/images/$(1)"
@@ -179,8 +182,14 @@ e2e-possible:
 	@{ read -r kind && read -r why; } < <(go run -trimpath ./tests/cluster/kind); if [ "$$kind" = simulated ]; then \
 		echo "e2e: real containers cannot run here: $$why. Run it as root on Linux, or set KUBECONFIG and REGISTRY."; exit 1; fi
 
-.PHONY: e2e
-e2e: e2e-possible cluster-up images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
+.PHONY: e2e-images
+e2e-images: images
+	@for program in metrics hello; do GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/$$program ./tests/$$program; done
 	@$(call image,other-server,echoserver/Dockerfile)
+	@$(call image,metrics,tests/metrics/Dockerfile)
+	@if [ -z "$$REGISTRY" ]; then tests/image nginxdemos/hello:0.3-plain-text tests/hello/Dockerfile; fi
+
+.PHONY: e2e
+e2e: e2e-possible cluster-up e2e-images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
 	@tools=$(call tool,kubernetes); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; $(MAKE) --no-print-directory deploy; \
 	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e

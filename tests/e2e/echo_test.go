@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -184,13 +183,3 @@ var _ = Describe("an operator that is killed", Ordered, func() {
 		expectGone(ctx, echo)
 	}, SpecTimeout(3*time.Minute))
 })
-
-var _ = AfterSuite(func(ctx SpecContext) {
-	text := kubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
-	for line := range strings.Lines(text) {
-		if strings.Contains(line, `"logger":"events"`) && strings.Contains(line, "because it is being terminated") {
-			continue // the namespace of a test that is over takes no events any more
-		}
-		Expect(line).NotTo(ContainSubstring(`"level":"error"`), fmt.Sprintf("the operator's log:\n%s", text))
-	}
-}, NodeTimeout(time.Minute))

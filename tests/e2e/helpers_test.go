@@ -2,13 +2,20 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -141,5 +148,47 @@ func scaleOperator(ctx context.Context, replicas string) {
 	kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, "--timeout=1m")
 	if replicas == "0" {
 		kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", "--timeout=1m")
+	}
+}
+
+// portForward makes a port of a pod reachable for as long as the test runs, and returns the address.
+func portForward(ctx context.Context, namespace, target, port string) string {
+	GinkgoHelper()
+	command := exec.Command("kubectl", "port-forward", "-n", namespace, target, ":"+port)
+	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { session.Terminate().Wait() })
+	Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+`))
+	return regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(string(session.Out.Contents()))
+}
+
+// fetch gets a page from a server whose certificate is its own.
+func fetch(ctx context.Context, url, token string) string {
+	GinkgoHelper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	Expect(err).NotTo(HaveOccurred())
+	request.Header.Set("Authorization", "Bearer "+token)
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // self-signed
+	response, err := client.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(response.StatusCode).To(Equal(http.StatusOK), string(body))
+	return string(body)
+}
+
+// expectNoErrorInLog expects the operator to have met no error but those that the tests bring about.
+func expectNoErrorInLog(ctx context.Context) {
+	GinkgoHelper()
+	expected := []string{
+		"because it is being terminated", // the namespace of a test that is over takes no events any more
+		"terminal error: spec.replicas is 100",
+	}
+	text := kubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
+	for line := range strings.Lines(text) {
+		if !slices.ContainsFunc(expected, func(e string) bool { return strings.Contains(line, e) }) {
+			Expect(line).NotTo(ContainSubstring(`"level":"error"`), "the operator's log:\n"+text)
+		}
 	}
 }

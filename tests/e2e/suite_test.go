@@ -49,6 +49,11 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 })
 
+var _ = AfterSuite(func(ctx SpecContext) {
+	awaitOnly(ctx)
+	expectNoErrorInLog(ctx)
+}, NodeTimeout(2*time.Minute))
+
 var _ = ReportAfterEach(func(report SpecReport) {
 	if report.Failed() {
 		dump(report.LeafNodeText)
@@ -70,18 +75,32 @@ func dump(title string) {
 	}
 }
 
-// newNamespace makes a namespace for one test, under the strictest Pod Security, and deletes it afterwards.
+// testNamespace is the label of the namespaces that the tests make.
+const testNamespace = "echo-operator-test"
+
+// newNamespace makes a namespace for one test, under the strictest Pod Security, and has it deleted afterwards, which goes on
+// beside the next tests.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		GenerateName: "e2e-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+		GenerateName: "e2e-", Labels: map[string]string{testNamespace: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
 	Expect(k8s.Create(ctx, namespace)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) {
-		Expect(k8s.Delete(ctx, namespace)).To(Succeed())
-		Eventually(func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(namespace), namespace) }).
-			WithContext(ctx).ShouldNot(Succeed())
-	}, NodeTimeout(2*time.Minute))
+	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, namespace))).To(Succeed()) }, NodeTimeout(time.Minute))
 	return namespace.Name
+}
+
+// awaitOnly waits until the namespaces of earlier tests are gone, and only these are left.
+func awaitOnly(ctx context.Context, left ...string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		list := &corev1.NamespaceList{}
+		g.Expect(k8s.List(ctx, list, client.HasLabels{testNamespace})).To(Succeed())
+		names := []string{}
+		for _, namespace := range list.Items {
+			names = append(names, namespace.Name)
+		}
+		g.Expect(names).To(ConsistOf(left))
+	}).WithContext(ctx).Should(Succeed())
 }
 
 // image is the name by digest of an image that make built and pushed.

@@ -28,6 +28,9 @@ type report struct {
 	Errors []string `json:"errors,omitempty"`
 	// Pods are how many requests each pod answered.
 	Pods map[string]int `json:"pods"`
+	// status and text are what an answer must be.
+	status int
+	text   bool
 	// answers are the first answer of each pod.
 	answers map[string]string
 }
@@ -43,6 +46,8 @@ func main() {
 	pods := flag.Int("pods", 0, "stop as soon as this many pods have answered; 0: go on")
 	interval := flag.Duration("interval", 10*time.Millisecond, "how long to wait between requests")
 	duration := flag.Duration("duration", time.Minute, "how long to go on at most; a signal ends it sooner")
+	status := flag.Int("status", http.StatusOK, "the status that every answer must have")
+	text := flag.Bool("text", false, "take any text for an answer, and not only an echo")
 	stop := flag.Bool("stop", false, "do nothing but end the prober that this container runs")
 	show := flag.Bool("show", false, "print the first answer of each pod")
 	flag.Parse()
@@ -53,7 +58,7 @@ func main() {
 		}
 		return
 	}
-	r := report{Pods: map[string]int{}, answers: map[string]string{}}
+	r := report{status: *status, text: *text, Pods: map[string]int{}, answers: map[string]string{}}
 	r.run(*url, *count, *pods, *interval, *duration)
 	for _, pod := range slices.Sorted(maps.Keys(r.answers)) {
 		if *show {
@@ -139,7 +144,7 @@ func (r *report) request(ctx context.Context, client *http.Client, url string) e
 	answer := struct {
 		Pod string `json:"pod"`
 	}{}
-	if err := json.Unmarshal(body, &answer); err != nil || response.StatusCode != http.StatusOK {
+	if err := json.Unmarshal(body, &answer); err != nil && !r.text || response.StatusCode != r.status {
 		return fmt.Errorf("answered %s: %.200q", response.Status, body)
 	}
 	if r.Pods[answer.Pod] == 0 {

@@ -1,0 +1,34 @@
+package e2e
+
+import (
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = Describe("somebody with the role", func() {
+	DescribeTable("has the rights on Echoes that go with it, in that namespace only",
+		func(ctx SpecContext, role string, may, mayNot []string) {
+			namespace := newNamespace(ctx)
+			kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
+			can := func(namespace, what string) string {
+				output, _ := kubectlCommand(ctx, append(strings.Fields("auth can-i --as=jane -n "+namespace), strings.Fields(what)...)...).Output() // exits 1 for no
+				return what + ": " + strings.TrimSpace(string(output))
+			}
+			for _, what := range may {
+				Eventually(can).WithContext(ctx).WithArguments(namespace, what).Should(HaveSuffix(": yes")) // aggregation takes a moment
+				Expect(can("default", what)).To(HaveSuffix(": no"), "in another namespace")
+			}
+			for _, what := range mayNot {
+				Expect(can(namespace, what)).To(HaveSuffix(": no"))
+			}
+		},
+		Entry("view", SpecTimeout(time.Minute), "view", []string{"get echoes", "list echoes", "watch echoes"},
+			[]string{"create echoes", "update echoes --subresource=scale", "delete echoes", "patch echoes"}),
+		Entry("edit", SpecTimeout(time.Minute), "edit", []string{"get echoes", "create echoes", "patch echoes", "delete echoes", "deletecollection echoes", "update echoes --subresource=scale"},
+			[]string{"update echoes --subresource=status", "update echoes --subresource=finalizers"}),
+		Entry("admin", SpecTimeout(time.Minute), "admin", []string{"create echoes", "deletecollection echoes", "patch echoes --subresource=scale", "update echoes --subresource=status", "update echoes --subresource=finalizers"}, nil),
+	)
+})

@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("an Echo that is not ready", func() {
+	DescribeTable("says why, and is well when that is over",
+		func(ctx SpecContext, reason string, message string, spoil, mend func(*v1.EchoSpec)) {
+			echo := support.Echo(newNamespace(ctx), "ailing", func(e *v1.Echo) { spoil(&e.Spec) })
+			Expect(k8s.Create(ctx, echo)).To(Succeed())
+			expectCause(ctx, echo, reason, message)
+			Expect(kubectl(ctx, "get", "events", "-n", echo.Namespace, "--field-selector=involvedObject.kind=Echo,type=Warning")).To(
+				MatchRegexp("NotReady.*" + message))
+			edit(ctx, echo, mend)
+			waitReady(ctx, echo)
+			Expect(meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady).Reason).To(Equal(v1.ReasonAllPodsReady))
+		},
+		Entry("an image that there is not", SpecTimeout(2*time.Minute), v1.ReasonImagePullFailed, `"quay.io/echo-operator/none:1" cannot be pulled: .*not found`,
+			func(s *v1.EchoSpec) { s.Image = "quay.io/echo-operator/none:1" }, func(s *v1.EchoSpec) { s.Image = "" }),
+		Entry("containers that crash", SpecTimeout(2*time.Minute), v1.ReasonPodsCrashing, `exit code 2 and last said .*ECHO_DRAIN_DELAY`,
+			func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "soon"}} }, func(s *v1.EchoSpec) { s.Env = nil }),
+		Entry("a Secret that there is not", SpecTimeout(2*time.Minute), v1.ReasonContainerNotStarted, `secret "none" not found`,
+			func(s *v1.EchoSpec) {
+				s.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+					LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Key: "x"}}}}
+			}, func(s *v1.EchoSpec) { s.Env = nil }),
+		Entry("no node that fits", SpecTimeout(2*time.Minute), v1.ReasonUnschedulable, "nodes are available: .*didn't match Pod's node affinity/selector",
+			func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"example.com/none": "such"} }, func(s *v1.EchoSpec) { s.NodeSelector = nil }),
+		Entry("Pod Security", SpecTimeout(2*time.Minute), v1.ReasonPodsRefused, `violates PodSecurity "restricted:latest"`,
+			func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{} }, func(s *v1.EchoSpec) { s.SecurityContext = nil }),
+	)
+
+	It("tells that a quota is used up, keeps what it has, and goes on when the quota allows", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"},
+			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("2")}}}
+		Expect(k8s.Create(ctx, quota)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(quota), quota)).To(Succeed())
+			g.Expect(quota.Status.Hard).NotTo(BeEmpty())
+		}).WithContext(ctx).Should(Succeed())
+		echo := support.Echo(namespace, "many")
+		createReady(ctx, echo)
+		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = 3 })
+		expectCause(ctx, echo, v1.ReasonQuotaExceeded, "few, requested: pods=1, used: pods=2, limited: pods=2")
+		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(2))
+		kubectl(ctx, "patch", "resourcequota", "few", "-n", namespace, "--type=merge", "-p", `{"spec": {"hard": {"pods": "9"}}}`)
+		waitReady(ctx, echo)
+	}, SpecTimeout(3*time.Minute))
+})
+
+var _ = Describe("an Echo above the operator's limit", func() {
+	It("keeps its pods, says how to go on, and is well below it", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "greedy")
+		createReady(ctx, echo)
+		before := pods(ctx, Default, echo)
+		kubectl(ctx, "patch", "echo", echo.Name, "-n", echo.Namespace, "--type=merge", "-p", `{"spec": {"replicas": 100}}`)
+		expectCause(ctx, echo, v1.ReasonInvalidSpec, "greater than 20")
+		Eventually(kubectl).WithContext(ctx).
+			WithArguments("get", "events", "-n", echo.Namespace, "--field-selector", "involvedObject.kind=Echo,type=Warning").
+			Should(MatchRegexp("InvalidSpec.*greater than 20.*MAX_REPLICAS"))
+		Expect(pods(ctx, Default, echo)).To(ConsistOf(HaveField("Name", before[0].Name), HaveField("Name", before[1].Name)))
+		kubectl(ctx, "scale", "echo", echo.Name, "-n", echo.Namespace, "--replicas=2")
+		waitReady(ctx, echo)
+		Expect(pods(ctx, Default, echo)).To(ConsistOf(HaveField("Name", before[0].Name), HaveField("Name", before[1].Name)))
+	}, SpecTimeout(2*time.Minute))
+})
+
+// expectCause expects an Echo to say why it is not ready; message is a regular expression.
+func expectCause(ctx context.Context, echo *v1.Echo, reason, message string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
+		g.Expect(ready).NotTo(BeNil())
+		g.Expect(ready.Reason).To(Equal(reason), ready.Message)
+		g.Expect(ready.Message).To(MatchRegexp(message))
+	}).WithContext(ctx).Should(Succeed())
+}

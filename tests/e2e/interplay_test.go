@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// steady is how long an Echo under an autoscaler is watched for writes.
+const steady = 3 * time.Minute
+
+var _ = Describe("an Echo that others work on too", func() {
+	It("is scaled by a HorizontalPodAutoscaler, and then nobody writes", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		serveMetrics(ctx, namespace)
+		kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_autoscaled.yaml")
+		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-autoscaled"}}
+		Eventually(func(g Gomega) {
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+			g.Expect(echo.Spec.Replicas).To(BeEquivalentTo(5))
+		}).WithContext(ctx).WithTimeout(3 * time.Minute).Should(Succeed())
+		waitReady(ctx, echo)
+		autoscaler := &autoscalingv2.HorizontalPodAutoscaler{}
+		Eventually(func(g Gomega) { // it has seen that all are there
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), autoscaler)).To(Succeed())
+			g.Expect(autoscaler.Status.CurrentReplicas).To(BeEquivalentTo(5))
+		}).WithContext(ctx).Should(Succeed())
+
+		awaitOnly(ctx, namespace)
+		metrics := forwardMetrics(ctx)
+		before, written := whatIsThere(ctx, Default, echo), writes(ctx, metrics)
+		Consistently(func(g Gomega) {
+			g.Expect(whatIsThere(ctx, g, echo)).To(Equal(before))
+		}).WithContext(ctx).WithTimeout(steady).WithPolling(5 * time.Second).Should(Succeed())
+		Expect(writes(ctx, metrics)).To(Equal(written), "requests by which the operator changes something")
+	}, SpecTimeout(9*time.Minute))
+
+	It("lets 'kubectl rollout restart' have its way", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "restarted")
+		createReady(ctx, echo)
+		before := pods(ctx, Default, echo)
+		kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
+		kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, "--timeout=1m")
+		waitReady(ctx, echo)
+		for _, pod := range pods(ctx, Default, echo) {
+			Expect(pod.Annotations).To(HaveKey("kubectl.kubernetes.io/restartedAt"))
+			Expect(before).NotTo(ContainElement(HaveField("Name", pod.Name)))
+		}
+	}, SpecTimeout(2*time.Minute))
+
+	It("goes with its namespace", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		for _, name := range []string{"one", "two", "three"} {
+			echo := support.Echo(namespace, name, func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} })
+			Expect(k8s.Create(ctx, echo)).To(Succeed())
+		}
+		waitReady(ctx, support.Echo(namespace, "one"))
+		kubectl(ctx, "delete", "namespace", namespace, "--timeout=90s")
+	}, SpecTimeout(3*time.Minute))
+
+	It("is deleted without its pods when these are to be orphaned", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "parting")
+		createReady(ctx, echo)
+		kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, "--cascade=orphan", "--timeout=1m")
+		Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), &v1.Echo{}))).To(BeTrue())
+		left := &appsv1.Deployment{}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), left)).To(Succeed())
+		Expect(left.OwnerReferences).To(BeEmpty())
+		Expect(pods(ctx, Default, echo)).To(HaveLen(2))
+	}, SpecTimeout(2*time.Minute))
+})
+
+// serveMetrics gives the cluster a metrics.k8s.io, if it has none, for as long as the test runs.
+func serveMetrics(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	const name = "v1beta1.metrics.k8s.io"
+	if kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
+		Skip("the cluster has a metrics server of its own, which tells the truth")
+	}
+	manifest, err := os.ReadFile("../metrics/manifest.yaml")
+	Expect(err).NotTo(HaveOccurred())
+	apply := kubectlCommand(ctx, "apply", "-n", namespace, "-f", "-")
+	apply.Stdin = strings.NewReader(strings.NewReplacer("IMAGE", image("metrics"), "NAMESPACE", namespace).Replace(string(manifest)))
+	output, err := apply.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+	// Before its namespace goes: an API that does not answer holds up the deletion of namespaces.
+	DeferCleanup(func(ctx SpecContext) { kubectl(ctx, "delete", "apiservice", name) }, NodeTimeout(time.Minute))
+	kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, "--timeout=1m")
+}
+
+// whatIsThere are the versions of an Echo and of what is made for it, and how often events were told of it.
+func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
+	var versions []string
+	for _, object := range []client.Object{&v1.Echo{}, &appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), object)).To(Succeed())
+		versions = append(versions, object.GetResourceVersion())
+	}
+	for _, unwanted := range []client.Object{&networkingv1.Ingress{}, &networkingv1.NetworkPolicy{}} {
+		g.Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), unwanted))).To(BeTrue())
+	}
+	list := &eventsv1.EventList{}
+	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
+	for _, event := range list.Items {
+		if event.Regarding.UID == echo.UID {
+			versions = append(versions, event.Reason+" "+event.ResourceVersion)
+		}
+	}
+	return versions
+}
+
+// forwardMetrics makes the operator's metrics reachable for as long as the test runs, as its documentation says, and returns
+// a command that reads them.
+func forwardMetrics(ctx context.Context) func(context.Context) string {
+	GinkgoHelper()
+	kubectl(ctx, "create", "serviceaccount", "scraper", "-n", operatorNamespace)
+	kubectl(ctx, "create", "clusterrolebinding", "scraper", "--clusterrole=echo-operator-metrics-reader", "--serviceaccount="+operatorNamespace+":scraper")
+	DeferCleanup(func(ctx SpecContext) {
+		kubectl(ctx, "delete", "clusterrolebinding", "scraper")
+		kubectl(ctx, "delete", "serviceaccount", "scraper", "-n", operatorNamespace)
+	}, NodeTimeout(time.Minute))
+	token := strings.TrimSpace(kubectl(ctx, "create", "token", "scraper", "-n", operatorNamespace))
+	address := portForward(ctx, operatorNamespace, "deployment/"+operatorDeployment, "8443")
+	return func(ctx context.Context) string {
+		GinkgoHelper()
+		return fetch(ctx, "https://"+address+"/metrics", token)
+	}
+}
+
+// writes are the operator's counts of requests that change objects. Renewing the lease is a PUT, and asking who reads the
+// metrics a POST; the operator itself patches and deletes.
+func writes(ctx context.Context, metrics func(context.Context) string) []string {
+	GinkgoHelper()
+	var counts []string
+	for line := range strings.Lines(metrics(ctx)) {
+		if strings.HasPrefix(line, "rest_client_requests_total") && (strings.Contains(line, `method="PATCH"`) || strings.Contains(line, `method="DELETE"`)) {
+			counts = append(counts, strings.TrimSpace(line))
+		}
+	}
+	Expect(counts).NotTo(BeEmpty())
+	return counts
+}

@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+var _ = Describe("the sample", func() {
+	// apply applies a sample in a namespace of its own, as a person would, and waits until its Echo is ready.
+	apply := func(ctx SpecContext, file, name string) *v1.Echo {
+		GinkgoHelper()
+		namespace := newNamespace(ctx)
+		if name == "echo-hello" { // it insists on root
+			kubectl(ctx, "label", "namespace", namespace, "pod-security.kubernetes.io/enforce=baseline", "--overwrite")
+		}
+		kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", filepath.Join("../../config/samples", file))
+		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		waitReady(ctx, echo)
+		return echo
+	}
+
+	It("full answers as it says", func(ctx SpecContext) {
+		echo := apply(ctx, "v1_echo_full.yaml", "echo-full")
+		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(3))
+		Expect(echo.Status.URL).To(HaveSuffix(".svc:8080"))
+		seen := probe(ctx, echo, "--count=20", "--status=202")
+		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
+		pod := pods(ctx, Default, echo)[0]
+		Expect(pod.Labels).To(HaveKeyWithValue("example.com/tier", "tools"))
+		Expect(pod.Spec.SecurityContext.RunAsUser).To(HaveValue(BeEquivalentTo(10001)))
+	}, SpecTimeout(2*time.Minute))
+
+	It("hello runs an image that insists on root and port 80", func(ctx SpecContext) {
+		echo := apply(ctx, "v1_echo_hello.yaml", "echo-hello")
+		Expect(echo.Status.Image).To(Equal("nginxdemos/hello:0.3-plain-text"))
+		seen := probe(ctx, echo, "--count=20", "--text")
+		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
+	}, SpecTimeout(2*time.Minute))
+
+	It("ingress has an Ingress, whose host is its URL", func(ctx SpecContext) {
+		echo := apply(ctx, "v1_echo_ingress.yaml", "echo-ingress")
+		Expect(echo.Status.URL).To(Equal("https://echo.apps.example.com"))
+		ingress := &networkingv1.Ingress{}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), ingress)).To(Succeed())
+		service := &corev1.Service{}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), service)).To(Succeed())
+		Expect(ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service).To(HaveField("Name", service.Name))
+	}, SpecTimeout(2*time.Minute))
+})
