@@ -23,16 +23,16 @@ func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	if slices.Contains(echo.Finalizers, metav1.FinalizerOrphanDependents) {
-		return classify(r.release(ctx, echo)).result()
+		return classify(r.release(ctx, echo, orphaned())).result()
 	}
-	left, err := r.deleteChildren(ctx, echo)
+	left, end, err := r.deleteChildren(ctx, echo)
 	if err != nil {
 		return classify(err).result()
 	}
 	status := terminatingStatus(echo, r.Now())
 	err = r.publish(ctx, echo, status, transitions(&echo.Status, &status, observation{}))
 	if left == 0 {
-		return classify(r.release(ctx, echo)).result() // a status that cannot be written must not keep an Echo alive
+		return classify(r.release(ctx, echo, end)).result() // a status that cannot be written must not keep an Echo alive
 	}
 	if err != nil {
 		return classify(err).result()
@@ -40,43 +40,48 @@ func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: deletionPeriod}, nil
 }
 
-// release takes the operator's finalizer off an Echo, and no other.
-func (r *EchoReconciler) release(ctx context.Context, echo *v1.Echo) error {
+// release takes the operator's finalizer off an Echo, and no other, and tells how it ended.
+func (r *EchoReconciler) release(ctx context.Context, echo *v1.Echo, end transition) error {
 	before := echo.DeepCopy()
 	controllerutil.RemoveFinalizer(echo, v1.Finalizer)
 	if err := r.patchMetadata(ctx, echo, before); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	r.tell(ctx, echo, []transition{deleted()})
+	r.tell(ctx, echo, []transition{end})
 	return nil
 }
 
-// deleteChildren deletes what was made for an Echo and returns how much of it is still there.
-func (r *EchoReconciler) deleteChildren(ctx context.Context, echo *v1.Echo) (int, error) {
+// deleteChildren deletes what was made for an Echo and returns how much of it is still there, and how the Echo ends when that is
+// nothing. A Deployment that is not the Echo's any more was orphaned, and keeps its pods.
+func (r *EchoReconciler) deleteChildren(ctx context.Context, echo *v1.Echo) (int, transition, error) {
+	end := deleted()
 	made, err := children(echo, r.Images)
 	if err != nil {
-		return 0, err
+		return 0, end, err
 	}
 	left := 0
 	for _, c := range made {
 		live, err := r.read(ctx, echo, c)
 		if failed := classify(err); failed != nil && failed.reason != v1.ReasonNameConflict {
-			return 0, err
+			return 0, end, err
+		}
+		if err != nil && c.kind == "Deployment" {
+			end = orphaned()
 		}
 		if live == nil {
 			continue
 		}
 		left++
 		if err := r.deleteChild(ctx, live, metav1.DeletePropagationForeground); err != nil {
-			return 0, err
+			return 0, end, err
 		}
 	}
-	if left > 0 {
-		return left, nil
+	if left > 0 || end == orphaned() {
+		return left, end, nil
 	}
 	// Somebody else may have deleted the Deployment in the background, which does not wait for its pods.
 	pods, err := podsOf(ctx, r.Live, echo)
-	return len(pods), err
+	return len(pods), end, err
 }
 
 // deleteChild deletes an object and what depends on it, in the foreground the object last. It is a no-op on one that is being

@@ -83,3 +83,8 @@ func changed(c change) []transition {
 func deleted() transition {
 	return transition{corev1.EventTypeNormal, "Deleted", "Delete", "The last echo server is gone."}
 }
+
+// orphaned is the last thing that happens to an Echo whose objects are to stay.
+func orphaned() transition {
+	return transition{corev1.EventTypeNormal, "Deleted", "Delete", "The Echo goes; what was made for it stays."}
+}

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -182,6 +183,20 @@ var _ = Describe("deleting an Echo", func() {
 		Consistently(func(g Gomega) { echoNow(ctx, g, echo.Namespace, echo.Name) }).Should(Succeed())
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		eventuallyGone(ctx, echo)
+	})
+
+	It("does not wait for pods of a Deployment that was orphaned meanwhile", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "parted"))
+		createPod(ctx, echo, "parted-1")
+		for _, child := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {
+			child.SetNamespace(echo.Namespace)
+			child.SetName(echo.Name)
+			edit(ctx, child, func(o client.Object) { o.SetOwnerReferences(nil) })
+		}
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		eventuallyGone(ctx, echo)
+		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).DeletionTimestamp).To(BeNil())
+		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name).DeletionTimestamp).To(BeNil())
 	})
 
 	It("leaves the finalizers of others alone", func(ctx SpecContext) {
