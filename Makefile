@@ -177,6 +177,16 @@ test-oldest: ## Run the integration tests on the oldest API server that is suppo
 	@assets=$(call tool,kubernetes); oldest=$(call tool,kubernetes-oldest)/kube-apiserver; "$$oldest" --version; \
 	KUBEBUILDER_ASSETS="$$assets" TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 $(TESTFLAGS) ./tests/integration
 
+# least is the part of controllers/, in percent of its statements, that the tests must reach.
+least := 90
+
+.PHONY: coverage
+coverage: ## Measure what the tests reach of controllers/, and fail below 90 % of its statements.
+	@mkdir -p "$(CACHE)"; assets=$(call tool,kubernetes); \
+	KUBEBUILDER_ASSETS="$$assets" go test -trimpath -count=1 -coverpkg=./controllers -coverprofile="$(CACHE)/coverage" ./controllers ./tests/integration; \
+	go tool cover -func="$(CACHE)/coverage" | awk '$$3 + 0 < 100 {print $$3, $$1, $$2} \
+		$$1 == "total:" && $$3 + 0 < $(least) {print "coverage: less than $(least) %"; exit 1}'
+
 .PHONY: e2e-possible
 e2e-possible:
 	@{ read -r kind && read -r why; } < <(go run -trimpath ./tests/cluster/kind); if [ "$$kind" = simulated ]; then \
