@@ -104,3 +104,27 @@ func TestURL(t *testing.T) {
 		t.Errorf("with an Ingress that is off: %s", got)
 	}
 }
+
+func TestChildrenThatAreNotWanted(t *testing.T) {
+	off := support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.DisruptionBudget.Enabled = new(false)
+		e.Spec.Ingress = &v1.EchoIngress{Host: "a.example.com"}
+		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{}
+	})
+	all, err := children(off, Images{EchoServer: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if wanted := c.kind == "Deployment" || c.kind == "Service"; wanted != (c.want != nil) {
+			t.Errorf("%s: wanted is %t", c.kind, c.want != nil)
+		}
+	}
+}
+
+func TestIngressWithoutAPath(t *testing.T) {
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com"} })
+	if got := *ingress(echo).Spec.Rules[0].HTTP.Paths[0].Path; got != "/" {
+		t.Errorf("the path is %q", got)
+	}
+}

@@ -29,6 +29,8 @@ func TestCovers(t *testing.T) {
 		"keyed, missing":                 {"env: [{name: X}]", "env: [{name: A}]", false},
 		"keyed, another value":           {"env: [{name: A, value: c}]", "env: [{name: A, value: b}]", false},
 		"keyed, in another order":        {"ports: [{name: b}, {name: a}]", "ports: [{name: a}, {name: b}]", true},
+		"Secrets, in another order":      {"imagePullSecrets: [{name: b}, {name: a}]", "imagePullSecrets: [{name: a}, {name: b}]", true},
+		"spread, with somebody else's":   {"topologySpreadConstraints: [{topologyKey: z}, {topologyKey: a}]", "topologySpreadConstraints: [{topologyKey: a}]", true},
 		"owners, with somebody else's":   {"ownerReferences: [{uid: 1}, {uid: 2, controller: true}]", "ownerReferences: [{uid: 2, controller: true}]", true},
 		"whole list, the same":           {"drop: [ALL]", "drop: [ALL]", true},
 		"whole list, more than wanted":   {"drop: [ALL, X]", "drop: [ALL]", false},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -80,9 +81,11 @@ func TestStatus(t *testing.T) {
 			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
 		"rollout past its deadline": {was: &wasRolling, seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1),
 			want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"scaling up":                 {was: &wasRolling, seen: seenDeployment(done, 2, 2, 1), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"scaling up for too long":    {was: &wasRolling, ago: progressDeadline, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"a pod lost":                 {was: &wasReady, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"scaling up":              {was: &wasRolling, seen: seenDeployment(done, 2, 2, 1), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"scaling up for too long": {was: &wasRolling, ago: progressDeadline, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"a pod lost":              {was: &wasReady, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"changed after its deadline": {was: &wasOverdue, seen: changedDeployment(seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), func(d *appsv1.Deployment) { d.Generation = 3 }),
+			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
 		"a pod missing for a while":  {was: &wasMissing, ago: progressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
 		"a pod missing for too long": {was: &wasMissing, ago: progressDeadline, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
 		"still missing":              {was: &wasOverdue, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
@@ -165,10 +168,13 @@ func TestUntilOverdue(t *testing.T) {
 		record(s, verdict{ready: ready, progressing: no, degraded: degraded, readyReason: "R", progressingReason: "R", degradedReason: "R"}, 1, now.Add(-time.Minute))
 		return s
 	}
+	rolledOut := status(no, no) // Ready went first; the rollout ended half a minute later, with a pod missing
+	meta.SetStatusCondition(&rolledOut.Conditions, metav1.Condition{Type: v1.ConditionProgressing, Status: yes, LastTransitionTime: metav1.NewTime(now.Add(-30 * time.Second))})
 	for name, c := range map[string]struct {
 		status *v1.EchoStatus
 		want   time.Duration
 	}{
+		"changed": {rolledOut, progressDeadline - 30*time.Second},
 		"ready":   {status(yes, no), 0},
 		"missing": {status(no, no), progressDeadline - time.Minute},
 		"overdue": {status(no, yes), 0},
@@ -189,6 +195,31 @@ func TestCutKeepsCharactersWhole(t *testing.T) {
 	} {
 		if got := cut(text, 10); got != want {
 			t.Errorf("cut(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestStatusCounts(t *testing.T) {
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = 1 })
+	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
+	got := statusFor(echo, observation{deployment: d}, nil, Images{EchoServer: "i"}, time.Now())
+	if message := meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message; !strings.Contains(message, "1 of 1 pods are ready.") {
+		t.Errorf("more pods than wanted: %q", message)
+	}
+	got.Conditions = nil
+	want := v1.EchoStatus{Phase: v1.PhasePending, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, URL: "http://x.ns.svc", Image: "i",
+		Selector: "app.kubernetes.io/instance=x,app.kubernetes.io/name=echo"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDegradedSpeaksOnlyWhenItIs(t *testing.T) {
+	echo := support.Echo("ns", "x")
+	for message, err := range map[string]error{"": nil, "too many": &specError{"too many"}} {
+		status := statusFor(echo, observation{deployment: seenDeployment("NewReplicaSetAvailable", 2, 2, 2)}, classify(err), Images{}, time.Now())
+		if got := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded).Message; got != message {
+			t.Errorf("Degraded says %q, want %q", got, message)
 		}
 	}
 }

@@ -31,6 +31,7 @@ func TestTransitions(t *testing.T) {
 		"first status":       {&v1.EchoStatus{}, status(no, v1.ReasonRollingOut), nil, nil},
 		"made":               {&v1.EchoStatus{}, status(no, v1.ReasonRollingOut), []change{{nil, &corev1.Service{}}, {nil, deployment(2, "a")}}, []string{"Deployed"}},
 		"scaled":             {status(yes, "A"), status(yes, "A"), []change{{deployment(2, "a"), deployment(3, "a")}}, []string{"Scaled"}},
+		"scaled down":        {status(yes, "A"), status(yes, "A"), []change{{deployment(3, "a"), deployment(1, "a")}}, []string{"Scaled"}},
 		"updated":            {status(yes, "A"), status(yes, "A"), []change{{deployment(2, "a"), deployment(2, "b")}}, []string{"Updated"}},
 		"both":               {status(yes, "A"), status(no, v1.ReasonRollingOut), []change{{deployment(2, "a"), deployment(3, "b")}}, []string{"Scaled", "Updated", "NotReady"}},
 		"corrected a label":  {status(yes, "A"), status(yes, "A"), []change{{deployment(2, "a"), deployment(2, "a")}}, nil},
