@@ -39,112 +39,141 @@ func changedDeployment(d *appsv1.Deployment, change func(*appsv1.Deployment)) *a
 	return d
 }
 
-func TestStatus(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	const done, going = "NewReplicaSetAvailable", "ReplicaSetUpdated"
-	conflict := &nameConflictError{kind: "Service", name: "x"}
-	secondRevision := func(d *appsv1.Deployment) {
-		d.Annotations = map[string]string{revisionAnnotation: "2"}
-	}
-	twoWanted := func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) }
-	wasReady := verdict{ready: yes, progressing: no, degraded: no, readyReason: "R", progressingReason: "R", degradedReason: "R"}
-	wasRolling := verdict{ready: no, progressing: yes, degraded: no, readyReason: "R", progressingReason: "R", degradedReason: "R"}
-	wasMissing := verdict{ready: no, progressing: no, degraded: no, readyReason: "R", progressingReason: "R", degradedReason: "R"}
-	wasOverdue := verdict{ready: no, progressing: no, degraded: yes, readyReason: "R", progressingReason: "R",
-		degradedReason: v1.ReasonProgressDeadlineExceeded}
+// statusWant is what a status says in short.
+type statusWant struct {
+	ready, progressing, degraded metav1.ConditionStatus
+	reason, phase                string
+}
 
-	type want struct {
-		ready, progressing, degraded metav1.ConditionStatus
-		reason, phase                string
-	}
-	for name, c := range map[string]struct {
-		zero   bool
-		paused bool
-		was    *verdict
-		ago    time.Duration // since the last status
-		seen   *appsv1.Deployment
-		pod    string // the status of its pod
-		err    error
-		want   want
-	}{
+type statusCase struct {
+	zero   bool
+	paused bool
+	was    *verdict
+	ago    time.Duration // since the last status
+	seen   *appsv1.Deployment
+	pod    string // the status of its pod
+	err    error
+	want   statusWant
+}
+
+const done, going = "NewReplicaSetAvailable", "ReplicaSetUpdated"
+
+func was(ready, progressing, degraded metav1.ConditionStatus) *verdict {
+	return &verdict{ready: ready, progressing: progressing, degraded: degraded, readyReason: "R", progressingReason: "R",
+		degradedReason: v1.ReasonProgressDeadlineExceeded}
+}
+
+func wasReady() *verdict   { return was(yes, no, no) }
+func wasRolling() *verdict { return was(no, yes, no) }
+func wasMissing() *verdict { return was(no, no, no) }
+func wasOverdue() *verdict { return was(no, no, yes) }
+
+func secondRevision(d *appsv1.Deployment) { d.Annotations = map[string]string{revisionAnnotation: "2"} }
+func twoWanted(d *appsv1.Deployment)      { d.Spec.Replicas = new(int32(2)) }
+
+// rolloutCases are of changes on their way to the pods.
+func rolloutCases() map[string]statusCase {
+	return map[string]statusCase{
 		"just applied": {seen: changedDeployment(seenDeployment(done, 0, 0, 0), func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }),
-			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
-		"first pods coming":    {seen: seenDeployment(going, 2, 2, 1), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
-		"all as wanted":        {seen: seenDeployment(done, 2, 2, 2), want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
-		"none wanted":          {zero: true, seen: seenDeployment(done, 0, 0, 0), want: want{yes, no, no, v1.ReasonScaledToZero, v1.PhaseReady}},
-		"none wanted, some up": {zero: true, seen: seenDeployment(done, 1, 1, 1), was: &wasRolling, want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
+		"first pods coming": {seen: seenDeployment(going, 2, 2, 1), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
 		"old pods left": {seen: changedDeployment(seenDeployment(going, 3, 2, 2), secondRevision),
-			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"rolled back to a kind of pod that existed": {seen: changedDeployment(seenDeployment(done, 2, 0, 2), secondRevision), was: &wasReady,
-			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"change not yet seen": {was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Generation = 3 }),
-			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"rollout past its deadline": {was: &wasRolling, seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1),
-			want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"scaling up":              {was: &wasRolling, seen: seenDeployment(done, 2, 2, 1), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"scaling up for too long": {was: &wasRolling, ago: progressDeadline, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"a pod lost":              {was: &wasReady, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"changed after its deadline": {was: &wasOverdue, seen: changedDeployment(seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), func(d *appsv1.Deployment) { d.Generation = 3 }),
-			want: want{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
-		"a pod missing for a while":  {was: &wasMissing, ago: progressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for too long": {was: &wasMissing, ago: progressDeadline, seen: seenDeployment(done, 1, 1, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"still missing":              {was: &wasOverdue, seen: seenDeployment(done, 2, 2, 1), want: want{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"cannot be rolled out": {was: &wasRolling, seen: seenDeployment(going, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
-			want: want{no, yes, no, v1.ReasonImagePullFailed, v1.PhasePending}},
-		"could not be rolled out in time": {was: &wasRolling, seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
-			want: want{no, no, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
-		"a pod lost to a crash": {was: &wasReady, seen: seenDeployment(done, 2, 2, 1), pod: `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`,
-			want: want{no, no, no, v1.ReasonPodsCrashing, v1.PhaseWarning}},
-		"as wanted, whatever a pod says": {was: &wasReady, seen: seenDeployment(done, 2, 2, 2), pod: containerWaits("ErrImagePull", "no"),
-			want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
-		"paused, a pod lost to a crash": {paused: true, was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted), pod: containerWaits("ErrImagePull", "no"),
-			want: want{no, no, no, v1.ReasonImagePullFailed, v1.PhaseWarning}},
-		"well again": {was: &wasOverdue, ago: time.Hour, seen: seenDeployment(done, 2, 2, 2), want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
-		"paused, healthy": {paused: true, zero: true, was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 2), twoWanted),
-			want: want{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
-		"paused, a pod lost": {paused: true, was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
-			want: want{no, no, no, v1.ReasonPaused, v1.PhaseWarning}},
-		"paused from the beginning":        {paused: true, want: want{no, no, no, v1.ReasonPaused, v1.PhasePending}},
-		"over the limit":                   {was: &wasReady, seen: seenDeployment(done, 2, 2, 2), err: &specError{"too many"}, want: want{no, no, yes, v1.ReasonInvalidSpec, v1.PhaseFailed}},
-		"name taken":                       {err: conflict, want: want{no, no, yes, v1.ReasonNameConflict, v1.PhaseFailed}},
-		"write refused":                    {seen: seenDeployment(done, 2, 2, 2), err: errors.New("no"), want: want{no, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
-		"nothing known":                    {err: errors.New("no"), want: want{unknown, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
-		"the Deployment was just deleted":  {was: &wasReady, seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: now} }), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"more pods than wanted, all going": {was: &wasRolling, seen: seenDeployment(done, 3, 3, 3), want: want{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			echo := support.Echo("ns", "x", func(e *v1.Echo) {
-				e.Generation = 4
-				e.Spec.Paused = c.paused
-				if c.zero {
-					e.Spec.Replicas = 0
-				}
-			})
-			if c.was != nil {
-				record(&echo.Status, *c.was, 3, now.Add(-c.ago))
-			}
-			seen := observation{deployment: c.seen}
-			if c.pod != "" {
-				seen.pods = []corev1.Pod{podWith(t, "p", c.pod)}
-			}
-			status := statusFor(echo, seen, classify(c.err), Images{EchoServer: "i"}, now)
-			value := func(kind string) metav1.ConditionStatus {
-				return meta.FindStatusCondition(status.Conditions, kind).Status
-			}
-			got := want{value(v1.ConditionReady), value(v1.ConditionProgressing), value(v1.ConditionDegraded),
-				meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Reason, status.Phase}
-			if got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
-			}
-			if status.ObservedGeneration != 4 {
-				t.Errorf("observedGeneration is %d, want 4", status.ObservedGeneration)
-			}
-			for _, condition := range status.Conditions {
-				if condition.ObservedGeneration != 4 {
-					t.Errorf("%s speaks of generation %d, want 4", condition.Type, condition.ObservedGeneration)
-				}
-			}
-		})
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"rolled back to a kind of pod that existed": {seen: changedDeployment(seenDeployment(done, 2, 0, 2), secondRevision), was: wasReady(),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"change not yet seen": {was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Generation = 3 }),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"rollout past its deadline": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1),
+			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"scaling up": {was: wasRolling(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"changed after its deadline": {was: wasOverdue(), seen: changedDeployment(seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), func(d *appsv1.Deployment) { d.Generation = 3 }),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
+		"cannot be rolled out": {was: wasRolling(), seen: seenDeployment(going, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
+			want: statusWant{no, yes, no, v1.ReasonImagePullFailed, v1.PhasePending}},
+		"could not be rolled out in time": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
+			want: statusWant{no, no, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
+		"the Deployment was just deleted":  {was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: time.Now()} }), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"more pods than wanted, all going": {was: wasRolling(), seen: seenDeployment(done, 3, 3, 3), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+	}
+}
+
+// podCases are of pods that are there or not.
+func podCases() map[string]statusCase {
+	return map[string]statusCase{
+		"all as wanted":              {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"none wanted":                {zero: true, seen: seenDeployment(done, 0, 0, 0), want: statusWant{yes, no, no, v1.ReasonScaledToZero, v1.PhaseReady}},
+		"none wanted, some up":       {zero: true, seen: seenDeployment(done, 1, 1, 1), was: wasRolling(), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"scaling up for too long":    {was: wasRolling(), ago: progressDeadline, seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"a pod lost":                 {was: wasReady(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for a while":  {was: wasMissing(), ago: progressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for too long": {was: wasMissing(), ago: progressDeadline, seen: seenDeployment(done, 1, 1, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"still missing":              {was: wasOverdue(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"a pod lost to a crash": {was: wasReady(), seen: seenDeployment(done, 2, 2, 1), pod: `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`,
+			want: statusWant{no, no, no, v1.ReasonPodsCrashing, v1.PhaseWarning}},
+		"as wanted, whatever a pod says": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), pod: containerWaits("ErrImagePull", "no"),
+			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"well again": {was: wasOverdue(), ago: time.Hour, seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+	}
+}
+
+// leftAloneCases are of Echoes whose objects are left as they are.
+func leftAloneCases() map[string]statusCase {
+	return map[string]statusCase{
+		"paused, a pod lost to a crash": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted), pod: containerWaits("ErrImagePull", "no"),
+			want: statusWant{no, no, no, v1.ReasonImagePullFailed, v1.PhaseWarning}},
+		"paused, healthy": {paused: true, zero: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), twoWanted),
+			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"paused, a pod lost": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
+			want: statusWant{no, no, no, v1.ReasonPaused, v1.PhaseWarning}},
+		"paused from the beginning": {paused: true, want: statusWant{no, no, no, v1.ReasonPaused, v1.PhasePending}},
+		"over the limit":            {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), err: &specError{"too many"}, want: statusWant{no, no, yes, v1.ReasonInvalidSpec, v1.PhaseFailed}},
+		"name taken":                {err: &nameConflictError{kind: "Service", name: "x"}, want: statusWant{no, no, yes, v1.ReasonNameConflict, v1.PhaseFailed}},
+		"write refused":             {seen: seenDeployment(done, 2, 2, 2), err: errors.New("no"), want: statusWant{no, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
+		"nothing known":             {err: errors.New("no"), want: statusWant{unknown, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
+	}
+}
+
+func TestStatus(t *testing.T) {
+	for _, cases := range []map[string]statusCase{rolloutCases(), podCases(), leftAloneCases()} {
+		for name, c := range cases {
+			t.Run(name, c.run)
+		}
+	}
+}
+
+// run brings about the status of an Echo of generation 4.
+func (c statusCase) run(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	echo := support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Generation = 4
+		e.Spec.Paused = c.paused
+		if c.zero {
+			e.Spec.Replicas = 0
+		}
+	})
+	if c.was != nil {
+		record(&echo.Status, *c.was, 3, now.Add(-c.ago))
+	}
+	seen := observation{deployment: c.seen}
+	if c.pod != "" {
+		seen.pods = []corev1.Pod{podWith(t, "p", c.pod)}
+	}
+	status := statusFor(echo, seen, classify(c.err), Images{EchoServer: "i"}, now)
+	value := func(kind string) metav1.ConditionStatus {
+		return meta.FindStatusCondition(status.Conditions, kind).Status
+	}
+	got := statusWant{value(v1.ConditionReady), value(v1.ConditionProgressing), value(v1.ConditionDegraded),
+		meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Reason, status.Phase}
+	if got != c.want {
+		t.Errorf("got %+v, want %+v", got, c.want)
+	}
+	if status.ObservedGeneration != 4 {
+		t.Errorf("observedGeneration is %d, want 4", status.ObservedGeneration)
+	}
+	for _, condition := range status.Conditions {
+		if condition.ObservedGeneration != 4 {
+			t.Errorf("%s speaks of generation %d, want 4", condition.Type, condition.ObservedGeneration)
+		}
 	}
 }
 

@@ -138,12 +138,16 @@ func probe(ctx context.Context, echo *v1.Echo, arguments ...string) report {
 // killOperator ends the operator with signal 9, and leaves it to the Deployment to start another.
 func killOperator(ctx context.Context) {
 	GinkgoHelper()
+	expectNoErrorInLog(ctx)
 	kubectl(ctx, "delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", "--force", "--grace-period=0")
 }
 
 // scaleOperator stops (0) or starts (1) the operator.
 func scaleOperator(ctx context.Context, replicas string) {
 	GinkgoHelper()
+	if replicas == "0" {
+		expectNoErrorInLog(ctx)
+	}
 	kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas="+replicas)
 	kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, "--timeout=1m")
 	if replicas == "0" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -29,6 +30,11 @@ type field struct {
 }
 
 func fields() []field {
+	return slices.Concat(containerFields(), accessFields(), placementFields())
+}
+
+// containerFields say what runs.
+func containerFields() []field {
 	return []field{
 		{"replicas", func(s *v1.EchoSpec) { s.Replicas = 0 }, func(s *v1.EchoSpec) { s.Replicas = 3 }},
 		{"image", func(s *v1.EchoSpec) { s.Image = "a:1" }, func(s *v1.EchoSpec) { s.Image = "b@sha256:" + strings.Repeat("0", 64) }},
@@ -47,6 +53,12 @@ func fields() []field {
 		{"resources", func(s *v1.EchoSpec) {
 			s.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.5")}}
 		}, func(s *v1.EchoSpec) { s.Resources = &corev1.ResourceRequirements{} }},
+	}
+}
+
+// accessFields say who reaches it, and how much of it stays up.
+func accessFields() []field {
+	return []field{
 		{"service.type", func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeLoadBalancer }},
 		{"service.port", func(s *v1.EchoSpec) { s.Service.Port = 81 }, func(s *v1.EchoSpec) { s.Service.Port = 82 }},
 		{"service.annotations", func(s *v1.EchoSpec) { s.Service.Annotations = map[string]string{"a": "1", "b": "2"} },
@@ -68,6 +80,12 @@ func fields() []field {
 			func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(3)) }},
 		{"networkPolicy", func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} },
 			func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{} }},
+	}
+}
+
+// placementFields say where and under which rules it runs.
+func placementFields() []field {
+	return []field{
 		{"podSecurityContext", func(s *v1.EchoSpec) { s.PodSecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(0))} },
 			func(s *v1.EchoSpec) { s.PodSecurityContext = &corev1.PodSecurityContext{} }},
 		{"securityContext", func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{Privileged: new(true)} },
