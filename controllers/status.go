@@ -191,6 +191,7 @@ func missingVerdict(echo *v1.Echo, d *appsv1.Deployment, now time.Time) verdict 
 	if overdue(&echo.Status, d, now) {
 		v.readyReason, v.progressingReason = v1.ReasonProgressDeadlineExceeded, v1.ReasonProgressDeadlineExceeded
 		v.degraded, v.degradedReason = metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded
+		v.message += fmt.Sprintf(" Nothing has come of it for %.0f minutes.", progressDeadline.Minutes())
 	}
 	return v
 }

@@ -243,6 +243,14 @@ func TestStatusCounts(t *testing.T) {
 	}
 }
 
+func TestStatusTellsThatTheDeadlineHasPassed(t *testing.T) {
+	status := statusFor(support.Echo("ns", "x"), observation{deployment: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1)}, nil, Images{}, time.Now())
+	want := "1 of 2 pods are ready. Nothing has come of it for 10 minutes."
+	if got := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded).Message; got != want {
+		t.Errorf("Degraded says %q", got)
+	}
+}
+
 func TestDegradedSpeaksOnlyWhenItIs(t *testing.T) {
 	echo := support.Echo("ns", "x")
 	for message, err := range map[string]error{"": nil, "too many": &specError{"too many"}} {
