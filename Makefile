@@ -22,6 +22,8 @@ COREDNS_VERSION := $(call pinned,coredns,github.com/coredns/coredns)
 REGISTRY_VERSION := $(call pinned,registry,github.com/distribution/distribution/v3)
 KWOK_VERSION := $(call pinned,kwok,sigs.k8s.io/kwok)
 CONTROLLER_GEN_VERSION := $(call pinned,generate,sigs.k8s.io/controller-tools)
+OPERATOR_SDK_VERSION := $(call pinned,operator-sdk,github.com/operator-framework/operator-sdk)
+OPM_VERSION := $(call pinned,opm,github.com/operator-framework/operator-registry)
 KUSTOMIZE_VERSION := $(call pinned,generate,sigs.k8s.io/kustomize/kustomize/v5)
 CRD_REF_DOCS_VERSION := $(call pinned,docs,github.com/elastic/crd-ref-docs)
 GOLANGCI_LINT_VERSION := $(call pinned,lint,github.com/golangci/golangci-lint/v2)
@@ -47,7 +49,7 @@ help: ## Show this help.
 versions: ## Show the versions of the tools.
 	@printf '%-16s %s\n' Kubernetes $(KUBERNETES_VERSION) "the oldest" $(OLDEST_KUBERNETES_VERSION) etcd $(ETCD_VERSION) CoreDNS $(COREDNS_VERSION) \
 		registry $(REGISTRY_VERSION) kwok $(KWOK_VERSION) controller-gen $(CONTROLLER_GEN_VERSION) \
-		kustomize $(KUSTOMIZE_VERSION) crd-ref-docs $(CRD_REF_DOCS_VERSION) golangci-lint $(GOLANGCI_LINT_VERSION)
+		kustomize $(KUSTOMIZE_VERSION) operator-sdk $(OPERATOR_SDK_VERSION) opm $(OPM_VERSION) crd-ref-docs $(CRD_REF_DOCS_VERSION) golangci-lint $(GOLANGCI_LINT_VERSION)
 
 .PHONY: tools
 tools: ## Build all tools (other targets build what they need by themselves).
@@ -73,12 +75,34 @@ manifests: ## Generate the CustomResourceDefinition and the operator's role.
 	"$$tools/strip-descriptions" config/crd/bases/example.com_echoes.yaml spec.env spec.resources \
 		spec.podSecurityContext spec.securityContext spec.tolerations spec.affinity spec.topologySpreadConstraints status.conditions
 
+# openshift is the first version that has the oldest supported Kubernetes.
+openshift := v4.17
+base := config/manifests/bases/echo-operator.clusterserviceversion.yaml
+
+.PHONY: bundle
+bundle: manifests ## Generate the OLM bundle.
+	@sdk=$(call tool,operator-sdk)/operator-sdk; tools=$(call tool,generate); rm -rf bundle; \
+	"$$sdk" generate kustomize manifests -q --interactive=false; \
+	"$$tools/kustomize" build config/manifests | "$$sdk" generate bundle -q --overwrite --version $(VERSION) \
+		--package echo-operator --channels candidate --default-channel candidate 2>/dev/null; \
+	"$$tools/finish-bundle" bundle/manifests/echo-operator.clusterserviceversion.yaml $(base) config/manifests/icon.svg $(openshift); \
+	"$$sdk" bundle validate ./bundle --select-optional suite=operatorframework
+
+.PHONY: catalog
+catalog: bundle ## Generate the file-based catalog: its channels are config/catalog/channels.yaml, and other versions' bundles stay.
+	@opm=$(call tool,opm)/opm; out=catalog/echo-operator; mkdir -p $$out; \
+	"$$opm" init echo-operator --default-channel=candidate --description=config/catalog/description.md --icon=config/manifests/icon.svg -o yaml >$$out/package.yaml; \
+	grep -v '^#' config/catalog/channels.yaml >$$out/channels.yaml; \
+	"$$opm" render ./bundle --alpha-image-ref-template 'quay.io/echo-operator/echo-operator-bundle:v{{.Version}}' \
+		--migrate-level=bundle-object-to-csv-metadata -o yaml >$$out/v$(VERSION).yaml; \
+	"$$opm" validate catalog; echo "catalog: valid"
+
 .PHONY: verify
-verify: generate manifests ## Fail when a generated file is not current, or go.mod is not tidy.
+verify: generate manifests bundle catalog ## Fail when a generated file is not current, or go.mod is not tidy.
 	@for module in . tools/*/; do (cd "$$module" && go mod tidy -diff) || { echo "go.mod of $$module is not tidy: run go mod tidy there"; exit 1; }; done
-	@changed=$$(git status --porcelain -- api config docs); if [ -n "$$changed" ]; then \
-		git --no-pager diff -- api config docs; echo "$$changed"; \
-		echo "verify: these generated files are not current, or not committed: run 'make generate manifests' and commit them"; exit 1; fi
+	@changed=$$(git status --porcelain -- api config docs bundle bundle.Dockerfile catalog); if [ -n "$$changed" ]; then \
+		git --no-pager diff -- api config docs bundle bundle.Dockerfile catalog; echo "$$changed"; \
+		echo "verify: these generated files are not current, or not committed: run 'make generate manifests bundle catalog' and commit them"; exit 1; fi
 	@echo "verify: generated files are current"
 
 .PHONY: lint
