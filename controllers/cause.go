@@ -103,10 +103,13 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 	return cause{}
 }
 
-// imageCause tells why an image cannot be pulled. While the kubelet waits for its next try it repeats the last error.
+// imageCause tells why an image cannot be pulled, in the registry's words: while the kubelet waits for its next try it repeats
+// the last error, and it puts before it that it asked the container runtime by gRPC.
 func imageCause(status *corev1.ContainerStatus, message string) cause {
-	if _, why, found := strings.Cut(message, "ErrImagePull: "); found {
-		message = why
+	for _, before := range []string{"ErrImagePull: ", " desc = "} {
+		if _, why, found := strings.Cut(message, before); found {
+			message = why
+		}
 	}
 	advice := ""
 	if status.Name == containerName {

@@ -35,7 +35,7 @@ func TestPodCause(t *testing.T) {
 		"starting":            {containerWaits("ContainerCreating", ""), "", ""},
 		"running, not ready":  {`{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`, "", ""},
 		"no such image":       {containerWaits("ErrImagePull", "r/i:1: not found"), v1.ReasonImagePullFailed, `The image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if its registry asks for credentials.`},
-		"waits to pull again": {containerWaits("ImagePullBackOff", "Back-off pulling image r/i:1: ErrImagePull: r/i:1: not found"), v1.ReasonImagePullFailed, `The image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if its registry asks for credentials.`},
+		"waits to pull again": {containerWaits("ImagePullBackOff", "Back-off pulling image r/i:1: ErrImagePull: rpc error: code = NotFound desc = r/i:1: not found"), v1.ReasonImagePullFailed, `The image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if its registry asks for credentials.`},
 		"not an image's name": {containerWaits("InvalidImageName", "couldn't parse"), v1.ReasonImagePullFailed, `The image "r/i:1" cannot be pulled: couldn't parse. Check spec.image, and spec.imagePullSecrets if its registry asks for credentials.`},
 		"another's image": {`{phase: Pending, containerStatuses: [{name: mesh, image: m, state: {waiting: {reason: ErrImagePull, message: gone}}}]}`,
 			v1.ReasonImagePullFailed, `The image "m" cannot be pulled: gone.`},

@@ -171,8 +171,9 @@ func rollingVerdict(echo *v1.Echo, d *appsv1.Deployment) verdict {
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonRollingOut,
 		progressing: metav1.ConditionTrue, progressingReason: v1.ReasonRollingOut,
 		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: "A change is being rolled out. " + podsReady(echo.Spec.Replicas, d),
-		phase:   v1.PhaseUpdating,
+		message: fmt.Sprintf("A change is being rolled out: %d of %d pods are up to date. %s",
+			min(d.Status.UpdatedReplicas, echo.Spec.Replicas), echo.Spec.Replicas, podsReady(echo.Spec.Replicas, d)),
+		phase: v1.PhaseUpdating,
 	}
 	if firstRollout(d) {
 		v.phase = v1.PhasePending

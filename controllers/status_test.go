@@ -232,7 +232,7 @@ func TestStatusCounts(t *testing.T) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = 1 })
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
 	got := statusFor(echo, observation{deployment: d}, nil, Images{EchoServer: "i"}, time.Now())
-	if message := meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message; !strings.Contains(message, "1 of 1 pods are ready.") {
+	if message := meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message; message != "A change is being rolled out: 1 of 1 pods are up to date. 1 of 1 pods are ready." {
 		t.Errorf("more pods than wanted: %q", message)
 	}
 	got.Conditions = nil

@@ -41,7 +41,9 @@ func turned(was, is *metav1.Condition) []transition {
 		return []transition{{corev1.EventTypeWarning, is.Reason, "Reconcile", is.Message}}
 	case was.Status != metav1.ConditionTrue && is.Status == metav1.ConditionTrue:
 		return []transition{{corev1.EventTypeNormal, "Ready", "Reconcile", is.Message}}
-	case was.Status == metav1.ConditionTrue && is.Status != metav1.ConditionTrue, is.Status != metav1.ConditionTrue && asksForSomebody(is.Reason):
+	case is.Reason == v1.ReasonRollingOut && was.Status == metav1.ConditionTrue: // as somebody wished
+		return []transition{{corev1.EventTypeNormal, "NotReady", "Reconcile", is.Message}}
+	case is.Status != metav1.ConditionTrue && (was.Status == metav1.ConditionTrue || asksForSomebody(is.Reason)):
 		return []transition{{corev1.EventTypeWarning, "NotReady", "Reconcile", is.Message}}
 	default:
 		return nil

@@ -38,15 +38,15 @@ func TestTransitions(t *testing.T) {
 		"ready":              {status(no, v1.ReasonRollingOut), status(yes, "A"), nil, []string{"Ready"}},
 		"ready at once":      {&v1.EchoStatus{}, status(yes, "A"), nil, []string{"Ready"}},
 		"other kind of well": {status(yes, "A"), status(yes, v1.ReasonScaledToZero), nil, nil},
-		"not ready":          {status(yes, "A"), status(no, v1.ReasonPodsNotReady), nil, []string{"NotReady"}},
+		"not ready":          {status(yes, "A"), status(no, v1.ReasonPodsNotReady), nil, []string{"NotReady!"}},
 		"still not ready":    {status(no, v1.ReasonRollingOut), status(no, v1.ReasonPodsNotReady), nil, nil},
-		"a cause was found":  {status(no, v1.ReasonRollingOut), status(no, v1.ReasonImagePullFailed), nil, []string{"NotReady"}},
-		"another cause":      {status(no, v1.ReasonImagePullFailed), status(no, v1.ReasonPodsCrashing), nil, []string{"NotReady"}},
+		"a cause was found":  {status(no, v1.ReasonRollingOut), status(no, v1.ReasonImagePullFailed), nil, []string{"NotReady!"}},
+		"another cause":      {status(no, v1.ReasonImagePullFailed), status(no, v1.ReasonPodsCrashing), nil, []string{"NotReady!"}},
 		"the same cause":     {status(no, v1.ReasonPodsCrashing), status(no, v1.ReasonPodsCrashing), nil, nil},
 		"the cause is gone":  {status(no, v1.ReasonPodsCrashing), status(no, v1.ReasonRollingOut), nil, nil},
-		"invalid":            {status(yes, "A"), status(no, v1.ReasonInvalidSpec), nil, []string{"InvalidSpec"}},
+		"invalid":            {status(yes, "A"), status(no, v1.ReasonInvalidSpec), nil, []string{"InvalidSpec!"}},
 		"still invalid":      {status(no, v1.ReasonInvalidSpec), status(no, v1.ReasonInvalidSpec), nil, nil},
-		"name taken":         {&v1.EchoStatus{}, status(no, v1.ReasonNameConflict), nil, []string{"NameConflict"}},
+		"name taken":         {&v1.EchoStatus{}, status(no, v1.ReasonNameConflict), nil, []string{"NameConflict!"}},
 		"deleted":            {status(yes, "A"), status(no, v1.ReasonDeleting), nil, []string{"DeleteRequested"}},
 		"being deleted":      {status(no, v1.ReasonDeleting), status(no, v1.ReasonDeleting), nil, nil},
 	} {
@@ -54,6 +54,9 @@ func TestTransitions(t *testing.T) {
 			var got []string
 			for _, n := range transitions(c.before, c.after, observation{changes: c.changes}) {
 				got = append(got, n.reason)
+				if n.eventType == corev1.EventTypeWarning {
+					got[len(got)-1] += "!"
+				}
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
