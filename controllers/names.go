@@ -23,6 +23,8 @@ const (
 
 	containerName = "echo"
 	portName      = "http"
+
+	metricsPortName = "metrics"
 )
 
 // selectorLabels find the pods of an Echo. A Deployment's selector is immutable, so these never change.

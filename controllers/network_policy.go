@@ -10,9 +10,6 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// metricsPort is where the operator's own echo server serves metrics.
-const metricsPort = 9090
-
 // networkPolicy lets requests and scrapes in, and nothing out; nil if that is not wanted.
 func networkPolicy(echo *v1.Echo) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	wanted := echo.Spec.NetworkPolicy
@@ -20,7 +17,7 @@ func networkPolicy(echo *v1.Echo) *networkingv1ac.NetworkPolicyApplyConfiguratio
 		return nil
 	}
 	allow := networkingv1ac.NetworkPolicyIngressRule()
-	for _, port := range []int32{echo.Spec.Port, metricsPort} {
+	for _, port := range []int32{echo.Spec.Port, metricsPort(echo)} {
 		allow.WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port)))
 	}
 	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).

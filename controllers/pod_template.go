@@ -19,6 +19,8 @@ const (
 	terminationGraceSeconds = 30
 	// preStopSeconds lets an image that does not drain finish while its address leaves the endpoints.
 	preStopSeconds = 5
+	// usualMetricsPort is where the echo server serves metrics unless it is told otherwise.
+	usualMetricsPort = 9090
 	// firstUnprivilegedPort is the lowest port that a process without rights may listen on by default.
 	firstUnprivilegedPort = 1024
 )
@@ -89,10 +91,24 @@ func container(echo *v1.Echo, images Images) *corev1ac.ContainerApplyConfigurati
 		WithEnv(environment(echo, firstParty)...).
 		WithResources(resources(echo.Spec.Resources)).
 		WithSecurityContext(containerSecurity(echo.Spec.SecurityContext, firstParty))
+	if firstParty {
+		c.WithPorts(corev1ac.ContainerPort().
+			WithName(metricsPortName).
+			WithProtocol(corev1.ProtocolTCP).
+			WithContainerPort(metricsPort(echo)))
+	}
 	if echo.Spec.ImagePullPolicy != "" {
 		c.WithImagePullPolicy(echo.Spec.ImagePullPolicy)
 	}
 	return lifecycle(c, firstParty)
+}
+
+// metricsPort is where the operator's own echo server serves metrics: 9090, and 9091 if it listens on that.
+func metricsPort(echo *v1.Echo) int32 {
+	if echo.Spec.Port == usualMetricsPort {
+		return usualMetricsPort + 1
+	}
+	return usualMetricsPort
 }
 
 // lifecycle says when a container is ready, when it is dead, and how it ends.
@@ -117,7 +133,9 @@ func tcpProbe() *corev1ac.ProbeApplyConfiguration {
 func environment(echo *v1.Echo, firstParty bool) []*corev1ac.EnvVarApplyConfiguration {
 	own := identity(echo)
 	if firstParty {
-		own = append(own, corev1ac.EnvVar().WithName("ECHO_HTTP_ADDR").WithValue(":"+strconv.Itoa(int(echo.Spec.Port))))
+		own = append(own,
+			corev1ac.EnvVar().WithName("ECHO_HTTP_ADDR").WithValue(":"+strconv.Itoa(int(echo.Spec.Port))),
+			corev1ac.EnvVar().WithName("ECHO_ADMIN_ADDR").WithValue(":"+strconv.Itoa(int(metricsPort(echo)))))
 	}
 	own = append(own, response(echo.Spec.Response)...)
 	given := make(map[string]bool, len(echo.Spec.Env))

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestEnvironment(t *testing.T) {
 	for _, e := range env {
 		names = append(names, *e.Name)
 	}
-	want := []string{"POD_NAME", "POD_NAMESPACE", "POD_IP", "NODE_NAME", "HOST_IP", "SERVICE_NAME", "ECHO_HTTP_ADDR", "B"}
+	want := []string{"POD_NAME", "POD_NAMESPACE", "POD_IP", "NODE_NAME", "HOST_IP", "SERVICE_NAME", "ECHO_ADMIN_ADDR", "ECHO_HTTP_ADDR", "B"}
 	if !slices.Equal(names, want) {
 		t.Errorf("names are %v, want %v", names, want)
 	}
@@ -81,5 +82,23 @@ func TestPodSecurity(t *testing.T) {
 		if got := podSecurity(&v1.EchoSpec{Port: port}); len(got.Sysctls) != sysctls || got.RunAsUser != nil || !*got.RunAsNonRoot {
 			t.Errorf("port %d: %+v", port, got)
 		}
+	}
+}
+
+func TestMetricsPort(t *testing.T) {
+	images := Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}
+	for port, want := range map[int32]int32{8080: 9090, 9090: 9091, 9091: 9090} {
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Port = port })
+		c := container(echo, images)
+		if len(c.Ports) != 2 || *c.Ports[1].ContainerPort != want {
+			t.Errorf("listening on %d: the ports are %+v", port, c.Ports)
+		}
+		if got := valueOf(environment(echo, true), "ECHO_ADMIN_ADDR"); got != fmt.Sprintf(":%d", want) {
+			t.Errorf("listening on %d: ECHO_ADMIN_ADDR is %q", port, got)
+		}
+	}
+	other := container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), images)
+	if len(other.Ports) != 1 {
+		t.Errorf("any other image has no metrics: %+v", other.Ports)
 	}
 }

@@ -42,7 +42,7 @@ func containerFields() []field {
 		{"imagePullPolicy", func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullAlways }, func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullNever }},
 		{"imagePullSecrets", func(s *v1.EchoSpec) { s.ImagePullSecrets = []v1.ImagePullSecret{{Name: "a"}, {Name: "b"}} },
 			func(s *v1.EchoSpec) { s.ImagePullSecrets = []v1.ImagePullSecret{{Name: "b"}} }},
-		{"port", func(s *v1.EchoSpec) { s.Port = 80 }, func(s *v1.EchoSpec) { s.Port = 9000 }},
+		{"port", func(s *v1.EchoSpec) { s.Port = 80 }, func(s *v1.EchoSpec) { s.Port = 9090 }},
 		{"env", func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "B"}} },
 			func(s *v1.EchoSpec) {
 				s.Env = []corev1.EnvVar{{Name: "B", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}}
