@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func TestAccessLog(t *testing.T) {
+	var log bytes.Buffer
+	h := handlerOf(t)
+	h.log = slog.New(slog.NewJSONHandler(&log, nil))
+	for _, path := range []string{"/-/livez", "/-/readyz"} {
+		answered(h, path)
+	}
+	if log.Len() > 0 {
+		t.Errorf("probes are logged: %s", &log)
+	}
+	answered(h, "/a%0ab?token=hunter2&echo.status=418", "X-Request-Id", "id-7", "Authorization", "Bearer hunter2")
+	var line map[string]any
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatalf("%v in %s", err, &log)
+	}
+	for key, want := range map[string]any{"msg": "request", "level": "INFO", "id": "id-7", "method": "GET", "host": "example.com", "path": "/a\nb", "proto": "HTTP/1.1",
+		"status": 418.0, "remote": "192.0.2.1:1234"} {
+		if line[key] != want {
+			t.Errorf("%s is %v, want %v", key, line[key], want)
+		}
+	}
+	if strings.Contains(log.String(), "hunter2") || strings.Count(log.String(), "\n") != 1 || line["bytes"].(float64) < 100 || line["nanoseconds"].(float64) <= 0 {
+		t.Errorf("the line is %s", &log)
+	}
+	log.Reset()
+	answered(h, "/"+strings.Repeat("x", 60_000))
+	if log.Len() > 2*maxLogged {
+		t.Errorf("a line has %d bytes", log.Len())
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	h := handlerOf(t)
+	ids := map[string]bool{}
+	for range 100 {
+		id := decode(t, answered(h, "/").Body.String()).Request.ID
+		if ids[id] || len(id) != 16 {
+			t.Fatalf("the id %q", id)
+		}
+		ids[id] = true
+	}
+	if id := decode(t, answered(h, "/", "X-Request-Id", strings.Repeat("x", maxRequestID+1)).Body.String()).Request.ID; len(id) != 16 {
+		t.Errorf("an id that is too long is taken over as %q", id)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// maxBody is the largest request body that is read, in bytes.
+	maxBody = 8 << 20
+	// maxShown is how much of a body is shown, in bytes.
+	maxShown = 64 << 10
+	// bodyTimeout is how long a client may take to send a body.
+	bodyTimeout = 2 * time.Minute
+)
+
+// body is what is told of a request's body.
+type body struct {
+	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256"`
+	Data      string `json:"data"`
+	Encoding  string `json:"encoding"` // of Data: utf-8 or base64
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// readBody reads all of a request's body and keeps its beginning. It returns nil for an empty one.
+func readBody(w http.ResponseWriter, r *http.Request) (*body, error) {
+	if r.Body == http.NoBody {
+		return nil, nil //nolint:nilnil // an empty body is no error, and nothing is told of it
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // fails where reading fails too
+	return digestBody(http.MaxBytesReader(w, r.Body, maxBody))
+}
+
+func digestBody(source io.Reader) (*body, error) {
+	beginning, err := io.ReadAll(io.LimitReader(source, maxShown))
+	if err != nil || len(beginning) == 0 {
+		return nil, err
+	}
+	digest := sha256.New()
+	digest.Write(beginning)
+	rest := int64(0)
+	if len(beginning) == maxShown {
+		if rest, err = io.Copy(digest, source); err != nil {
+			return nil, err
+		}
+	}
+	b := &body{Size: int64(len(beginning)) + rest, SHA256: hex.EncodeToString(digest.Sum(nil)), Truncated: rest > 0}
+	b.Data, b.Encoding = shown(beginning, b.Truncated)
+	return b, nil
+}
+
+// shown is data as text, with the name of the encoding. Text that was cut within a character loses that character's beginning.
+func shown(data []byte, isCut bool) (text, encoding string) {
+	whole := data
+	if isCut {
+		whole = withoutPartialRune(data)
+	}
+	if utf8.Valid(whole) {
+		return string(whole), "utf-8"
+	}
+	return base64.StdEncoding.EncodeToString(data), "base64"
+}
+
+func withoutPartialRune(data []byte) []byte {
+	for back := 1; back <= min(utf8.UTFMax, len(data)); back++ {
+		last := data[len(data)-back:]
+		if utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return data[:len(data)-back]
+			}
+			return data
+		}
+	}
+	return data
+}
+
+// unreadable answers a request whose body could not be read.
+func (h *handler) unreadable(e *exchange, err error) {
+	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case isTooLarge:
+		h.metrics.limited(limitBody)
+		refuse(e, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		refuse(e, http.StatusRequestTimeout, "the body did not come in time")
+	default:
+		refuse(e, http.StatusBadRequest, "the body could not be read")
+	}
+}

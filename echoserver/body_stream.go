@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	// maxStreamed is the largest body that /-/body sends back, in bytes.
+	maxStreamed = 1 << 30
+	// stallTimeout is how long a stream may stand still, in either direction.
+	stallTimeout = 30 * time.Second
+	streamBuffer = 32 << 10
+)
+
+// streamBody sends the request's body back as it comes.
+func (h *handler) streamBody(e *exchange, r *http.Request) {
+	if r.ContentLength > maxStreamed {
+		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
+		return
+	}
+	controller := http.NewResponseController(e)
+	if err := controller.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) { // HTTP/2 always is
+		refuse(e, http.StatusInternalServerError, "cannot read and write at a time")
+		return
+	}
+	e.Header().Set("Content-Type", "application/octet-stream")
+	if r.ContentLength >= 0 {
+		e.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
+	}
+	source := http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed)
+	if err := pump(e, source, controller); err != nil {
+		h.abort(err)
+	}
+}
+
+// pump copies piece by piece, and fails when one side stands still.
+func pump(target io.Writer, source io.Reader, controller *http.ResponseController) error {
+	buffer := make([]byte, streamBuffer)
+	for {
+		deadline := time.Now().Add(stallTimeout)
+		if err := errors.Join(controller.SetReadDeadline(deadline), controller.SetWriteDeadline(deadline)); err != nil {
+			return fmt.Errorf("setting deadlines: %w", err)
+		}
+		n, err := source.Read(buffer)
+		if n > 0 {
+			if _, err := target.Write(buffer[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// abort ends an answer that has begun, so that the client does not take the part that it got for the whole.
+func (h *handler) abort(err error) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		h.metrics.limited(limitBody)
+	}
+	panic(http.ErrAbortHandler) // how net/http is told to
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// sizes are around what net/http treats specially (256 kB of unread body) and around the limits of this server.
+func sizes() []int {
+	return []int{0, 1, 25, 1000, maxShown - 1, maxShown, maxShown + 1, 100_000, 250_000, 256 << 10, 300_000, 1_000_000, maxBody}
+}
+
+// payload is text that is different everywhere.
+func payload(size int) string {
+	var text strings.Builder
+	for i := 0; text.Len() < size; i++ {
+		text.WriteString(hex.EncodeToString([]byte{byte(i >> 16), byte(i >> 8), byte(i)}))
+	}
+	return text.String()[:size]
+}
+
+func TestBodiesAreEchoed(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range clients(t) {
+		for _, size := range sizes() {
+			sent := payload(size)
+			if got := send(t, client, http.MethodPost, server.URL+"/-/body", sent); got.body != sent || got.ContentLength != int64(size) {
+				t.Errorf("%s: of %d bytes %d came back, %d announced", proto, size, len(got.body), got.ContentLength)
+			}
+			got := send(t, client, http.MethodPost, server.URL, sent)
+			if size == 0 {
+				if told := decode(t, got.body).Request.Body; told != nil {
+					t.Errorf("%s: of no body it is told %+v", proto, told)
+				}
+				continue
+			}
+			digest := sha256.Sum256([]byte(sent))
+			told := *decode(t, got.body).Request.Body
+			want := body{Size: int64(size), SHA256: hex.EncodeToString(digest[:]), Data: sent[:min(size, maxShown)], Encoding: "utf-8", Truncated: size > maxShown}
+			if told != want {
+				told.Data, want.Data = "", ""
+				t.Errorf("%s: of %d bytes it is told %+v, want %+v", proto, size, told, want)
+			}
+		}
+	}
+}
+
+// unsized hides a body's length, which makes it chunked.
+type unsized struct{ io.Reader }
+
+func TestBodiesOfUnknownLength(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range clients(t) {
+		for path, size := range map[string]int{"/-/body": 1_000_000, "/": 1_000_000} {
+			response, err := client.Post(server.URL+path, "text/plain", unsized{strings.NewReader(payload(size))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			if err != nil || path == "/-/body" && string(got) != payload(size) {
+				t.Errorf("%s %s: %d bytes, %v", proto, path, len(got), err)
+			}
+			if path == "/" && (decode(t, string(got)).Request.Body.Size != int64(size) || decode(t, string(got)).Request.ContentLength != -1) {
+				t.Errorf("%s: told %s", proto, got)
+			}
+		}
+	}
+}
+
+func TestBodyLimit(t *testing.T) {
+	h := handlerOf(t)
+	server := serve(t, h)
+	for proto, client := range clients(t) {
+		for name, sent := range map[string]io.Reader{"announced": bytes.NewReader(make([]byte, maxBody+1)), "chunked": unsized{bytes.NewReader(make([]byte, maxBody+1))}} {
+			response, err := client.Post(server.URL+"/?echo.status=200", "text/plain", sent)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", proto, name, err)
+			}
+			told, _ := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			if response.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(told), "larger than 8388608 bytes") {
+				t.Errorf("%s, %s: one byte over the limit is answered %d %q", proto, name, response.StatusCode, told)
+			}
+		}
+		response, err := client.Do(&http.Request{Method: http.MethodPost, URL: parsed(t, server.URL+"/-/body"), Body: io.NopCloser(strings.NewReader("x")),
+			ContentLength: maxStreamed + 1})
+		if err == nil { // the client may see first that it could not send what it announced
+			_ = response.Body.Close()
+			if response.StatusCode != http.StatusRequestEntityTooLarge {
+				t.Errorf("%s: a stream over the limit is answered %d", proto, response.StatusCode)
+			}
+		}
+	}
+	if h.metrics.limits[limitBody] < 4 {
+		t.Errorf("%d bodies are counted as limited", h.metrics.limits[limitBody])
+	}
+}
+
+func TestBodyThatBreaksOff(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	connection := dial(t, server.URL)
+	if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(connection)
+	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 400 ") {
+		t.Errorf("answered %q, %v", got, err)
+	}
+}
+
+func TestShown(t *testing.T) {
+	for name, c := range map[string]struct {
+		data           string
+		isCut          bool
+		text, encoding string
+	}{
+		"text":                {"añb", false, "añb", "utf-8"},
+		"bytes":               {"a\xffb", false, base64.StdEncoding.EncodeToString([]byte("a\xffb")), "base64"},
+		"cut within a rune":   {"a\xe2\x82", true, "a", "utf-8"},
+		"cut between runes":   {"a\xe2\x82\xac", true, "a\xe2\x82\xac", "utf-8"},
+		"ends within a rune":  {"a\xe2\x82", false, base64.StdEncoding.EncodeToString([]byte("a\xe2\x82")), "base64"},
+		"cut bytes":           {"\xff\xfe\xe2", true, base64.StdEncoding.EncodeToString([]byte("\xff\xfe\xe2")), "base64"},
+		"a zero byte is text": {"\x00", false, "\x00", "utf-8"},
+	} {
+		if text, encoding := shown([]byte(c.data), c.isCut); text != c.text || encoding != c.encoding {
+			t.Errorf("%s: %q in %s", name, text, encoding)
+		}
+	}
+}
+
+func TestDigestBodyPassesErrorsOn(t *testing.T) {
+	broken := errors.New("broken")
+	for _, size := range []int{0, 10, maxShown + 10} {
+		if _, err := digestBody(io.MultiReader(strings.NewReader(payload(size)), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+			t.Errorf("after %d bytes: %v", size, err)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// tokenCharacters are what a header's name is made of, beside letters and digits (RFC 9110, 5.6.2).
+const tokenCharacters = "!#$%&'*+-.^_`|~"
+
+// parseHeader reads "Name: value" and refuses the headers that a stranger must not set.
+func parseHeader(text string) (header, error) {
+	name, value, ok := strings.Cut(text, ":")
+	if !ok {
+		return header{}, fmt.Errorf("%q is not a header such as X-Colour: blue", text)
+	}
+	h := header{Name: http.CanonicalHeaderKey(strings.TrimSpace(name)), Value: strings.TrimSpace(value)}
+	for _, err := range []error{checkSyntax(h), checkFraming(h.Name), checkTrust(h.Name)} {
+		if err != nil {
+			return header{}, err
+		}
+	}
+	if h.Name == "Content-Type" {
+		return h, checkMediaType(h.Value)
+	}
+	return h, nil
+}
+
+// splitHeaders takes lists apart: a request's header may be a list, joined by commas (RFC 9110, 5.3). A comma within a value
+// is one that no name follows.
+func splitHeaders(lists []string) []string {
+	var headers []string
+	for _, list := range lists {
+		for part := range strings.SplitSeq(list, ",") {
+			name, _, isHeader := strings.Cut(part, ":")
+			if isHeader && isToken(strings.TrimSpace(name)) || len(headers) == 0 {
+				headers = append(headers, part)
+			} else {
+				headers[len(headers)-1] += "," + part
+			}
+		}
+	}
+	return headers
+}
+
+func checkSyntax(h header) error {
+	if !isToken(h.Name) {
+		return fmt.Errorf("%q is not a header's name: letters, digits and %s", h.Name, tokenCharacters)
+	}
+	if strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return fmt.Errorf("the value of %s has a control character", h.Name)
+	}
+	return nil
+}
+
+func isToken(text string) bool {
+	for _, r := range text {
+		if ('a' > r || r > 'z') && ('A' > r || r > 'Z') && ('0' > r || r > '9') && !strings.ContainsRune(tokenCharacters, r) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// checkFraming refuses what belongs to the connection and not to the answer (RFC 9110, 7.6.1).
+func checkFraming(name string) error {
+	switch http.CanonicalHeaderKey(name) {
+	case "Connection", "Content-Length", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te",
+		"Trailer", "Transfer-Encoding", "Upgrade":
+		return fmt.Errorf("%s cannot be set: it belongs to the connection", name)
+	}
+	return nil
+}
+
+// checkTrust refuses what would let whoever makes a link decide over what a browser keeps or allows. The name is canonical.
+func checkTrust(name string) error {
+	switch name {
+	case "Alt-Svc", "Clear-Site-Data", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Set-Cookie", "Set-Cookie2",
+		"Service-Worker-Allowed", "Strict-Transport-Security", "X-Content-Type-Options", "X-Echo-Applied":
+		return fmt.Errorf("%s cannot be set by a request", name)
+	}
+	if strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Cross-Origin-") {
+		return fmt.Errorf("%s cannot be set by a request", name)
+	}
+	return nil
+}
+
+// checkMediaType allows types that no browser runs.
+func checkMediaType(text string) error {
+	allowed := []string{"application/json", "application/problem+json", "application/octet-stream", "text/csv", "text/plain"}
+	mediaType, parameters, err := mime.ParseMediaType(text)
+	delete(parameters, "charset")
+	if err != nil || len(parameters) > 0 || !slices.Contains(allowed, mediaType) {
+		return fmt.Errorf("the Content-Type %q is not one of %s", text, strings.Join(allowed, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestEvents(t *testing.T) {
+	h := handlerOf(t)
+	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.events(newExchange(w, r), r, time.Millisecond)
+	}))
+	for proto, client := range clients(t) {
+		response, err := client.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(response.Body)
+		for number := 1; number <= 3; number++ {
+			for _, want := range []string{fmt.Sprintf("id: %d", number), fmt.Sprintf(`data: {"number":%d,"time":"`, number), ""} {
+				if !lines.Scan() || !strings.HasPrefix(lines.Text(), want) {
+					t.Fatalf("%s: got %q, want %q", proto, lines.Text(), want)
+				}
+			}
+		}
+		_ = response.Body.Close()
+	}
+}
+
+func TestEventsComeAtOnceAndEnd(t *testing.T) {
+	h := handlerOf(t)
+	server := serve(t, h)
+	client := clients(t)["HTTP/1.1"]
+	if got := send(t, client, http.MethodPost, server.URL+"/-/sse", ""); got.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST is answered %d", got.StatusCode)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/-/sse", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if first, err := bufio.NewReader(response.Body).ReadString('\n'); first != "id: 1\n" || response.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("the first line is %q of %v, %v", first, response.Header, err)
+	}
+	until(t, "it is being answered", func() bool { return h.metrics.inFlight.Load() == 1 })
+	close(h.life.ending)
+	until(t, "it ends", func() bool { return h.metrics.inFlight.Load() == 0 })
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// format is how the echo is written.
+type format string
+
+const (
+	formatJSON format = "json"
+	formatText format = "text"
+	formatHTML format = "html"
+
+	plainText = "text/plain; charset=utf-8"
+)
+
+func parseFormat(text string) (format, error) {
+	switch f := format(text); f {
+	case formatJSON, formatText, formatHTML:
+		return f, nil
+	}
+	return "", fmt.Errorf("%q is not json, text or html", text)
+}
+
+// accepted is the format that the values of Accept like best (RFC 9110, 12.5.1); JSON where they do not mind, or like none.
+func accepted(accept []string) format {
+	best, quality := formatJSON, 0.0
+	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" { // nearly all that is no browser
+		return best
+	}
+	ranges := mediaRanges(accept)
+	for _, candidate := range []struct {
+		format    format
+		mediaType string
+	}{{formatJSON, "application/json"}, {formatText, "text/plain"}, {formatHTML, "text/html"}} {
+		if q := qualityOf(candidate.mediaType, ranges); q > quality {
+			best, quality = candidate.format, q
+		}
+	}
+	return best
+}
+
+// mediaRange is an element of Accept.
+type mediaRange struct {
+	mediaType string
+	quality   float64
+}
+
+func mediaRanges(accept []string) []mediaRange {
+	var ranges []mediaRange
+	for element := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		mediaType, parameters, _ := strings.Cut(element, ";")
+		ranges = append(ranges, mediaRange{strings.ToLower(strings.TrimSpace(mediaType)), qualityIn(parameters)})
+	}
+	return ranges
+}
+
+// qualityIn is the weight among a media range's parameters (RFC 9110, 12.4.2): 1 where there is none, 0 where it is nonsense.
+func qualityIn(parameters string) float64 {
+	for parameter := range strings.SplitSeq(parameters, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+		if !strings.EqualFold(name, "q") {
+			continue
+		}
+		quality, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(quality >= 0 && quality <= 1) {
+			return 0
+		}
+		return quality
+	}
+	return 1
+}
+
+// qualityOf is the weight of the most specific range that fits.
+func qualityOf(mediaType string, ranges []mediaRange) float64 {
+	group, _, _ := strings.Cut(mediaType, "/")
+	for _, pattern := range []string{mediaType, group + "/*", "*/*"} {
+		for _, r := range ranges {
+			if r.mediaType == pattern {
+				return r.quality
+			}
+		}
+	}
+	return 0
+}

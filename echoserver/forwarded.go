@@ -1,0 +1,125 @@
+package main
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// forwardedPair is an element of Forwarded: what one proxy reports (RFC 7239, 4).
+type forwardedPair struct {
+	For   string `json:"for,omitempty"`
+	By    string `json:"by,omitempty"`
+	Host  string `json:"host,omitempty"`
+	Proto string `json:"proto,omitempty"`
+}
+
+// parseForwardedFor takes X-Forwarded-For apart, first the client's end. Several headers are one list.
+func parseForwardedFor(values []string) []string {
+	var chain []string
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				chain = append(chain, part)
+			}
+		}
+	}
+	return chain
+}
+
+// parseForwarded takes Forwarded apart, first the client's end. It returns nil if anything is malformed: half of a chain
+// would be another chain.
+func parseForwarded(values []string) []forwardedPair {
+	var chain []forwardedPair
+	for rest := strings.Join(values, ","); rest != ""; {
+		element, next, ok := parseElement(rest)
+		if !ok {
+			return nil
+		}
+		if element != (forwardedPair{}) {
+			chain = append(chain, element)
+		}
+		rest = next
+	}
+	return chain
+}
+
+// parseElement reads name=value pairs up to a comma or the end, and returns what follows the comma.
+func parseElement(text string) (element forwardedPair, rest string, ok bool) {
+	rest = text
+	for {
+		rest = strings.TrimLeft(rest, " \t;")
+		if rest == "" || rest[0] == ',' {
+			return element, strings.TrimPrefix(rest, ","), true
+		}
+		name, after, found := strings.Cut(rest, "=")
+		if !found || !isToken(name) {
+			return element, "", false
+		}
+		var value string
+		if value, rest, ok = parseValue(after); !ok {
+			return element, "", false
+		}
+		element.set(strings.ToLower(name), value)
+		rest = strings.TrimLeft(rest, " \t")
+		if rest != "" && rest[0] != ',' && rest[0] != ';' {
+			return element, "", false
+		}
+	}
+}
+
+// set keeps the parameters that the RFC defines; others may be there.
+func (p *forwardedPair) set(name, value string) {
+	switch name {
+	case "for":
+		p.For = value
+	case "by":
+		p.By = value
+	case "host":
+		p.Host = value
+	case "proto":
+		p.Proto = value
+	}
+}
+
+// parseValue reads a token or a quoted string (RFC 9110, 5.6.4), and returns what follows. Addresses with colons or brackets
+// must be quoted, but proxies forget to, and nothing else can be meant.
+func parseValue(text string) (value, rest string, ok bool) {
+	if !strings.HasPrefix(text, `"`) {
+		end := strings.IndexAny(text+",", ",; \t")
+		value = text[:end]
+		return value, text[end:], isToken(strings.Map(withoutAddressMarks, value))
+	}
+	var unquoted strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return unquoted.String(), text[i+1:], true
+		case '\\':
+			i++
+			if i == len(text) {
+				return "", "", false
+			}
+		}
+		unquoted.WriteByte(text[i])
+	}
+	return "", "", false
+}
+
+func withoutAddressMarks(r rune) rune {
+	if r == ':' || r == '[' || r == ']' {
+		return '-'
+	}
+	return r
+}
+
+// parseNode reads an address as proxies write it: alone or with a port, IPv6 with brackets or without.
+func parseNode(text string) (netip.Addr, bool) {
+	if withPort, err := netip.ParseAddrPort(text); err == nil {
+		return withPort.Addr().Unmap().WithZone(""), true
+	}
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		text = strings.TrimSuffix(inner, "]")
+	}
+	address, err := netip.ParseAddr(text)
+	return address.Unmap().WithZone(""), err == nil
+}

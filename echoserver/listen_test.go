@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// dial connects to a server; whatever comes must come in time.
+func dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	if err := connection.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return connection
+}
+
+func parsed(t *testing.T, address string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestDualStackFallsBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		err      error
+		fallback bool
+	}{
+		"no IPv6":         {os.NewSyscallError("socket", syscall.EAFNOSUPPORT), true},
+		"no IPv6 address": {os.NewSyscallError("bind", syscall.EADDRNOTAVAIL), true},
+		"in use":          {os.NewSyscallError("bind", syscall.EADDRINUSE), false},
+	} {
+		var networks []string
+		listener, err := dualStack(t.Context(), func(ctx context.Context, network, address string) (net.Listener, error) {
+			networks = append(networks, network)
+			if network == "tcp" {
+				return nil, &net.OpError{Op: "listen", Err: c.err}
+			}
+			return (&net.ListenConfig{}).Listen(ctx, network, address)
+		}, "127.0.0.1:0")
+		if c.fallback != (err == nil) || c.fallback != (len(networks) == 2) {
+			t.Errorf("%s: tried %v, %v", name, networks, err)
+		}
+		if err == nil {
+			_ = listener.Close()
+		}
+	}
+}
+
+func TestDualStackServesBoth(t *testing.T) {
+	listener, err := dualStack(t.Context(), (&net.ListenConfig{}).Listen, ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	dial(t, "127.0.0.1:"+port(listener))
+	if loopback, err := net.Listen("tcp6", "[::1]:0"); err == nil { // this machine has IPv6
+		_ = loopback.Close()
+		dial(t, "[::1]:"+port(listener))
+	}
+}
+
+func TestConnectionsAreBounded(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := atomic.Int64{}
+	listener := &boundedListener{Listener: inner, limit: 2, refused: func() { refused.Add(1) }}
+	defer func() { _ = listener.Close() }()
+	accepted := make(chan net.Conn)
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- connection
+		}
+	}()
+	address := inner.Addr().String()
+	dial(t, address)
+	first := <-accepted
+	dial(t, address)
+	<-accepted
+	third := dial(t, address)
+	if n, err := third.Read(make([]byte, 1)); n != 0 || err == nil || refused.Load() != 1 {
+		t.Errorf("the third gets %d bytes, %v; %d refused", n, err, refused.Load())
+	}
+	_ = first.Close()
+	_ = first.Close() // counted once
+	dial(t, address)
+	<-accepted
+	if fifth := dial(t, address); fifth != nil {
+		if _, err := fifth.Read(make([]byte, 1)); err == nil || refused.Load() != 2 {
+			t.Errorf("the fifth: %v; %d refused", err, refused.Load())
+		}
+	}
+}

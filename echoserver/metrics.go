@@ -1,0 +1,113 @@
+package main
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// What echo_limited_total counts.
+const (
+	limitBody        = "body"
+	limitConnections = "connections"
+	limitDelays      = "delays"
+	limitMessage     = "websocket_message"
+)
+
+// metrics are few and fixed. No label has a value that a client can make up.
+type metrics struct {
+	inFlight   atomic.Int64
+	webSockets atomic.Int64
+
+	mutex    sync.Mutex
+	requests map[requestLabels]uint64
+	duration histogram
+	controls map[string]uint64
+	limits   map[string]uint64
+}
+
+type requestLabels struct {
+	listener, proto, method string
+	code                    int
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		requests: map[requestLabels]uint64{},
+		controls: map[string]uint64{"status": 0, "delay": 0, "set-header": 0, "size": 0, "format": 0, "body": 0},
+		limits:   map[string]uint64{limitBody: 0, limitConnections: 0, limitDelays: 0, limitMessage: 0},
+	}
+}
+
+func (m *metrics) began() { m.inFlight.Add(1) }
+
+// ended counts a request that began.
+func (m *metrics) ended(listener string, e *exchange, r *http.Request) {
+	m.inFlight.Add(-1)
+	labels := requestLabels{listener, knownProto(r), knownMethod(r.Method), e.statusOrOK()}
+	seconds := time.Since(e.began).Seconds()
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.requests[labels]++
+	m.duration.observe(seconds)
+}
+
+func (m *metrics) applied(a *applied) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	a.each(func(name, _ string) { m.controls[name]++ })
+}
+
+// limited counts what was refused or cut off because of a limit.
+func (m *metrics) limited(reason string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.limits[reason]++
+}
+
+func knownProto(r *http.Request) string {
+	switch {
+	case r.ProtoMajor == 2:
+		return "HTTP/2.0"
+	case r.ProtoMinor == 0:
+		return "HTTP/1.0"
+	}
+	return "HTTP/1.1"
+}
+
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect,
+		http.MethodOptions, http.MethodTrace:
+		return method
+	}
+	return "other"
+}
+
+// buckets are the upper bounds of echo_http_request_duration_seconds. The longest delay is 30 s.
+func buckets() []float64 { return []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30} }
+
+type histogram struct {
+	counts [11]uint64 // by bucket, not cumulated
+	sum    float64
+	count  uint64
+}
+
+func (h *histogram) observe(seconds float64) {
+	if i, _ := slices.BinarySearch(buckets(), seconds); i < len(h.counts) {
+		h.counts[i]++
+	}
+	h.sum += seconds
+	h.count++
+}
+
+func byLabels(a, b requestLabels) int {
+	return cmp.Or(cmp.Compare(a.listener, b.listener), cmp.Compare(a.proto, b.proto), cmp.Compare(a.method, b.method),
+		cmp.Compare(a.code, b.code))
+}
+
+func number(value float64) string { return strconv.FormatFloat(value, 'g', -1, 64) }
