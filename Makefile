@@ -99,7 +99,7 @@ catalog: bundle ## Generate the file-based catalog: its channels are config/cata
 
 .PHONY: verify
 verify: generate manifests bundle catalog ## Fail when a generated file is not current, or go.mod is not tidy.
-	@for module in . tools/*/; do (cd "$$module" && go mod tidy -diff) || { echo "go.mod of $$module is not tidy: run go mod tidy there"; exit 1; }; done
+	@for module in . tools/*/ tests/echoserver; do (cd "$$module" && go mod tidy -diff) || { echo "go.mod of $$module is not tidy: run go mod tidy there"; exit 1; }; done
 	@changed=$$(git status --porcelain -- api config docs bundle bundle.Dockerfile catalog); if [ -n "$$changed" ]; then \
 		git --no-pager diff -- api config docs bundle bundle.Dockerfile catalog; echo "$$changed"; \
 		echo "verify: these generated files are not current, or not committed: run 'make generate manifests bundle catalog' and commit them"; exit 1; fi
@@ -107,7 +107,7 @@ verify: generate manifests bundle catalog ## Fail when a generated file is not c
 
 .PHONY: lint
 lint: ## Run the linters.
-	@tools=$(call tool,lint); "$$tools/golangci-lint" run ./...
+	@tools=$(call tool,lint); for module in . tests/echoserver; do (cd "$$module" && "$$tools/golangci-lint" run ./...); done
 
 .PHONY: build
 build: ## Build the operator, the echo server and the tests' client, for Linux on this machine's architecture.
@@ -227,3 +227,31 @@ e2e-images: images
 e2e: e2e-possible cluster-up e2e-images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
 	@tools=$(call tool,kubernetes); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; $(MAKE) --no-print-directory deploy; \
 	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e
+
+##@ Echoserver
+
+# package COMMAND,PACKAGES: install Debian's packages with a command that is missing.
+package = command -v $(1) >/dev/null || { \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then echo "$@: $(1) is missing; on Debian: apt-get install $(2)"; exit 1; fi; \
+	echo "$@: installing $(2)"; export DEBIAN_FRONTEND=noninteractive; \
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2) >/dev/null; }
+
+.PHONY: race
+race: ## Run the echo server's tests under the race detector. Needs a C compiler.
+	@$(call package,gcc,gcc libc6-dev); CGO_ENABLED=1 go test -trimpath -race -short -count=1 $(TESTFLAGS) ./echoserver
+
+FUZZTIME ?= 10s
+.PHONY: fuzz
+fuzz: ## Feed the echo server's parsers and handler with random requests, each for FUZZTIME (10s).
+	@for target in $$(go test -trimpath -list '^Fuzz' ./echoserver | grep '^Fuzz'); do \
+		go test -trimpath -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./echoserver; done
+
+.PHONY: test-clients
+test-clients: ## Test the echo server with headless Chromium and the Gateway API's client; screenshots go to .cache/screenshots.
+	@$(call package,chromium,chromium fonts-dejavu-core); mkdir -p "$(CACHE)/screenshots"; \
+	cd tests/echoserver && SCREENSHOTS="$(CACHE)/screenshots" go test -trimpath -count=1 $(TESTFLAGS) ./...
+
+.PHONY: test-image
+test-image: ## Build the echo server's image for amd64 and arm64, hold it to its limits and run it as anybody. Needs root.
+	@$(call package,buildah,buildah); for arch in amd64 arm64; do GOOS=linux GOARCH=$$arch $(GO_BUILD) -o bin/linux-$$arch/echo-server ./echoserver; done; \
+	tests/echo-server-image
