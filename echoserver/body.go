@@ -36,6 +36,9 @@ func readBody(w http.ResponseWriter, r *http.Request) (*body, error) {
 	if r.Body == http.NoBody {
 		return nil, nil //nolint:nilnil // an empty body is no error, and nothing is told of it
 	}
+	if r.ContentLength > maxBody && r.Header.Get("Expect") != "" { // the client asks first, so that it need not send all in vain
+		return nil, &http.MaxBytesError{Limit: maxBody}
+	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // fails where reading fails too
 	return digestBody(http.MaxBytesReader(w, r.Body, maxBody))
 }

@@ -105,6 +105,18 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
+// TestBodyLimitIsToldBeforeSending asks first, as curl does with large bodies.
+func TestBodyLimitIsToldBeforeSending(t *testing.T) {
+	connection := dial(t, serve(t, handlerOf(t)).URL)
+	if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 8388609\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(connection)
+	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 413 ") {
+		t.Errorf("answered %q, %v", got, err)
+	}
+}
+
 func TestBodyThatBreaksOff(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	connection := dial(t, server.URL)

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -138,19 +139,29 @@ func TestDelay(t *testing.T) {
 		t.Errorf("answered %d after %s", w.Code, time.Since(began))
 	}
 
-	r := httptest.NewRequest(http.MethodGet, "/?echo.delay=30s", http.NoBody)
-	ctx, leave := context.WithCancel(t.Context())
-	leave()
-	began = time.Now()
-	h.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
-	if time.Since(began) > patience/2 {
-		t.Errorf("a client that is gone is waited for")
-	}
-
 	close(h.life.ending)
 	if w := answered(h, "/?echo.delay=30s"); w.Code != http.StatusOK || time.Since(began) > patience/2 {
 		t.Errorf("at the end it is answered %d after %s", w.Code, time.Since(began))
 	}
+}
+
+// TestDelayOfOneWhoLeaves closes the client's side: no answer is better than an empty one.
+func TestDelayOfOneWhoLeaves(t *testing.T) {
+	h := handlerOf(t)
+	connection := dial(t, serve(t, h).URL)
+	if _, err := io.WriteString(connection, "GET /?echo.delay=30s HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it waits", func() bool { return h.waiting.Load() == 1 })
+	if err := connection.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(connection); err != nil || len(got) > 0 {
+		t.Errorf("answered %q, %v", got, err)
+	}
+	until(t, "it is counted", func() bool {
+		return values(families(t, string(h.metrics.text(false)))["echo_http_requests_total"])["listener=http,proto=HTTP/1.1,method=GET,code=499"] == 1
+	})
 }
 
 func TestDelayedAnswersAreBounded(t *testing.T) {

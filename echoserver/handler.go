@@ -99,7 +99,8 @@ func (h *handler) echo(e *exchange, r *http.Request) {
 	}
 }
 
-// hold waits until an answer may be given. It returns false when there is nobody to give it to any more, or too many wait.
+// hold waits until an answer may be given. It returns false when too many wait, and aborts when the client is gone: an empty
+// answer would be a wrong one for a client that has only closed its own side.
 func (h *handler) hold(e *exchange, r *http.Request, delay time.Duration) bool {
 	if delay == 0 {
 		return true
@@ -118,7 +119,7 @@ func (h *handler) hold(e *exchange, r *http.Request, delay time.Duration) bool {
 		return true
 	case <-r.Context().Done():
 		e.status = statusClientClosedRequest
-		return false
+		panic(http.ErrAbortHandler) // how net/http is told to
 	}
 }
 
