@@ -255,3 +255,13 @@ test-clients: ## Test the echo server with headless Chromium and the Gateway API
 test-image: ## Build the echo server's image for amd64 and arm64, hold it to its limits and run it as anybody. Needs root.
 	@$(call package,buildah,buildah); for arch in amd64 arm64; do GOOS=linux GOARCH=$$arch $(GO_BUILD) -o bin/linux-$$arch/echo-server ./echoserver; done; \
 	tests/echo-server-image
+
+.PHONY: benchmark-echoserver
+benchmark-echoserver: ## Measure the echo server and its peers, relative to the least that a server in Go costs. Needs two cores.
+	@peers=$(call tool,echo-peers); $(GO_BUILD) -o bin/benchmark/ ./echoserver ./tests/benchmark/echoserver/hello; \
+	$(GO_BUILD) -o bin/benchmark/load ./tests/benchmark/echoserver; \
+	taskset --cpu-list 1 bin/benchmark/load --core=0 \
+		"hello / bin/benchmark/hello {address}" \
+		"echo-server / bin/benchmark/echoserver --http-addr={address} --admin-addr=127.0.0.1:0" \
+		"hashicorp/http-echo / $$peers/http-echo -listen={address} -text=hello" \
+		"go-httpbin /get $$peers/go-httpbin -host 127.0.0.1 -port {port}"

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	loadTimeout = time.Minute
+	// maxAnswer is the longest answer that is understood, headers and body, in bytes.
+	maxAnswer = 16 << 10
+)
+
+// load sends so many requests over so many connections, each as soon as the one before is answered. It asks the kernel for
+// answers without ever sleeping: to wake a client that sleeps costs the server, the more the slower it is.
+func load(ctx context.Context, address, path string, connections, requests int) error {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	poll, err := syscall.EpollCreate1(0)
+	if err != nil {
+		return fmt.Errorf("epoll: %w", err)
+	}
+	defer func() { _ = syscall.Close(poll) }()
+	request := []byte("GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nUser-Agent: benchmark\r\nAccept: */*\r\n\r\n")
+	l := loader{poll: poll, request: request, wanted: requests, open: map[int32]*answer{}}
+	defer l.close()
+	for range connections {
+		if err := l.connect(address); err != nil {
+			return fmt.Errorf("connecting: %w", err)
+		}
+	}
+	return l.run(ctx)
+}
+
+// loader is the client's side of the connections, by their file descriptors.
+type loader struct {
+	poll     int
+	request  []byte
+	wanted   int
+	sent     int
+	answered int
+	open     map[int32]*answer
+}
+
+func (l *loader) connect(address string) error {
+	target, err := net.ResolveTCPAddr("tcp4", address)
+	if err != nil {
+		return err
+	}
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	l.open[int32(socket)] = &answer{}
+	if err := syscall.Connect(socket, &syscall.SockaddrInet4{Port: target.Port, Addr: [4]byte(target.IP.To4())}); err != nil {
+		return err
+	}
+	if err := errors.Join(syscall.SetNonblock(socket, true), syscall.SetsockoptInt(socket, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)); err != nil {
+		return err
+	}
+	event := &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(socket)}
+	return syscall.EpollCtl(l.poll, syscall.EPOLL_CTL_ADD, socket, event)
+}
+
+func (l *loader) close() {
+	for socket := range l.open {
+		_ = syscall.Close(int(socket))
+	}
+}
+
+func (l *loader) run(ctx context.Context) error {
+	for socket := range l.open {
+		if err := l.send(socket); err != nil {
+			return err
+		}
+	}
+	events := make([]syscall.EpollEvent, len(l.open))
+	for l.answered < l.wanted {
+		n, err := syscall.EpollWait(l.poll, events, 0)
+		if err != nil && !errors.Is(err, syscall.EINTR) {
+			return fmt.Errorf("epoll: %w", err)
+		}
+		for _, event := range events[:max(n, 0)] {
+			if err := l.receive(event.Fd); err != nil {
+				return err
+			}
+		}
+		if n <= 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (l *loader) send(socket int32) error {
+	if l.sent == l.wanted {
+		return nil
+	}
+	l.sent++
+	_, err := syscall.Write(int(socket), l.request)
+	return err
+}
+
+func (l *loader) receive(socket int32) error {
+	whole, err := l.open[socket].read(int(socket))
+	if err != nil || !whole {
+		return err
+	}
+	l.answered++
+	return l.send(socket)
+}
+
+// answer is what has come of an answer.
+type answer struct {
+	data [maxAnswer]byte
+	size int
+}
+
+// read reads what there is, and returns true when the answer is whole.
+func (a *answer) read(socket int) (bool, error) {
+	n, err := syscall.Read(socket, a.data[a.size:])
+	if err != nil {
+		return false, fmt.Errorf("reading: %w", err)
+	}
+	if n == 0 {
+		return false, errors.New("the connection was closed, or the answer is too long")
+	}
+	a.size += n
+	length, err := answerLength(a.data[:a.size])
+	if err != nil || length < 0 || a.size < length {
+		return false, err
+	}
+	a.size = 0
+	return true, nil
+}
+
+// answerLength is the length of an answer that begins with data, or -1 if that cannot be told yet. All the servers send a
+// Content-Length.
+func answerLength(data []byte) (int, error) {
+	headers, _, ok := bytes.Cut(data, []byte("\r\n\r\n"))
+	if !ok {
+		return -1, nil
+	}
+	if !bytes.HasPrefix(headers, []byte("HTTP/1.1 200")) {
+		return 0, fmt.Errorf("answered %.100q", headers)
+	}
+	_, after, ok := bytes.Cut(headers, []byte("\r\nContent-Length: "))
+	if !ok {
+		return 0, errors.New("an answer without Content-Length")
+	}
+	value, _, _ := bytes.Cut(after, []byte("\r\n"))
+	body, err := strconv.Atoi(string(value))
+	return len(headers) + len("\r\n\r\n") + body, err
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	startTimeout = 10 * time.Second
+	// tick is the unit of CPU times in /proc, on all Linux machines (proc_pid_stat(5), USER_HZ).
+	tick = 10 * time.Millisecond
+)
+
+// server is a program under measurement.
+type server struct {
+	name     string
+	address  string
+	path     string // what is asked for
+	command  *exec.Cmd
+	binaryMB float64
+	idle     float64 // RSS before any load, in MiB
+	costs    durations
+}
+
+// durations are the CPU times of a request, one for each round.
+type durations []time.Duration
+
+func (d durations) median() time.Duration {
+	sorted := slices.Sorted(slices.Values(d))
+	return sorted[len(sorted)/2]
+}
+
+// start starts a command on one core, with its output in a file as a container runtime would have it, and waits until it
+// answers.
+func start(ctx context.Context, name, path string, command []string, core int) (*server, error) {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	for i, word := range command {
+		command[i] = strings.NewReplacer("{address}", address, "{port}", port).Replace(word)
+	}
+	info, err := os.Stat(command[0])
+	if err != nil {
+		return nil, err
+	}
+	s := &server{name: name, address: address, path: path, binaryMB: float64(info.Size()) / 1e6}
+	s.command = exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(core)}, command...)...)
+	log, err := os.CreateTemp("", "echoserver-benchmark")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = errors.Join(log.Close(), os.Remove(log.Name())) }() // the server has it open
+	s.command.Stdout, s.command.Stderr = log, log
+	if err := s.command.Start(); err != nil {
+		return nil, err
+	}
+	if err := s.awaitAnswer(ctx); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	s.idle, err = s.residentMiB()
+	return s, err
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+func (s *server) awaitAnswer(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		err := load(ctx, s.address, s.path, 1, 1)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("it does not answer: %w", err)
+		}
+	}
+}
+
+func (s *server) stop() error {
+	if err := s.command.Process.Kill(); err != nil {
+		return err
+	}
+	_ = s.command.Wait() // it was killed, and says so
+	return nil
+}
+
+// round loads the server and keeps what a request cost it.
+func (s *server) round(ctx context.Context, p plan) error {
+	before, err := s.cpuTime()
+	if err != nil {
+		return err
+	}
+	if err := load(ctx, s.address, s.path, p.connections, p.requests); err != nil {
+		return err
+	}
+	after, err := s.cpuTime()
+	s.costs = append(s.costs, (after-before)/time.Duration(p.requests))
+	return err
+}
+
+// cpuTime is what the process has used, of user and system time.
+func (s *server) cpuTime() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the name before may have spaces
+	user, errUser := strconv.ParseInt(string(fields[11]), 10, 64)
+	system, errSystem := strconv.ParseInt(string(fields[12]), 10, 64)
+	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
+}
+
+func (s *server) residentMiB() (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(value)[0], 64)
+			return kib / 1024, err
+		}
+	}
+	return 0, errors.New("no VmRSS in /proc")
+}
