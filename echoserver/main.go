@@ -25,10 +25,22 @@ func main() {
 		os.Exit(2)
 	}
 	limitMemory(os.DirFS("/sys/fs/cgroup"))
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := run(ctx, settings, slog.New(slog.NewJSONHandler(os.Stderr, nil))); err != nil {
+	if err := run(untilSignal(), settings, slog.New(slog.NewJSONHandler(os.Stderr, nil))); err != nil {
 		fmt.Fprintln(os.Stderr, "echo-server: "+err.Error())
 		os.Exit(1)
 	}
+}
+
+// untilSignal ends with the first signal to stop. A second one ends the process at once.
+func untilSignal() context.Context {
+	signals := make(chan os.Signal, 2) // signal.NotifyContext would swallow a second one that comes early
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(1)
+	}()
+	return ctx
 }
