@@ -51,9 +51,10 @@ func contentOf(mediaType string, data []byte) content {
 	return content{mediaType: mediaType, length: len(data), source: bytes.NewReader(data)}
 }
 
-// write sends the content, unless the status forbids any (RFC 9110, 6.4.1).
+// write sends the content, unless the status forbids any (RFC 9110, 15.3.5, 15.3.6 and 15.4.5).
 func (c *content) write(w http.ResponseWriter, status int) {
-	if status == http.StatusNoContent || status == http.StatusNotModified {
+	switch status {
+	case http.StatusNoContent, http.StatusResetContent, http.StatusNotModified:
 		w.Header().Del("Content-Type")
 		w.WriteHeader(status)
 		return

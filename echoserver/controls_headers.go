@@ -78,8 +78,9 @@ func checkFraming(name string) error {
 // checkTrust refuses what would let whoever makes a link decide over what a browser keeps or allows. The name is canonical.
 func checkTrust(name string) error {
 	switch name {
-	case "Alt-Svc", "Clear-Site-Data", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Set-Cookie", "Set-Cookie2",
-		"Service-Worker-Allowed", "Strict-Transport-Security", "X-Content-Type-Options", "X-Echo-Applied":
+	case "Alt-Svc", "Clear-Site-Data", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Nel", "Report-To",
+		"Reporting-Endpoints", "Service-Worker-Allowed", "Set-Cookie", "Set-Cookie2", "Strict-Transport-Security", "Timing-Allow-Origin",
+		"X-Content-Type-Options", "X-Echo-Applied":
 		return fmt.Errorf("%s cannot be set by a request", name)
 	}
 	if strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Cross-Origin-") {

@@ -124,7 +124,7 @@ func TestSize(t *testing.T) {
 func TestStatusesWithoutBody(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range clients(t) {
-		for _, path := range []string{"/?echo.status=204", "/?echo.status=304", "/?echo.status=304&echo.size=100"} {
+		for _, path := range []string{"/?echo.status=204", "/?echo.status=205", "/?echo.status=304", "/?echo.status=304&echo.size=100"} {
 			if got := send(t, client, http.MethodGet, server.URL+path, ""); got.body != "" || got.Header.Get("Content-Type") != "" {
 				t.Errorf("%s %s: %q of type %q", proto, path, got.body, got.Header.Get("Content-Type"))
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // jsonWriter writes an object as json.MarshalIndent would with an indent of one space, but for the HTML escapes. It is here for
-// its speed: encoding/json would cost more than all else that a request costs this server.
+// its speed: with encoding/json a request takes a fifth more CPU, which is more than it may (make benchmark-echoserver).
 type jsonWriter struct {
 	data  []byte
 	depth int

@@ -132,8 +132,10 @@ func TestGibibyteAtConstantMemory(t *testing.T) {
 			t.Errorf("%s: %d bytes came back, %v", proto, n, err)
 		}
 	}
-	if peak := peakMiB(t, p.command.Process.Pid); peak > 16 {
-		t.Errorf("it took %d MiB of memory at its peak", peak)
+	peak := peakMiB(t, p.command.Process.Pid)
+	t.Logf("at its peak it took %d MiB of memory", peak)
+	if peak > 16 {
+		t.Error("that is more than 16")
 	}
 }
 
