@@ -92,11 +92,20 @@ func TestConnectionsAreBounded(t *testing.T) {
 			accepted <- connection
 		}
 	}()
+	accept := func() net.Conn {
+		select {
+		case connection := <-accepted:
+			return connection
+		case <-time.After(patience):
+			t.Fatal("a connection is not accepted")
+			return nil
+		}
+	}
 	address := inner.Addr().String()
 	dial(t, address)
-	first := <-accepted
+	first := accept()
 	dial(t, address)
-	<-accepted
+	accept()
 	third := dial(t, address)
 	if n, err := third.Read(make([]byte, 1)); n != 0 || err == nil || refused.Load() != 1 {
 		t.Errorf("the third gets %d bytes, %v; %d refused", n, err, refused.Load())
@@ -104,7 +113,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	_ = first.Close()
 	_ = first.Close() // counted once
 	dial(t, address)
-	<-accepted
+	accept()
 	if fifth := dial(t, address); fifth != nil {
 		if _, err := fifth.Read(make([]byte, 1)); err == nil || refused.Load() != 2 {
 			t.Errorf("the fifth: %v; %d refused", err, refused.Load())
