@@ -200,6 +200,9 @@ type ImagePullSecret struct {
 }
 
 // EchoResponse is what the echo server answers by default.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.all(h, !(h.name.lowerAscii() in ['connection', 'content-length', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']))",message="Headers that belong to the connection, such as Connection or Content-Length, cannot be given."
+// +kubebuilder:validation:XValidation:rule="!has(self.headers) || has(self.body) && self.body != ” || self.headers.all(h, h.name.lowerAscii() != 'content-type' || has(h.value) && h.value.matches('^(application/json|application/problem[+]json|application/octet-stream|text/csv|text/plain)( *; *charset=[-0-9A-Za-z]+)?$'))",message="Without a body of your own, the Content-Type can be application/json, application/problem+json, application/octet-stream, text/csv or text/plain: the echo holds what strangers send."
 type EchoResponse struct {
 	// statusCode is the HTTP status.
 	// +kubebuilder:validation:Minimum=200
@@ -240,7 +243,7 @@ type EchoHeader struct {
 
 	// value is the value of the header.
 	// +kubebuilder:validation:MaxLength=8192
-	// +kubebuilder:validation:Pattern=`^[^\r\n]*$`
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x08\x0a-\x1f\x7f]*$`
 	// +optional
 	Value string `json:"value,omitempty"`
 }

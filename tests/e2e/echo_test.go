@@ -45,7 +45,7 @@ var _ = Describe("an Echo", func() {
 		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 	}, SpecTimeout(3*time.Minute))
 
-	It("drops no request while image and environment change", func(ctx SpecContext) {
+	It("drops no request while image and environment change and pods are restarted", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "rolling")
 		createReady(ctx, echo)
 		old := map[string]bool{}
@@ -60,6 +60,8 @@ var _ = Describe("an Echo", func() {
 		waitReady(ctx, echo)
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOUR", Value: "blue"}} })
 		waitReady(ctx, echo)
+		kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
+		kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, "--timeout=1m")
 		Eventually(func(g Gomega) { // the old pods drain
 			list := &corev1.PodList{}
 			g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo"})).To(Succeed())

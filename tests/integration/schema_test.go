@@ -46,6 +46,9 @@ var _ = Describe("the schema", func() {
 		Entry("a delay above 30 s", "bad", "{replicas: 1, response: {delayMilliseconds: 30001}}", "spec.response.delayMilliseconds"),
 		Entry("a header with a blank in its name", "bad", "{replicas: 1, response: {headers: [{name: a b}]}}", "spec.response.headers"),
 		Entry("a header with a line break", "bad", `{replicas: 1, response: {headers: [{name: a, value: "b\nc"}]}}`, "spec.response.headers"),
+		Entry("a header with a control character", "bad", `{replicas: 1, response: {headers: [{name: a, value: "b\u0001c"}]}}`, "spec.response.headers"),
+		Entry("a header of the connection", "bad", "{replicas: 1, response: {headers: [{name: content-LENGTH, value: '1'}]}}", "belong to the connection"),
+		Entry("an echo that a browser would run", "bad", "{replicas: 1, response: {headers: [{name: Content-Type, value: text/html}]}}", "the echo holds what strangers send"),
 		Entry("an Ingress without a host", "bad", "{replicas: 1, ingress: {enabled: true}}", "needs a host"),
 		Entry("a host that cannot be", "bad", "{replicas: 1, ingress: {enabled: true, host: A_B}}", "spec.ingress.host"),
 		Entry("a path without a slash", "bad", "{replicas: 1, ingress: {enabled: true, host: a.example.com, path: x}}", "spec.ingress.path"),
@@ -66,6 +69,15 @@ var _ = Describe("the schema", func() {
 		output, err := kubectlCommand(ctx, "apply", "--validate=strict", "-f", path).CombinedOutput()
 		Expect(err).To(HaveOccurred())
 		Expect(string(output)).To(ContainSubstring(`unknown field "spec.relicas"`))
+	})
+
+	It("allows a body of one's own to be of any type, and an echo to be of a harmless one", func(ctx SpecContext) {
+		for name, response := range map[string]*v1.EchoResponse{
+			"page": {Body: "<h1>hello</h1>", Headers: []v1.EchoHeader{{Name: "Content-Type", Value: "text/html"}}},
+			"echo": {Headers: []v1.EchoHeader{{Name: "content-type", Value: "text/plain; charset=utf-8"}, {Name: "X-Tab", Value: "a\tb"}}},
+		} {
+			Expect(k8s.Create(ctx, support.Echo(newNamespace(ctx), name, func(e *v1.Echo) { e.Spec.Response = response }))).To(Succeed())
+		}
 	})
 
 	It("allows a name of 63 characters", func(ctx SpecContext) {
