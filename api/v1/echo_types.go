@@ -202,7 +202,7 @@ type ImagePullSecret struct {
 // EchoResponse is what the echo server answers by default.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.all(h, !(h.name.lowerAscii() in ['connection', 'content-length', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']))",message="Headers that belong to the connection, such as Connection or Content-Length, cannot be given."
-// +kubebuilder:validation:XValidation:rule="!has(self.headers) || has(self.body) && self.body != ” || self.headers.all(h, h.name.lowerAscii() != 'content-type' || has(h.value) && h.value.matches('^(application/json|application/problem[+]json|application/octet-stream|text/csv|text/plain)( *; *charset=[-0-9A-Za-z]+)?$'))",message="Without a body of your own, the Content-Type can be application/json, application/problem+json, application/octet-stream, text/csv or text/plain: the echo holds what strangers send."
+// +kubebuilder:validation:XValidation:rule="!has(self.headers) || has(self.body) && size(self.body) > 0 || self.headers.all(h, h.name.lowerAscii() != 'content-type' || has(h.value) && h.value.matches('^(application/json|application/problem[+]json|application/octet-stream|text/csv|text/plain)( *; *charset=[-0-9A-Za-z]+)?$'))",message="Without a body of your own, the Content-Type can be application/json, application/problem+json, application/octet-stream, text/csv or text/plain: the echo holds what strangers send."
 type EchoResponse struct {
 	// statusCode is the HTTP status.
 	// +kubebuilder:validation:Minimum=200
