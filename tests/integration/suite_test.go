@@ -78,8 +78,8 @@ func startAPIServer(crds ...string) *envtest.Environment {
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true}
 	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	_, err := env.Start()
+	DeferCleanup(env.Stop) // even when it got stuck half-way
 	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make test', which builds the API server")
-	DeferCleanup(env.Stop)
 	return env
 }
 
