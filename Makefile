@@ -24,6 +24,7 @@ KWOK_VERSION := $(call pinned,kwok,sigs.k8s.io/kwok)
 CONTROLLER_GEN_VERSION := $(call pinned,generate,sigs.k8s.io/controller-tools)
 OPERATOR_SDK_VERSION := $(call pinned,operator-sdk,github.com/operator-framework/operator-sdk)
 OPM_VERSION := $(call pinned,opm,github.com/operator-framework/operator-registry)
+OLM_VERSION := $(call pinned,olm,github.com/operator-framework/operator-lifecycle-manager)
 KUSTOMIZE_VERSION := $(call pinned,generate,sigs.k8s.io/kustomize/kustomize/v5)
 CRD_REF_DOCS_VERSION := $(call pinned,docs,github.com/elastic/crd-ref-docs)
 GOLANGCI_LINT_VERSION := $(call pinned,lint,github.com/golangci/golangci-lint/v2)
@@ -49,7 +50,7 @@ help: ## Show this help.
 versions: ## Show the versions of the tools.
 	@printf '%-16s %s\n' Kubernetes $(KUBERNETES_VERSION) "the oldest" $(OLDEST_KUBERNETES_VERSION) etcd $(ETCD_VERSION) CoreDNS $(COREDNS_VERSION) \
 		registry $(REGISTRY_VERSION) kwok $(KWOK_VERSION) controller-gen $(CONTROLLER_GEN_VERSION) \
-		kustomize $(KUSTOMIZE_VERSION) operator-sdk $(OPERATOR_SDK_VERSION) opm $(OPM_VERSION) crd-ref-docs $(CRD_REF_DOCS_VERSION) golangci-lint $(GOLANGCI_LINT_VERSION)
+		kustomize $(KUSTOMIZE_VERSION) operator-sdk $(OPERATOR_SDK_VERSION) opm $(OPM_VERSION) OLM $(OLM_VERSION) crd-ref-docs $(CRD_REF_DOCS_VERSION) golangci-lint $(GOLANGCI_LINT_VERSION)
 
 .PHONY: tools
 tools: ## Build all tools (other targets build what they need by themselves).
@@ -194,7 +195,7 @@ kubeconfig: ## Print the path of the test cluster's kubeconfig.
 .PHONY: test
 test: ## Run the unit tests, and the integration tests on a real API server. Needs no root.
 	@assets=$(call tool,kubernetes); \
-	KUBEBUILDER_ASSETS="$$assets" go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -v /tests/e2e)
+	KUBEBUILDER_ASSETS="$$assets" go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|olm)$$')
 
 .PHONY: test-oldest
 test-oldest: ## Run the integration tests on the oldest API server that is supported. Needs no root.
@@ -227,6 +228,25 @@ e2e-images: images
 e2e: e2e-possible cluster-up e2e-images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
 	@tools=$(call tool,kubernetes); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; $(MAKE) --no-print-directory deploy; \
 	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e
+
+.PHONY: olm-images
+olm-images: images
+	@$(call package,busybox,busybox-static); olm=$(call tool,olm); opm=$(call tool,opm); \
+	rm -rf bin/olm bin/opm bin/catalog-cache; mkdir -p bin/olm bin/opm/bin bin/opm/tmp; chmod 1777 bin/opm/tmp; \
+	cp "$$olm"/{olm,catalog,package-server,copy-content,cpb} bin/olm/; cp "$$(command -v busybox)" bin/olm/cp; \
+	cp "$$opm/opm" bin/opm/bin/; cp "$$olm/grpc-health-probe" bin/opm/bin/grpc_health_probe; \
+	"$$opm/opm" serve catalog --cache-dir=bin/catalog-cache --cache-only 2>/dev/null; chmod -R a+rX bin/catalog-cache; \
+	tests/image operator-framework/olm:$(OLM_VERSION) tests/olm/images/olm.Dockerfile; \
+	tests/image operator-framework/opm:$(OPM_VERSION) tests/olm/images/opm.Dockerfile
+	@$(call image,echo-operator-bundle,bundle.Dockerfile)
+	@$(call image,echo-operator-catalog,catalog.Dockerfile)
+
+.PHONY: e2e-olm
+e2e-olm: e2e-possible ## Install, set up and remove the operator by a real OLM on the test cluster. Needs root.
+	@[ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "$@: works on the test cluster only: unset KUBECONFIG and REGISTRY"; exit 1; }
+	@$(MAKE) --no-print-directory cluster-up olm-images; KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; \
+	$(MAKE) --no-print-directory undeploy; tests/olm/install-olm; tools=$(call tool,kubernetes); \
+	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/olm
 
 ##@ Echoserver
 

@@ -1,0 +1,6 @@
+# opm, under its ordinary name, with the probe that OLM gives catalogs. Build it from the project's root.
+FROM scratch
+COPY bin/opm/ /
+USER 1001
+ENV PATH=/bin
+ENTRYPOINT ["/bin/opm"]
