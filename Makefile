@@ -248,6 +248,19 @@ e2e-olm: e2e-possible ## Install, set up and remove the operator by a real OLM o
 	$(MAKE) --no-print-directory undeploy; tests/olm/install-olm; tools=$(call tool,kubernetes); \
 	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/olm
 
+.PHONY: scorecard
+scorecard: e2e-possible ## Run scorecard's tests of the bundle on the test cluster. Needs root.
+	@[ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "$@: works on the test cluster only: unset KUBECONFIG and REGISTRY"; exit 1; }
+	@$(MAKE) --no-print-directory cluster-up; $(call package,busybox,busybox-static); sdk=$(call tool,operator-sdk); \
+	rm -rf bin/scorecard; mkdir -p bin/scorecard/test/bin bin/scorecard/untar/bin; cp "$$sdk/scorecard-test" bin/scorecard/test/bin/; \
+	cp "$$(command -v busybox)" bin/scorecard/untar/bin/; for tool in sh tar gzip sleep; do ln -s busybox bin/scorecard/untar/bin/$$tool; done; \
+	tests/image operator-framework/scorecard-test:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-test.Dockerfile; \
+	tests/image operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-untar.Dockerfile; \
+	KUBECONFIG=$$($(CLUSTER) kubeconfig) "$$sdk/operator-sdk" scorecard bundle --namespace default --pod-security restricted --wait-time 120s \
+		--untar-image quay.io/operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) --output text >"$(CACHE)/scorecard" || \
+		{ cat "$(CACHE)/scorecard"; exit 1; }; \
+	awk '/^\tName:/ {name = $$2} /^\tState:/ {print $$2, name} /^\tSuggestions:/ {getline; print "suggestion:" $$0}' "$(CACHE)/scorecard"
+
 ##@ Echoserver
 
 # package COMMAND,PACKAGES: install Debian's packages with a command that is missing.
