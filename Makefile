@@ -241,16 +241,19 @@ olm-images: images
 	@$(call image,echo-operator-bundle,bundle.Dockerfile)
 	@$(call image,echo-operator-catalog,catalog.Dockerfile)
 
+# own_cluster: refuse a cluster that is not the tests' own.
+own_cluster = [ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "$@: works on the test cluster only: unset KUBECONFIG and REGISTRY"; exit 1; }
+
 .PHONY: e2e-olm
 e2e-olm: e2e-possible ## Install, set up and remove the operator by a real OLM on the test cluster. Needs root.
-	@[ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "$@: works on the test cluster only: unset KUBECONFIG and REGISTRY"; exit 1; }
+	@$(own_cluster)
 	@$(MAKE) --no-print-directory cluster-up olm-images; KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; \
 	$(MAKE) --no-print-directory undeploy; tests/olm/install-olm; tools=$(call tool,kubernetes); \
 	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/olm
 
 .PHONY: scorecard
 scorecard: e2e-possible ## Run scorecard's tests of the bundle on the test cluster. Needs root.
-	@[ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "$@: works on the test cluster only: unset KUBECONFIG and REGISTRY"; exit 1; }
+	@$(own_cluster)
 	@$(MAKE) --no-print-directory cluster-up; $(call package,busybox,busybox-static); sdk=$(call tool,operator-sdk); \
 	rm -rf bin/scorecard; mkdir -p bin/scorecard/test/bin bin/scorecard/untar/bin; cp "$$sdk/scorecard-test" bin/scorecard/test/bin/; \
 	cp "$$(command -v busybox)" bin/scorecard/untar/bin/; for tool in sh tar gzip sleep; do ln -s busybox bin/scorecard/untar/bin/$$tool; done; \

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -44,7 +45,7 @@ func parseOptions(arguments []string, getenv func(string) string, usage io.Write
 	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "the namespace of the lease; the pod's own by default")
 	namespaces := flags.String("watch-namespace", getenv("WATCH_NAMESPACE"),
 		"the namespaces to look after, separated by commas; all by default (environment: WATCH_NAMESPACE)")
-	limit := flags.String("max-replicas", orDefault(getenv("MAX_REPLICAS"), strconv.Itoa(defaultMaxReplicas)),
+	limit := flags.String("max-replicas", cmp.Or(getenv("MAX_REPLICAS"), strconv.Itoa(defaultMaxReplicas)),
 		"the most replicas that one Echo may ask for (environment: MAX_REPLICAS)")
 	flags.StringVar(&o.echoServerImage, "echo-server-image", getenv("RELATED_IMAGE_ECHO_SERVER"),
 		"the image of Echoes that name none (environment: RELATED_IMAGE_ECHO_SERVER)")
@@ -88,11 +89,4 @@ func parseMaxReplicas(text string) (int32, error) {
 		return 0, fmt.Errorf("MAX_REPLICAS: %q is not a whole number from 1 to %d", text, mostReplicas)
 	}
 	return int32(limit), nil
-}
-
-func orDefault(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -63,7 +64,7 @@ func podCause(pod *corev1.Pod) cause {
 	case podReady, podTerminating:
 		return cause{}
 	case podFailed:
-		return cause{v1.ReasonPodFailed, fmt.Sprintf("The pod %s ended: %s", pod.Name, sentence(firstOf(pod.Status.Message, pod.Status.Reason, "no reason is given")))}
+		return cause{v1.ReasonPodFailed, fmt.Sprintf("The pod %s ended: %s", pod.Name, sentence(cmp.Or(pod.Status.Message, pod.Status.Reason, "no reason is given")))}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
@@ -92,7 +93,7 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 		case "", "ContainerCreating", "PodInitializing", "CrashLoopBackOff":
 		default:
 			return cause{v1.ReasonContainerNotStarted, fmt.Sprintf("The container %q of pod %s cannot be started: %s",
-				status.Name, pod.Name, sentence(firstOf(waiting.Message, waiting.Reason)))}
+				status.Name, pod.Name, sentence(cmp.Or(waiting.Message, waiting.Reason)))}
 		}
 	}
 	for _, ended := range []*corev1.ContainerStateTerminated{status.State.Terminated, status.LastTerminationState.Terminated} {
@@ -135,15 +136,6 @@ func crashCause(pod *corev1.Pod, container string, ended *corev1.ContainerStateT
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndex(text, "\n")+1:]
-}
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // sentence ends a text with a full stop.

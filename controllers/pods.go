@@ -1,10 +1,10 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,10 +43,7 @@ func podsOf(ctx context.Context, reader client.Reader, echo *v1.Echo) ([]corev1.
 		}
 	}
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
-		if newer := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); newer != 0 {
-			return newer
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	return pods, nil
 }
