@@ -32,10 +32,12 @@ GOLANGCI_LINT_VERSION := $(call pinned,lint,github.com/golangci/golangci-lint/v2
 # tool SET: the folder with the programs of a tool set, built first if need be.
 tool = $$(tools/build $(1))
 
-# One set of flags for all that is built here, so that Go's build cache is shared.
+# One set of flags for all that is built here, so that Go's build cache is shared. Which commit it is stays out: a bundle has its
+# images' digests, and must be committed itself.
 export CGO_ENABLED := 0
-GO_BUILD := go build -trimpath -ldflags "-s -w -X main.version=v$(VERSION)"
+GO_BUILD := go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=v$(VERSION)"
 GOARCH := $(shell go env GOARCH)
+ARCHITECTURES ?= $(GOARCH)
 CLUSTER := go run -trimpath ./tests/cluster
 
 ##@ General
@@ -79,23 +81,29 @@ manifests: ## Generate the CustomResourceDefinition and the operator's role.
 # openshift is the first version that has the oldest supported Kubernetes.
 openshift := v4.17
 base := config/manifests/bases/echo-operator.clusterserviceversion.yaml
+channels := config/catalog/channels.yaml
+# digests are those of a release's images. Between releases there are none, and images are named by tag.
+digests := config/manifests/digests
 
 .PHONY: bundle
 bundle: manifests ## Generate the OLM bundle.
 	@sdk=$(call tool,operator-sdk)/operator-sdk; tools=$(call tool,generate); rm -rf bundle; \
 	"$$sdk" generate kustomize manifests -q --interactive=false; \
 	"$$tools/kustomize" build config/manifests | "$$sdk" generate bundle -q --overwrite --version $(VERSION) \
-		--package echo-operator --channels candidate --default-channel candidate 2>/dev/null; \
+		--package echo-operator --channels "$$("$$tools/channels" of $(channels) $(VERSION) | paste -sd, -)" \
+		--default-channel "$$("$$tools/channels" default $(channels))" 2>/dev/null; \
+	"$$tools/pin-images" $(digests) bundle/manifests/*.yaml bundle/tests/scorecard/*.yaml; \
 	"$$tools/finish-bundle" bundle/manifests/echo-operator.clusterserviceversion.yaml $(base) config/manifests/icon.svg $(openshift); \
 	"$$sdk" bundle validate ./bundle --select-optional suite=operatorframework
 
 .PHONY: catalog
 catalog: bundle ## Generate the file-based catalog: its channels are config/catalog/channels.yaml, and other versions' bundles stay.
-	@opm=$(call tool,opm)/opm; out=catalog/echo-operator; mkdir -p $$out; \
-	"$$opm" init echo-operator --default-channel=candidate --description=config/catalog/description.md --icon=config/manifests/icon.svg -o yaml >$$out/package.yaml; \
-	grep -v '^#' config/catalog/channels.yaml >$$out/channels.yaml; \
+	@opm=$(call tool,opm)/opm; tools=$(call tool,generate); out=catalog/echo-operator; mkdir -p $$out; \
+	"$$opm" init echo-operator --default-channel="$$("$$tools/channels" default $(channels))" --description=config/catalog/description.md --icon=config/manifests/icon.svg -o yaml >$$out/package.yaml; \
+	grep -v '^#' $(channels) >$$out/channels.yaml; \
 	"$$opm" render ./bundle --alpha-image-ref-template 'quay.io/echo-operator/echo-operator-bundle:v{{.Version}}' \
 		--migrate-level=bundle-object-to-csv-metadata -o yaml >$$out/v$(VERSION).yaml; \
+	"$$tools/pin-images" $(digests) $$out/v$(VERSION).yaml; \
 	"$$opm" validate catalog; echo "catalog: valid"
 
 .PHONY: verify
@@ -111,11 +119,26 @@ lint: ## Run the linters.
 	@tools=$(call tool,lint); for module in . tests/echoserver; do (cd "$$module" && "$$tools/golangci-lint" run ./...); done
 
 .PHONY: build
-build: ## Build the operator, the echo server and the tests' client, for Linux on this machine's architecture.
+build: ## Build the operator, the echo server and the tests' client for Linux, on this machine's architecture or ARCHITECTURES.
 	@echo "building the operator, the echo server and the tests' client"
-	@GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/echo-operator .
-	@GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/echo-server ./echoserver
-	@GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/prober ./tests/prober
+	@for arch in $(ARCHITECTURES); do export GOOS=linux GOARCH=$$arch; \
+		$(GO_BUILD) -o bin/linux-$$arch/echo-operator .; \
+		$(GO_BUILD) -o bin/linux-$$arch/echo-server ./echoserver; \
+		$(GO_BUILD) -o bin/linux-$$arch/prober ./tests/prober; done
+
+# What a catalog that serves itself needs: opm, and the probe that OLM gives catalogs.
+.PHONY: opm-files
+opm-files:
+	@for arch in $(ARCHITECTURES); do opm=$$(GOOS=linux GOARCH=$$arch tools/build opm); out=bin/linux-$$arch/opm; \
+		rm -rf $$out; mkdir -p $$out/bin $$out/tmp; chmod 1777 $$out/tmp; \
+		cp "$$opm/opm" $$out/bin/; cp "$$opm/grpc-health-probe" $$out/bin/grpc_health_probe; done
+
+# The cache of a catalog counts the modes of its files. opm takes the format that it finds: that in JSON is the same at each run,
+# its usual one is not.
+.PHONY: catalog-cache
+catalog-cache:
+	@opm=$(call tool,opm)/opm; rm -rf bin/catalog-cache; mkdir -p bin/catalog-cache; mkdir -m 750 bin/catalog-cache/cache; touch bin/catalog-cache/digest; \
+	chmod -R u=rwX,go=rX catalog; "$$opm" serve catalog --cache-dir=bin/catalog-cache --cache-only 2>/dev/null
 
 .PHONY: run
 run: install ## Run the operator here, on the current cluster.
@@ -127,10 +150,10 @@ run: install ## Run the operator here, on the current cluster.
 # Echoes go before the operator, which lets them go only when their pods are gone.
 delete_echoes = if [ -n "$$("$$kubectl" get crd echoes.example.com --ignore-not-found -o name)" ]; then \
 	"$$kubectl" delete echoes --all --all-namespaces --timeout=3m || \
-	{ echo "Echoes remain: is the operator running? docs/echo.md, under Deletion, has the way without it."; exit 1; }; fi
+	{ echo "Echoes remain: is the operator running? docs/install.md has the way without it."; exit 1; }; fi
 
 # image NAME,DOCKERFILE: build and push an image, and keep its name by digest.
-image = reference=$$(tests/image $(1) $(2)); echo "$$reference" | tee "$(CACHE)/images/$(1)"
+image = reference=$$(tools/image $(1) $(2)); echo "$$reference" | tee "$(CACHE)/images/$(1)"
 
 .PHONY: images
 images: build ## Build the images and push them, to REGISTRY or the test cluster's own.
@@ -164,6 +187,22 @@ deploy: ## Deploy the operator, from the images of `make images`, into the curre
 undeploy: ## Delete all Echoes, and then the operator, from the current cluster.
 	@tools=$(call tool,generate); kubectl=$(call tool,kubernetes)/kubectl; $(delete_echoes); \
 	"$$tools/kustomize" build config/default | "$$kubectl" delete --ignore-not-found -f -
+
+##@ Release
+
+.PHONY: release
+release: ## Make the release VERSION in CHANNELS (candidate): the tree's bundle and catalog, and dist/. Pushes nothing.
+	@tools/release "$(VERSION)" $(CHANNELS)
+
+.PHONY: next-version
+next-version: ## Make the tree that of the next VERSION to be released.
+	@tools/open-version "$(VERSION)"; $(MAKE) --no-print-directory bundle catalog
+
+.PHONY: push-release
+push-release: ## Push the images that `make release` made to quay.io/echo-operator, or to REGISTRY.
+	@$(call package,skopeo,skopeo); to=$${REGISTRY:-quay.io/echo-operator}; for layout in dist/images/*; do \
+		image=$$to/$$(basename $$layout):v$(VERSION); echo "$$image"; \
+		skopeo copy --quiet --all --preserve-digests $(SKOPEO_FLAGS) oci:$$layout:v$(VERSION) docker://$$image; done
 
 ##@ Cluster
 
@@ -222,7 +261,7 @@ e2e-images: images
 	@for program in metrics hello; do GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/$$program ./tests/$$program; done
 	@$(call image,other-server,echoserver/Dockerfile)
 	@$(call image,metrics,tests/metrics/Dockerfile)
-	@if [ -z "$$REGISTRY" ]; then tests/image nginxdemos/hello:0.3-plain-text tests/hello/Dockerfile; fi
+	@if [ -z "$$REGISTRY" ]; then tools/image nginxdemos/hello:0.3-plain-text tests/hello/Dockerfile; fi
 
 .PHONY: e2e
 e2e: e2e-possible cluster-up e2e-images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
@@ -230,26 +269,32 @@ e2e: e2e-possible cluster-up e2e-images ## Run the end-to-end tests on the test 
 	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e
 
 .PHONY: olm-images
-olm-images: images
-	@$(call package,busybox,busybox-static); olm=$(call tool,olm); opm=$(call tool,opm); \
-	rm -rf bin/olm bin/opm bin/catalog-cache; mkdir -p bin/olm bin/opm/bin bin/opm/tmp; chmod 1777 bin/opm/tmp; \
+olm-images: images opm-files catalog-cache
+	@$(call package,busybox,busybox-static); olm=$(call tool,olm); rm -rf bin/olm; mkdir -p bin/olm; \
 	cp "$$olm"/{olm,catalog,package-server,copy-content,cpb} bin/olm/; cp "$$(command -v busybox)" bin/olm/cp; \
-	cp "$$opm/opm" bin/opm/bin/; cp "$$olm/grpc-health-probe" bin/opm/bin/grpc_health_probe; \
-	"$$opm/opm" serve catalog --cache-dir=bin/catalog-cache --cache-only 2>/dev/null; chmod -R a+rX bin/catalog-cache; \
-	tests/image operator-framework/olm:$(OLM_VERSION) tests/olm/images/olm.Dockerfile; \
-	tests/image operator-framework/opm:$(OPM_VERSION) tests/olm/images/opm.Dockerfile
+	tools/image operator-framework/olm:$(OLM_VERSION) tests/olm/images/olm.Dockerfile; \
+	tools/image operator-framework/opm:$(OPM_VERSION) tests/olm/images/opm.Dockerfile
 	@$(call image,echo-operator-bundle,bundle.Dockerfile)
 	@$(call image,echo-operator-catalog,catalog.Dockerfile)
 
 # own_cluster: refuse a cluster that is not the tests' own.
 own_cluster = [ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "$@: works on the test cluster only: unset KUBECONFIG and REGISTRY"; exit 1; }
 
-.PHONY: e2e-olm
-e2e-olm: e2e-possible ## Install, set up and remove the operator by a real OLM on the test cluster. Needs root.
+# releases are the throwaway ones that the suite installs and upgrades to.
+.PHONY: e2e-olm e2e-olm-all
+e2e-olm: releases := good good
+e2e-olm: filter := !all
+e2e-olm: ## Install, set up, upgrade and remove the operator by a real OLM on the test cluster. Needs root.
+e2e-olm-all: releases := good good broken good
+e2e-olm-all: filter := all
+e2e-olm-all: ## The rest of it: approval, install modes, failures, the wrong order, OLM v1. About half an hour. Needs root.
+e2e-olm e2e-olm-all: e2e-possible
 	@$(own_cluster)
 	@$(MAKE) --no-print-directory cluster-up olm-images; KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; \
 	$(MAKE) --no-print-directory undeploy; tests/olm/install-olm; tools=$(call tool,kubernetes); \
-	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/olm
+	$(call package,skopeo,skopeo); echo "making throwaway releases: $(releases)"; VERSIONS=$$(tests/olm/releases $(releases) | xargs); echo "made $$VERSIONS"; \
+	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" VERSIONS="$$VERSIONS" \
+		go test -trimpath -count=1 -timeout=90m -v $(TESTFLAGS) ./tests/olm -ginkgo.label-filter='$(filter)'
 
 .PHONY: scorecard
 scorecard: e2e-possible ## Run scorecard's tests of the bundle on the test cluster. Needs root.
@@ -257,8 +302,8 @@ scorecard: e2e-possible ## Run scorecard's tests of the bundle on the test clust
 	@$(MAKE) --no-print-directory cluster-up; $(call package,busybox,busybox-static); sdk=$(call tool,operator-sdk); \
 	rm -rf bin/scorecard; mkdir -p bin/scorecard/test/bin bin/scorecard/untar/bin; cp "$$sdk/scorecard-test" bin/scorecard/test/bin/; \
 	cp "$$(command -v busybox)" bin/scorecard/untar/bin/; for tool in sh tar gzip sleep; do ln -s busybox bin/scorecard/untar/bin/$$tool; done; \
-	tests/image operator-framework/scorecard-test:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-test.Dockerfile; \
-	tests/image operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-untar.Dockerfile; \
+	tools/image operator-framework/scorecard-test:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-test.Dockerfile; \
+	tools/image operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-untar.Dockerfile; \
 	KUBECONFIG=$$($(CLUSTER) kubeconfig) "$$sdk/operator-sdk" scorecard bundle --namespace default --pod-security restricted --wait-time 120s \
 		--untar-image quay.io/operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) --output text >"$(CACHE)/scorecard" || \
 		{ cat "$(CACHE)/scorecard"; exit 1; }; \

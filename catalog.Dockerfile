@@ -1,8 +1,9 @@
 # The catalog, which serves itself: opm, the catalog and its cache, made by the same opm. Build it from the project's root
-# after `make catalog-cache`.
+# after `make opm-files catalog-cache`.
 FROM scratch
+ARG TARGETARCH=amd64
 LABEL operators.operatorframework.io.index.configs.v1=/configs
-COPY bin/opm/ /
+COPY bin/linux-${TARGETARCH}/opm/ /
 COPY catalog /configs
 COPY --chown=1001:0 bin/catalog-cache /tmp/cache
 USER 1001

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/echo-operator/echo-operator/tests/support"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 )
@@ -12,7 +13,7 @@ var _ = Describe("somebody with the role", func() {
 	DescribeTable("has the rights on Echoes that go with it, in that namespace only",
 		func(ctx SpecContext, role string, may, mayNot []string) {
 			namespace := newNamespace(ctx)
-			kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
+			support.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
 			can := func(namespace, what string) string {
 				output, _ := kubectlCommand(ctx, append(strings.Fields("auth can-i --as=jane -n "+namespace), strings.Fields(what)...)...).Output() // exits 1 for no
 				return what + ": " + strings.TrimSpace(string(output))

@@ -22,7 +22,7 @@ var _ = Describe("an Echo that is not ready", func() {
 			echo := support.Echo(newNamespace(ctx), "ailing", func(e *v1.Echo) { spoil(&e.Spec) })
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 			expectCause(ctx, echo, reason, message)
-			Expect(kubectl(ctx, "get", "events", "-n", echo.Namespace, "--field-selector=involvedObject.kind=Echo,type=Warning")).To(
+			Expect(support.Kubectl(ctx, "get", "events", "-n", echo.Namespace, "--field-selector=involvedObject.kind=Echo,type=Warning")).To(
 				MatchRegexp("NotReady.*" + message))
 			edit(ctx, echo, mend)
 			waitReady(ctx, echo)
@@ -57,7 +57,7 @@ var _ = Describe("an Echo that is not ready", func() {
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = 3 })
 		expectCause(ctx, echo, v1.ReasonQuotaExceeded, "few, requested: pods=1, used: pods=2, limited: pods=2")
 		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(2))
-		kubectl(ctx, "patch", "resourcequota", "few", "-n", namespace, "--type=merge", "-p", `{"spec": {"hard": {"pods": "9"}}}`)
+		support.Kubectl(ctx, "patch", "resourcequota", "few", "-n", namespace, "--type=merge", "-p", `{"spec": {"hard": {"pods": "9"}}}`)
 		waitReady(ctx, echo)
 	}, SpecTimeout(3*time.Minute))
 })
@@ -67,13 +67,13 @@ var _ = Describe("an Echo above the operator's limit", func() {
 		echo := support.Echo(newNamespace(ctx), "greedy")
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
-		kubectl(ctx, "patch", "echo", echo.Name, "-n", echo.Namespace, "--type=merge", "-p", `{"spec": {"replicas": 100}}`)
+		support.Kubectl(ctx, "patch", "echo", echo.Name, "-n", echo.Namespace, "--type=merge", "-p", `{"spec": {"replicas": 100}}`)
 		expectCause(ctx, echo, v1.ReasonInvalidSpec, "greater than 20")
-		Eventually(kubectl).WithContext(ctx).
+		Eventually(support.Kubectl).WithContext(ctx).
 			WithArguments("get", "events", "-n", echo.Namespace, "--field-selector", "involvedObject.kind=Echo,type=Warning").
 			Should(MatchRegexp("InvalidSpec.*greater than 20.*MAX_REPLICAS"))
 		Expect(pods(ctx, Default, echo)).To(ConsistOf(HaveField("Name", before[0].Name), HaveField("Name", before[1].Name)))
-		kubectl(ctx, "scale", "echo", echo.Name, "-n", echo.Namespace, "--replicas=2")
+		support.Kubectl(ctx, "scale", "echo", echo.Name, "-n", echo.Namespace, "--replicas=2")
 		waitReady(ctx, echo)
 		Expect(pods(ctx, Default, echo)).To(ConsistOf(HaveField("Name", before[0].Name), HaveField("Name", before[1].Name)))
 	}, SpecTimeout(2*time.Minute))

@@ -17,10 +17,10 @@ import (
 var _ = Describe("an Echo", func() {
 	It("from the manifest that people have gives two pods that answer", func(ctx SpecContext) {
 		const sample = "../../config/samples/v1_echo.yaml"
-		kubectl(ctx, "apply", "-f", sample)
-		DeferCleanup(func(ctx SpecContext) { kubectl(ctx, "delete", "-f", sample) }, NodeTimeout(time.Minute))
-		kubectl(ctx, "wait", "--for=condition=Ready", "echo/test-echo", "--timeout=1m")
-		Expect(kubectl(ctx, "get", "echo")).To(MatchRegexp(
+		support.Kubectl(ctx, "apply", "-f", sample)
+		DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "-f", sample) }, NodeTimeout(time.Minute))
+		support.Kubectl(ctx, "wait", "--for=condition=Ready", "echo/test-echo", "--timeout=1m")
+		Expect(support.Kubectl(ctx, "get", "echo")).To(MatchRegexp(
 			`(?m)^NAME +DESIRED +READY +PHASE +URL +AGE\ntest-echo +2 +2 +Ready +http://test-echo\.default\.svc +\S+$`))
 
 		echo := &v1.Echo{}
@@ -36,11 +36,11 @@ var _ = Describe("an Echo", func() {
 	It("is scaled by kubectl", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "scaled")
 		createReady(ctx, echo)
-		kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=5")
+		support.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=5")
 		waitReady(ctx, echo)
 		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(5))
 		Expect(probe(ctx, echo, "--count=2000", "--pods=5", "--interval=2ms").Pods).To(HaveLen(5))
-		kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=0")
+		support.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=0")
 		waitReady(ctx, echo)
 		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 	}, SpecTimeout(3*time.Minute))
@@ -52,24 +52,22 @@ var _ = Describe("an Echo", func() {
 		for _, pod := range pods(ctx, Default, echo) {
 			old[pod.Name] = true
 		}
-		prober := startProber(ctx, echo, "--count=1000000", "--interval=2ms", "--duration=3m")
-		Eventually(kubectl).WithContext(ctx).WithArguments("logs", "-n", prober.Namespace, prober.Name).Should(ContainSubstring("connected"))
+		prober := support.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", "--count=1000000", "--interval=2ms", "--duration=3m")
 
-		repository, _, _ := strings.Cut(image("echo-server"), "@")
+		repository, _, _ := strings.Cut(support.Image("echo-server"), "@")
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Image = repository + ":v0.1.0" }) // the same server under another name
 		waitReady(ctx, echo)
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOUR", Value: "blue"}} })
 		waitReady(ctx, echo)
-		kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
-		kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, "--timeout=1m")
+		support.Kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
+		support.Kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, "--timeout=1m")
 		Eventually(func(g Gomega) { // the old pods drain
 			list := &corev1.PodList{}
 			g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo"})).To(Succeed())
 			g.Expect(list.Items).To(HaveLen(2))
 		}).WithContext(ctx).Should(Succeed())
 
-		kubectl(ctx, "exec", "-n", prober.Namespace, prober.Name, "--", "/prober", "--stop")
-		seen := finishProber(ctx, prober)
+		seen := prober.Stop(ctx)
 		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.Errors)
 		Expect(float64(seen.Requests)/seen.Seconds).To(BeNumerically(">", 50), "requests a second")
 		Expect(seen.Pods).To(HaveKey(BeKeyOf(old)), "from the first pods on")
@@ -100,7 +98,7 @@ var _ = Describe("an Echo", func() {
 
 	It("runs an image that is not the operator's own, on a port below 1024", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "foreign", func(e *v1.Echo) {
-			e.Spec.Image = image("other-server")
+			e.Spec.Image = support.Image("other-server")
 			e.Spec.Port = 80
 			e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_HTTP_ADDR", Value: ":80"}}
 		})
@@ -117,7 +115,7 @@ var _ = Describe("deleting an Echo", func() {
 		watch, err := k8s.Watch(ctx, &corev1.PodList{}, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})
 		Expect(err).NotTo(HaveOccurred())
 		defer watch.Stop()
-		kubectl(ctx, "delete", "echo", "-n", echo.Namespace, echo.Name, "--timeout=1m")
+		support.Kubectl(ctx, "delete", "echo", "-n", echo.Namespace, echo.Name, "--timeout=1m")
 		expectGone(ctx, echo)
 
 		drained := 0
@@ -141,7 +139,7 @@ var _ = Describe("an operator that is killed", Ordered, func() {
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		killOperator(ctx)
 		waitReady(ctx, echo)
-		kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=3")
+		support.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=3")
 		killOperator(ctx)
 		waitReady(ctx, echo)
 		Expect(pods(ctx, Default, echo)).To(HaveLen(3))
@@ -154,7 +152,7 @@ var _ = Describe("an operator that is killed", Ordered, func() {
 			Expect(k8s.Delete(ctx, echo)).To(Succeed())
 			until(ctx, echo)
 			killOperator(ctx)
-			kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, "--timeout=90s")
+			support.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, "--timeout=90s")
 			expectGone(ctx, echo)
 		},
 		Entry("that it may not have seen", SpecTimeout(3*time.Minute), func(SpecContext, *v1.Echo) {}),
@@ -181,7 +179,7 @@ var _ = Describe("an operator that is killed", Ordered, func() {
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
 		Consistently(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(HaveLen(2)) }).WithContext(ctx).WithTimeout(2 * time.Second).Should(Succeed())
 		scaleOperator(ctx, "1")
-		kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, "--timeout=90s")
+		support.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, "--timeout=90s")
 		expectGone(ctx, echo)
 	}, SpecTimeout(3*time.Minute))
 })

@@ -3,10 +3,8 @@ package e2e
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -20,23 +18,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "kubectl", arguments...)
-}
-
-// kubectl runs a command that must succeed, and returns what it says.
-func kubectl(ctx context.Context, arguments ...string) string {
-	GinkgoHelper()
-	output, err := kubectlCommand(ctx, arguments...).CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), "kubectl %s: %s", strings.Join(arguments, " "), output)
-	return string(output)
 }
 
 // createReady creates an Echo and waits until it is ready.
@@ -89,57 +78,17 @@ func expectGone(ctx context.Context, echo *v1.Echo) {
 	Expect(list.Items).To(BeEmpty())
 }
 
-// report is what a prober saw.
-type report struct {
-	Requests int
-	Failed   int
-	Seconds  float64
-	Errors   []string
-	Pods     map[string]int
-}
-
-// startProber starts a pod that sends requests to an Echo, with the arguments of tests/prober.
-func startProber(ctx context.Context, echo *v1.Echo, arguments ...string) *corev1.Pod {
-	GinkgoHelper()
-	text, err := os.ReadFile("../prober/pod.yaml")
-	Expect(err).NotTo(HaveOccurred())
-	pod := &corev1.Pod{}
-	Expect(yaml.UnmarshalStrict(text, pod)).To(Succeed())
-	pod.ObjectMeta = metav1.ObjectMeta{Namespace: echo.Namespace, GenerateName: "prober-"}
-	pod.Spec.Containers[0].Image = image("prober")
-	pod.Spec.Containers[0].Args = append([]string{"--url=" + echo.Status.URL + "/e2e"}, arguments...)
-	Expect(k8s.Create(ctx, pod)).To(Succeed())
-	Eventually(func(g Gomega) {
-		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
-		g.Expect(pod.Status.Phase).To(BeElementOf(corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed))
-	}).WithContext(ctx).Should(Succeed())
-	return pod
-}
-
-// finishProber waits for a prober to end and returns what it saw.
-func finishProber(ctx context.Context, pod *corev1.Pod) report {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
-		g.Expect(pod.Status.Phase).To(BeElementOf(corev1.PodSucceeded, corev1.PodFailed))
-	}).WithContext(ctx).Should(Succeed())
-	r := report{}
-	lines := strings.Split(strings.TrimSpace(kubectl(ctx, "logs", "-n", pod.Namespace, pod.Name)), "\n")
-	Expect(json.Unmarshal([]byte(lines[len(lines)-1]), &r)).To(Succeed())
-	return r
-}
-
 // probe sends requests to an Echo and returns what came back.
-func probe(ctx context.Context, echo *v1.Echo, arguments ...string) report {
+func probe(ctx context.Context, echo *v1.Echo, arguments ...string) support.Seen {
 	GinkgoHelper()
-	return finishProber(ctx, startProber(ctx, echo, arguments...))
+	return support.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", arguments...).Finish(ctx)
 }
 
 // killOperator ends the operator with signal 9, and leaves it to the Deployment to start another.
 func killOperator(ctx context.Context) {
 	GinkgoHelper()
 	expectNoErrorInLog(ctx)
-	kubectl(ctx, "delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", "--force", "--grace-period=0")
+	support.Kubectl(ctx, "delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", "--force", "--grace-period=0")
 }
 
 // scaleOperator stops (0) or starts (1) the operator.
@@ -148,10 +97,10 @@ func scaleOperator(ctx context.Context, replicas string) {
 	if replicas == "0" {
 		expectNoErrorInLog(ctx)
 	}
-	kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas="+replicas)
-	kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, "--timeout=1m")
+	support.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas="+replicas)
+	support.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, "--timeout=1m")
 	if replicas == "0" {
-		kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", "--timeout=1m")
+		support.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", "--timeout=1m")
 	}
 }
 
@@ -189,7 +138,7 @@ func expectNoErrorInLog(ctx context.Context) {
 		"because it is being terminated", // the namespace of a test that is over takes no events any more
 		"terminal error: spec.replicas is 100",
 	}
-	text := kubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
+	text := support.Kubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
 	for line := range strings.Lines(text) {
 		if !slices.ContainsFunc(expected, func(e string) bool { return strings.Contains(line, e) }) {
 			Expect(line).NotTo(ContainSubstring(`"level":"error"`), "the operator's log:\n"+text)

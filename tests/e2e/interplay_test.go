@@ -29,7 +29,7 @@ var _ = Describe("an Echo that others work on too", func() {
 	It("is scaled by a HorizontalPodAutoscaler, and then nobody writes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		serveMetrics(ctx, namespace)
-		kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_autoscaled.yaml")
+		support.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_autoscaled.yaml")
 		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-autoscaled"}}
 		Eventually(func(g Gomega) {
 			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
@@ -55,8 +55,8 @@ var _ = Describe("an Echo that others work on too", func() {
 		echo := support.Echo(newNamespace(ctx), "restarted")
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
-		kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
-		kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, "--timeout=1m")
+		support.Kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
+		support.Kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, "--timeout=1m")
 		waitReady(ctx, echo)
 		for _, pod := range pods(ctx, Default, echo) {
 			Expect(pod.Annotations).To(HaveKey("kubectl.kubernetes.io/restartedAt"))
@@ -71,13 +71,13 @@ var _ = Describe("an Echo that others work on too", func() {
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 		}
 		waitReady(ctx, support.Echo(namespace, "one"))
-		kubectl(ctx, "delete", "namespace", namespace, "--timeout=90s")
+		support.Kubectl(ctx, "delete", "namespace", namespace, "--timeout=90s")
 	}, SpecTimeout(3*time.Minute))
 
 	It("is deleted without its pods when these are to be orphaned", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "parting")
 		createReady(ctx, echo)
-		kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, "--cascade=orphan", "--timeout=1m")
+		support.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, "--cascade=orphan", "--timeout=1m")
 		Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), &v1.Echo{}))).To(BeTrue())
 		left := &appsv1.Deployment{}
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), left)).To(Succeed())
@@ -90,18 +90,18 @@ var _ = Describe("an Echo that others work on too", func() {
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"
-	if kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
+	if support.Kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
 		Skip("the cluster has a metrics server of its own, which tells the truth")
 	}
 	manifest, err := os.ReadFile("../metrics/manifest.yaml")
 	Expect(err).NotTo(HaveOccurred())
 	apply := kubectlCommand(ctx, "apply", "-n", namespace, "-f", "-")
-	apply.Stdin = strings.NewReader(strings.NewReplacer("IMAGE", image("metrics"), "NAMESPACE", namespace).Replace(string(manifest)))
+	apply.Stdin = strings.NewReader(strings.NewReplacer("IMAGE", support.Image("metrics"), "NAMESPACE", namespace).Replace(string(manifest)))
 	output, err := apply.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 	// Before its namespace goes: an API that does not answer holds up the deletion of namespaces.
-	DeferCleanup(func(ctx SpecContext) { kubectl(ctx, "delete", "apiservice", name) }, NodeTimeout(time.Minute))
-	kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, "--timeout=1m")
+	DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "apiservice", name) }, NodeTimeout(time.Minute))
+	support.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, "--timeout=1m")
 }
 
 // whatIsThere are the versions of an Echo and of what is made for it, and how often events were told of it.
@@ -128,13 +128,13 @@ func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 // a command that reads them.
 func forwardMetrics(ctx context.Context) func(context.Context) string {
 	GinkgoHelper()
-	kubectl(ctx, "create", "serviceaccount", "scraper", "-n", operatorNamespace)
-	kubectl(ctx, "create", "clusterrolebinding", "scraper", "--clusterrole=echo-operator-metrics-reader", "--serviceaccount="+operatorNamespace+":scraper")
+	support.Kubectl(ctx, "create", "serviceaccount", "scraper", "-n", operatorNamespace)
+	support.Kubectl(ctx, "create", "clusterrolebinding", "scraper", "--clusterrole=echo-operator-metrics-reader", "--serviceaccount="+operatorNamespace+":scraper")
 	DeferCleanup(func(ctx SpecContext) {
-		kubectl(ctx, "delete", "clusterrolebinding", "scraper")
-		kubectl(ctx, "delete", "serviceaccount", "scraper", "-n", operatorNamespace)
+		support.Kubectl(ctx, "delete", "clusterrolebinding", "scraper")
+		support.Kubectl(ctx, "delete", "serviceaccount", "scraper", "-n", operatorNamespace)
 	}, NodeTimeout(time.Minute))
-	token := strings.TrimSpace(kubectl(ctx, "create", "token", "scraper", "-n", operatorNamespace))
+	token := strings.TrimSpace(support.Kubectl(ctx, "create", "token", "scraper", "-n", operatorNamespace))
 	address := portForward(ctx, operatorNamespace, "deployment/"+operatorDeployment, "8443")
 	return func(ctx context.Context) string {
 		GinkgoHelper()

@@ -3,8 +3,6 @@ package e2e
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,12 +99,4 @@ func awaitOnly(ctx context.Context, left ...string) {
 		}
 		g.Expect(names).To(ConsistOf(left))
 	}).WithContext(ctx).Should(Succeed())
-}
-
-// image is the name by digest of an image that make built and pushed.
-func image(name string) string {
-	GinkgoHelper()
-	text, err := os.ReadFile(filepath.Join(os.Getenv("IMAGES"), name))
-	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make e2e', which builds the images")
-	return strings.TrimSpace(string(text))
 }

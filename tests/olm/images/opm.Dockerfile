@@ -1,6 +1,7 @@
 # opm, under its ordinary name, with the probe that OLM gives catalogs. Build it from the project's root.
 FROM scratch
-COPY bin/opm/ /
+ARG TARGETARCH=amd64
+COPY bin/linux-${TARGETARCH}/opm/ /
 USER 1001
 ENV PATH=/bin
 ENTRYPOINT ["/bin/opm"]

@@ -1,0 +1,38 @@
+package olm
+
+import (
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), func() {
+	install := func() string { return documented(version(0), "## With OLM, from a catalog") }
+	approve := func(ctx SpecContext) { run(ctx, documented(version(0), "With `installPlanApproval: Manual`")) }
+	succeeded := func(ctx SpecContext, version string) {
+		Eventually(kubectl).WithContext(ctx).WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
+			Should(Equal("echo-operator.v" + version + " Succeeded;"))
+	}
+
+	It("installs when it is approved", func(ctx SpecContext) {
+		// Nobody waits for a version that must first be approved.
+		manual := changed(install(), "{name: echo-operator, channel", "{installPlanApproval: Manual, name: echo-operator, channel")
+		applied, _, _ := strings.Cut(manual, "\nuntil ")
+		run(ctx, applied)
+		Eventually(kubectl).WithContext(ctx).WithArguments("get", "installplan", "-o", "jsonpath={.items[*].spec.approved}").Should(Equal("false"))
+		Expect(kubectl(ctx, "get", "csv,deployment", "-o", "name")).To(BeEmpty())
+		approve(ctx)
+		succeeded(ctx, version(0))
+	}, SpecTimeout(5*time.Minute))
+
+	It("upgrades when it is approved", func(ctx SpecContext) {
+		pointCatalogAt(ctx, version(1))
+		Eventually(kubectl).WithContext(ctx).WithArguments("get", "subscription", "-o", "jsonpath={.items[*].status.state}").Should(Equal("UpgradePending"))
+		succeeded(ctx, version(0))
+		approve(ctx)
+		succeeded(ctx, version(1))
+		uninstall(ctx)
+	}, SpecTimeout(5*time.Minute))
+})

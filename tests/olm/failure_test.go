@@ -1,0 +1,34 @@
+package olm
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), func(ctx SpecContext, recovery string) {
+	run(ctx, documented(version(1), "## With OLM, from a catalog"))
+	DeferCleanup(uninstall, NodeTimeout(3*time.Minute))
+	createEcho(ctx, "default")
+	waitReady(ctx, "default")
+	before, prober := echoPods(ctx), startProber(ctx)
+
+	By("upgrading to the broken version")
+	pointCatalogAt(ctx, version(2))
+	Eventually(kubectl).WithContext(ctx).WithTimeout(15*time.Minute).
+		WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
+		Should(ContainSubstring("echo-operator.v" + version(2) + " Failed"))
+	Expect(echoPods(ctx)).To(Equal(before))
+
+	By("recovering with a version in which it is mended")
+	run(ctx, documented(version(3), recovery))
+	upgrade(ctx, version(3))
+	waitReady(ctx, "default")
+	Eventually(echoPods).WithContext(ctx).ShouldNot(Equal(before))
+	seen := prober.Stop(ctx)
+	Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
+},
+	Entry("recovers by failing forward", SpecTimeout(25*time.Minute), "Either tell it to"),
+	Entry("recovers by beginning anew", SpecTimeout(25*time.Minute), "Or begin anew"),
+)

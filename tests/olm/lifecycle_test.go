@@ -1,0 +1,55 @@
+package olm
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("the operator in OLM", Ordered, func() {
+	It("is installed from a catalog by a Subscription", func(ctx SpecContext) {
+		run(ctx, documented(version(0), "## With OLM, from a catalog"))
+		Expect(kubectl(ctx, "get", "csv", "-o", "name")).To(ContainSubstring("echo-operator.v" + version(0)))
+		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
+	}, SpecTimeout(5*time.Minute))
+
+	It("runs an Echo that answers", func(ctx SpecContext) {
+		createEcho(ctx, "default")
+		waitReady(ctx, "default")
+		seen := support.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=200", "--pods=2").Finish(ctx)
+		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
+		Expect(seen.Pods).To(HaveLen(2))
+	}, SpecTimeout(3*time.Minute))
+
+	It("takes its settings from the Subscription", func(ctx SpecContext) {
+		run(ctx, documented(version(0), "Settings go into the Subscription"))
+		Eventually(kubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o", "yaml").Should(SatisfyAll(
+			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 96Mi`), ContainSubstring("key: node-role.kubernetes.io/infra")))
+		kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", "--timeout=1m")
+		support.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=5")
+		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Failed", "echo/test-echo", "--timeout=1m")
+		Expect(support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].message}")).To(ContainSubstring("greater than 3"))
+		support.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=2")
+		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Ready", "echo/test-echo", "--timeout=1m")
+	}, SpecTimeout(3*time.Minute))
+
+	It("is upgraded while requests run, and takes the echo servers along", func(ctx SpecContext) {
+		before := echoPods(ctx)
+		image := support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
+		prober := startProber(ctx)
+		upgrade(ctx, version(1))
+		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
+			Should(SatisfyAll(HavePrefix("Ready quay.io/echo-operator/echo-server@"), Not(HaveSuffix(image))))
+		Expect(echoPods(ctx)).NotTo(Equal(before))
+		seen := prober.Stop(ctx)
+		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
+		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
+	}, SpecTimeout(5*time.Minute))
+
+	It("goes without leaving anything", func(ctx SpecContext) {
+		uninstall(ctx)
+	}, SpecTimeout(5*time.Minute))
+})

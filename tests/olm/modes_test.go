@@ -1,0 +1,46 @@
+package olm
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// All namespaces are the subject of the other specs.
+var _ = Describe("an OperatorGroup", Label("all"), func() {
+	DescribeTable("with target namespaces", func(ctx SpecContext, targets ...string) {
+		for _, namespace := range []string{"mine", "theirs", "others"} {
+			support.Kubectl(ctx, "create", "namespace", namespace)
+			DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "namespace", namespace) }, NodeTimeout(time.Minute))
+		}
+		run(ctx, changed(documented(version(0), "## With OLM, from a catalog"), "spec: {}", "spec: {targetNamespaces: ["+strings.Join(targets, ", ")+"]}"))
+		DeferCleanup(uninstall, NodeTimeout(3*time.Minute))
+
+		createEcho(ctx, "others")
+		for _, target := range targets {
+			createEcho(ctx, target)
+			waitReady(ctx, target)
+			Expect(mayCreateDeployments(ctx, target)).To(BeTrue(), target)
+		}
+		Expect(support.Kubectl(ctx, "get", "echo/test-echo", "-n", "others", "-o", "jsonpath={.status}{.metadata.finalizers}")).To(BeEmpty())
+		Expect(mayCreateDeployments(ctx, "others")).To(BeFalse())
+	},
+		Entry("its own: OwnNamespace", SpecTimeout(5*time.Minute), operatorNamespace),
+		Entry("another: SingleNamespace", SpecTimeout(5*time.Minute), "mine"),
+		Entry("two: MultiNamespace", SpecTimeout(5*time.Minute), "mine", "theirs"),
+	)
+})
+
+func mayCreateDeployments(ctx context.Context, namespace string) bool {
+	GinkgoHelper()
+	output, _ := exec.CommandContext(ctx, "kubectl", "auth", "can-i", "create", "deployments", "-n", namespace,
+		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager").Output() // exits 1 for no
+	Expect(strings.TrimSpace(string(output))).To(BeElementOf("yes", "no"))
+	return strings.TrimSpace(string(output)) == "yes"
+}

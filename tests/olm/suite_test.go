@@ -1,0 +1,141 @@
+// Package olm tests that the operator is installed, set up, upgraded and taken away by a real OLM, by the words of docs/install.md
+// as throwaway releases of the tree have them. `make e2e-olm` runs what every change must pass, `make e2e-olm-all` everything.
+package olm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const operatorNamespace = "echo-operator-system"
+
+func TestOLM(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(90 * time.Second)
+	SetDefaultEventuallyPollingInterval(500 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "OLM")
+}
+
+var _ = ReportAfterSuite("the time of each step", func(report Report) {
+	for _, spec := range report.SpecReports {
+		if spec.LeafNodeType.Is(types.NodeTypeIt) && spec.State.Is(types.SpecStatePassed) {
+			fmt.Printf("%6.1f s  %s\n", spec.RunTime.Seconds(), spec.FullText())
+		}
+	}
+})
+
+// version is that of the throwaway release of an order; tests/olm/releases has made them.
+func version(order int) string {
+	GinkgoHelper()
+	versions := strings.Fields(os.Getenv("VERSIONS"))
+	Expect(len(versions)).To(BeNumerically(">", order), "run the suite by its make target, which makes the releases")
+	return versions[order]
+}
+
+// released is the path of something that a release has for people.
+func released(version string, path ...string) string {
+	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
+}
+
+// documented is the first block of commands after a text in a release's install.md.
+func documented(version, after string) string {
+	GinkgoHelper()
+	text, err := os.ReadFile(released(version, "install.md"))
+	Expect(err).NotTo(HaveOccurred())
+	_, rest, found := strings.Cut(string(text), after)
+	Expect(found).To(BeTrue(), "docs/install.md has no %q", after)
+	block := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(rest)
+	Expect(block).NotTo(BeNil())
+	return block[1]
+}
+
+// changed is a text in which something that must be there is something else.
+func changed(text, from, to string) string {
+	GinkgoHelper()
+	Expect(text).To(ContainSubstring(from))
+	return strings.Replace(text, from, to, 1)
+}
+
+// run runs commands as somebody would who pastes them, and stops at the first that fails.
+func run(ctx context.Context, commands string) {
+	GinkgoHelper()
+	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
+	command.WaitDelay = time.Second
+	output, err := command.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+	GinkgoWriter.Println(string(output))
+}
+
+// kubectl asks about something in the operator's namespace.
+func kubectl(ctx context.Context, arguments ...string) string {
+	GinkgoHelper()
+	return support.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
+}
+
+// createEcho creates the sample in a namespace.
+func createEcho(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	text, err := os.ReadFile("../../config/samples/v1_echo.yaml")
+	Expect(err).NotTo(HaveOccurred())
+	support.KubectlInput(ctx, changed(string(text), "namespace: default", "namespace: "+namespace), "apply", "-f", "-")
+}
+
+func waitReady(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	support.Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "echo/test-echo", "--timeout=1m")
+}
+
+// startProber sends requests to the sample until it is stopped.
+func startProber(ctx context.Context) support.Prober {
+	GinkgoHelper()
+	return support.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=30m")
+}
+
+// echoPods are the names of the sample's pods.
+func echoPods(ctx context.Context) string {
+	GinkgoHelper()
+	return support.Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", "name")
+}
+
+// upgrade points the catalog at another version and waits for it, as install.md says.
+func upgrade(ctx context.Context, to string) {
+	GinkgoHelper()
+	run(ctx, changed(documented(to, "## Upgrading, with OLM"), "version=1.2.3", "version="+to))
+}
+
+// pointCatalogAt lets OLM see the versions up to one.
+func pointCatalogAt(ctx context.Context, version string) {
+	GinkgoHelper()
+	support.Kubectl(ctx, "patch", "catalogsource", "echo-operator", "-n", "olm", "--type=merge", "-p",
+		`{"spec": {"image": "quay.io/echo-operator/echo-operator-catalog:v`+version+`"}}`)
+}
+
+// expectNothingLeft expects that nothing in the cluster has to do with the operator.
+func expectNothingLeft(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context) string {
+		return support.Kubectl(ctx, "get", "crd,clusterrole,clusterrolebinding,namespace,operators.operators.coreos.com,catalogsource,pod,deployment,service,job,configmap",
+			"-A", "-o", "name")
+	}).WithContext(ctx).ShouldNot(ContainSubstring("echo"))
+}
+
+// uninstall goes the documented steps, whose Echoes may be gone already.
+func uninstall(ctx context.Context) {
+	GinkgoHelper()
+	run(ctx, documented(version(0), "## Uninstalling, with OLM"))
+	expectNothingLeft(ctx)
+}

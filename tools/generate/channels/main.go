@@ -1,0 +1,188 @@
+// channels works on the channels of the catalog, each of which is a document of config/catalog/channels.yaml.
+//
+// usage: channels of FILE VERSION                    print the channels that have a version, one a line
+//
+//	channels default FILE                       print the channel for whoever names none: stable, once there is one
+//	channels open FILE VERSION UNRELEASED CHANNEL...
+//	                                            give each channel a version, as its new head. UNRELEASED, unless it is
+//	                                            empty, is a version that was never released: it leaves all channels first
+//	channels release-config FILE VERSION        print what the pipelines of the community catalogs read of a version:
+//	                                            its channels and what it replaces in each
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+const (
+	pkg = "echo-operator"
+	// oldest is below every version, so that each may go straight to a newer one.
+	oldest = ">=0.0.1 <"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "channels: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(arguments []string) error {
+	if len(arguments) < 2 {
+		return errors.New("usage: channels of|default|open|release-config FILE ARGUMENTS...")
+	}
+	command, file, rest := arguments[0], arguments[1], arguments[2:]
+	all, err := read(file)
+	if err != nil {
+		return err
+	}
+	switch {
+	case command == "of" && len(rest) == 1:
+		for _, c := range having(all, rest[0]) {
+			fmt.Println(c.Name)
+		}
+		return nil
+	case command == "default" && len(rest) == 0:
+		fmt.Println(defaultChannel(all))
+		return nil
+	case command == "open" && len(rest) > 2:
+		return write(file, open(all, rest[0], rest[1], rest[2:]))
+	case command == "release-config" && len(rest) == 1:
+		return printReleaseConfig(having(all, rest[0]), rest[0])
+	}
+	return fmt.Errorf("the command %q is unknown, or has not the right arguments", command)
+}
+
+// channel is a channel of the catalog; its head is its last entry.
+type channel struct {
+	Schema  string  `yaml:"schema"`
+	Package string  `yaml:"package"`
+	Name    string  `yaml:"name"`
+	Entries []entry `yaml:"entries"`
+}
+
+// entry is a version in a channel. It has both edges: `replaces`, the version before it, keeps the history whole, and
+// `skipRange` lets older versions go straight to it.
+type entry struct {
+	Name      string   `yaml:"name"`
+	Replaces  string   `yaml:"replaces,omitempty"`
+	Skips     []string `yaml:"skips,omitempty"`
+	SkipRange string   `yaml:"skipRange"`
+}
+
+func bundleName(version string) string { return pkg + ".v" + version }
+
+func (c channel) find(version string) int {
+	return slices.IndexFunc(c.Entries, func(e entry) bool { return e.Name == bundleName(version) })
+}
+
+func having(all []channel, version string) []channel {
+	return slices.DeleteFunc(slices.Clone(all), func(c channel) bool { return c.find(version) < 0 })
+}
+
+func defaultChannel(all []channel) string {
+	if slices.ContainsFunc(all, func(c channel) bool { return c.Name == "stable" }) {
+		return "stable"
+	}
+	return "candidate"
+}
+
+// open gives channels a version as their head, in place of an unreleased one.
+func open(all []channel, version, unreleased string, names []string) []channel {
+	for i := range all {
+		if at := all[i].find(unreleased); at >= 0 {
+			all[i].Entries = slices.Delete(all[i].Entries, at, at+1)
+		}
+	}
+	for _, name := range names {
+		at := slices.IndexFunc(all, func(c channel) bool { return c.Name == name })
+		if at < 0 {
+			at = len(all)
+			all = append(all, channel{Schema: "olm.channel", Package: pkg, Name: name})
+		}
+		all[at].add(version)
+	}
+	return slices.DeleteFunc(all, func(c channel) bool { return len(c.Entries) == 0 })
+}
+
+func (c *channel) add(version string) {
+	if c.find(version) >= 0 {
+		return
+	}
+	next := entry{Name: bundleName(version), SkipRange: oldest + version}
+	if len(c.Entries) > 0 {
+		next.Replaces = c.Entries[len(c.Entries)-1].Name
+	}
+	c.Entries = append(c.Entries, next)
+}
+
+// releaseConfig is the release-config.yaml of operator-pipelines,
+// https://redhat-openshift-ecosystem.github.io/operator-pipelines/users/fbc_autorelease/.
+type releaseConfig struct {
+	CatalogTemplates []templateUpdate `yaml:"catalog_templates"`
+}
+
+type templateUpdate struct {
+	TemplateName string   `yaml:"template_name"`
+	Channels     []string `yaml:"channels"`
+	Replaces     string   `yaml:"replaces,omitempty"`
+	Skips        []string `yaml:"skips,omitempty"`
+	SkipRange    string   `yaml:"skipRange"`
+}
+
+func printReleaseConfig(channels []channel, version string) error {
+	if len(channels) == 0 {
+		return fmt.Errorf("no channel has version %s", version)
+	}
+	var config releaseConfig
+	for _, c := range channels {
+		e := c.Entries[c.find(version)]
+		config.CatalogTemplates = append(config.CatalogTemplates, templateUpdate{
+			TemplateName: "basic.yaml", Channels: []string{c.Name}, Replaces: e.Replaces, Skips: e.Skips, SkipRange: e.SkipRange,
+		})
+	}
+	text, err := yaml.Marshal(config)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Print("---\n" + string(text))
+	return err
+}
+
+func read(file string) ([]channel, error) {
+	documents, err := kio.LocalPackageReader{PackagePath: file, OmitReaderAnnotations: true}.Read()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	all := make([]channel, len(documents))
+	for i, document := range documents {
+		if err := document.YNode().Decode(&all[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return all, nil
+}
+
+// write keeps the comment above the first document.
+func write(file string, all []channel) error {
+	before, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	head, _, _ := strings.Cut(string(before), "---\n")
+	for _, c := range all {
+		text, err := yaml.Marshal(c)
+		if err != nil {
+			return err
+		}
+		head += "---\n" + string(text)
+	}
+	return os.WriteFile(file, []byte(head), 0o600)
+}
