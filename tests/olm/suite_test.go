@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,14 @@ func TestOLM(t *testing.T) {
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "OLM")
 }
+
+// What an earlier run or the demo left would be in the way.
+var _ = BeforeSuite(func(ctx SpecContext) {
+	if support.Kubectl(ctx, "get", "subscriptions.operators.coreos.com", "-A", "-o", "name") != "" {
+		output, _ := exec.CommandContext(ctx, "bash", "-c", documented(version(0), "## Uninstalling, with OLM")).CombinedOutput() // whatever of it there is
+		GinkgoWriter.Println(string(output))
+	}
+}, NodeTimeout(5*time.Minute))
 
 var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	for _, spec := range report.SpecReports {
@@ -127,10 +136,11 @@ func pointCatalogAt(ctx context.Context, version string) {
 // expectNothingLeft expects that nothing in the cluster has to do with the operator.
 func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(func(ctx context.Context) string {
-		return support.Kubectl(ctx, "get", "crd,clusterrole,clusterrolebinding,namespace,operators.operators.coreos.com,catalogsource,pod,deployment,service,job,configmap",
+	Eventually(func(ctx context.Context) []string {
+		all := support.Kubectl(ctx, "get", "crd,clusterrole,clusterrolebinding,namespace,operators.operators.coreos.com,catalogsource,pod,deployment,service",
 			"-A", "-o", "name")
-	}).WithContext(ctx).ShouldNot(ContainSubstring("echo"))
+		return slices.DeleteFunc(strings.Split(all, "\n"), func(name string) bool { return !strings.Contains(name, "echo") })
+	}).WithContext(ctx).Should(BeEmpty())
 }
 
 // uninstall goes the documented steps, whose Echoes may be gone already.
