@@ -29,6 +29,9 @@ KUSTOMIZE_VERSION := $(call pinned,generate,sigs.k8s.io/kustomize/kustomize/v5)
 CRD_REF_DOCS_VERSION := $(call pinned,docs,github.com/elastic/crd-ref-docs)
 GOLANGCI_LINT_VERSION := $(call pinned,lint,github.com/golangci/golangci-lint/v2)
 
+# Tests that bring a lot with them are Go modules of their own.
+test_modules := tests/echoserver tests/packaging
+
 # tool SET: the folder with the programs of a tool set, built first if need be.
 tool = $$(tools/build $(1))
 
@@ -108,7 +111,7 @@ catalog: bundle ## Generate the file-based catalog: its channels are config/cata
 
 .PHONY: verify
 verify: generate manifests bundle catalog ## Fail when a generated file is not current, or go.mod is not tidy.
-	@for module in . tools/*/ tests/echoserver; do (cd "$$module" && go mod tidy -diff) || { echo "go.mod of $$module is not tidy: run go mod tidy there"; exit 1; }; done
+	@for module in . tools/*/ $(test_modules); do (cd "$$module" && go mod tidy -diff) || { echo "go.mod of $$module is not tidy: run go mod tidy there"; exit 1; }; done
 	@changed=$$(git status --porcelain -- api config docs bundle bundle.Dockerfile catalog); if [ -n "$$changed" ]; then \
 		git --no-pager diff -- api config docs bundle bundle.Dockerfile catalog; echo "$$changed"; \
 		echo "verify: these generated files are not current, or not committed: run 'make generate manifests bundle catalog' and commit them"; exit 1; fi
@@ -116,7 +119,7 @@ verify: generate manifests bundle catalog ## Fail when a generated file is not c
 
 .PHONY: lint
 lint: ## Run the linters.
-	@tools=$(call tool,lint); for module in . tests/echoserver; do (cd "$$module" && "$$tools/golangci-lint" run ./...); done
+	@tools=$(call tool,lint); for module in . $(test_modules); do (cd "$$module" && "$$tools/golangci-lint" run ./...); done
 
 .PHONY: build
 build: ## Build the operator, the echo server and the tests' client for Linux, on this machine's architecture or ARCHITECTURES.
@@ -231,10 +234,12 @@ kubeconfig: ## Print the path of the test cluster's kubeconfig.
 
 ##@ Tests
 
+# Go's cache of test results does not see what tests/packaging reads outside of its module: -count=1 does without.
 .PHONY: test
 test: ## Run the unit tests, and the integration tests on a real API server. Needs no root.
 	@assets=$(call tool,kubernetes); \
 	KUBEBUILDER_ASSETS="$$assets" go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|olm)$$')
+	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
 
 .PHONY: test-oldest
 test-oldest: ## Run the integration tests on the oldest API server that is supported. Needs no root.
