@@ -1,7 +1,9 @@
-// Package packaging holds what is shipped to what it was made from: bundle and catalog to config and API.
+// Package packaging holds what is shipped to what it was made from, bundle and catalog to config and API, and to the rules of
+// those who take it in.
 package packaging
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,47 +13,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
+	"github.com/operator-framework/api/pkg/manifests"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 )
 
-// csv is as much of a ClusterServiceVersion as is looked at here.
-type csv struct {
-	Metadata struct {
-		Name        string
-		Annotations map[string]string
-		Labels      map[string]string
-	}
-	Spec struct {
-		Version                   string
-		MinKubeVersion            string
-		Icon                      []struct{ Base64Data, Mediatype string }
-		RelatedImages             []struct{ Image string }
-		InstallModes              []struct{ Supported bool }
-		Customresourcedefinitions struct{ Owned []owned }
-		Install                   struct {
-			Spec struct {
-				Deployments                     []struct{ Spec appsv1.DeploymentSpec }
-				Permissions, ClusterPermissions []struct{ Rules []rbacv1.PolicyRule }
-			}
-		}
-	}
-}
-
-type owned struct {
-	Name                               string
-	SpecDescriptors, StatusDescriptors []descriptor
-}
-
-type descriptor struct {
-	Path, DisplayName, Description string
-	XDescriptors                   []string `json:"x-descriptors"`
+// inProject is the path of a file of the project.
+func inProject(path ...string) string {
+	return filepath.Join(append([]string{"..", ".."}, path...)...)
 }
 
 func text(t *testing.T, path ...string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, path...)...))
+	content, err := os.ReadFile(inProject(path...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +42,18 @@ func read[T any](t *testing.T, path ...string) T {
 	return value
 }
 
-func bundleCSV(t *testing.T) csv {
+func loadBundle(t *testing.T) *manifests.Bundle {
 	t.Helper()
-	return read[csv](t, "bundle", "manifests", "echo-operator.clusterserviceversion.yaml")
+	bundle, err := manifests.GetBundleFromDir(inProject("bundle"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bundle
+}
+
+func bundleCSV(t *testing.T) *v1alpha1.ClusterServiceVersion {
+	t.Helper()
+	return loadBundle(t).CSV
 }
 
 func version(t *testing.T) string {
@@ -78,9 +62,9 @@ func version(t *testing.T) string {
 }
 
 func TestOneVersionEverywhere(t *testing.T) {
-	v, bundle := version(t), bundleCSV(t)
-	if bundle.Spec.Version != v || bundle.Metadata.Name != "echo-operator.v"+v {
-		t.Errorf("the bundle is %s, version %s, and VERSION says %s", bundle.Metadata.Name, bundle.Spec.Version, v)
+	v, csv := version(t), bundleCSV(t)
+	if csv.Spec.Version.String() != v || csv.Name != "echo-operator.v"+v {
+		t.Errorf("the bundle is %s, version %s, and VERSION says %s", csv.Name, csv.Spec.Version, v)
 	}
 	images := regexp.MustCompile(`quay\.io/echo-operator/[a-z-]+:v[0-9.]+[0-9]`)
 	for _, file := range []string{"config/manager/manager.yaml", "bundle/manifests/echo-operator.clusterserviceversion.yaml", "docs/install.md",
@@ -109,16 +93,16 @@ func TestTheBundleHasTheCRDOfConfig(t *testing.T) {
 }
 
 func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
-	spec := bundleCSV(t).Spec.Install.Spec
+	spec := bundleCSV(t).Spec.InstallStrategy.StrategySpec
 	rules := func(file string) []rbacv1.PolicyRule {
 		return read[rbacv1.ClusterRole](t, "config", "rbac", file).Rules
 	}
 	namespaced := slices.Concat(rules("leader_election_role.yaml"), rules("role.yaml"))
 	if len(spec.Permissions) != 1 || !reflect.DeepEqual(spec.Permissions[0].Rules, namespaced) {
-		t.Errorf("the namespaced rules are %+v, want those of the leader election and of the manager", spec.Permissions)
+		t.Fatalf("the namespaced rules are %+v, want those of the leader election and of the manager", spec.Permissions)
 	}
 	if len(spec.ClusterPermissions) != 1 || !reflect.DeepEqual(spec.ClusterPermissions[0].Rules, rules("metrics_auth_role.yaml")) {
-		t.Errorf("the rules for the cluster are %+v, want those of the metrics", spec.ClusterPermissions)
+		t.Fatalf("the rules for the cluster are %+v, want those of the metrics", spec.ClusterPermissions)
 	}
 	for _, rule := range slices.Concat(spec.Permissions[0].Rules, spec.ClusterPermissions[0].Rules) {
 		if slices.Contains(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs), "*") || slices.Contains(rule.Resources, "secrets") {
@@ -127,46 +111,30 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	}
 }
 
-func TestEveryImageIsListedForMirrors(t *testing.T) {
-	bundle := bundleCSV(t)
-	var listed []string
-	for _, related := range bundle.Spec.RelatedImages {
-		listed = append(listed, related.Image)
-	}
-	container := bundle.Spec.Install.Spec.Deployments[0].Spec.Template.Spec.Containers[0]
-	needed := []string{container.Image, bundle.Metadata.Annotations["containerImage"]}
-	for _, variable := range container.Env {
-		if strings.HasPrefix(variable.Name, "RELATED_IMAGE_") {
-			needed = append(needed, variable.Value)
-		}
-	}
-	for _, image := range needed {
-		if !slices.Contains(listed, image) {
-			t.Errorf("%s is not among the related images %v", image, listed)
-		}
+func TestEveryInstallModeIsSupported(t *testing.T) {
+	modes := bundleCSV(t).Spec.InstallModes
+	if len(modes) != 4 || slices.ContainsFunc(modes, func(mode v1alpha1.InstallMode) bool { return !mode.Supported }) {
+		t.Errorf("the install modes are %+v", modes)
 	}
 }
 
-func TestWhatHubsAskFor(t *testing.T) {
-	bundle := bundleCSV(t)
-	for _, feature := range []string{"cnf", "cni", "csi", "disconnected", "fips-compliant", "proxy-aware", "tls-profiles",
-		"token-auth-aws", "token-auth-azure", "token-auth-gcp"} {
-		if value := bundle.Metadata.Annotations["features.operators.openshift.io/"+feature]; value != "true" && value != "false" {
-			t.Errorf("the feature %s is %q", feature, value)
-		}
-	}
-	if len(bundle.Spec.Icon) != 1 || bundle.Spec.Icon[0].Base64Data == "" || bundle.Spec.Icon[0].Mediatype != "image/svg+xml" {
-		t.Errorf("the icon is %+v", bundle.Spec.Icon)
-	}
-	if len(bundle.Spec.InstallModes) != 4 || slices.ContainsFunc(bundle.Spec.InstallModes, func(m struct{ Supported bool }) bool { return !m.Supported }) {
-		t.Errorf("the install modes are %+v", bundle.Spec.InstallModes)
-	}
-	if bundle.Spec.MinKubeVersion != "1.30.0" {
-		t.Errorf("the oldest Kubernetes is %q", bundle.Spec.MinKubeVersion)
-	}
+// TestTheOldestKubernetes: the bundle asks for the oldest Kubernetes that is tested, and for the first OpenShift that has it. The
+// community's pipeline refuses one without the other, and an OpenShift that is older.
+func TestTheOldestKubernetes(t *testing.T) {
 	const label = "com.redhat.openshift.versions"
-	annotations := read[struct{ Annotations map[string]string }](t, "bundle", "metadata", "annotations.yaml").Annotations
-	if annotations[label] != "v4.17" || !strings.Contains(text(t, "bundle.Dockerfile"), "LABEL "+label+"=v4.17\n") {
-		t.Errorf("annotations.yaml has OpenShift %q, which bundle.Dockerfile must have too", annotations[label])
+	openshift := read[struct{ Annotations map[string]string }](t, "bundle", "metadata", "annotations.yaml").Annotations[label]
+	if !strings.Contains(text(t, "bundle.Dockerfile"), "LABEL "+label+"="+openshift+"\n") {
+		t.Errorf("annotations.yaml has OpenShift %q, which bundle.Dockerfile must have too", openshift)
+	}
+	var minor int
+	if _, err := fmt.Sscanf(openshift, "v4.%d", &minor); err != nil {
+		t.Fatalf("OpenShift %q: %v", openshift, err)
+	}
+	kubernetes := fmt.Sprintf("1.%d.", minor+13) // 4.17 has 1.30, and so on: each OpenShift 4 one more
+	if got := bundleCSV(t).Spec.MinKubeVersion; got != kubernetes+"0" {
+		t.Errorf("the oldest Kubernetes is %q, and OpenShift %s has %sx", got, openshift, kubernetes)
+	}
+	if !strings.Contains(text(t, "tools", "kubernetes-oldest", "go.mod"), "k8s.io/kubernetes v"+kubernetes) {
+		t.Errorf("the oldest Kubernetes that is tested is not %sx", kubernetes)
 	}
 }

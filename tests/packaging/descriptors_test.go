@@ -4,7 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
+
+// descriptor is one of the spec or of the status, which differ by name alone.
+type descriptor v1alpha1.SpecDescriptor
 
 // schema is as much of an OpenAPI schema as is looked at here.
 type schema struct {
@@ -45,11 +50,18 @@ func echoSchema(t *testing.T) schema {
 }
 
 func TestDescriptors(t *testing.T) {
-	all := bundleCSV(t).Spec.Customresourcedefinitions.Owned
+	all := bundleCSV(t).Spec.CustomResourceDefinitions.Owned
 	if len(all) != 1 || all[0].Name != "echoes.example.com" {
 		t.Fatalf("the bundle owns %+v", all)
 	}
-	for part, descriptors := range map[string][]descriptor{"spec": all[0].SpecDescriptors, "status": all[0].StatusDescriptors} {
+	var spec, status []descriptor
+	for _, d := range all[0].SpecDescriptors {
+		spec = append(spec, descriptor(d))
+	}
+	for _, d := range all[0].StatusDescriptors {
+		status = append(status, descriptor(d))
+	}
+	for part, descriptors := range map[string][]descriptor{"spec": spec, "status": status} {
 		fields := echoSchema(t).Properties[part]
 		var described []string
 		for _, d := range descriptors {

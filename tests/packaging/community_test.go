@@ -1,0 +1,58 @@
+package packaging
+
+import (
+	"encoding/base64"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestFieldsOfTheCommunity: the static tests of the community's pipeline for OpenShift, where the validators ask for less.
+func TestFieldsOfTheCommunity(t *testing.T) {
+	csv := bundleCSV(t)
+	for field, want := range map[string]struct{ value, pattern string }{
+		"displayName":               {csv.Spec.DisplayName, `^.{3,50}$`},
+		"description":               {csv.Spec.Description, `(?s)^.{20,}$`},
+		"version":                   {version(t), `^\d+\.\d+\.\d+(-[0-9a-z.-]+)?$`},
+		"provider.name":             {csv.Spec.Provider.Name, `^.{3,}$`},
+		"annotation containerImage": {csv.Annotations["containerImage"], `^[^/]+/[^/]+/[^/:]+:.+$`},
+		"annotation repository":     {csv.Annotations["repository"], `^https?://.+$`},
+		"annotation support":        {csv.Annotations["support"], `^.{3,}$`},
+		"annotation description":    {csv.Annotations["description"], `^.{10,}$`},
+		"annotation alm-examples":   {csv.Annotations["alm-examples"], `(?s)^.{30,}$`},
+	} {
+		if !regexp.MustCompile(want.pattern).MatchString(want.value) {
+			t.Errorf("%s is %q, and must match %s", field, want.value, want.pattern)
+		}
+	}
+	if _, err := time.Parse(time.RFC3339, csv.Annotations["createdAt"]); err != nil {
+		t.Errorf("annotation createdAt: %v", err)
+	}
+	for list, length := range map[string]int{"maintainers": len(csv.Spec.Maintainers), "links": len(csv.Spec.Links), "keywords": len(csv.Spec.Keywords)} {
+		if length == 0 {
+			t.Errorf("there are no %s", list)
+		}
+	}
+}
+
+func TestTheIconIsTheFile(t *testing.T) {
+	icons := bundleCSV(t).Spec.Icon
+	if len(icons) != 1 || icons[0].MediaType != "image/svg+xml" {
+		t.Fatalf("the icons are %+v", icons)
+	}
+	if icon, err := base64.StdEncoding.DecodeString(icons[0].Data); err != nil || string(icon) != text(t, "config", "manifests", "icon.svg") {
+		t.Errorf("the icon is %q, and not config/manifests/icon.svg: %v", icon, err)
+	}
+}
+
+// TestTheBundleInstallsEverywhere: the community's pipeline refuses a NetworkPolicy, and OLM installs none of a bundle where one
+// of its kinds is unknown, as those of Prometheus's operator and of OpenShift's console may be.
+func TestTheBundleInstallsEverywhere(t *testing.T) {
+	for _, object := range loadBundle(t).Objects {
+		kind := object.GroupVersionKind().GroupKind()
+		if kind.Kind == "NetworkPolicy" || slices.Contains([]string{"monitoring.coreos.com", "console.openshift.io"}, kind.Group) {
+			t.Errorf("the bundle has %s %s", kind, object.GetName())
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package packaging
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFeaturesAreClaimedOrDenied(t *testing.T) {
+	annotations := bundleCSV(t).Annotations
+	for _, feature := range []string{"cnf", "cni", "csi", "disconnected", "fips-compliant", "proxy-aware", "tls-profiles",
+		"token-auth-aws", "token-auth-azure", "token-auth-gcp"} {
+		if value := annotations["features.operators.openshift.io/"+feature]; value != "true" && value != "false" {
+			t.Errorf("the feature %s is %q", feature, value)
+		}
+	}
+}
+
+// TestImagesForMirrors: a cluster without the internet has the related images and no others, and the operator must know their
+// names.
+func TestImagesForMirrors(t *testing.T) {
+	csv := bundleCSV(t)
+	container := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]
+	var related, known []string
+	for _, image := range csv.Spec.RelatedImages {
+		related = append(related, image.Image)
+	}
+	for _, variable := range container.Env {
+		if strings.HasPrefix(variable.Name, "RELATED_IMAGE_") {
+			known = append(known, variable.Value)
+		}
+	}
+	if slices.Sort(related); len(known) == 0 || !slices.Equal(related, slices.Sorted(slices.Values(known))) {
+		t.Errorf("the related images are %v, and the operator knows %v", related, known)
+	}
+	for _, image := range []string{container.Image, csv.Annotations["containerImage"]} {
+		if !slices.Contains(related, image) {
+			t.Errorf("%s is not among the related images %v", image, related)
+		}
+	}
+}
+
+// TestDigestsForAllOrNone: while it is developed, the bundle has tags; mirrors know digests alone, so that a release has no tag
+// left.
+func TestDigestsForAllOrNone(t *testing.T) {
+	images := regexp.MustCompile(`quay\.io/echo-operator/[\w./:@-]+`).
+		FindAllString(text(t, "bundle", "manifests", "echo-operator.clusterserviceversion.yaml"), -1)
+	hasDigest := func(image string) bool { return regexp.MustCompile(`@sha256:[0-9a-f]{64}$`).MatchString(image) }
+	if len(images) == 0 || slices.ContainsFunc(images, hasDigest) && slices.ContainsFunc(images, func(image string) bool { return !hasDigest(image) }) {
+		t.Errorf("some images have no digest: %v", images)
+	}
+}
+
+// TestImagesOfTheOperator holds what the Dockerfiles say to preflight's rules for images, all but the base image: there is none.
+func TestImagesOfTheOperator(t *testing.T) {
+	label := regexp.MustCompile(`(?m)^(?:LABEL)?\s+(\w+)="(.+)"`)
+	user := regexp.MustCompile(`(?m)^USER ([1-9]\d*)(:\d+)?$`)
+	for _, dockerfile := range []string{"Dockerfile", "echoserver/Dockerfile"} {
+		content := text(t, dockerfile)
+		var labels []string
+		for _, found := range label.FindAllStringSubmatch(content, -1) {
+			labels = append(labels, found[1])
+		}
+		for _, name := range []string{"name", "vendor", "version", "release", "summary", "description", "maintainer"} {
+			if !slices.Contains(labels, name) {
+				t.Errorf("%s has no label %s", dockerfile, name)
+			}
+		}
+		if strings.Count(content, "\nUSER ") != 1 || !user.MatchString(content) {
+			t.Errorf("%s has no USER that is a number other than 0", dockerfile)
+		}
+		if !strings.Contains(content, "\nCOPY LICENSE /licenses/") || text(t, "LICENSE") == "" {
+			t.Errorf("%s has no license in /licenses", dockerfile)
+		}
+	}
+}

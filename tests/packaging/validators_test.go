@@ -1,0 +1,36 @@
+package packaging
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/operator-framework/api/pkg/validation"
+)
+
+// TestValidators runs all that operator-sdk, the hubs and preflight have, and takes no warning either.
+func TestValidators(t *testing.T) {
+	imagesFor(t, "amd64", "arm64")
+	objects := append(loadBundle(t).ObjectsToValidate(), map[string]string{"k8s-version": "1.36"})
+	for _, result := range validation.AllValidators.Validate(objects...) {
+		for _, finding := range slices.Concat(result.Errors, result.Warnings) {
+			t.Errorf("%s: %v", result.Name, finding)
+		}
+	}
+}
+
+// imagesFor lets the validator of architectures find every image there, for Linux on these. It holds labels and node affinity
+// to the images, by docker; but a release is tested before its images are pushed.
+func imagesFor(t *testing.T, architectures ...string) {
+	t.Helper()
+	docker := "#!/bin/sh\n[ $1 = pull ] || echo '{\"manifests\":[{}"
+	for _, architecture := range architectures {
+		docker += `,{"platform":{"os":"linux","architecture":"` + architecture + `"}}`
+	}
+	path := t.TempDir()
+	if err := os.WriteFile(filepath.Join(path, "docker"), []byte(docker+"]}'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", path)
+}
