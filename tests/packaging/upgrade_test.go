@@ -1,0 +1,133 @@
+package packaging
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/crdify/pkg/config"
+	"sigs.k8s.io/crdify/pkg/runner"
+	"sigs.k8s.io/crdify/pkg/validations"
+)
+
+type (
+	definition = apiextensionsv1.CustomResourceDefinition
+	property   = apiextensionsv1.JSONSchemaProps
+)
+
+func currentCRD(t *testing.T) *definition {
+	t.Helper()
+	crd := read[definition](t, "config", "crd", "bases", "example.com_echoes.yaml")
+	return &crd
+}
+
+// TestUpgradeFromEveryRelease: OLM v1 stops at a CRD that could make existing Echoes invalid.
+func TestUpgradeFromEveryRelease(t *testing.T) {
+	released, err := filepath.Glob("released/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(released) == 0 {
+		t.Skip("no version is released yet")
+	}
+	for _, file := range released {
+		from, to := read[definition](t, "tests", "packaging", file), currentCRD(t)
+		if from.Name != to.Name {
+			t.Errorf("%s has the CRD %q", file, from.Name)
+		}
+		for _, reason := range refusals(t, &from, to) {
+			t.Errorf("no upgrade from %s: %s", file, reason)
+		}
+	}
+}
+
+// refusals are the reasons why OLM v1 would not replace one CRD by another, by the library that it uses. Newer releases of it allow
+// other descriptions and more values of an enum. Older ones do not, and neither does this.
+func refusals(t *testing.T, from, to *definition) []string {
+	t.Helper()
+	for _, version := range from.Spec.Versions { // as the API server says of a CRD that is installed
+		from.Status.StoredVersions = append(from.Status.StoredVersions, version.Name)
+	}
+	checker, err := runner.New(&config.Config{}, runner.DefaultRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := checker.Run(from, to)
+	found := failures("the CRD", results.CRDValidation)
+	for _, versions := range []map[string]map[string][]validations.ComparisonResult{results.SameVersionValidation, results.ServedVersionValidation} {
+		for version, properties := range versions {
+			for path, compared := range properties {
+				found = append(found, failures(version+" "+path, compared)...)
+			}
+		}
+	}
+	return found
+}
+
+func failures(of string, compared []validations.ComparisonResult) []string {
+	var found []string
+	for _, result := range compared {
+		for _, reason := range result.Errors {
+			found = append(found, of+": "+result.Name+": "+reason)
+		}
+	}
+	return found
+}
+
+func TestUnsafeChangesAreRefused(t *testing.T) {
+	for change, unsafe := range map[string]struct {
+		rule  string
+		apply func(*definition)
+	}{
+		"another scope":    {"scope", func(crd *definition) { crd.Spec.Scope = apiextensionsv1.ClusterScoped }},
+		"no v1":            {"storedVersionRemoval", func(crd *definition) { crd.Spec.Versions[0].Name = "v2" }},
+		"no image":         {"existingFieldRemoval", inSpec(func(spec *property) { delete(spec.Properties, "image") })},
+		"port is required": {"required", inSpec(func(spec *property) { spec.Required = append(spec.Required, "port") })},
+		"port is a string": {"type", inField("port", func(port *property) { port.Type = "string" })},
+		"another default":  {"default", inField("port", func(port *property) { port.Default.Raw = []byte("9000") })},
+		"no default":       {"default", inField("port", func(port *property) { port.Default = nil })},
+		"a new default":    {"default", inField("replicas", func(replicas *property) { replicas.Default = &apiextensionsv1.JSON{Raw: []byte("1")} })},
+		"fewer values":     {"enum", inField("imagePullPolicy", func(policy *property) { policy.Enum = policy.Enum[1:] })},
+		"a new enum":       {"enum", inField("image", func(image *property) { image.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}} })},
+		"a lower maximum":  {"maximum", inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(999)) })},
+		"a higher minimum": {"minimum", inField("port", func(port *property) { port.Minimum = new(float64(1024)) })},
+		"other words":      {"description", inField("paused", func(paused *property) { paused.Description += "!" })},
+		"a new rule": {"unhandled", inField("image", func(image *property) {
+			image.XValidations = apiextensionsv1.ValidationRules{{Rule: "self != ''"}}
+		})},
+	} {
+		to := currentCRD(t)
+		unsafe.apply(to)
+		reasons := refusals(t, currentCRD(t), to)
+		if !slices.ContainsFunc(reasons, func(reason string) bool { return strings.Contains(reason, ": "+unsafe.rule+": ") }) {
+			t.Errorf("%s: refused for %q, want for %s", change, reasons, unsafe.rule)
+		}
+	}
+}
+
+func TestSafeChangesAreNotRefused(t *testing.T) {
+	to := currentCRD(t)
+	inSpec(func(spec *property) { spec.Properties["new"] = property{Type: "string"} })(to)
+	inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(2000)) })(to)
+	if reasons := refusals(t, currentCRD(t), to); len(reasons) > 0 {
+		t.Errorf("refused for %q", reasons)
+	}
+}
+
+// inSpec changes the schema of spec.
+func inSpec(change func(spec *property)) func(*definition) {
+	return func(crd *definition) { changeIn(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, "spec", change) }
+}
+
+// inField changes the schema of a field of spec.
+func inField(name string, change func(field *property)) func(*definition) {
+	return inSpec(func(spec *property) { changeIn(spec, name, change) })
+}
+
+func changeIn(parent *property, name string, change func(*property)) {
+	child := parent.Properties[name]
+	change(&child)
+	parent.Properties[name] = child
+}
