@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"sigs.k8s.io/yaml"
 )
 
 // descriptor is one of the spec or of the status, which differ by name alone.
@@ -71,6 +72,29 @@ func TestDescriptors(t *testing.T) {
 		for name := range fields.Properties {
 			if !slices.Contains(described, name) {
 				t.Errorf("%s.%s has no descriptor", part, name)
+			}
+		}
+	}
+}
+
+// TestEveryExampleHasAStatus: scorecard suggests one for each, with fields of the CRD.
+func TestEveryExampleHasAStatus(t *testing.T) {
+	var examples []struct {
+		Metadata struct{ Name string }
+		Spec     struct{ Replicas float64 }
+		Status   map[string]any
+	}
+	if err := yaml.Unmarshal([]byte(bundleCSV(t).Annotations["alm-examples"]), &examples); err != nil {
+		t.Fatal(err)
+	}
+	fields := echoSchema(t).Properties["status"]
+	for _, example := range examples {
+		if example.Status["phase"] != "Ready" || example.Status["readyReplicas"] != example.Spec.Replicas {
+			t.Errorf("%s has the status %v, which is not that of %v replicas", example.Metadata.Name, example.Status, example.Spec.Replicas)
+		}
+		for field := range example.Status {
+			if _, ok := fields.at(field); !ok {
+				t.Errorf("%s has a status with %s, and the CRD has no such field", example.Metadata.Name, field)
 			}
 		}
 	}

@@ -4,12 +4,13 @@
 // usage: finish-bundle CSV BASE ICON OPENSHIFT      (from the project's root)
 //
 // CSV is the bundle's ClusterServiceVersion, BASE the one that it was generated from. The date of creation is BASE's, the icon
-// is the SVG file ICON, and OPENSHIFT, such as v4.17, is the first version of OpenShift that the bundle is for; it is written
+// is the SVG file ICON, each example gets a status, and OPENSHIFT, such as v4.17, is the first version of OpenShift that the bundle is for; it is written
 // into bundle/metadata/annotations.yaml and bundle.Dockerfile, which must say the same.
 package main
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -50,7 +51,7 @@ func run(csv, base, icon, openshift string) error {
 	return os.WriteFile("bundle.Dockerfile", []byte(label+strings.TrimPrefix(string(dockerfile), from)), 0o600)
 }
 
-// finishCSV sets the date of creation and the icon.
+// finishCSV sets the date of creation, the icon and the status of the examples.
 func finishCSV(csv, base, icon string) error {
 	source, err := yaml.ReadFile(base)
 	if err != nil {
@@ -68,7 +69,34 @@ func finishCSV(csv, base, icon string) error {
 	if err != nil {
 		return err
 	}
-	return edit(csv, yaml.SetAnnotation("createdAt", created), yaml.Tee(yaml.Lookup("spec"), yaml.SetField("icon", icons)))
+	return edit(csv, yaml.SetAnnotation("createdAt", created), yaml.Tee(yaml.Lookup("spec"), yaml.SetField("icon", icons)),
+		yaml.FilterFunc(addStatuses))
+}
+
+// addStatuses gives each example the status that it has when all its echo servers answer: scorecard suggests that examples have
+// one. Who makes an Echo of an example is not misled, for the API server drops a status that comes with a new object.
+func addStatuses(csv *yaml.RNode) (*yaml.RNode, error) {
+	const annotation = "alm-examples"
+	written := csv.GetAnnotations()[annotation]
+	var examples []map[string]any
+	decoder := json.NewDecoder(strings.NewReader(written))
+	decoder.UseNumber() // which leaves large numbers as they are
+	if err := decoder.Decode(&examples); err != nil {
+		return nil, fmt.Errorf("%s: %w", annotation, err)
+	}
+	if same, err := json.MarshalIndent(examples, "", "  "); err != nil || string(same) != written {
+		return nil, fmt.Errorf("%s would change by more than the status", annotation)
+	}
+	for _, example := range examples {
+		spec, _ := example["spec"].(map[string]any)
+		replicas := spec["replicas"]
+		example["status"] = map[string]any{"phase": "Ready", "replicas": replicas, "updatedReplicas": replicas, "readyReplicas": replicas}
+	}
+	finished, err := json.MarshalIndent(examples, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return csv.Pipe(yaml.SetAnnotation(annotation, string(finished)))
 }
 
 // edit changes a YAML file.
