@@ -40,6 +40,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 }, NodeTimeout(5*time.Minute))
 
 var _ = ReportAfterSuite("the time of each step", func(report Report) {
+	fmt.Println()
 	for _, spec := range report.SpecReports {
 		if spec.LeafNodeType.Is(types.NodeTypeIt) && spec.State.Is(types.SpecStatePassed) {
 			fmt.Printf("%6.1f s  %s\n", spec.RunTime.Seconds(), spec.FullText())

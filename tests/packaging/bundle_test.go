@@ -3,6 +3,7 @@
 package packaging
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,21 +67,64 @@ func TestOneVersionEverywhere(t *testing.T) {
 	if csv.Spec.Version.String() != v || csv.Name != "echo-operator.v"+v {
 		t.Errorf("the bundle is %s, version %s, and VERSION says %s", csv.Name, csv.Spec.Version, v)
 	}
-	images := regexp.MustCompile(`quay\.io/echo-operator/[a-z-]+:v[0-9.]+[0-9]`)
-	for _, file := range []string{"config/manager/manager.yaml", "bundle/manifests/echo-operator.clusterserviceversion.yaml", "docs/install.md",
-		"catalog/echo-operator/v" + v + ".yaml"} {
-		found := images.FindAllString(text(t, file), -1)
-		if len(found) == 0 {
-			t.Errorf("%s names no image", file)
-		}
-		for _, image := range found {
+	pinned := pinnedImages(t)
+	for _, file := range []string{"config/manager/manager.yaml", "docs/install.md"} {
+		for _, image := range ownImages(t, file) {
 			if !strings.HasSuffix(image, ":v"+v) {
 				t.Errorf("%s has %s, and VERSION says %s", file, image, v)
 			}
 		}
 	}
+	for _, file := range []string{"bundle/manifests/echo-operator.clusterserviceversion.yaml", "catalog/echo-operator/v" + v + ".yaml"} {
+		for _, image := range ownImages(t, file) {
+			if !slices.Contains(pinned, image) && (len(pinned) > 0 || !strings.HasSuffix(image, ":v"+v)) {
+				t.Errorf("%s has %s; VERSION says %s, and config/manifests/digests %v", file, image, v, pinned)
+			}
+		}
+	}
 	if !strings.Contains(text(t, "catalog/echo-operator/channels.yaml"), "name: echo-operator.v"+v+"\n") {
 		t.Errorf("no channel of the catalog has version %s", v)
+	}
+}
+
+// ownImages are the project's own images that a file names.
+func ownImages(t *testing.T, file string) []string {
+	t.Helper()
+	found := regexp.MustCompile(`quay\.io/echo-operator/[a-z-]+(:v[0-9.]+[0-9]|@sha256:[0-9a-f]{64})`).FindAllString(text(t, file), -1)
+	if len(found) == 0 {
+		t.Errorf("%s names no image", file)
+	}
+	return found
+}
+
+// pinnedImages are the images of a release by digest; between releases there are none.
+func pinnedImages(t *testing.T) []string {
+	t.Helper()
+	pairs, err := os.ReadFile("../../config/manifests/digests")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var pinned []string
+	for line := range strings.Lines(string(pairs)) {
+		pinned = append(pinned, strings.Fields(line)[1])
+	}
+	return pinned
+}
+
+// TestEveryReleaseHasItsCRD: upgrades are judged by what was released.
+func TestEveryReleaseHasItsCRD(t *testing.T) {
+	catalogs, err := filepath.Glob("../../catalog/echo-operator/v*.yaml")
+	if err != nil || len(catalogs) == 0 {
+		t.Fatalf("the catalog has no versions (%v)", err)
+	}
+	for _, catalog := range catalogs {
+		released := strings.TrimSuffix(filepath.Base(catalog), ".yaml")
+		if released == "v"+version(t) && len(pinnedImages(t)) == 0 {
+			continue // not yet
+		}
+		if _, err := os.Stat("released/echoes." + released + ".yaml"); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
