@@ -46,7 +46,7 @@ type EchoReconciler struct {
 	Now func() time.Time
 }
 
-// +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=example.com,resources=echoes/status,verbs=patch
 // +kubebuilder:rbac:groups=example.com,resources=echoes/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
