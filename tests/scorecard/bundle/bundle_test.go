@@ -21,6 +21,13 @@ func TestReadsTheBundle(t *testing.T) {
 	if len(install.Permissions) != 1 || len(install.ClusterPermissions) != 1 || install.Permissions[0].ServiceAccountName == "" {
 		t.Errorf("the permissions are %+v and %+v", install.Permissions, install.ClusterPermissions)
 	}
+}
+
+func TestReadsTheExamples(t *testing.T) {
+	bundle, err := Read("../../../bundle")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if examples, err := bundle.Examples(); err != nil || len(examples) < 2 || examples[0].GetKind() != "Echo" {
 		t.Errorf("the examples are %v, %v", examples, err)
 	}
