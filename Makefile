@@ -122,11 +122,12 @@ lint: ## Run the linters.
 	@tools=$(call tool,lint); for module in . $(test_modules); do (cd "$$module" && "$$tools/golangci-lint" run ./...); done
 
 .PHONY: build
-build: ## Build the operator, the echo server and the tests' client for Linux, on this machine's architecture or ARCHITECTURES.
-	@echo "building the operator, the echo server and the tests' client"
+build: ## Build the operator, the echo server and the tests' programs for Linux, on this machine's architecture or ARCHITECTURES.
+	@echo "building the operator, the echo server and the tests' programs"
 	@for arch in $(ARCHITECTURES); do export GOOS=linux GOARCH=$$arch; \
 		$(GO_BUILD) -o bin/linux-$$arch/echo-operator .; \
 		$(GO_BUILD) -o bin/linux-$$arch/echo-server ./echoserver; \
+		$(GO_BUILD) -o bin/linux-$$arch/echo-scorecard ./tests/scorecard/echo-scorecard; \
 		$(GO_BUILD) -o bin/linux-$$arch/prober ./tests/prober; done
 
 # What a catalog that serves itself needs: opm, and the probe that OLM gives catalogs.
@@ -285,34 +286,37 @@ olm-images: images opm-files catalog-cache
 # own_cluster: refuse a cluster that is not the tests' own.
 own_cluster = [ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "$@: works on the test cluster only: unset KUBECONFIG and REGISTRY"; exit 1; }
 
-# releases are the throwaway ones that the suite installs and upgrades to.
-.PHONY: e2e-olm e2e-olm-all
-e2e-olm: releases := good good
-e2e-olm: filter := !all
-e2e-olm: ## Install, set up, upgrade and remove the operator by a real OLM on the test cluster. Needs root.
-e2e-olm-all: releases := good good broken good
-e2e-olm-all: filter := all
-e2e-olm-all: ## The rest of it: approval, install modes, failures, the wrong order, OLM v1. About half an hour. Needs root.
-e2e-olm e2e-olm-all: e2e-possible
-	@$(own_cluster)
-	@$(MAKE) --no-print-directory cluster-up olm-images; KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; \
-	$(MAKE) --no-print-directory undeploy; tests/olm/install-olm; tools=$(call tool,kubernetes); \
-	$(call package,skopeo,skopeo); echo "making throwaway releases: $(releases)"; VERSIONS=$$(tests/olm/releases $(releases) | xargs); echo "made $$VERSIONS"; \
-	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" VERSIONS="$$VERSIONS" \
-		go test -trimpath -count=1 -timeout=90m -v $(TESTFLAGS) ./tests/olm -ginkgo.label-filter='$(filter)'
-
-.PHONY: scorecard
-scorecard: e2e-possible ## Run scorecard's tests of the bundle on the test cluster. Needs root.
-	@$(own_cluster)
-	@$(MAKE) --no-print-directory cluster-up; $(call package,busybox,busybox-static); sdk=$(call tool,operator-sdk); \
+.PHONY: scorecard-images
+scorecard-images:
+	@$(call package,busybox,busybox-static); sdk=$(call tool,operator-sdk); \
 	rm -rf bin/scorecard; mkdir -p bin/scorecard/test/bin bin/scorecard/untar/bin; cp "$$sdk/scorecard-test" bin/scorecard/test/bin/; \
 	cp "$$(command -v busybox)" bin/scorecard/untar/bin/; for tool in sh tar gzip sleep; do ln -s busybox bin/scorecard/untar/bin/$$tool; done; \
 	tools/image operator-framework/scorecard-test:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-test.Dockerfile; \
 	tools/image operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-untar.Dockerfile; \
-	KUBECONFIG=$$($(CLUSTER) kubeconfig) "$$sdk/operator-sdk" scorecard bundle --namespace default --pod-security restricted --wait-time 120s \
-		--untar-image quay.io/operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) --output text >"$(CACHE)/scorecard" || \
-		{ cat "$(CACHE)/scorecard"; exit 1; }; \
-	awk '/^\tName:/ {name = $$2} /^\tState:/ {print $$2, name} /^\tSuggestions:/ {getline; print "suggestion:" $$0}' "$(CACHE)/scorecard"
+	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/hello ./tests/hello; tools/image nginxdemos/hello:0.3-plain-text tests/hello/Dockerfile
+
+# Lines with $(MAKE) stand alone, because `make -n` runs them. The releases are the throwaway ones that the suite installs and
+# upgrades to.
+.PHONY: e2e-olm e2e-olm-all scorecard
+e2e-olm: releases := good good
+e2e-olm: filter := !all
+e2e-olm: ## Install, set up, upgrade and remove the operator by a real OLM, with scorecard, on the test cluster. Needs root.
+e2e-olm-all: releases := good good broken good
+e2e-olm-all: filter := all
+e2e-olm-all: ## The rest of it: approval, install modes, failures, the wrong order, OLM v1. About half an hour. Needs root.
+scorecard: releases := good
+scorecard: filter := scorecard
+scorecard: ## Run scorecard's tests of the bundle, and of the operator that OLM installed, on the test cluster. Needs root.
+e2e-olm e2e-olm-all scorecard: e2e-possible
+	@$(own_cluster)
+	@$(MAKE) --no-print-directory cluster-up
+	@$(MAKE) --no-print-directory olm-images scorecard-images
+	@KUBECONFIG=$$($(CLUSTER) kubeconfig) $(MAKE) --no-print-directory undeploy
+	@$(call package,skopeo,skopeo); tools=$(call tool,kubernetes); sdk=$(call tool,operator-sdk); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; \
+	tests/olm/install-olm; \
+	echo "making throwaway releases: $(releases)"; VERSIONS=$$(tests/olm/releases $(releases) | xargs); echo "made $$VERSIONS"; \
+	PATH="$$tools:$$sdk:$$PATH" IMAGES="$(CACHE)/images" VERSIONS="$$VERSIONS" \
+		go test -trimpath -count=1 -timeout=90m -v $(TESTFLAGS) ./tests/olm -ginkgo.label-filter='$(filter)'
 
 ##@ Echoserver
 

@@ -1,6 +1,9 @@
 package olm
 
 import (
+	"os"
+	"os/exec"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -10,7 +13,7 @@ import (
 )
 
 var _ = Describe("the operator in OLM", Ordered, func() {
-	It("is installed from a catalog by a Subscription", func(ctx SpecContext) {
+	It("is installed from a catalog by a Subscription", Label("scorecard"), func(ctx SpecContext) {
 		run(ctx, documented(version(0), "## With OLM, from a catalog"))
 		Expect(kubectl(ctx, "get", "csv", "-o", "name")).To(ContainSubstring("echo-operator.v" + version(0)))
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
@@ -23,6 +26,17 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(seen.Pods).To(HaveLen(2))
 	}, SpecTimeout(3*time.Minute))
+
+	It("passes scorecard, without a suggestion", Label("scorecard"), func(ctx SpecContext) {
+		command := exec.CommandContext(ctx, "tests/scorecard/run", released(version(0), "bundle"))
+		command.Dir = "../.."
+		output, err := command.CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), string(output))
+		config, err := os.ReadFile(released(version(0), "bundle/tests/scorecard/config.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		tests := strings.Count(string(config), "entrypoint:")
+		Expect(strings.Split(strings.TrimSpace(string(output)), "\n")).To(SatisfyAll(HaveLen(tests), HaveEach(HavePrefix("pass "))))
+	}, SpecTimeout(10*time.Minute))
 
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
 		run(ctx, documented(version(0), "Settings go into the Subscription"))
@@ -49,7 +63,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
 	}, SpecTimeout(5*time.Minute))
 
-	It("goes without leaving anything", func(ctx SpecContext) {
+	It("goes without leaving anything", Label("scorecard"), func(ctx SpecContext) {
 		uninstall(ctx)
 	}, SpecTimeout(5*time.Minute))
 })

@@ -68,14 +68,15 @@ func TestOneVersionEverywhere(t *testing.T) {
 		t.Errorf("the bundle is %s, version %s, and VERSION says %s", csv.Name, csv.Spec.Version, v)
 	}
 	pinned := pinnedImages(t)
-	for _, file := range []string{"config/manager/manager.yaml", "docs/install.md"} {
+	for _, file := range []string{"config/manager/manager.yaml", "config/scorecard/config.yaml", "docs/install.md"} {
 		for _, image := range ownImages(t, file) {
 			if !strings.HasSuffix(image, ":v"+v) {
 				t.Errorf("%s has %s, and VERSION says %s", file, image, v)
 			}
 		}
 	}
-	for _, file := range []string{"bundle/manifests/echo-operator.clusterserviceversion.yaml", "catalog/echo-operator/v" + v + ".yaml"} {
+	for _, file := range []string{"bundle/manifests/echo-operator.clusterserviceversion.yaml", "bundle/tests/scorecard/config.yaml",
+		"catalog/echo-operator/v" + v + ".yaml"} {
 		for _, image := range ownImages(t, file) {
 			if !slices.Contains(pinned, image) && (len(pinned) > 0 || !strings.HasSuffix(image, ":v"+v)) {
 				t.Errorf("%s has %s; VERSION says %s, and config/manifests/digests %v", file, image, v, pinned)
