@@ -4,9 +4,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/echo-operator/echo-operator/tests/support"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 var _ = Describe("somebody with the role", func() {

@@ -20,6 +20,7 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 		WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
 		Should(ContainSubstring("echo-operator.v" + version(2) + " Failed"))
 	Expect(echoPods(ctx)).To(Equal(before))
+	Expect(kubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.status.readyReplicas}")).To(Equal("1"), "the old operator goes on")
 
 	By("recovering with a version in which it is mended")
 	run(ctx, documented(version(3), recovery))
