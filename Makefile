@@ -179,6 +179,8 @@ uninstall: ## Delete all Echoes, and then the CustomResourceDefinition, from the
 
 .PHONY: deploy
 deploy: ## Deploy the operator, from the images of `make images`, into the current cluster.
+	@kubectl=$(call tool,kubernetes)/kubectl; if "$$kubectl" get subscriptions.operators.coreos.com -A -o name 2>/dev/null | grep -q echo-operator; then \
+		echo "deploy: OLM has installed the operator here: uninstall it first, as docs/install.md says, or begin anew by 'make cluster-down'"; exit 1; fi
 	@[ -s "$(CACHE)/images/echo-operator" ] && [ -s "$(CACHE)/images/echo-server" ] || { echo "deploy: there are no images yet: run 'make images'"; exit 1; }
 	@tools=$(call tool,generate); kubectl=$(call tool,kubernetes)/kubectl; \
 	"$$tools/kustomize" build config/default | sed \
@@ -197,6 +199,7 @@ undeploy: ## Delete all Echoes, and then the operator, from the current cluster.
 .PHONY: release
 release: ## Make the release VERSION in CHANNELS (candidate): the tree's bundle and catalog, and dist/. Pushes nothing.
 	@tools/release "$(VERSION)" $(CHANNELS)
+	@cd tests/packaging && go test -trimpath -count=1 ./...
 
 .PHONY: next-version
 next-version: ## Make the tree that of the next VERSION to be released.
@@ -211,7 +214,7 @@ push-release: ## Push the images that `make release` made to quay.io/echo-operat
 ##@ Cluster
 
 .PHONY: demo
-demo: ## See it run: a cluster, the operator, two echo servers, and their answers. Starts from nothing.
+demo: ## See it run: a cluster, OLM, the operator, two echo servers, and their answers. Starts from nothing; OLM=no is quicker.
 	@tests/demo
 
 .PHONY: demo-down
@@ -274,25 +277,30 @@ e2e: e2e-possible cluster-up e2e-images ## Run the end-to-end tests on the test 
 	@tools=$(call tool,kubernetes); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; $(MAKE) --no-print-directory deploy; \
 	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e
 
+# busybox is the shell in the images of tests.
+.PHONY: busybox
+busybox:
+	@$(call package,busybox,busybox-static); rm -rf bin/busybox; mkdir -p bin/busybox; cp "$$(command -v busybox)" bin/busybox/; \
+	for tool in sh cp cat mkdir tar gzip gunzip base64 sleep; do ln -s busybox bin/busybox/$$tool; done
+
 .PHONY: olm-images
-olm-images: images opm-files catalog-cache
-	@$(call package,busybox,busybox-static); olm=$(call tool,olm); rm -rf bin/olm; mkdir -p bin/olm; \
-	cp "$$olm"/{olm,catalog,package-server,copy-content,cpb} bin/olm/; cp "$$(command -v busybox)" bin/olm/cp; \
+olm-images: build opm-files busybox
+	@mkdir -p "$(CACHE)/images"
+	@$(call image,prober,tests/prober/Dockerfile)
+	@olm=$(call tool,olm); rm -rf bin/olm; mkdir -p bin/olm; cp "$$olm"/{olm,catalog,package-server,copy-content,cpb} bin/olm/; \
 	tools/image operator-framework/olm:$(OLM_VERSION) tests/olm/images/olm.Dockerfile; \
 	tools/image operator-framework/opm:$(OPM_VERSION) tests/olm/images/opm.Dockerfile
-	@$(call image,echo-operator-bundle,bundle.Dockerfile)
-	@$(call image,echo-operator-catalog,catalog.Dockerfile)
 
 # own_cluster: refuse a cluster that is not the tests' own.
 own_cluster = [ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "$@: works on the test cluster only: unset KUBECONFIG and REGISTRY"; exit 1; }
 
-.PHONY: scorecard-images
-scorecard-images:
-	@$(call package,busybox,busybox-static); sdk=$(call tool,operator-sdk); \
-	rm -rf bin/scorecard; mkdir -p bin/scorecard/test/bin bin/scorecard/untar/bin; cp "$$sdk/scorecard-test" bin/scorecard/test/bin/; \
-	cp "$$(command -v busybox)" bin/scorecard/untar/bin/; for tool in sh tar gzip sleep; do ln -s busybox bin/scorecard/untar/bin/$$tool; done; \
+# What operator-sdk's scorecard and run bundle bring into a cluster, and what an example asks for.
+.PHONY: operator-sdk-images
+operator-sdk-images: busybox
+	@sdk=$(call tool,operator-sdk); rm -rf bin/scorecard; mkdir -p bin/scorecard; cp "$$sdk/scorecard-test" bin/scorecard/; \
 	tools/image operator-framework/scorecard-test:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-test.Dockerfile; \
-	tools/image operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-untar.Dockerfile; \
+	tools/image operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) tests/olm/images/busybox.Dockerfile; \
+	tools/image operator-framework/decompression:$(OPERATOR_SDK_VERSION) tests/olm/images/busybox.Dockerfile; \
 	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/hello ./tests/hello; tools/image nginxdemos/hello:0.3-plain-text tests/hello/Dockerfile
 
 # Lines with $(MAKE) stand alone, because `make -n` runs them. The releases are the throwaway ones that the suite installs and
@@ -310,8 +318,8 @@ scorecard: ## Run scorecard's tests of the bundle, and of the operator that OLM 
 e2e-olm e2e-olm-all scorecard: e2e-possible
 	@$(own_cluster)
 	@$(MAKE) --no-print-directory cluster-up
-	@$(MAKE) --no-print-directory olm-images scorecard-images
-	@KUBECONFIG=$$($(CLUSTER) kubeconfig) $(MAKE) --no-print-directory undeploy
+	@$(MAKE) --no-print-directory olm-images operator-sdk-images
+	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tests/olm/begin-anew
 	@$(call package,skopeo,skopeo); tools=$(call tool,kubernetes); sdk=$(call tool,operator-sdk); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; \
 	tests/olm/install-olm; \
 	echo "making throwaway releases: $(releases)"; VERSIONS=$$(tests/olm/releases $(releases) | xargs); echo "made $$VERSIONS"; \

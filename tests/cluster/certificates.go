@@ -40,6 +40,9 @@ func (s *settings) identities() []identity {
 	}
 }
 
+// registryNames are the registries for which the cluster's own stands in, for those who ask for images over HTTPS.
+func registryNames() []string { return []string{"quay.io", "registry.access.redhat.com"} }
+
 // writeIdentities makes a new authority, and with it everything by which the parts of a cluster know each other.
 func (s *settings) writeIdentities() error {
 	pki := filepath.Join(s.Data, "pki")
@@ -61,6 +64,9 @@ func (s *settings) writeIdentities() error {
 		"apiserver-kubelet": {Subject: pkix.Name{CommonName: "kube-apiserver-kubelet-client", Organization: []string{"system:masters"}}},
 		"front-proxy":       {Subject: pkix.Name{CommonName: "front-proxy-client"}},
 		"service-account":   {Subject: pkix.Name{CommonName: "service-account"}},
+		"registry":          {Subject: pkix.Name{CommonName: "registry"}, DNSNames: registryNames()},
+		// What a certificate manager would have for OLM v1.
+		"olmv1": {Subject: pkix.Name{CommonName: "olmv1"}, DNSNames: []string{"*.olmv1-system.svc", "*.olmv1-system.svc.cluster.local"}},
 	}
 	for name, subject := range subjects {
 		certificate, key, err := ca.sign(subject)

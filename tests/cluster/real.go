@@ -121,6 +121,7 @@ func (c *realCluster) startNode(ctx context.Context, tools map[string]string, pr
 	for name, path := range map[string]string{
 		"containerd.toml": "containerd.toml", "hosts.toml": "registries/_default/hosts.toml", "cni.conflist": "cni/10-bridge.conflist",
 		"kubelet.yaml": "kubelet.yaml", "kube-proxy.yaml": "kube-proxy.yaml", "Corefile": "Corefile", "services.yaml": "services.yaml",
+		"registry-tls.yaml": "registry-tls.yaml",
 	} {
 		if err := c.write(name, path); err != nil {
 			return err
@@ -128,6 +129,9 @@ func (c *realCluster) startNode(ctx context.Context, tools map[string]string, pr
 	}
 	// What a pod asks of no cluster DNS has no answer here.
 	if err := writeFile(filepath.Join(c.Data, "resolv.conf"), nil); err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(c.Data, "hosts"), []byte(c.NodeAddress+" "+strings.Join(registryNames(), " ")+"\n")); err != nil {
 		return err
 	}
 	for _, p := range c.nodeProcesses(tools) {
@@ -153,6 +157,8 @@ func (c *realCluster) nodeProcesses(tools map[string]string) []process {
 			ready: c.insideAnswers("http://127.0.0.1:10256/healthz")},
 		{name: "coredns", path: filepath.Join(tools["coredns"], "coredns"), args: []string{"-conf=" + file("Corefile")},
 			ready: c.insideAnswers("http://127.0.0.1:8181/ready")},
+		{name: "registry-tls", path: filepath.Join(tools["registry"], "registry"), args: []string{"serve", file("registry-tls.yaml")},
+			env: []string{"OTEL_TRACES_EXPORTER=none"}, ready: c.accepts("443")},
 	}
 }
 
@@ -185,6 +191,17 @@ func (c *realCluster) insideAnswers(url string) func(context.Context) error {
 		}
 		command := c.inside(self, "answers", url)
 		return run(ctx, command[0], command[1:]...)
+	}
+}
+
+// accepts waits for something that listens on the node's address.
+func (c *realCluster) accepts(port string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(c.NodeAddress, port))
+		if err == nil {
+			err = connection.Close()
+		}
+		return err
 	}
 }
 

@@ -31,14 +31,6 @@ func TestOLM(t *testing.T) {
 	RunSpecs(t, "OLM")
 }
 
-// What an earlier run or the demo left would be in the way.
-var _ = BeforeSuite(func(ctx SpecContext) {
-	if support.Kubectl(ctx, "get", "subscriptions.operators.coreos.com", "-A", "-o", "name") != "" {
-		output, _ := exec.CommandContext(ctx, "bash", "-c", documented(version(0), "## Uninstalling, with OLM")).CombinedOutput() // whatever of it there is
-		GinkgoWriter.Println(string(output))
-	}
-}, NodeTimeout(5*time.Minute))
-
 var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	fmt.Println()
 	for _, spec := range report.SpecReports {
@@ -149,4 +141,6 @@ func uninstall(ctx context.Context) {
 	GinkgoHelper()
 	run(ctx, documented(version(0), "## Uninstalling, with OLM"))
 	expectNothingLeft(ctx)
+	// For minutes OLM would take a new catalog of the same name for the old one.
+	run(ctx, "kubectl rollout restart -n olm deployment/catalog-operator && kubectl rollout status -n olm --timeout=1m deployment/catalog-operator")
 }

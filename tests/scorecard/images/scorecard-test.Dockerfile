@@ -1,6 +1,6 @@
 # The SDK's own scorecard tests, under their ordinary name. Build it from the project's root.
 FROM scratch
-COPY bin/scorecard/test/ /
+COPY bin/scorecard/ /bin/
 USER 1001
 ENV PATH=/bin
 ENTRYPOINT ["/bin/scorecard-test"]

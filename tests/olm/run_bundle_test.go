@@ -1,0 +1,31 @@
+package olm
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("operator-sdk", Label("all"), func() {
+	It("runs the bundle, upgrades it and cleans up", func(ctx SpecContext) {
+		support.Kubectl(ctx, "create", "namespace", operatorNamespace)
+		run(ctx, `cd ../.. && tests/olm/with-registry operator-sdk run bundle quay.io/echo-operator/echo-operator-bundle:v`+version(0)+` \
+			--namespace=`+operatorNamespace+` --install-mode=AllNamespaces --security-context-config=restricted --timeout=3m \
+			--index-image=quay.io/operator-framework/opm:$(cd tools/opm && go list -m -f '{{.Version}}' github.com/operator-framework/operator-registry) \
+			--decompression-image=quay.io/operator-framework/decompression:$(cd tools/operator-sdk && go list -m -f '{{.Version}}' github.com/operator-framework/operator-sdk)`)
+		createEcho(ctx, "default")
+		waitReady(ctx, "default")
+		run(ctx, `cd ../.. && tests/olm/with-registry operator-sdk run bundle-upgrade quay.io/echo-operator/echo-operator-bundle:v`+version(1)+` \
+			--namespace=`+operatorNamespace+` --security-context-config=restricted --timeout=3m \
+			--decompression-image=quay.io/operator-framework/decompression:$(cd tools/operator-sdk && go list -m -f '{{.Version}}' github.com/operator-framework/operator-sdk)`)
+		Expect(kubectl(ctx, "get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}")).To(Equal("echo-operator.v" + version(1) + " Succeeded;"))
+		waitReady(ctx, "default")
+		support.Kubectl(ctx, "delete", "echo/test-echo")
+		run(ctx, "operator-sdk cleanup echo-operator --namespace="+operatorNamespace)
+		run(ctx, "kubectl delete namespace "+operatorNamespace+"; kubectl get clusterroles,operators -o name | grep echo-operator | xargs -r kubectl delete")
+		expectNothingLeft(ctx)
+	}, SpecTimeout(8*time.Minute))
+})
