@@ -300,7 +300,7 @@ operator-sdk-images: busybox
 	@sdk=$(call tool,operator-sdk); rm -rf bin/scorecard; mkdir -p bin/scorecard; cp "$$sdk/scorecard-test" bin/scorecard/; \
 	tools/image operator-framework/scorecard-test:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-test.Dockerfile; \
 	tools/image operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) tests/olm/images/busybox.Dockerfile; \
-	tools/image operator-framework/decompression:$(OPERATOR_SDK_VERSION) tests/olm/images/busybox.Dockerfile; \
+	tools/image ubi9/ubi:9.7 tests/olm/images/busybox.Dockerfile; \
 	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/hello ./tests/hello; tools/image nginxdemos/hello:0.3-plain-text tests/hello/Dockerfile
 
 # Lines with $(MAKE) stand alone, because `make -n` runs them. The releases are the throwaway ones that the suite installs and

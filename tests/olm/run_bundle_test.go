@@ -14,13 +14,11 @@ var _ = Describe("operator-sdk", Label("all"), func() {
 		support.Kubectl(ctx, "create", "namespace", operatorNamespace)
 		run(ctx, `cd ../.. && tests/olm/with-registry operator-sdk run bundle quay.io/echo-operator/echo-operator-bundle:v`+version(0)+` \
 			--namespace=`+operatorNamespace+` --install-mode=AllNamespaces --security-context-config=restricted --timeout=3m \
-			--index-image=quay.io/operator-framework/opm:$(cd tools/opm && go list -m -f '{{.Version}}' github.com/operator-framework/operator-registry) \
-			--decompression-image=quay.io/operator-framework/decompression:$(cd tools/operator-sdk && go list -m -f '{{.Version}}' github.com/operator-framework/operator-sdk)`)
+			--index-image=quay.io/operator-framework/opm:$(cd tools/opm && go list -m -f '{{.Version}}' github.com/operator-framework/operator-registry)`)
 		createEcho(ctx, "default")
 		waitReady(ctx, "default")
 		run(ctx, `cd ../.. && tests/olm/with-registry operator-sdk run bundle-upgrade quay.io/echo-operator/echo-operator-bundle:v`+version(1)+` \
-			--namespace=`+operatorNamespace+` --security-context-config=restricted --timeout=3m \
-			--decompression-image=quay.io/operator-framework/decompression:$(cd tools/operator-sdk && go list -m -f '{{.Version}}' github.com/operator-framework/operator-sdk)`)
+			--namespace=`+operatorNamespace+` --security-context-config=restricted --timeout=3m`)
 		Expect(kubectl(ctx, "get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}")).To(Equal("echo-operator.v" + version(1) + " Succeeded;"))
 		waitReady(ctx, "default")
 		support.Kubectl(ctx, "delete", "echo/test-echo")

@@ -2,6 +2,10 @@
 # project's root.
 FROM scratch
 ARG TARGETARCH=amd64
+# operator-sdk adds a bundle to the catalog that it finds here, which is empty.
+LABEL operators.operatorframework.io.index.configs.v1=/configs
+WORKDIR /configs
+WORKDIR /
 COPY bin/busybox/ /bin/
 COPY bin/linux-${TARGETARCH}/opm/ /
 USER 1001
