@@ -260,6 +260,10 @@ coverage: ## Measure what the tests reach of controllers/, and fail below 90 % o
 	go tool cover -func="$(CACHE)/coverage" | awk '$$3 + 0 < 100 {print $$3, $$1, $$2} \
 		$$1 == "total:" && $$3 + 0 < $(least) {print "coverage: less than $(least) %"; exit 1}'
 
+.PHONY: test-release
+test-release: ## Make the release that the tree would be, twice, and compare; for amd64 and arm64. Needs buildah, and installs it as root.
+	@$(call package,buildah,buildah); tests/release
+
 .PHONY: e2e-possible
 e2e-possible:
 	@{ read -r kind && read -r why; } < <(go run -trimpath ./tests/cluster/kind); if [ "$$kind" = simulated ]; then \
