@@ -133,15 +133,15 @@ build: ## Build the operator, the echo server and the tests' programs for Linux,
 # What a catalog that serves itself needs: opm, and the probe that OLM gives catalogs.
 .PHONY: opm-files
 opm-files:
-	@for arch in $(ARCHITECTURES); do opm=$$(GOOS=linux GOARCH=$$arch tools/build opm); out=bin/linux-$$arch/opm; \
+	@umask 022; for arch in $(ARCHITECTURES); do opm=$$(GOOS=linux GOARCH=$$arch tools/build opm); out=bin/linux-$$arch/opm; \
 		rm -rf $$out; mkdir -p $$out/bin $$out/tmp; chmod 1777 $$out/tmp; \
 		cp "$$opm/opm" $$out/bin/; cp "$$opm/grpc-health-probe" $$out/bin/grpc_health_probe; done
 
-# The cache of a catalog counts the modes of its files. opm takes the format that it finds: that in JSON is the same at each run,
+# Modes go into images, whatever the umask, and the cache of a catalog even counts those of its files. opm takes the format that it finds: that in JSON is the same at each run,
 # its usual one is not.
 .PHONY: catalog-cache
 catalog-cache:
-	@opm=$(call tool,opm)/opm; rm -rf bin/catalog-cache; mkdir -p bin/catalog-cache; mkdir -m 750 bin/catalog-cache/cache; touch bin/catalog-cache/digest; \
+	@umask 022; opm=$(call tool,opm)/opm; rm -rf bin/catalog-cache; mkdir -p bin/catalog-cache; mkdir -m 750 bin/catalog-cache/cache; touch bin/catalog-cache/digest; \
 	chmod -R u=rwX,go=rX catalog; "$$opm" serve catalog --cache-dir=bin/catalog-cache --cache-only 2>/dev/null
 
 .PHONY: run
