@@ -11,10 +11,6 @@ import (
 var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), func() {
 	install := func() string { return documented(version(0), "## With OLM, from a catalog") }
 	approve := func(ctx SpecContext) { run(ctx, documented(version(0), "With `installPlanApproval: Manual`")) }
-	succeeded := func(ctx SpecContext, version string) {
-		Eventually(kubectl).WithContext(ctx).WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
-			Should(Equal("echo-operator.v" + version + " Succeeded;"))
-	}
 
 	It("installs when it is approved", func(ctx SpecContext) {
 		// Nobody waits for a version that must first be approved.
@@ -24,15 +20,15 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 		Eventually(kubectl).WithContext(ctx).WithArguments("get", "installplan", "-o", "jsonpath={.items[*].spec.approved}").Should(Equal("false"))
 		Expect(kubectl(ctx, "get", "csv,deployment", "-o", "name")).To(BeEmpty())
 		approve(ctx)
-		succeeded(ctx, version(0))
+		expectSucceeded(ctx, version(0))
 	}, SpecTimeout(5*time.Minute))
 
 	It("upgrades when it is approved", func(ctx SpecContext) {
 		pointCatalogAt(ctx, version(1))
 		Eventually(kubectl).WithContext(ctx).WithArguments("get", "subscription", "-o", "jsonpath={.items[*].status.state}").Should(Equal("UpgradePending"))
-		succeeded(ctx, version(0))
+		expectSucceeded(ctx, version(0))
 		approve(ctx)
-		succeeded(ctx, version(1))
+		expectSucceeded(ctx, version(1))
 		uninstall(ctx)
 	}, SpecTimeout(5*time.Minute))
 })

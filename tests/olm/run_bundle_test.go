@@ -4,7 +4,6 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -19,7 +18,7 @@ var _ = Describe("operator-sdk", Label("all"), func() {
 		waitReady(ctx, "default")
 		run(ctx, `cd ../.. && tests/olm/with-registry operator-sdk run bundle-upgrade quay.io/echo-operator/echo-operator-bundle:v`+version(1)+` \
 			--namespace=`+operatorNamespace+` --security-context-config=restricted --timeout=3m`)
-		Expect(kubectl(ctx, "get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}")).To(Equal("echo-operator.v" + version(1) + " Succeeded;"))
+		expectSucceeded(ctx, version(1))
 		waitReady(ctx, "default")
 		support.Kubectl(ctx, "delete", "echo/test-echo")
 		run(ctx, "operator-sdk cleanup echo-operator --namespace="+operatorNamespace)

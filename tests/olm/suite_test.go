@@ -119,6 +119,13 @@ func upgrade(ctx context.Context, to string) {
 	run(ctx, changed(documented(to, "## Upgrading, with OLM"), "version=1.2.3", "version="+to))
 }
 
+// expectSucceeded waits until a version is there and no other.
+func expectSucceeded(ctx context.Context, version string) {
+	GinkgoHelper()
+	Eventually(kubectl).WithContext(ctx).WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
+		Should(Equal("echo-operator.v" + version + " Succeeded;"))
+}
+
 // pointCatalogAt lets OLM see the versions up to one.
 func pointCatalogAt(ctx context.Context, version string) {
 	GinkgoHelper()
