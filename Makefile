@@ -25,6 +25,7 @@ CONTROLLER_GEN_VERSION := $(call pinned,generate,sigs.k8s.io/controller-tools)
 OPERATOR_SDK_VERSION := $(call pinned,operator-sdk,github.com/operator-framework/operator-sdk)
 OPM_VERSION := $(call pinned,opm,github.com/operator-framework/operator-registry)
 OLM_VERSION := $(call pinned,olm,github.com/operator-framework/operator-lifecycle-manager)
+OLMV1_VERSION := $(call pinned,olmv1,github.com/operator-framework/operator-controller)
 KUSTOMIZE_VERSION := $(call pinned,generate,sigs.k8s.io/kustomize/kustomize/v5)
 CRD_REF_DOCS_VERSION := $(call pinned,docs,github.com/elastic/crd-ref-docs)
 GOLANGCI_LINT_VERSION := $(call pinned,lint,github.com/golangci/golangci-lint/v2)
@@ -55,7 +56,7 @@ help: ## Show this help.
 versions: ## Show the versions of the tools.
 	@printf '%-16s %s\n' Kubernetes $(KUBERNETES_VERSION) "the oldest" $(OLDEST_KUBERNETES_VERSION) etcd $(ETCD_VERSION) CoreDNS $(COREDNS_VERSION) \
 		registry $(REGISTRY_VERSION) kwok $(KWOK_VERSION) controller-gen $(CONTROLLER_GEN_VERSION) \
-		kustomize $(KUSTOMIZE_VERSION) operator-sdk $(OPERATOR_SDK_VERSION) opm $(OPM_VERSION) OLM $(OLM_VERSION) crd-ref-docs $(CRD_REF_DOCS_VERSION) golangci-lint $(GOLANGCI_LINT_VERSION)
+		kustomize $(KUSTOMIZE_VERSION) operator-sdk $(OPERATOR_SDK_VERSION) opm $(OPM_VERSION) OLM $(OLM_VERSION) "OLM v1" $(OLMV1_VERSION) crd-ref-docs $(CRD_REF_DOCS_VERSION) golangci-lint $(GOLANGCI_LINT_VERSION)
 
 .PHONY: tools
 tools: ## Build all tools (other targets build what they need by themselves).
@@ -244,6 +245,7 @@ test: ## Run the unit tests, and the integration tests on a real API server. Nee
 	@assets=$(call tool,kubernetes); \
 	KUBEBUILDER_ASSETS="$$assets" go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|olm)$$')
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
+	@cd tools/generate && go test -trimpath $(TESTFLAGS) ./...
 
 .PHONY: test-oldest
 test-oldest: ## Run the integration tests on the oldest API server that is supported. Needs no root.
