@@ -98,7 +98,8 @@ bundle: manifests ## Generate the OLM bundle.
 		--default-channel "$$("$$tools/channels" default $(channels))" 2>/dev/null; \
 	"$$tools/pin-images" $(digests) bundle/manifests/*.yaml bundle/tests/scorecard/*.yaml; \
 	"$$tools/finish-bundle" bundle/manifests/echo-operator.clusterserviceversion.yaml $(base) config/manifests/icon.svg $(openshift); \
-	"$$sdk" bundle validate ./bundle --select-optional suite=operatorframework
+	said=$$("$$sdk" bundle validate ./bundle --select-optional suite=operatorframework 2>&1) || { echo "$$said"; exit 1; }; \
+	if grep -q 'level=warning' <<<"$$said"; then echo "$$said"; echo "bundle: warnings count as errors"; exit 1; fi; echo "bundle: valid, without a warning"
 
 .PHONY: catalog
 catalog: bundle ## Generate the file-based catalog: its channels are config/catalog/channels.yaml, and other versions' bundles stay.

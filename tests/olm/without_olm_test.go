@@ -1,0 +1,20 @@
+package olm
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+)
+
+var _ = Describe("the operator without OLM", func() {
+	It("is installed, upgraded and removed by a release's install.yaml", func(ctx SpecContext) {
+		inFolderOf := func(version string) string { return "cd " + released(version) + "\n" }
+		run(ctx, inFolderOf(version(0))+documented(version(0), "## Without OLM"))
+		createEcho(ctx, "default")
+		waitReady(ctx, "default")
+		run(ctx, inFolderOf(version(1))+documented(version(1), "## Without OLM"))
+		waitReady(ctx, "default")
+		run(ctx, inFolderOf(version(1))+documented(version(1), "## Uninstalling, without OLM"))
+		expectNothingLeft(ctx)
+	}, SpecTimeout(5*time.Minute))
+})
