@@ -200,7 +200,7 @@ undeploy: ## Delete all Echoes, and then the operator, from the current cluster.
 
 .PHONY: release
 release: ## Make the release VERSION in CHANNELS (candidate): the tree's bundle and catalog, and dist/. Pushes nothing.
-	@tools/release "$(VERSION)" $(CHANNELS)
+	@$(call package,buildah,buildah); tools/release "$(VERSION)" $(CHANNELS)
 	@cd tests/packaging && go test -trimpath -count=1 ./...
 
 .PHONY: next-version
@@ -209,6 +209,7 @@ next-version: ## Make the tree that of the next VERSION to be released.
 
 .PHONY: push-release
 push-release: ## Push the images that `make release` made to quay.io/echo-operator, or to REGISTRY.
+	@ls dist/images/*/index.json >/dev/null 2>&1 || { echo "push-release: there are no images: run 'make release VERSION=...' first"; exit 1; }
 	@$(call package,skopeo,skopeo); to=$${REGISTRY:-quay.io/echo-operator}; for layout in dist/images/*; do \
 		image=$$to/$$(basename $$layout):v$(VERSION); echo "$$image"; \
 		skopeo copy --quiet --all --preserve-digests $(SKOPEO_FLAGS) oci:$$layout:v$(VERSION) docker://$$image; done
