@@ -4,8 +4,8 @@
 // usage: finish-bundle CSV BASE ICON OPENSHIFT      (from the project's root)
 //
 // CSV is the bundle's ClusterServiceVersion, BASE the one that it was generated from. The date of creation is BASE's, the icon
-// is the SVG file ICON, each example gets a status, and OPENSHIFT, such as v4.17, is the first version of OpenShift that the bundle is for; it is written
-// into bundle/metadata/annotations.yaml and bundle.Dockerfile, which must say the same.
+// is the SVG file ICON, each example gets a status, and OPENSHIFT, such as v4.17, is the first version of OpenShift that the
+// bundle is for; it is written into bundle/metadata/annotations.yaml and bundle.Dockerfile, which must say the same.
 package main
 
 import (
