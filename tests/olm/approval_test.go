@@ -15,7 +15,7 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 	It("installs when it is approved", func(ctx SpecContext) {
 		// Nobody waits for a version that must first be approved.
 		manual := changed(install(), "{name: echo-operator, channel", "{installPlanApproval: Manual, name: echo-operator, channel")
-		applied, _, _ := strings.Cut(manual, "\nuntil ")
+		applied, _, _ := strings.Cut(manual, "\nfor i in ")
 		run(ctx, applied)
 		Eventually(kubectl).WithContext(ctx).WithArguments("get", "installplan", "-o", "jsonpath={.items[*].spec.approved}").Should(Equal("false"))
 		Expect(kubectl(ctx, "get", "csv,deployment", "-o", "name")).To(BeEmpty())

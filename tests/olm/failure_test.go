@@ -5,6 +5,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), func(ctx SpecContext, recovery string) {
@@ -22,9 +24,16 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 	Expect(echoPods(ctx)).To(Equal(before))
 	Expect(kubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.status.readyReplicas}")).To(Equal("1"), "the old operator goes on")
 
-	By("recovering with a version in which it is mended")
+	By("seeing that a version in which it is mended is not enough")
+	pointCatalogAt(ctx, version(3))
+	Eventually(support.Kubectl).WithContext(ctx).WithTimeout(3*time.Minute).WithArguments("get", "packagemanifest", "echo-operator", "-o", "jsonpath={.status.channels[*].currentCSV}").
+		Should(ContainSubstring("echo-operator.v" + version(3)))
+	Consistently(kubectl).WithContext(ctx).WithTimeout(20*time.Second).WithArguments("get", "csv", "-o", "name").
+		ShouldNot(ContainSubstring("echo-operator.v" + version(3)))
+
+	By("recovering")
 	run(ctx, documented(version(3), recovery))
-	upgrade(ctx, version(3))
+	expectSucceeded(ctx, version(3))
 	waitReady(ctx, "default")
 	Eventually(echoPods).WithContext(ctx).ShouldNot(Equal(before))
 	seen := prober.Stop(ctx)

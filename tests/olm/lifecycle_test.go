@@ -15,7 +15,7 @@ import (
 var _ = Describe("the operator in OLM", Ordered, func() {
 	It("is installed from a catalog by a Subscription", Label("scorecard"), func(ctx SpecContext) {
 		run(ctx, documented(version(0), "## With OLM, from a catalog"))
-		Expect(kubectl(ctx, "get", "csv", "-o", "name")).To(ContainSubstring("echo-operator.v" + version(0)))
+		expectSucceeded(ctx, version(0))
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
 	}, SpecTimeout(5*time.Minute))
 

@@ -117,6 +117,7 @@ func echoPods(ctx context.Context) string {
 func upgrade(ctx context.Context, to string) {
 	GinkgoHelper()
 	run(ctx, changed(documented(to, "## Upgrading, with OLM"), "version=1.2.3", "version="+to))
+	expectSucceeded(ctx, to)
 }
 
 // expectSucceeded waits until a version is there and no other.
