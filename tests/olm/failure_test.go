@@ -26,7 +26,7 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 
 	By("seeing that a version in which it is mended is not enough")
 	pointCatalogAt(ctx, version(3))
-	Eventually(support.Kubectl).WithContext(ctx).WithTimeout(3*time.Minute).WithArguments("get", "packagemanifest", "echo-operator", "-o", "jsonpath={.status.channels[*].currentCSV}").
+	Eventually(support.Kubectl).WithContext(ctx).WithTimeout(3*time.Minute).WithArguments("get", "packagemanifest", "echo-operator", "--ignore-not-found", "-o", "jsonpath={.status.channels[*].currentCSV}").
 		Should(ContainSubstring("echo-operator.v" + version(3)))
 	Consistently(kubectl).WithContext(ctx).WithTimeout(20*time.Second).WithArguments("get", "csv", "-o", "name").
 		ShouldNot(ContainSubstring("echo-operator.v" + version(3)))
