@@ -51,7 +51,28 @@ func newManager(cluster *rest.Config, options options) (manager.Manager, error) 
 		MaxReplicas: options.maxReplicas,
 		Now:         time.Now,
 	}
-	return mgr, reconciler.SetupWithManager(mgr)
+	if err := reconciler.SetupWithManager(mgr); err != nil {
+		return nil, err
+	}
+	return mgr, addCompanions(mgr, reconciler, options)
+}
+
+// addCompanions has the manager look after companions, too.
+func addCompanions(mgr manager.Manager, echoes *controllers.EchoReconciler, options options) error {
+	labelled, err := controllers.LabelledPods(mgr, namespaces(options.namespaces))
+	if err != nil {
+		return err
+	}
+	companions := &controllers.CompanionReconciler{
+		Client:      echoes.Client,
+		Live:        echoes.Live,
+		Labelled:    labelled,
+		Recorder:    echoes.Recorder,
+		Images:      echoes.Images,
+		MaxReplicas: echoes.MaxReplicas,
+		Now:         echoes.Now,
+	}
+	return companions.SetupWithManager(mgr)
 }
 
 func managerOptions(scheme *runtime.Scheme, options options) ctrl.Options {
@@ -76,23 +97,30 @@ func managerOptions(scheme *runtime.Scheme, options options) ctrl.Options {
 }
 
 // cacheOptions keeps in memory only what the operator made, without the record of who wrote which field.
-func cacheOptions(namespaces []string) cache.Options {
+func cacheOptions(watched []string) cache.Options {
 	made := cache.ByObject{Label: controllers.ManagedSelector()}
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
-		ByObject:                    map[client.Object]cache.ByObject{},
+		DefaultNamespaces:           namespaces(watched),
+		ByObject:                    map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: controllers.SlimNode}},
 	}
 	for _, kind := range append(controllers.ChildKinds(), &corev1.Pod{}) {
 		o.ByObject[kind] = made
 	}
-	if len(namespaces) > 0 {
-		o.DefaultNamespaces = make(map[string]cache.Config, len(namespaces))
-	}
-	for _, namespace := range namespaces {
-		o.DefaultNamespaces[namespace] = cache.Config{}
-	}
 	return o
+}
+
+// namespaces are those that a cache watches, nil for all.
+func namespaces(watched []string) map[string]cache.Config {
+	if len(watched) == 0 {
+		return nil
+	}
+	all := make(map[string]cache.Config, len(watched))
+	for _, namespace := range watched {
+		all[namespace] = cache.Config{}
+	}
+	return all
 }
 
 func addProbes(mgr manager.Manager) error {

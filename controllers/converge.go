@@ -20,6 +20,7 @@ import (
 type observation struct {
 	deployment *appsv1.Deployment
 	pods       []corev1.Pod
+	companions []corev1.Pod
 	changes    []change
 }
 
@@ -37,6 +38,9 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (observati
 	if seen.pods, err = podsOf(ctx, r.Client, echo); err != nil {
 		return seen, err
 	}
+	if seen.companions, err = companionsOf(ctx, r.Client, echo); err != nil {
+		return seen, err
+	}
 	live := make([]client.Object, len(wanted))
 	for i, c := range wanted {
 		if live[i], err = r.read(ctx, echo, c); err != nil {
@@ -44,7 +48,7 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (observati
 		}
 		seen.note(live[i])
 	}
-	if err := r.allowed(echo); err != nil || echo.Spec.Paused {
+	if err := allowed(echo, r.MaxReplicas); err != nil || echo.Spec.Paused {
 		return seen, err
 	}
 	if err := r.addFinalizer(ctx, echo); err != nil {
@@ -66,11 +70,11 @@ func (o *observation) note(object client.Object) {
 }
 
 // allowed refuses what the schema lets through and the operator's policy does not.
-func (r *EchoReconciler) allowed(echo *v1.Echo) error {
-	if echo.Spec.Replicas > r.MaxReplicas {
+func allowed(echo *v1.Echo, maxReplicas int32) error {
+	if echo.Spec.Replicas > maxReplicas {
 		return &specError{fmt.Sprintf(
 			"spec.replicas is %d, which is greater than %d, the most that this operator allows. Ask for fewer, or have its MAX_REPLICAS raised.",
-			echo.Spec.Replicas, r.MaxReplicas)}
+			echo.Spec.Replicas, maxReplicas)}
 	}
 	return nil
 }
@@ -117,7 +121,7 @@ func (r *EchoReconciler) ensure(ctx context.Context, c child, live client.Object
 			return err
 		}
 	}
-	after, err := r.apply(ctx, c, live)
+	after, err := apply(ctx, r.Client, c, live)
 	if err != nil {
 		return err
 	}
@@ -136,14 +140,14 @@ func (r *EchoReconciler) prune(ctx context.Context, live client.Object) error {
 
 // apply writes a child and returns it as the API server answers it. One that exists is named by its UID, so that another
 // that took its place meanwhile is refused; one that should not exist is not forced, so that another's fields stand.
-func (r *EchoReconciler) apply(ctx context.Context, c child, live client.Object) (client.Object, error) {
+func apply(ctx context.Context, writer client.Writer, c child, live client.Object) (client.Object, error) {
 	want := c.want.DeepCopy()
 	options := []client.ApplyOption{client.FieldOwner(fieldOwner)}
 	if live != nil {
 		want.SetUID(live.GetUID())
 		options = append(options, client.ForceOwnership)
 	}
-	if err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...); err != nil {
+	if err := writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...); err != nil {
 		return nil, fmt.Errorf("applying %s %s: %w", c.kind, c.key, err)
 	}
 	after := c.blank()

@@ -52,8 +52,24 @@ func (r *EchoReconciler) release(ctx context.Context, echo *v1.Echo, end transit
 }
 
 // deleteChildren deletes what was made for an Echo and returns how much of it is still there, and how the Echo ends when that is
-// nothing. A Deployment that is not the Echo's any more was orphaned, and keeps its pods.
+// nothing.
 func (r *EchoReconciler) deleteChildren(ctx context.Context, echo *v1.Echo) (int, transition, error) {
+	left, end, err := r.deleteApplied(ctx, echo)
+	if err != nil {
+		return 0, end, err
+	}
+	companions, err := r.deleteCompanions(ctx, echo)
+	if left += companions; err != nil || left > 0 || end == orphaned() {
+		return left, end, err
+	}
+	// Somebody else may have deleted the Deployment in the background, which does not wait for its pods.
+	pods, err := podsOf(ctx, r.Live, echo)
+	return len(pods), end, err
+}
+
+// deleteApplied deletes the objects that an Echo is made of. A Deployment that is not the Echo's any more was orphaned, and keeps
+// its pods.
+func (r *EchoReconciler) deleteApplied(ctx context.Context, echo *v1.Echo) (int, transition, error) {
 	end := deleted()
 	made, err := children(echo, r.Images)
 	if err != nil {
@@ -76,12 +92,27 @@ func (r *EchoReconciler) deleteChildren(ctx context.Context, echo *v1.Echo) (int
 			return 0, end, err
 		}
 	}
-	if left > 0 || end == orphaned() {
-		return left, end, nil
+	return left, end, nil
+}
+
+// deleteCompanions deletes the companions of an Echo and returns how many are still there. The cache may not know yet of one that
+// was made a moment ago.
+func (r *EchoReconciler) deleteCompanions(ctx context.Context, echo *v1.Echo) (int, error) {
+	for _, reader := range []client.Reader{r.Client, r.Live} {
+		companions, err := companionsOf(ctx, reader, echo)
+		if err != nil {
+			return 0, err
+		}
+		for i := range companions {
+			if err := deleteCompanion(ctx, r.Client, &companions[i]); err != nil {
+				return 0, err
+			}
+		}
+		if len(companions) > 0 {
+			return len(companions), nil
+		}
 	}
-	// Somebody else may have deleted the Deployment in the background, which does not wait for its pods.
-	pods, err := podsOf(ctx, r.Live, echo)
-	return len(pods), end, err
+	return 0, nil
 }
 
 // deleteChild deletes an object and what depends on it, in the foreground the object last. It is a no-op on one that is being

@@ -8,4 +8,8 @@
 // wanted, drift.go whether something differs, cause.go why pods are missing, status.go what to report, transitions.go which
 // events that makes, failure.go what an error calls for. What talks to the API server is in echo_controller.go, converge.go,
 // pods.go, deletion.go and publish.go.
+//
+// A pod that asks for a companion has passes of its own: companion_plan.go decides, companion_pod.go says what a companion is,
+// companion_controller.go talks to the API server, companion_watch.go says what calls for a pass, and companion_cache.go holds the
+// pods that ask.
 package controllers

@@ -57,12 +57,13 @@ func (e *nameConflictError) Error() string {
 func classify(err error) *failure {
 	var spec *specError
 	var conflict *nameConflictError
+	var companionConflict *companionConflictError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &spec):
 		return &failure{kind: terminal, reason: v1.ReasonInvalidSpec, err: err}
-	case errors.As(err, &conflict):
+	case errors.As(err, &conflict), errors.As(err, &companionConflict):
 		return &failure{kind: waiting, reason: v1.ReasonNameConflict, err: err}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &failure{kind: quiet, err: err}

@@ -21,6 +21,9 @@ const (
 	nameValue      = "echo"
 	componentValue = "echo-server"
 
+	companionNameValue      = "echo-companion"
+	companionComponentValue = "companion"
+
 	containerName = "echo"
 	portName      = "http"
 
@@ -38,6 +41,16 @@ func childLabels(echo *v1.Echo) map[string]string {
 		labelName:      nameValue,
 		labelInstance:  echo.Name,
 		labelComponent: componentValue,
+		labelManagedBy: fieldOwner,
+	}
+}
+
+// companionLabels are on the companions that are made from an Echo: neither its Service nor its Deployment takes them for its own.
+func companionLabels(echo string) map[string]string {
+	return map[string]string{
+		labelName:      companionNameValue,
+		labelInstance:  echo,
+		labelComponent: companionComponentValue,
 		labelManagedBy: fieldOwner,
 	}
 }

@@ -3,6 +3,7 @@ package controllers
 import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
@@ -10,7 +11,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// networkPolicy lets requests and scrapes in, and nothing out; nil if that is not wanted.
+// networkPolicy lets requests and scrapes in to the echo servers and companions, and nothing out; nil if that is not wanted.
 func networkPolicy(echo *v1.Echo) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	wanted := echo.Spec.NetworkPolicy
 	if wanted == nil || !wanted.Enabled {
@@ -24,7 +25,12 @@ func networkPolicy(echo *v1.Echo) *networkingv1ac.NetworkPolicyApplyConfiguratio
 		WithLabels(childLabels(echo)).
 		WithOwnerReferences(ownedBy(echo)).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
-			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(selectorLabels(echo))).
+			WithPodSelector(metav1ac.LabelSelector().
+				WithMatchLabels(map[string]string{labelInstance: echo.Name}).
+				WithMatchExpressions(metav1ac.LabelSelectorRequirement().
+					WithKey(labelName).
+					WithOperator(metav1.LabelSelectorOpIn).
+					WithValues(nameValue, companionNameValue))).
 			WithPolicyTypes(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress).
 			WithIngress(allow))
 }

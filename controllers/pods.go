@@ -48,6 +48,15 @@ func podsOf(ctx context.Context, reader client.Reader, echo *v1.Echo) ([]corev1.
 	return pods, nil
 }
 
+// companionsOf reads the companions that were made from an Echo.
+func companionsOf(ctx context.Context, reader client.Reader, echo *v1.Echo) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	if err := reader.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels(companionLabels(echo.Name))); err != nil {
+		return nil, fmt.Errorf("listing the companions: %w", err)
+	}
+	return append([]corev1.Pod{}, slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return !isCompanion(&pod) })...), nil
+}
+
 // podState is how a pod is, in one word.
 func podState(pod *corev1.Pod) string {
 	switch {

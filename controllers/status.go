@@ -46,6 +46,9 @@ func statusFor(echo *v1.Echo, seen observation, failed *failure, images Images, 
 	if seen.pods != nil {
 		status.Pods = podStates(seen.pods)
 	}
+	if seen.companions != nil {
+		status.Companions = countLive(seen.companions)
+	}
 	record(status, judge(echo, seen, failed, now), echo.Generation, now)
 	return *status
 }

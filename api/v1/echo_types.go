@@ -373,7 +373,7 @@ type EchoService struct {
 type EchoStatus struct {
 	// observedGeneration is the generation of the Echo that this status speaks of.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",order=10,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// phase sums the conditions up in one word: Pending, Updating, Ready, Warning, Failed or Terminating.
@@ -398,7 +398,7 @@ type EchoStatus struct {
 
 	// selector finds the pods of the echo servers.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Selector",order=9,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Selector",order=10,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Selector string `json:"selector,omitempty"`
 
 	// url is where the echo servers answer.
@@ -411,6 +411,11 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Image",order=7,xDescriptors={"urn:alm:descriptor:text"}
 	Image string `json:"image,omitempty"`
 
+	// companions is the number of pods that have an echo server of this Echo beside them.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Companions",order=8,xDescriptors={"urn:alm:descriptor:text"}
+	Companions int32 `json:"companions,omitempty"`
+
 	// pods are the names of the pods by their state, Ready, NotReady, Pending, Failed or Terminating, at most 50 of each.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
@@ -420,6 +425,6 @@ type EchoStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",order=8,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",order=9,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }

@@ -86,14 +86,14 @@ func haveCondition(kind string, status metav1.ConditionStatus, reason string) ty
 	}).WithTemplate("Expected\n{{.FormattedActual}}\n{{.To}} have condition {{.Data}}", kind+"="+string(status)+" "+reason)
 }
 
-// eventReasons are the reasons of the events that tell of an Echo, in order, and how often each was told.
-func eventReasons(ctx context.Context, g Gomega, echo *v1.Echo) []string {
+// eventReasons are the reasons of the events that tell of an object, in order, and how often each was told.
+func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
 	list := &eventsv1.EventList{}
-	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
+	g.Expect(k8s.List(ctx, list, client.InNamespace(object.GetNamespace()))).To(Succeed())
 	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
 	var reasons []string
 	for _, e := range list.Items {
-		if e.Regarding.UID != echo.UID {
+		if e.Regarding.UID != object.GetUID() {
 			continue
 		}
 		reasons = append(reasons, e.Reason)

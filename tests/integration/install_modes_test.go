@@ -71,7 +71,7 @@ type operatorAccount struct {
 }
 
 // addOperator makes the operator's user, with the rights that OLM would give it: those of its role in the namespaces that it
-// watches, or in all, and those for its lease in its own.
+// watches, or in all, those on nodes, and those for its lease in its own.
 func addOperator(ctx context.Context, server *envtest.Environment, admin client.Client, name string, watched []string) operatorAccount {
 	GinkgoHelper()
 	user, err := server.AddUser(envtest.User{Name: "operator-" + name}, nil)
@@ -83,6 +83,8 @@ func addOperator(ctx context.Context, server *envtest.Environment, admin client.
 	for _, namespace := range watched {
 		Expect(grant(ctx, admin, "operator-"+name, namespace, rules)).To(Succeed())
 	}
+	nodes := manifest("rbac/node_reader_role.yaml", &rbacv1.ClusterRole{}).Rules
+	Expect(grant(ctx, admin, "operator-"+name, "", nodes)).To(Succeed())
 	lease := manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules
 	Expect(grant(ctx, admin, "operator-"+name, name+"-own", lease)).To(Succeed())
 

@@ -43,8 +43,9 @@ var (
 	suiteKubeconfig []byte
 	// k8s reads from the API server, never from a cache.
 	k8s client.Client
-	// reconciler is the one that the manager runs.
+	// reconciler is the one that the manager runs, and companions its other one.
 	reconciler *controllers.EchoReconciler
+	companions *controllers.CompanionReconciler
 )
 
 func TestIntegration(t *testing.T) {
@@ -83,9 +84,11 @@ func startAPIServer(crds ...string) *envtest.Environment {
 	return env
 }
 
-// grantOperatorsRole gives the test's operator the rights of the generated role, and no others.
+// grantOperatorsRole gives the test's operator the rights of its roles, and no others.
 func grantOperatorsRole() {
-	Expect(grant(context.Background(), k8s, operatorUser, "", manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+	for _, role := range []string{"rbac/role.yaml", "rbac/node_reader_role.yaml"} {
+		Expect(grant(context.Background(), k8s, operatorUser, "", manifest(role, &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+	}
 }
 
 // manifest reads an object from a file under config.
@@ -137,6 +140,18 @@ func startManager() {
 		Now:         time.Now,
 	}
 	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
+	labelled, err := controllers.LabelledPods(mgr, nil)
+	Expect(err).NotTo(HaveOccurred())
+	companions = &controllers.CompanionReconciler{
+		Client:      mgr.GetClient(),
+		Live:        mgr.GetAPIReader(),
+		Labelled:    labelled,
+		Recorder:    mgr.GetEventRecorder("echo-operator"),
+		Images:      reconciler.Images,
+		MaxReplicas: maxReplicas,
+		Now:         time.Now,
+	}
+	Expect(companions.SetupWithManager(mgr)).To(Succeed())
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()

@@ -20,7 +20,8 @@ func Children() []Child {
 func Read() []Permission {
 	all := slices.Concat(
 		on("example.com", "echoes", "list", "watch"), // whom it works for
-		on("", "pods", "list", "watch"),              // what a status tells of pods
+		on("", "pods", "list", "watch", "get"),       // what a status tells of pods, and who asks for a companion; get before one is made
+		on("", "nodes", "list", "watch"),             // whether a companion's node takes pods
 		on("coordination.k8s.io", "leases", "get"),   // who leads, before it tries to
 	)
 	for _, child := range Children() { // watched, and read past the cache before the first is made
@@ -36,7 +37,9 @@ func Optional() []Permission {
 		on("", "events", "create", "patch"),
 		// An event becomes a series when the same happens again and the Echo stays as it is, as when somebody keeps undoing what the
 		// operator does.
-		on("events.k8s.io", "events", "patch"))
+		on("events.k8s.io", "events", "patch"),
+		// A companion is a pod without a Deployment, and is made only beside a pod that asks for one.
+		on("", "pods", "create", "patch", "delete"))
 }
 
 // IsForItself tells whether a permission is for the operator's own namespace, and not for those of the Echoes.
@@ -44,13 +47,14 @@ func IsForItself(p Permission) bool {
 	return p.Group == "coordination.k8s.io" || p.Group == "" && p.Resource == "events"
 }
 
-// Sharp are permissions that would let whoever takes the operator over take the cluster, too.
+// Sharp are permissions that would let whoever takes the operator over take the cluster, too. To make pods is not more than to make
+// Deployments, which is what the operator is for.
 func Sharp() []Permission {
 	return slices.Concat(
 		on("*", "*", "*"),
 		on("", "secrets", "get", "list", "watch", "create", "update", "patch", "delete"),
 		on("", "configmaps", "update", "patch"),
-		on("", "pods", "create", "update", "patch", "delete"),
+		on("", "pods", "update", "deletecollection"),
 		on("", "pods/exec", "create", "get"),
 		on("", "pods/attach", "create", "get"),
 		on("", "pods/portforward", "create", "get"),
