@@ -1,0 +1,388 @@
+package integration
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("a companion", func() {
+	It("comes when its owner is on a node, and is what the Echo says, where the owner is", func(ctx SpecContext) {
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "beside", func(e *v1.Echo) {
+			e.Spec.Image, e.Spec.Port = "registry.example.com/other:1", 9000
+			e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
+		}))
+		owner := createOwner(ctx, k8s, echo.Namespace, "web-0", echo.Name)
+		Consistently(func(g Gomega) { g.Expect(companionsNow(ctx, g, k8s, echo.Namespace)).To(BeEmpty()) }).Should(Succeed())
+
+		node := newNode(ctx, k8s)
+		bind(ctx, k8s, owner, node)
+		companion := eventuallyOne(ctx, k8s, owner)
+		Expect(companion.OwnerReferences).To(ConsistOf(metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: owner.Name, UID: owner.UID,
+			Controller: new(true), BlockOwnerDeletion: new(false)}))
+		Expect(companion.Spec.NodeName).To(BeEmpty(), "the scheduler decides")
+		Expect(companion.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields).To(ConsistOf(
+			corev1.NodeSelectorRequirement{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node.Name}}))
+		Expect(companion.Spec.Tolerations).To(ContainElement(corev1.Toleration{Key: "rare", Operator: corev1.TolerationOpExists}))
+		Expect(companion.Spec.Containers[0].Image).To(Equal("registry.example.com/other:1"))
+		Expect(companion.Spec.Containers[0].Ports[0].ContainerPort).To(BeEquivalentTo(9000))
+		Expect(companion.Annotations).To(HaveKeyWithValue("cluster-autoscaler.kubernetes.io/safe-to-evict", "true"))
+		expectCompanions(ctx, echo, 1)
+
+		By("not being one of the Echo's own pods, and yet behind its NetworkPolicy")
+		Expect(labels.SelectorFromSet(serviceNow(ctx, Default, echo.Namespace, echo.Name).Spec.Selector).Matches(labels.Set(companion.Labels))).To(BeFalse())
+		policy := get(ctx, Default, echo.Namespace, echo.Name, &networkingv1.NetworkPolicy{})
+		guarded, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(guarded.Matches(labels.Set(companion.Labels))).To(BeTrue())
+		Expect(guarded.Matches(labels.Set(deploymentNow(ctx, Default, echo.Namespace, echo.Name).Spec.Template.Labels))).To(BeTrue())
+		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.Pods).To(BeEmpty())
+
+		By("being left alone when all is well")
+		Expect(eventReasons(ctx, Default, owner)).To(BeEmpty())
+		expectNoRequest(ctx, owner)
+	})
+
+	DescribeTable("goes when its owner", func(ctx SpecContext, end func(context.Context, *corev1.Pod)) {
+		echo, owner := createAccompanied(ctx, "ending")
+		companion := eventuallyOne(ctx, k8s, owner)
+		end(ctx, owner)
+		eventuallyGone(ctx, companion)
+		Consistently(func(g Gomega) { g.Expect(companionsNow(ctx, g, k8s, echo.Namespace)).To(BeEmpty()) }).Should(Succeed())
+		expectCompanions(ctx, echo, 0)
+	},
+		Entry("succeeds", func(ctx context.Context, owner *corev1.Pod) { setPhase(ctx, owner, corev1.PodSucceeded) }),
+		Entry("fails", func(ctx context.Context, owner *corev1.Pod) { setPhase(ctx, owner, corev1.PodFailed) }),
+		Entry("loses the label", func(ctx context.Context, owner *corev1.Pod) {
+			edit(ctx, owner, func(p *corev1.Pod) { delete(p.Labels, v1.CompanionLabel) })
+		}),
+		Entry("is deleted", func(ctx context.Context, owner *corev1.Pod) {
+			Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
+		}),
+		Entry("is going, however long that takes", func(ctx context.Context, owner *corev1.Pod) {
+			edit(ctx, owner, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
+			Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
+		}),
+	)
+
+	It("comes again when somebody deletes it, and gets back the labels that somebody changes", func(ctx SpecContext) {
+		_, owner := createAccompanied(ctx, "deleted")
+		first := eventuallyOne(ctx, k8s, owner)
+		Expect(k8s.Delete(ctx, first, client.GracePeriodSeconds(0))).To(Succeed())
+		second := eventuallyAnother(ctx, owner, first)
+		edit(ctx, second, func(p *corev1.Pod) { p.Labels["app.kubernetes.io/component"] = "mine" })
+		Eventually(func(g Gomega) {
+			now := get(ctx, g, second.Namespace, second.Name, &corev1.Pod{})
+			g.Expect(now.UID).To(Equal(second.UID))
+			g.Expect(now.Labels).To(HaveKeyWithValue("app.kubernetes.io/component", "companion"))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("is replaced when the Echo's image, port or answer changes, and for nothing else", func(ctx SpecContext) {
+		echo, owner := createAccompanied(ctx, "changing")
+		last := eventuallyOne(ctx, k8s, owner)
+		for _, change := range []func(*v1.Echo){
+			func(e *v1.Echo) { e.Spec.Image = "registry.example.com/other:2" },
+			func(e *v1.Echo) { e.Spec.Port = 9000 },
+			func(e *v1.Echo) { e.Spec.Response = &v1.EchoResponse{StatusCode: 503} },
+		} {
+			edit(ctx, echo, change)
+			last = eventuallyAnother(ctx, owner, last)
+		}
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas, e.Spec.Service.Port = 5, 81 })
+		Consistently(func(g Gomega) { g.Expect(eventuallyOne(ctx, k8s, owner).UID).To(Equal(last.UID)) }).Should(Succeed())
+	})
+
+	It("waits for its Echo, which its owner is told once, and goes before the Echo does", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		owner := createOwner(ctx, k8s, namespace, "web", "late")
+		bind(ctx, k8s, owner, newNode(ctx, k8s))
+		told := func(g Gomega) { g.Expect(eventReasons(ctx, g, owner)).To(Equal([]string{"EchoNotFound"})) }
+		Eventually(told).WithContext(ctx).Should(Succeed())
+		edit(ctx, owner, func(p *corev1.Pod) {
+			p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "more", Operator: "Exists"})
+		})
+		Consistently(told).WithContext(ctx).Should(Succeed())
+
+		echo := createEcho(ctx, support.Echo(namespace, "late"))
+		companion := eventuallyOne(ctx, k8s, owner)
+		hold(ctx, companion)
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		collect(ctx, echo)
+		Consistently(func(g Gomega) { echoNow(ctx, g, namespace, "late") }).Should(Succeed())
+		Expect(get(ctx, Default, namespace, companion.Name, companion).DeletionTimestamp).NotTo(BeNil())
+		edit(ctx, companion, func(p *corev1.Pod) { p.Finalizers = nil })
+		eventuallyGone(ctx, echo)
+		Expect(companionsNow(ctx, Default, k8s, namespace)).To(BeEmpty())
+		Eventually(func(g Gomega) {
+			g.Expect(eventReasons(ctx, g, owner)).To(Equal([]string{"EchoNotFound", "EchoNotFound"}))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("has no companion itself", func(ctx SpecContext) {
+		echo, owner := createAccompanied(ctx, "alone")
+		companion := eventuallyOne(ctx, k8s, owner)
+		edit(ctx, companion, func(p *corev1.Pod) { p.Labels[v1.CompanionLabel] = echo.Name })
+		bind(ctx, k8s, companion, newNode(ctx, k8s))
+		Consistently(func(g Gomega) { g.Expect(companionsNow(ctx, g, k8s, echo.Namespace)).To(HaveLen(1)) }).Should(Succeed())
+	})
+
+	It("is not made on a node that takes no pods, until it does", func(ctx SpecContext) {
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "cordoned"))
+		node := newNode(ctx, k8s)
+		edit(ctx, node, func(n *corev1.Node) { n.Spec.Unschedulable = true })
+		Eventually(func(g Gomega) {
+			seen := &corev1.Node{}
+			g.Expect(companions.Client.Get(ctx, client.ObjectKeyFromObject(node), seen)).To(Succeed())
+			g.Expect(seen.Spec.Unschedulable).To(BeTrue())
+		}).WithContext(ctx).Should(Succeed())
+		owner := createOwner(ctx, k8s, echo.Namespace, "web", echo.Name)
+		bind(ctx, k8s, owner, node)
+		Consistently(func(g Gomega) { g.Expect(companionsNow(ctx, g, k8s, echo.Namespace)).To(BeEmpty()) }).Should(Succeed())
+		edit(ctx, node, func(n *corev1.Node) { n.Spec.Unschedulable = false })
+		eventuallyOne(ctx, k8s, owner)
+	})
+
+	It("is not somebody else's pod of its name, and the owner is told so", func(ctx SpecContext) {
+		echo, owner := createAccompanied(ctx, "taken")
+		companion := eventuallyOne(ctx, k8s, owner)
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonPaused))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(k8s.Delete(ctx, companion, client.GracePeriodSeconds(0))).To(Succeed())
+		foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: companion.Name},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "theirs"}}}}
+		Expect(k8s.Create(ctx, foreign)).To(Succeed())
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
+		Eventually(func(g Gomega) {
+			g.Expect(eventReasons(ctx, g, owner)).To(Equal([]string{"CompanionRefused"}))
+		}).WithContext(ctx).Should(Succeed())
+		now := get(ctx, Default, foreign.Namespace, foreign.Name, &corev1.Pod{})
+		Expect(now.ResourceVersion).To(Equal(foreign.ResourceVersion))
+	})
+
+	It("is one, however many passes run at once", func(ctx SpecContext) {
+		echo, owner := createAccompanied(ctx, "raced")
+		for range 3 {
+			Expect(k8s.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(echo.Namespace), client.GracePeriodSeconds(0),
+				client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"})).To(Succeed())
+			passes := sync.WaitGroup{}
+			for range 8 {
+				passes.Go(func() {
+					defer GinkgoRecover()
+					_, err := companions.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
+					Expect(err).NotTo(HaveOccurred())
+				})
+			}
+			passes.Wait()
+			Eventually(func(g Gomega) { g.Expect(companionsNow(ctx, g, k8s, echo.Namespace)).To(HaveLen(1)) }).WithContext(ctx).Should(Succeed())
+			Consistently(func(g Gomega) { g.Expect(companionsNow(ctx, g, k8s, echo.Namespace)).To(HaveLen(1)) }, "300ms").Should(Succeed())
+		}
+	})
+})
+
+var _ = Describe("companions and an operator that is killed", Ordered, func() {
+	var program string
+	var server *envtest.Environment
+	var admin client.Client
+	var session *gexec.Session
+
+	BeforeAll(func() {
+		program = buildProgram()
+		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
+		var err error
+		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("are neither two nor none after each step", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default"}
+		restartAfter := func(step func()) {
+			GinkgoHelper()
+			if session != nil {
+				session.Kill().Wait()
+			}
+			step()
+			session = startProgram(program, environment, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		}
+		expectOne := func(owner *corev1.Pod, image string) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				g.Expect(eventuallyOne(ctx, admin, owner).Spec.Containers[0].Image).To(Equal(image))
+			}).WithContext(ctx).Should(Succeed())
+		}
+		expectNone := func() {
+			GinkgoHelper()
+			Eventually(func(g Gomega) { g.Expect(companionsNow(ctx, g, admin, "default")).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
+		}
+		echo := support.Echo("default", "x")
+		node := newNode(ctx, admin)
+		var owner *corev1.Pod
+
+		By("killed before the pod is there")
+		restartAfter(func() { Expect(admin.Create(ctx, echo)).To(Succeed()) })
+		restartAfter(func() { owner = createOwner(ctx, admin, "default", "web-0", "x"); bind(ctx, admin, owner, node) })
+		expectOne(owner, echoServerImage)
+
+		By("killed before the Echo's image changes")
+		restartAfter(func() {
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+			echo.Spec.Image = "other:1"
+			Expect(admin.Update(ctx, echo)).To(Succeed())
+		})
+		expectOne(owner, "other:1")
+
+		By("killed before the companion is deleted")
+		restartAfter(func() {
+			Expect(admin.Delete(ctx, eventuallyOne(ctx, admin, owner), client.GracePeriodSeconds(0))).To(Succeed())
+		})
+		expectOne(owner, "other:1")
+
+		By("killed before another pod takes the owner's name, with no garbage collector at hand")
+		restartAfter(func() {
+			Expect(admin.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
+			owner = createOwner(ctx, admin, "default", "web-0", "x")
+			bind(ctx, admin, owner, node)
+		})
+		expectOne(owner, "other:1")
+
+		By("killed before the owner loses its label")
+		restartAfter(func() {
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(owner), owner)).To(Succeed())
+			owner.Labels = nil
+			Expect(admin.Update(ctx, owner)).To(Succeed())
+		})
+		expectNone()
+	})
+})
+
+// createAccompanied creates an Echo and a pod that has a companion of it.
+func createAccompanied(ctx context.Context, name string) (*v1.Echo, *corev1.Pod) {
+	GinkgoHelper()
+	echo := createEcho(ctx, support.Echo(newNamespace(ctx), name))
+	owner := createOwner(ctx, k8s, echo.Namespace, "web-0", name)
+	bind(ctx, k8s, owner, newNode(ctx, k8s))
+	eventuallyOne(ctx, k8s, owner)
+	expectCompanions(ctx, echo, 1)
+	return echo, owner
+}
+
+// createOwner creates a pod that asks for a companion of an Echo.
+func createOwner(ctx context.Context, c client.Client, namespace, name, echo string) *corev1.Pod {
+	GinkgoHelper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web", v1.CompanionLabel: echo}},
+		Spec: corev1.PodSpec{
+			Containers:  []corev1.Container{{Name: "web", Image: "web:1"}},
+			Tolerations: []corev1.Toleration{{Key: "rare", Operator: corev1.TolerationOpExists}},
+		},
+	}
+	Expect(c.Create(ctx, pod)).To(Succeed())
+	return pod
+}
+
+func newNode(ctx context.Context, c client.Client) *corev1.Node {
+	GinkgoHelper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}}
+	Expect(c.Create(ctx, node)).To(Succeed())
+	return node
+}
+
+// bind plays the scheduler.
+func bind(ctx context.Context, c client.Client, pod *corev1.Pod, node *corev1.Node) {
+	GinkgoHelper()
+	Expect(c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node.Name}})).To(Succeed())
+}
+
+// setPhase plays the kubelet.
+func setPhase(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) {
+	GinkgoHelper()
+	before := pod.DeepCopy()
+	pod.Status.Phase = phase
+	Expect(k8s.Status().Patch(ctx, pod, client.MergeFrom(before))).To(Succeed())
+}
+
+// hold keeps a pod from going, as its kubelet does until its containers have ended.
+func hold(ctx context.Context, pod *corev1.Pod) {
+	GinkgoHelper()
+	edit(ctx, pod, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
+}
+
+// expectNoRequest expects passes over a pod that has its companion to send nothing.
+func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) { // until the cache has the companion
+		cached := &corev1.PodList{}
+		g.Expect(companions.Client.List(ctx, cached, client.InNamespace(owner.Namespace),
+			client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"})).To(Succeed())
+		g.Expect(cached.Items).To(HaveLen(1))
+	}).WithContext(ctx).Should(Succeed())
+	requests := &atomic.Int64{}
+	counting := &controllers.CompanionReconciler{Client: countingClient(requests), Labelled: companions.Labelled, Recorder: companions.Recorder,
+		Images: companions.Images, MaxReplicas: companions.MaxReplicas, Now: companions.Now}
+	counting.Live = counting.Client
+	for range 3 {
+		result, err := counting.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result).To(BeZero())
+	}
+	Expect(requests.Load()).To(BeZero(), "requests of three passes over a pod that has its companion")
+}
+
+// companionsNow are the companions in a namespace.
+func companionsNow(ctx context.Context, g Gomega, c client.Client, namespace string) []corev1.Pod {
+	list := &corev1.PodList{}
+	g.Expect(c.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"})).To(Succeed())
+	return list.Items
+}
+
+// eventuallyOne waits until there is one companion in a pod's namespace, which is the pod's.
+func eventuallyOne(ctx context.Context, c client.Client, owner *corev1.Pod) *corev1.Pod {
+	GinkgoHelper()
+	var all []corev1.Pod
+	Eventually(func(g Gomega) {
+		all = companionsNow(ctx, g, c, owner.Namespace)
+		g.Expect(all).To(HaveLen(1))
+		g.Expect(all[0].DeletionTimestamp).To(BeNil())
+		g.Expect(metav1.IsControlledBy(&all[0], owner)).To(BeTrue())
+	}).WithContext(ctx).Should(Succeed())
+	return &all[0]
+}
+
+// eventuallyAnother waits until a companion has taken the place of another.
+func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod {
+	GinkgoHelper()
+	var next *corev1.Pod
+	Eventually(func(g Gomega) {
+		next = get(ctx, g, last.Namespace, last.Name, &corev1.Pod{})
+		g.Expect(next.UID).NotTo(Equal(last.UID))
+		g.Expect(metav1.IsControlledBy(next, owner)).To(BeTrue())
+	}).WithContext(ctx).Should(Succeed())
+	return next
+}
+
+// expectCompanions expects an Echo's status to count its companions.
+func expectCompanions(ctx context.Context, echo *v1.Echo, count int) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Companions).To(BeEquivalentTo(count))
+	}).WithContext(ctx).Should(Succeed())
+}
