@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"strings"
@@ -57,7 +58,8 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		upgrade(ctx, version(1))
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
 			Should(SatisfyAll(HavePrefix("Ready quay.io/echo-operator/echo-server@"), Not(HaveSuffix(image))))
-		Expect(echoPods(ctx)).NotTo(Equal(before))
+		Eventually(func(ctx context.Context) []string { return strings.Fields(echoPods(ctx)) }).WithContext(ctx).
+			Should(SatisfyAll(HaveLen(2), Not(ContainElement(BeElementOf(strings.Fields(before))))), "the pods from before have drained")
 		seen := prober.Stop(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
