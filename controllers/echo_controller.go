@@ -59,17 +59,21 @@ type EchoReconciler struct {
 func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1.Echo{}, builder.WithPredicates(intentChanged())).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers,
-			ReconciliationTimeout:   passTimeout,
-			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
-				firstRetry, lastRetry),
-		})
+		WithOptions(controllerOptions())
 	for _, kind := range ChildKinds() {
 		b.Owns(kind)
 	}
 	b.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfPod), builder.WithPredicates(podTurned()))
 	return b.Complete(reconcile.AsReconciler(mgr.GetClient(), r))
+}
+
+// controllerOptions are how each of the operator's controllers works.
+func controllerOptions() controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers,
+		ReconciliationTimeout:   passTimeout,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+	}
 }
 
 // intentChanged lets through what somebody else did to an Echo, and not the operator's own writing of its status.

@@ -64,7 +64,7 @@ func podState(pod *corev1.Pod) string {
 		return podTerminating
 	case isPodReady(pod):
 		return podReady
-	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
+	case hasEnded(pod):
 		return podFailed
 	case pod.Status.Phase == corev1.PodRunning:
 		return podNotReady

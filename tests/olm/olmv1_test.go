@@ -1,7 +1,6 @@
 package olm
 
 import (
-	"os/exec"
 	"strings"
 	"time"
 
@@ -15,10 +14,7 @@ var _ = Describe("the operator in OLM v1", Ordered, Label("all"), func() {
 	install := func(ctx SpecContext) { run(ctx, documented(version(0), "## With OLM v1")) }
 
 	BeforeAll(func(ctx SpecContext) {
-		command := exec.CommandContext(ctx, "tests/olm/install-olmv1")
-		command.Dir = "../.."
-		output, err := command.CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), string(output))
+		run(ctx, "cd ../.. && tests/olm/install-olmv1")
 	}, NodeTimeout(10*time.Minute))
 
 	It("is installed by a ClusterExtension", func(ctx SpecContext) {
