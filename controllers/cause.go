@@ -24,19 +24,28 @@ type cause struct{ reason, message string }
 
 // causeOf finds out why an Echo's pods are missing: because none can be made, or by the newest pod that shows why it does
 // not become ready.
-func causeOf(d *appsv1.Deployment, pods []corev1.Pod) cause {
-	if c := creationCause(d); c != (cause{}) {
+func causeOf(seen observation) cause {
+	if c := creationCause(seen.deployment); c != (cause{}) {
 		return c
 	}
+	pods := seen.pods
 	for i := range pods {
 		if podState(&pods[i]) == podFailed && pods[0].CreationTimestamp.Sub(pods[i].CreationTimestamp.Time) > failedPodWindow {
 			continue
 		}
-		if c := podCause(&pods[i]); c != (cause{}) {
+		if c := cmp.Or(nodeCause(&pods[i], seen.nodes[pods[i].Spec.NodeName]), podCause(&pods[i])); c != (cause{}) {
 			return c
 		}
 	}
 	return cause{}
+}
+
+// nodeCause is why a pod is not ready if its node is to blame. That node may not be able to tell how the pod is.
+func nodeCause(pod *corev1.Pod, node nodeState) cause {
+	if state := podState(pod); state == podReady || state == podTerminating || !keepsPodsDown(node.problems) {
+		return cause{}
+	}
+	return cause{v1.ReasonNodeProblem, fmt.Sprintf("The pod %s is on node %s, which has a problem: %s", pod.Name, pod.Spec.NodeName, say(node.problems))}
 }
 
 // creationCause is why the API server takes no more pods.

@@ -97,10 +97,18 @@ func TestCause(t *testing.T) {
 	}
 	over := refused("exceeded quota: q")
 	over.Status.Conditions[1].Status = corev1.ConditionFalse
+	on := func(node string, p corev1.Pod) corev1.Pod {
+		p.Spec.NodeName = node
+		return p
+	}
+	lost := map[string]nodeState{"lost": {1, problemsOf(node(false, notReady))}, "cordoned": {1, problemsOf(node(true))}}
+	const running, ready, lostMessage = `{phase: Running}`, `{phase: Running, conditions: [{type: Ready, status: "True"}]}`,
+		"The pod a is on node lost, which has a problem: Ready is Unknown: Kubelet stopped posting node status."
 	starting, evicted, unpulled := containerWaits("ContainerCreating", ""), `{phase: Failed, reason: Evicted}`, containerWaits("ErrImagePull", "no")
 	for name, c := range map[string]struct {
 		deployment *appsv1.Deployment
 		pods       []corev1.Pod
+		nodes      map[string]nodeState
 		want       cause
 	}{
 		"nothing known": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0)}},
@@ -114,10 +122,15 @@ func TestCause(t *testing.T) {
 		"the newest counts":    {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, time.Second), pod("c", unpulled, 2*time.Second)}, want: cause{v1.ReasonPodFailed, "The pod b ended: Evicted."}},
 		"evicted long ago":     {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow+time.Second)}},
 		"evicted just in time": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow)}, want: cause{v1.ReasonPodFailed, "The pod b ended: Evicted."}},
+		"its node is lost":     {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", unpulled, 0))}, nodes: lost, want: cause{v1.ReasonNodeProblem, lostMessage}},
+		"its node is cordoned": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("cordoned", pod("a", running, 0))}, nodes: lost},
+		"ready on a lost node": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", ready, 0))}, nodes: lost},
+		"another's node":       {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("a", running, 0))}, nodes: lost},
+		"the one in its place": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("b", starting, 0)), on("lost", pod("a", running, time.Hour))}, nodes: lost, want: cause{v1.ReasonNodeProblem, lostMessage}},
 		"the newest evicted":   {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("b", evicted, time.Hour)}, want: cause{v1.ReasonPodFailed, "The pod b ended: Evicted."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := causeOf(c.deployment, c.pods); got != c.want {
+			if got := causeOf(observation{deployment: c.deployment, pods: c.pods, nodes: c.nodes}); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})

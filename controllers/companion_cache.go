@@ -15,11 +15,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// The indexes by which pods are found: those of a node, and the companions of a pod.
-const (
-	byNode  = "spec.nodeName"
-	byOwner = "metadata.ownerReferences.name"
-)
+// byOwner is the index by which the companions of a pod are found.
+const byOwner = "metadata.ownerReferences.name"
 
 // LabelledPods is a second cache, of the pods that ask for a companion: a cache has one selector for each kind. An unlabelled pod
 // costs nothing. The namespaces are those of the manager's own cache.
@@ -68,25 +65,6 @@ func slimPod(object any) (any, error) {
 		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, Tolerations: pod.Spec.Tolerations},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase},
 	}, nil
-}
-
-// SlimNode leaves of a node whether it takes pods. It is a cache's transform.
-func SlimNode(object any) (any, error) {
-	node, ok := object.(*corev1.Node)
-	if !ok {
-		return object, nil
-	}
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion},
-		Spec:       corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable},
-	}, nil
-}
-
-func nodeOfPod(pod client.Object) []string {
-	if p, ok := pod.(*corev1.Pod); ok && p.Spec.NodeName != "" {
-		return []string{p.Spec.NodeName}
-	}
-	return nil
 }
 
 // ownerOfCompanion is the name of the pod that a companion is for; nothing for other pods.

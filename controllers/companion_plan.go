@@ -89,8 +89,6 @@ func carriesCompanions(echo *v1.Echo, maxReplicas int32) bool {
 	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && allowed(echo, maxReplicas) == nil
 }
 
-func takesPods(node *corev1.Node) bool { return node != nil && !node.Spec.Unschedulable }
-
 // others are the companions but one, without those that are going.
 func (v *companionView) others(name string) []*corev1.Pod {
 	var others []*corev1.Pod

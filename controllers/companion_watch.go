@@ -25,7 +25,7 @@ func (r *CompanionReconciler) watch(b *builder.Builder) *builder.Builder {
 		WatchesRawSource(source.Kind(r.Labelled, &corev1.Pod{}, &handler.TypedEnqueueRequestForObject[*corev1.Pod]{}, ownerTurned())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOf), builder.WithPredicates(companionTurned())).
 		Watches(&v1.Echo{}, handler.EnqueueRequestsFromMapFunc(r.podsNaming), builder.WithPredicates(intentChanged())).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.podsOn), builder.WithPredicates(nodeTurned()))
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.podsOn), builder.WithPredicates(cordonTurned()))
 }
 
 // ownerOf is the pod that a companion is for.
@@ -78,8 +78,8 @@ func companionTurned() predicate.Predicate {
 	}}
 }
 
-// nodeTurned lets through that a node takes pods again, or no longer.
-func nodeTurned() predicate.Predicate {
+// cordonTurned lets through that a node takes pods again, or no longer.
+func cordonTurned() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, was := e.ObjectOld.(*corev1.Node)
 		after, is := e.ObjectNew.(*corev1.Node)

@@ -49,14 +49,6 @@ func TestSlimPodDecidesLikeThePod(t *testing.T) {
 	}
 }
 
-func TestSlimNode(t *testing.T) {
-	node, err := SlimNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Unschedulable: true},
-		Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{SizeBytes: 1}}}})
-	if slim := node.(*corev1.Node); err != nil || slim.Name != "n" || takesPods(slim) || slim.Status.Images != nil {
-		t.Errorf("the cache holds %+v, %v", slim, err)
-	}
-}
-
 func TestOwnerTurned(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*corev1.Pod)

@@ -21,6 +21,7 @@ type observation struct {
 	deployment *appsv1.Deployment
 	pods       []corev1.Pod
 	companions []corev1.Pod
+	nodes      map[string]nodeState // those that pods run on
 	changes    []change
 }
 
@@ -39,6 +40,9 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (observati
 		return seen, err
 	}
 	if seen.companions, err = companionsOf(ctx, r.Client, echo); err != nil {
+		return seen, err
+	}
+	if seen.nodes, err = r.nodesOf(ctx, echo, seen.pods); err != nil {
 		return seen, err
 	}
 	live := make([]client.Object, len(wanted))

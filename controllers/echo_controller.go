@@ -57,6 +57,9 @@ type EchoReconciler struct {
 
 // SetupWithManager has the manager run the reconciler.
 func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, byNode, nodeOfPod); err != nil {
+		return err
+	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1.Echo{}, builder.WithPredicates(intentChanged())).
 		WithOptions(controllerOptions())
@@ -64,6 +67,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		b.Owns(kind)
 	}
 	b.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfPod), builder.WithPredicates(podTurned()))
+	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOn), builder.WithPredicates(nodeTurned()))
 	return b.Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 }
 

@@ -49,6 +49,9 @@ func statusFor(echo *v1.Echo, seen observation, failed *failure, images Images, 
 	if seen.companions != nil {
 		status.Companions = countLive(seen.companions)
 	}
+	if seen.nodes != nil {
+		status.NodeProblems = nodeProblems(seen.nodes)
+	}
 	record(status, judge(echo, seen, failed, now), echo.Generation, now)
 	return *status
 }
@@ -103,17 +106,20 @@ func judge(echo *v1.Echo, seen observation, failed *failure, now time.Time) verd
 	case isReady(seen.deployment, echo.Spec.Replicas):
 		return readyVerdict(echo.Spec.Replicas)
 	case progressing(echo, seen.deployment, now):
-		return rollingVerdict(echo, seen.deployment).because(causeOf(seen.deployment, seen.pods))
+		return rollingVerdict(echo, seen.deployment).because(causeOf(seen))
 	default:
-		return missingVerdict(echo, seen.deployment, now).because(causeOf(seen.deployment, seen.pods))
+		return missingVerdict(echo, seen.deployment, now).because(causeOf(seen))
 	}
 }
 
-// because adds why pods are missing, if that is known.
+// because adds why pods are missing, if that is known. A rollout does not hide that a node is to blame.
 func (v verdict) because(c cause) verdict {
 	if c != (cause{}) {
 		v.readyReason = c.reason
 		v.message += " " + c.message
+	}
+	if c.reason == v1.ReasonNodeProblem {
+		v.phase = v1.PhaseWarning
 	}
 	return v
 }
@@ -148,7 +154,7 @@ func pausedVerdict(seen observation) verdict {
 		v = readyVerdict(*d.Spec.Replicas)
 	} else if d != nil {
 		v.phase, v.message = v1.PhaseWarning, podsReady(*d.Spec.Replicas, d)
-		v = v.because(causeOf(d, seen.pods))
+		v = v.because(causeOf(seen))
 	}
 	v.progressing, v.progressingReason = metav1.ConditionFalse, v1.ReasonPaused
 	v.message = "The Echo is paused; changes are not carried out. " + v.message

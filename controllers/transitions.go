@@ -21,6 +21,7 @@ func transitions(before, after *v1.EchoStatus, seen observation) []transition {
 	for _, c := range seen.changes {
 		news = append(news, changed(c)...)
 	}
+	news = append(news, nodeNews(before.NodeProblems, after.NodeProblems, seen.nodes)...)
 	is := meta.FindStatusCondition(after.Conditions, v1.ConditionReady)
 	was := meta.FindStatusCondition(before.Conditions, v1.ConditionReady)
 	if was == nil {

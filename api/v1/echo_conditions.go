@@ -28,6 +28,8 @@ const (
 	ReasonQuotaExceeded = "QuotaExceeded"
 	// ReasonPodsRefused: the API server does not take the pods, for instance because of Pod Security.
 	ReasonPodsRefused = "PodsRefused"
+	// ReasonNodeProblem: the node of a pod is not ready, under pressure or gone.
+	ReasonNodeProblem = "NodeProblem"
 	// ReasonUnschedulable: no node takes a pod.
 	ReasonUnschedulable = "Unschedulable"
 	// ReasonImagePullFailed: an image cannot be pulled.

@@ -421,6 +421,12 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
 	Pods map[string][]string `json:"pods,omitempty"`
 
+	// nodeProblems is what is wrong with nodes that run pods of the Echo, by the name of the node: Unschedulable, NotReady, MemoryPressure,
+	// DiskPressure, PIDPressure, NetworkUnavailable or Deleted. Nodes that are well are left out, and at most 50 are named.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node problems",order=12,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	NodeProblems map[string][]string `json:"nodeProblems,omitempty"`
+
 	// conditions are Ready, Progressing and Degraded.
 	// +listType=map
 	// +listMapKey=type

@@ -311,6 +311,22 @@ func (in *EchoStatus) DeepCopyInto(out *EchoStatus) {
 			(*out)[key] = outVal
 		}
 	}
+	if in.NodeProblems != nil {
+		in, out := &in.NodeProblems, &out.NodeProblems
+		*out = make(map[string][]string, len(*in))
+		for key, val := range *in {
+			var outVal []string
+			if val == nil {
+				(*out)[key] = nil
+			} else {
+				inVal := (*in)[key]
+				in, out := &inVal, &outVal
+				*out = make([]string, len(*in))
+				copy(*out, *in)
+			}
+			(*out)[key] = outVal
+		}
+	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]metav1.Condition, len(*in))

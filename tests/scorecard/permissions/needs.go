@@ -21,7 +21,7 @@ func Read() []Permission {
 	all := slices.Concat(
 		on("example.com", "echoes", "list", "watch"), // whom it works for
 		on("", "pods", "list", "watch", "get"),       // what a status tells of pods, and who asks for a companion; get before one is made
-		on("", "nodes", "list", "watch"),             // whether a companion's node takes pods
+		on("", "nodes", "list", "watch"),             // what is wrong with nodes that run pods, and whether they take companions
 		on("coordination.k8s.io", "leases", "get"),   // who leads, before it tries to
 	)
 	for _, child := range Children() { // watched, and read past the cache before the first is made

@@ -1,0 +1,153 @@
+package integration
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("a node that runs pods of Echoes", func() {
+	It("is told of once for each Echo when it takes no more pods, and when it does again", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		node := newNode(ctx, k8s)
+		one, other := createOn(ctx, support.Echo(namespace, "one"), node), createOn(ctx, support.Echo(namespace, "other"), node)
+		elsewhere := createOn(ctx, support.Echo(namespace, "elsewhere"), newNode(ctx, k8s))
+
+		cordon(ctx, node, true)
+		for _, echo := range []*v1.Echo{one, other} {
+			expectNodeEvents(ctx, echo, `NodeProblem The node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Unschedulable: it takes no new pods.`)
+			Expect(echoNow(ctx, Default, namespace, echo.Name).Status.NodeProblems).To(Equal(map[string][]string{node.Name: {"Unschedulable"}}))
+			expectPhase(ctx, echo, v1.PhaseReady)
+		}
+		cordon(ctx, node, false)
+		for _, echo := range []*v1.Echo{one, other} {
+			expectNodeEvents(ctx, echo, "NodeProblem *", `NodeRecovered The node "`+node.Name+`" is well again.`)
+			Expect(echoNow(ctx, Default, namespace, echo.Name).Status.NodeProblems).To(BeEmpty())
+			expectNoWrite(ctx, echo)
+		}
+		expectNodeEvents(ctx, elsewhere)
+	})
+
+	It("is to blame for the pods that are missing while it is lost, and under pressure", func(ctx SpecContext) {
+		node := newNode(ctx, k8s)
+		echo := createOn(ctx, support.Echo(newNamespace(ctx), "lost"), node)
+
+		By("not being ready any more")
+		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Message: "Kubelet stopped posting node status."},
+			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionUnknown})
+		expectNodeEvents(ctx, echo, `NodeProblem The node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`)
+		loseOne(ctx, echo)
+		expectCause(ctx, echo, v1.ReasonNodeProblem, "1 of 2 pods are ready. The pod lost-1 is on node "+node.Name+", which has a problem: Ready is Unknown: Kubelet stopped posting node status.")
+		expectPhase(ctx, echo, v1.PhaseWarning)
+
+		By("not being outshone by a rollout")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Image = "other" })
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionProgressing, metav1.ConditionTrue, v1.ReasonRollingOut))
+		}).WithContext(ctx).Should(Succeed())
+		expectPhase(ctx, echo, v1.PhaseWarning)
+
+		By("being under pressure instead")
+		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue},
+			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue, Message: "kubelet has insufficient memory available"})
+		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeProblem The node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: MemoryPressure is True: kubelet has insufficient memory available.`)
+		expectPhase(ctx, echo, v1.PhaseWarning)
+
+		By("being well again")
+		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue})
+		expectNodeEvents(ctx, echo, "NodeProblem *", "NodeProblem *", "NodeRecovered *")
+		expectPhase(ctx, echo, v1.PhaseUpdating)
+		rollOut(ctx, echo.Namespace, echo.Name)
+		expectPhase(ctx, echo, v1.PhaseReady)
+	})
+
+	It("is missed when it is deleted, until its pods are gone, too", func(ctx SpecContext) {
+		node := newNode(ctx, k8s)
+		echo := createOn(ctx, support.Echo(newNamespace(ctx), "orphaned"), node)
+		Expect(k8s.Delete(ctx, node)).To(Succeed())
+		expectNodeEvents(ctx, echo, `NodeProblem The node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Deleted: there is no such node any more.`)
+		loseOne(ctx, echo)
+		expectCause(ctx, echo, v1.ReasonNodeProblem, "Deleted")
+		rollOut(ctx, echo.Namespace, echo.Name)
+		expectNoWrite(ctx, echo)
+
+		By("its pods being removed, as the garbage collector does")
+		Expect(k8s.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(echo.Namespace), client.GracePeriodSeconds(0))).To(Succeed())
+		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeRecovered No pod of this Echo is on the node "`+node.Name+`" any more.`)
+	})
+})
+
+// createOn creates an Echo that is ready and whose two pods run on a node.
+func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
+	GinkgoHelper()
+	createEcho(ctx, echo)
+	for _, suffix := range []string{"-1", "-2"} {
+		pod := createPod(ctx, echo, echo.Name+suffix)
+		bind(ctx, k8s, pod, node)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
+	}
+	rollOut(ctx, echo.Namespace, echo.Name)
+	Eventually(func(g Gomega) {
+		g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Pods["Ready"]).To(HaveLen(2))
+	}).WithContext(ctx).Should(Succeed())
+	return echoNow(ctx, Default, echo.Namespace, echo.Name)
+}
+
+// loseOne has the first pod of an Echo not be ready any more.
+func loseOne(ctx context.Context, echo *v1.Echo) {
+	GinkgoHelper()
+	setPodStatus(ctx, get(ctx, Default, echo.Namespace, echo.Name+"-1", &corev1.Pod{}), corev1.PodStatus{Phase: corev1.PodRunning,
+		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}})
+	play(ctx, echo, 1, "NewReplicaSetAvailable")
+}
+
+func cordon(ctx context.Context, node *corev1.Node, unschedulable bool) {
+	GinkgoHelper()
+	edit(ctx, node, func(n *corev1.Node) { n.Spec.Unschedulable = unschedulable })
+}
+
+// setConditions plays the kubelet, or whoever misses it.
+func setConditions(ctx context.Context, node *corev1.Node, conditions ...corev1.NodeCondition) {
+	GinkgoHelper()
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
+	before := node.DeepCopy()
+	node.Status.Conditions = conditions
+	Expect(k8s.Status().Patch(ctx, node, client.MergeFrom(before))).To(Succeed())
+}
+
+// expectNodeEvents expects the events that tell an Echo of nodes to be these, and no other: the reason and the note, * for any note.
+func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
+	GinkgoHelper()
+	matchers := []any{}
+	for _, w := range want {
+		if reason, all := strings.CutSuffix(w, "*"); all {
+			matchers = append(matchers, HavePrefix(reason))
+		} else {
+			matchers = append(matchers, Equal(w))
+		}
+	}
+	told := func(g Gomega) []string {
+		list := &eventsv1.EventList{}
+		g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
+		var told []string
+		for _, e := range list.Items {
+			if e.Regarding.UID == echo.UID && strings.HasPrefix(e.Reason, "Node") {
+				told = append(told, e.Reason+" "+e.Note)
+				g.Expect(e.Series).To(BeNil(), e.Note)
+			}
+		}
+		return told
+	}
+	Eventually(told).WithContext(ctx).Should(ConsistOf(matchers...))
+	Consistently(told).WithContext(ctx).Should(ConsistOf(matchers...))
+}
