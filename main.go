@@ -11,6 +11,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/echo-operator/echo-operator/window"
 )
 
 // version is set by the linker.
@@ -32,6 +34,8 @@ func main() {
 
 // run is the operator, from its first request to its end. It returns nil when ctx ends it.
 func run(ctx context.Context, options options) error {
+	level := window.NewLogLevel(options.logLevel())
+	options.log.Level = level.Enabler()
 	log := zap.New(zap.UseFlagOptions(&options.log))
 	ctrl.SetLogger(log)
 	cluster, err := config.GetConfig()
@@ -41,7 +45,7 @@ func run(ctx context.Context, options options) error {
 	if err := checkCluster(ctx, cluster); err != nil {
 		return err
 	}
-	mgr, err := newManager(cluster, options)
+	mgr, err := newManager(cluster, options, level)
 	if err != nil {
 		return err
 	}

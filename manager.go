@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"fmt"
+	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,11 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/window"
 )
 
 const (
@@ -28,7 +30,7 @@ const (
 )
 
 // newManager puts the operator together; nothing runs yet.
-func newManager(cluster *rest.Config, options options) (manager.Manager, error) {
+func newManager(cluster *rest.Config, options options, level *window.LogLevel) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -43,18 +45,23 @@ func newManager(cluster *rest.Config, options options) (manager.Manager, error) 
 	if err := addProbes(mgr); err != nil {
 		return nil, err
 	}
+	journal := &controllers.Journal{Now: time.Now}
 	reconciler := &controllers.EchoReconciler{
 		Client:      mgr.GetClient(),
 		Live:        mgr.GetAPIReader(),
-		Recorder:    mgr.GetEventRecorder("echo-operator"),
+		Recorder:    journal.Recorder(mgr.GetEventRecorder("echo-operator")),
 		Images:      controllers.Images{EchoServer: options.echoServerImage},
 		MaxReplicas: options.maxReplicas,
 		Now:         time.Now,
+		Journal:     journal,
 	}
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		return nil, err
 	}
-	return mgr, addCompanions(mgr, reconciler, options)
+	if err := addCompanions(mgr, reconciler, options); err != nil {
+		return nil, err
+	}
+	return mgr, addWindow(mgr, journal, options, level)
 }
 
 // addCompanions has the manager look after companions, too.
@@ -75,6 +82,38 @@ func addCompanions(mgr manager.Manager, echoes *controllers.EchoReconciler, opti
 	return companions.SetupWithManager(mgr)
 }
 
+// addWindow has the manager's endpoint tell about the operator.
+func addWindow(mgr manager.Manager, journal *controllers.Journal, options options, level *window.LogLevel) error {
+	replica, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	w := &window.Window{
+		Cached:     mgr.GetClient(),
+		Live:       mgr.GetAPIReader(),
+		Journal:    journal,
+		Metrics:    metrics.Registry,
+		Elected:    mgr.Elected(),
+		Replica:    replica,
+		Version:    version,
+		Namespaces: options.namespaces,
+		LogLevel:   level,
+	}
+	if options.leaderElect {
+		w.Lease = client.ObjectKey{Namespace: leaseNamespace(options), Name: leaseName}
+	}
+	return w.AddTo(mgr)
+}
+
+// leaseNamespace is where the lease is: the manager, too, takes the pod's own namespace by default, and refuses to begin without one.
+func leaseNamespace(options options) string {
+	if options.leaderElectionNamespace != "" {
+		return options.leaderElectionNamespace
+	}
+	own, _ := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	return string(own)
+}
+
 func managerOptions(scheme *runtime.Scheme, options options) ctrl.Options {
 	timeout := shutdownTimeout
 	return ctrl.Options{
@@ -89,7 +128,7 @@ func managerOptions(scheme *runtime.Scheme, options options) ctrl.Options {
 		Metrics: metricsserver.Options{
 			BindAddress:    options.metricsAddress,
 			SecureServing:  true,
-			FilterProvider: filters.WithAuthenticationAndAuthorization,
+			FilterProvider: window.Guard,
 			// HTTP/2 brings nothing to a scraper and has had denial-of-service defects.
 			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
 		},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -66,6 +67,18 @@ func parseOptions(arguments []string, getenv func(string) string, usage io.Write
 	}
 	o.maxReplicas, err = parseMaxReplicas(*limit)
 	return o, err
+}
+
+// logLevel is how much is logged as the process begins: what its flag says, or the default of its mode.
+func (o *options) logLevel() zapcore.Level {
+	switch {
+	case o.log.Level != nil:
+		return zapcore.LevelOf(o.log.Level)
+	case o.log.Development:
+		return zapcore.DebugLevel
+	default:
+		return zapcore.InfoLevel
+	}
 }
 
 func parseNamespaces(list string) ([]string, error) {

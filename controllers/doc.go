@@ -12,6 +12,8 @@
 // Nodes have no passes of their own: node_problem.go says what is wrong with one and what that means to the Echoes that have pods
 // there, and node_watch.go has those Echoes looked at.
 //
+// What a process did is in journal.go, for people who look into it.
+//
 // A pod that asks for a companion has passes of its own: companion_plan.go decides, companion_pod.go says what a companion is,
 // companion_controller.go talks to the API server, companion_watch.go says what calls for a pass, and companion_cache.go holds the
 // pods that ask.

@@ -44,6 +44,8 @@ type EchoReconciler struct {
 	MaxReplicas int32
 	// Now is the clock.
 	Now func() time.Time
+	// Journal is told of each pass.
+	Journal *Journal
 }
 
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
@@ -68,7 +70,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	b.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfPod), builder.WithPredicates(podTurned()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOn), builder.WithPredicates(nodeTurned()))
-	return b.Complete(reconcile.AsReconciler(mgr.GetClient(), r))
+	return b.Complete(reconcile.Func(r.reconcileNamed))
 }
 
 // controllerOptions are how each of the operator's controllers works.
@@ -86,6 +88,22 @@ func intentChanged() predicate.Predicate {
 		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
 	}}
 	return predicate.Or(predicate.GenerationChangedPredicate{}, finalizers)
+}
+
+// reconcileNamed is one pass over an Echo, if there is one of that name.
+func (r *EchoReconciler) reconcileNamed(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	echo, err := found(ctx, r.Client, request.NamespacedName, &v1.Echo{})
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if echo == nil {
+		r.Journal.forget(request.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	begun := r.Journal.Now()
+	result, err := r.Reconcile(ctx, echo)
+	r.Journal.notePass(request.NamespacedName, begun, err)
+	return result, err
 }
 
 // Reconcile is one pass over an Echo.

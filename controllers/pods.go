@@ -38,7 +38,7 @@ func podsOf(ctx context.Context, reader client.Reader, echo *v1.Echo) ([]corev1.
 	}
 	pods := []corev1.Pod{}
 	for i := range list.Items {
-		if owner := metav1.GetControllerOf(&list.Items[i]); owner != nil && owner.Kind == "ReplicaSet" {
+		if isEchoPod(&list.Items[i]) {
 			pods = append(pods, list.Items[i])
 		}
 	}
@@ -48,6 +48,12 @@ func podsOf(ctx context.Context, reader client.Reader, echo *v1.Echo) ([]corev1.
 	return pods, nil
 }
 
+// isEchoPod tells the pods of an Echo's Deployment from others with their labels.
+func isEchoPod(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == "ReplicaSet"
+}
+
 // companionsOf reads the companions that were made from an Echo.
 func companionsOf(ctx context.Context, reader client.Reader, echo *v1.Echo) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
@@ -55,6 +61,27 @@ func companionsOf(ctx context.Context, reader client.Reader, echo *v1.Echo) ([]c
 		return nil, fmt.Errorf("listing the companions: %w", err)
 	}
 	return append([]corev1.Pod{}, slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return !isCompanion(&pod) })...), nil
+}
+
+// PodSummary is what there is to tell of a pod of an Echo.
+type PodSummary struct {
+	Name string
+	// Node is empty until the pod has one.
+	Node string
+	// State is Ready, NotReady, Pending, Failed or Terminating.
+	State string
+	// Companion tells a companion from the Echo's own pods.
+	Companion bool
+}
+
+// SummarizePod tells of which Echo a pod is, if of any, and what there is to tell of it.
+func SummarizePod(pod *corev1.Pod) (types.NamespacedName, PodSummary, bool) {
+	echo := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[labelInstance]}
+	companion := isCompanion(pod)
+	if echo.Name == "" || !companion && !isEchoPod(pod) {
+		return echo, PodSummary{}, false
+	}
+	return echo, PodSummary{Name: pod.Name, Node: pod.Spec.NodeName, State: podState(pod), Companion: companion}, true
 }
 
 // podState is how a pod is, in one word.

@@ -138,6 +138,7 @@ func startManager() {
 		Images:      controllers.Images{EchoServer: echoServerImage},
 		MaxReplicas: maxReplicas,
 		Now:         time.Now,
+		Journal:     &controllers.Journal{Now: time.Now},
 	}
 	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
 	labelled, err := controllers.LabelledPods(mgr, nil)

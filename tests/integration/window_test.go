@@ -1,0 +1,351 @@
+package integration
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("the window", Ordered, func() {
+	const many = 1000
+	var (
+		admin    client.Client
+		server   *envtest.Environment
+		sent     *requestLog
+		operator *gexec.Session
+		address  string
+		program  string
+	)
+
+	// ask sends a request with the token of a service account of the namespace default, none for no name.
+	ask := func(ctx context.Context, account, method, path, body string) (int, string) {
+		GinkgoHelper()
+		return askAt(ctx, address, accountToken(ctx, admin, account), method, path, body)
+	}
+	expect := func(ctx context.Context, account, path string, status int, message string) {
+		GinkgoHelper()
+		Eventually(func(g Gomega) {
+			got, text := ask(ctx, account, http.MethodGet, path, "")
+			g.Expect(got).To(Equal(status), text)
+			g.Expect(text).To(ContainSubstring(message))
+		}).WithContext(ctx).Should(Succeed())
+	}
+	allow := func(ctx context.Context, account, namespace string, rules ...rbacv1.PolicyRule) {
+		GinkgoHelper()
+		Expect(grant(ctx, admin, "system:serviceaccount:default:"+account, namespace, rules)).To(Succeed())
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
+		var err error
+		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		for i := range many { // paused, so that a status is all that each takes
+			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("many-%04d", i), func(e *v1.Echo) { e.Spec.Paused = true }))).To(Succeed())
+		}
+		program = buildProgram()
+		sent = &requestLog{}
+		address = freeAddress()
+		operator = startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
+			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+address)
+		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say("Starting workers"))
+		allow(ctx, "reader", "", rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
+	}, NodeTimeout(2*time.Minute))
+
+	It("refuses who has no token, a bad token or no right", func(ctx SpecContext) {
+		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/diagnostics", "/log-level", "/metrics"} {
+			expect(ctx, "", path, http.StatusUnauthorized, "kubectl create token")
+			status, _ := askAt(ctx, address, "nonsense", http.MethodGet, path, "")
+			Expect(status).To(Equal(http.StatusUnauthorized))
+			expect(ctx, "nobody", path, http.StatusForbidden, `"error": "user \"system:serviceaccount:default:nobody\" cannot `)
+		}
+		status, text := ask(ctx, "nobody", http.MethodPut, "/log-level", `{"level":"debug"}`)
+		Expect(status).To(Equal(http.StatusForbidden), text)
+		expect(ctx, "nobody", "/echoes", http.StatusForbidden, `cannot list resource \"echoes\" in API group \"example.com\" at the cluster scope: ask for one namespace by ?namespace=`)
+		expect(ctx, "nobody", "/echoes/default/x", http.StatusForbidden, `cannot get resource \"echoes\" in API group \"example.com\" in the namespace \"default\"`)
+		expect(ctx, "nobody", "/diagnostics", http.StatusForbidden, `cannot get path \"/diagnostics\"`)
+	})
+
+	It("answers who may see the Echoes of one namespace, or a single one, with no more than that", func(ctx SpecContext) {
+		echoes := rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"list"}}
+		allow(ctx, "here", "default", echoes)
+		expect(ctx, "here", "/echoes?namespace=default", http.StatusOK, `"name": "many-0001"`)
+		expect(ctx, "here", "/echoes?namespace=kube-system", http.StatusForbidden, "kube-system")
+		expect(ctx, "here", "/echoes", http.StatusForbidden, "cluster scope")
+		expect(ctx, "here", "/echoes/default/many-0001", http.StatusForbidden, "cannot get")
+
+		echoes.Verbs, echoes.ResourceNames = []string{"get"}, []string{"many-0001"}
+		allow(ctx, "one", "default", echoes)
+		expect(ctx, "one", "/echoes/default/many-0001", http.StatusOK, `"name": "many-0001"`)
+		expect(ctx, "one", "/echoes/default/many-0002", http.StatusForbidden, "cannot get")
+	})
+
+	It("says what is wrong with a request", func(ctx SpecContext) {
+		expect(ctx, "reader", "/echoes?namespace=No!", http.StatusBadRequest, `namespace: \"No!\" is not the name of a namespace`)
+		expect(ctx, "reader", "/echoes/default/absent", http.StatusNotFound, `there is no Echo \"absent\" in the namespace \"default\"`)
+		expect(ctx, "reader", "/echoes/default/many-0001/pods", http.StatusNotFound, "")
+		status, _ := ask(ctx, "reader", http.MethodDelete, "/echoes/default/many-0001", "")
+		Expect(status).To(Equal(http.StatusMethodNotAllowed))
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: "many-0001"}, &v1.Echo{})).To(Succeed())
+	})
+
+	It("lists 1,000 Echoes without one request for data", func(ctx SpecContext) {
+		list := func(g Gomega) []windowEcho {
+			status, text := ask(ctx, "reader", http.MethodGet, "/echoes", "")
+			g.Expect(status).To(Equal(http.StatusOK), text)
+			var answer struct{ Items []windowEcho }
+			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
+			return answer.Items
+		}
+		Eventually(func(g Gomega) { // until each has its status
+			items := list(g)
+			g.Expect(items).To(HaveLen(many))
+			for _, item := range items {
+				g.Expect(item.Status.Phase).To(Equal(v1.PhasePending))
+			}
+		}).WithContext(ctx).Should(Succeed())
+		before := sent.data()
+		for range 10 {
+			Expect(list(Default)).To(HaveLen(many))
+		}
+		Expect(sent.data()[len(before):]).To(BeEmpty(), "requests of ten lists of %d Echoes", many)
+		Expect(slices.IsSortedFunc(list(Default), func(a, b windowEcho) int { return strings.Compare(a.Name, b.Name) })).To(BeTrue())
+	})
+
+	It("shows what an Echo wants, how it is, its pods by their nodes and what was told of it", func(ctx SpecContext) {
+		echo := support.Echo("kube-public", "shown", func(e *v1.Echo) {
+			e.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", Value: "hush"}}
+		})
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			status, text := ask(ctx, "reader", http.MethodGet, "/echoes/kube-public/shown", "")
+			g.Expect(status).To(Equal(http.StatusOK), text)
+			g.Expect(text).NotTo(ContainSubstring("hush"))
+			var shown windowEcho
+			g.Expect(json.Unmarshal([]byte(text), &shown)).To(Succeed())
+			g.Expect(shown.Spec.Env).To(Equal([]string{"TOKEN"}))
+			g.Expect(shown.Status.Phase).To(Equal(v1.PhasePending))
+			g.Expect(shown.Events).To(ConsistOf(HaveField("Reason", "Deployed")))
+		}).WithContext(ctx).Should(Succeed())
+
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "shown-1",
+				Labels:          map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "shown", "app.kubernetes.io/managed-by": "echo-operator"},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "shown", UID: "some", Controller: new(true)}}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "echo", Image: "i"}}},
+		}
+		Expect(admin.Create(ctx, pod)).To(Succeed())
+		node := newNode(ctx, admin)
+		bind(ctx, admin, pod, node)
+		Eventually(func(g Gomega) {
+			_, text := ask(ctx, "reader", http.MethodGet, "/echoes?namespace=kube-public", "")
+			var answer struct{ Items []windowEcho }
+			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
+			g.Expect(answer.Items).To(HaveLen(1))
+			g.Expect(answer.Items[0].Nodes).To(HaveLen(1))
+			g.Expect(answer.Items[0].Nodes[0].Name).To(Equal(node.Name))
+			g.Expect(answer.Items[0].Nodes[0].Pods).To(ConsistOf(windowPod{Name: "shown-1", State: "Pending"}))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("tells how the operator is", func(ctx SpecContext) {
+		allow(ctx, "doctor", "", manifest("rbac/diagnostics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
+		Expect(admin.Create(ctx, support.Echo("kube-public", "greedy", func(e *v1.Echo) { e.Spec.Replicas = 100 }))).To(Succeed())
+		Eventually(func(g Gomega) {
+			status, text := ask(ctx, "doctor", http.MethodGet, "/diagnostics", "")
+			g.Expect(status).To(Equal(http.StatusOK), text)
+			var d windowDiagnosis
+			g.Expect(json.Unmarshal([]byte(text), &d)).To(Succeed())
+			g.Expect(d.Version).To(Equal("dev"))
+			g.Expect(d.Leads).To(BeTrue())
+			g.Expect(d.Leader).To(Equal(d.Replica))
+			g.Expect(d.Namespaces).To(Equal([]string{}))
+			g.Expect(d.Queues).To(And(HaveKeyWithValue("echo", 0), HaveKeyWithValue("companion", 0)))
+			g.Expect(d.Echoes).To(HaveLen(many + 2))
+			for _, echo := range d.Echoes {
+				g.Expect(echo.LastReconcile).To(BeTemporally("~", time.Now(), 5*time.Minute))
+				if echo.Name == "greedy" {
+					g.Expect(echo.Error).To(ContainSubstring("spec.replicas is 100"))
+				} else {
+					g.Expect(echo.Error).To(BeEmpty())
+				}
+			}
+		}).WithContext(ctx).Should(Succeed())
+
+		By("forgetting an Echo that is gone")
+		Expect(admin.Delete(ctx, support.Echo("kube-public", "greedy"))).To(Succeed())
+		Eventually(func(g Gomega) {
+			_, text := ask(ctx, "doctor", http.MethodGet, "/diagnostics", "")
+			g.Expect(text).NotTo(ContainSubstring("greedy"))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("changes how much is logged, for a while", func(ctx SpecContext) {
+		allow(ctx, "editor", "", manifest("rbac/log_level_editor_role.yaml", &rbacv1.ClusterRole{}).Rules...)
+		var text string
+		Eventually(func() (status int) {
+			status, text = ask(ctx, "editor", http.MethodPut, "/log-level", `{"level": "loud"}`)
+			return status
+		}).WithContext(ctx).Should(Equal(http.StatusBadRequest))
+		Expect(text).To(ContainSubstring(`level: \"loud\" is none of error, info, debug or a number from 1 (debug) to 10 (everything)`))
+
+		status, text := ask(ctx, "editor", http.MethodPut, "/log-level", `{"level": "debug", "for": "2s"}`)
+		Expect(status).To(Equal(http.StatusOK), text)
+		Expect(text).To(And(ContainSubstring(`"level": "debug"`), ContainSubstring(`"default": "info"`), ContainSubstring(`"until": "`)))
+		expect(ctx, "nobody", "/echoes?namespace=kube-node-lease", http.StatusForbidden, "")
+		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say(`"level":"debug".*"msg":"Somebody was refused."`))
+		expect(ctx, "editor", "/log-level", http.StatusOK, `"level": "info"`)
+	})
+
+	It("has a replica that does not lead name the one that does", func(ctx SpecContext) {
+		other := freeAddress()
+		session := startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
+			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+other)
+		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("Serving metrics server"))
+		leader, _, _ := strings.Cut(holder(ctx, Default, admin), "_")
+		for _, path := range []string{"/echoes", "/echoes/default/many-0001"} {
+			status, text := askAt(ctx, other, accountToken(ctx, admin, "reader"), http.MethodGet, path, "")
+			Expect(status).To(Equal(http.StatusServiceUnavailable), text)
+			Expect(text).To(And(ContainSubstring("this replica does not lead and does not know: ask the pod "+leader), ContainSubstring(`"leader": "`+leader+`"`)))
+		}
+		status, _ := askAt(ctx, other, accountToken(ctx, admin, "nobody"), http.MethodGet, "/echoes", "")
+		Expect(status).To(Equal(http.StatusForbidden), "who may not ask is not told either")
+
+		By("telling of itself what it knows")
+		status, text := askAt(ctx, other, accountToken(ctx, admin, "doctor"), http.MethodGet, "/diagnostics", "")
+		Expect(status).To(Equal(http.StatusOK), text)
+		Expect(text).To(And(ContainSubstring(`"leads": false`), ContainSubstring(`"leader": "`+leader+`"`), Not(ContainSubstring("lastReconcile"))))
+		status, text = askAt(ctx, other, accountToken(ctx, admin, "editor"), http.MethodPut, "/log-level", `{"level": 3, "for": "1h"}`)
+		Expect(status).To(Equal(http.StatusOK), text)
+		Expect(text).To(ContainSubstring(`"level": "3"`))
+		expect(ctx, "editor", "/log-level", http.StatusOK, `"level": "info"`)
+	})
+})
+
+// What the window answers, as its readers see it.
+type (
+	windowEcho struct {
+		Namespace, Name string
+		Spec            struct{ Env []string }
+		Status          v1.EchoStatus
+		Nodes           []struct {
+			Name string
+			Pods []windowPod
+		}
+		Events []struct{ Reason string }
+	}
+	windowPod struct {
+		Name, State string
+		Companion   bool
+	}
+	windowDiagnosis struct {
+		Version, Replica, Leader string
+		Leads                    bool
+		Namespaces               []string
+		Queues                   map[string]int
+		Echoes                   []struct {
+			Name, Error   string
+			LastReconcile time.Time
+		}
+	}
+)
+
+// askAt sends a request to an operator's endpoint, with a bearer's token unless that is empty.
+func askAt(ctx context.Context, address, token, method, path, body string) (int, string) {
+	GinkgoHelper()
+	request, err := http.NewRequestWithContext(ctx, method, "https://"+address+path, strings.NewReader(body))
+	Expect(err).NotTo(HaveOccurred())
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // self-signed
+	response, err := client.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return response.StatusCode, string(text)
+}
+
+// accountToken is a token of a service account in the namespace default, which is made if need be; empty for no name.
+func accountToken(ctx context.Context, c client.Client, name string) string {
+	GinkgoHelper()
+	if name == "" {
+		return ""
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	Expect(client.IgnoreAlreadyExists(c.Create(ctx, account))).To(Succeed())
+	request := &authenticationv1.TokenRequest{}
+	Expect(c.SubResource("token").Create(ctx, account, request)).To(Succeed())
+	return request.Status.Token
+}
+
+// requestLog are the requests that an operator sends.
+type requestLog struct {
+	lock sync.Mutex
+	all  []string
+}
+
+// proxy notes the requests that go through it to an API server, as its administrator, and returns its address.
+func (l *requestLog) proxy(to *rest.Config) string {
+	GinkgoHelper()
+	target, err := url.Parse(to.Host)
+	Expect(err).NotTo(HaveOccurred())
+	if target.Scheme == "" {
+		target, err = url.Parse("https://" + to.Host)
+		Expect(err).NotTo(HaveOccurred())
+	}
+	transport, err := rest.TransportFor(to)
+	Expect(err).NotTo(HaveOccurred())
+	reverse := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:     transport,
+		FlushInterval: -1,
+	}
+	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.lock.Lock()
+		l.all = append(l.all, r.Method+" "+r.URL.String())
+		l.lock.Unlock()
+		reverse.ServeHTTP(w, r)
+	}))
+	DeferCleanup(func() {
+		listening.CloseClientConnections()
+		listening.Close()
+	})
+	return listening.URL
+}
+
+// data are the requests so far but for those that ask who somebody is, what he may do, and who leads.
+func (l *requestLog) data() []string {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.all), func(request string) bool {
+		return strings.Contains(request, "/tokenreviews") || strings.Contains(request, "/subjectaccessreviews") || strings.Contains(request, "/leases")
+	})
+}
