@@ -282,8 +282,8 @@ e2e-images: images
 
 .PHONY: e2e
 e2e: e2e-possible cluster-up e2e-images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
-	@tools=$(call tool,kubernetes); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; $(MAKE) --no-print-directory deploy; \
-	PATH="$$tools:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e
+	@$(call package,curl,curl); tools=$(call tool,kubernetes); kwok=$(call tool,kwok); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; $(MAKE) --no-print-directory deploy; \
+	PATH="$$tools:$$kwok:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e
 
 # busybox is the shell in the images of tests.
 .PHONY: busybox

@@ -6,9 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,13 +54,7 @@ func released(version string, path ...string) string {
 // documented is the first block of commands after a text in a release's install.md.
 func documented(version, after string) string {
 	GinkgoHelper()
-	text, err := os.ReadFile(released(version, "install.md"))
-	Expect(err).NotTo(HaveOccurred())
-	_, rest, found := strings.Cut(string(text), after)
-	Expect(found).To(BeTrue(), "docs/install.md has no %q", after)
-	block := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(rest)
-	Expect(block).NotTo(BeNil())
-	return block[1]
+	return support.Documented(released(version, "install.md"), after)
 }
 
 // changed is a text in which something that must be there is something else.
@@ -72,14 +64,10 @@ func changed(text, from, to string) string {
 	return strings.Replace(text, from, to, 1)
 }
 
-// run runs commands as somebody would who pastes them, and stops at the first that fails.
+// run runs commands as somebody would who pastes them.
 func run(ctx context.Context, commands string) {
 	GinkgoHelper()
-	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
-	command.WaitDelay = time.Second
-	output, err := command.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(output))
-	GinkgoWriter.Println(string(output))
+	support.Run(ctx, commands)
 }
 
 // kubectl asks about something in the operator's namespace.

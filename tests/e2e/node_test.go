@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/kwok"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// hollow is the label of the node that has no kubelet, and its taint.
+const hollow = "echo-operator-test/hollow"
+
+var _ = Describe("a node that runs pods of an Echo", func() {
+	It("is told of while it is cordoned", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "cordoned")
+		createReady(ctx, echo)
+		node := pods(ctx, Default, echo)[0].Spec.NodeName
+		DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "uncordon", node) }, NodeTimeout(time.Minute))
+		support.Kubectl(ctx, "cordon", node)
+		eventuallyTold(ctx, echo, `NodeProblem The node "`+node+`", which runs 2 pods of this Echo, has a problem: Unschedulable: it takes no new pods.`)
+		waitReady(ctx, echo)
+		Expect(echo.Status.NodeProblems).To(Equal(map[string][]string{node: {"Unschedulable"}}))
+
+		By("losing a pod that finds no other node")
+		support.Kubectl(ctx, "delete", "pod", "-n", echo.Namespace, pods(ctx, Default, echo)[0].Name)
+		expectNotReady(ctx, echo, v1.ReasonUnschedulable, "node(s) were unschedulable")
+
+		By("being open again")
+		support.Kubectl(ctx, "uncordon", node)
+		waitReady(ctx, echo)
+		Expect(echo.Status.NodeProblems).To(BeEmpty())
+		expectTold(ctx, Default, echo, `NodeProblem The node "`+node+`", which runs 2 pods of this Echo, has a problem: Unschedulable: it takes no new pods.`,
+			`NodeRecovered The node "`+node+`" is well again.`)
+	}, SpecTimeout(3*time.Minute))
+
+	It("is told of when it is lost, and when it is deleted", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		node, kubelet := startHollowNode(ctx)
+		there := func(e *v1.Echo) {
+			e.Spec.NodeSelector = map[string]string{hollow: "true"}
+			e.Spec.Tolerations = []corev1.Toleration{{Key: hollow, Operator: corev1.TolerationOpExists}}
+		}
+		one, other := support.Echo(namespace, "one", there), support.Echo(namespace, "other", there)
+		here := support.Echo(namespace, "here")
+		for _, echo := range []*v1.Echo{one, other, here} {
+			createReady(ctx, echo)
+		}
+
+		By("losing it")
+		kubelet.Kill().Wait()
+		lost := `NodeProblem The node "` + node + `", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`
+		for _, echo := range []*v1.Echo{one, other} {
+			eventuallyTold(ctx, echo, lost)
+			expectNotReady(ctx, echo, v1.ReasonNodeProblem, "is on node "+node+", which has a problem: Ready is Unknown")
+			Expect(echo.Status.NodeProblems).To(Equal(map[string][]string{node: {"NotReady"}}))
+		}
+
+		By("deleting it, and its pods with it")
+		Expect(k8s.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})).To(Succeed())
+		for _, echo := range []*v1.Echo{one, other} {
+			eventuallyTold(ctx, echo, lost,
+				`NodeProblem The node "`+node+`", which runs 2 pods of this Echo, has a problem: Deleted: there is no such node any more.`,
+				`NodeRecovered No pod of this Echo is on the node "`+node+`" any more.`)
+			expectNotReady(ctx, echo, v1.ReasonUnschedulable, "didn't match Pod's node affinity/selector")
+			Expect(echo.Status.NodeProblems).To(BeEmpty())
+		}
+		waitReady(ctx, here)
+		expectTold(ctx, Default, here)
+	}, SpecTimeout(5*time.Minute))
+})
+
+// startHollowNode starts a node that is played by kwok for as long as the test runs, and takes only pods that ask for it.
+func startHollowNode(ctx context.Context) (string, *gexec.Session) {
+	GinkgoHelper()
+	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("100")}
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "hollow-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{hollow: "true"}},
+		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: hollow, Effect: corev1.TaintEffectNoSchedule}}},
+		Status:     corev1.NodeStatus{Capacity: plenty, Allocatable: plenty},
+	}
+	Expect(k8s.Create(ctx, node)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, node))).To(Succeed()) }, NodeTimeout(time.Minute))
+	arguments, err := kwok.Arguments(ctx, "../..", os.Getenv("KUBECONFIG"))
+	Expect(err).NotTo(HaveOccurred())
+	session, err := gexec.Start(exec.Command("kwok", arguments...), GinkgoWriter, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make e2e', which builds kwok")
+	DeferCleanup(func() { session.Kill().Wait() })
+	support.Kubectl(ctx, "wait", "--for=condition=Ready", "node/"+node.Name, "--timeout=1m")
+	return node.Name, session
+}
+
+// expectNotReady expects an Echo to become one whose phase is Warning, for a reason, with a message that has a text in it.
+func expectNotReady(ctx context.Context, echo *v1.Echo, reason, message string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		g.Expect(echo.Status.Phase).To(Equal(v1.PhaseWarning))
+		g.Expect(echo.Status.Conditions).To(ContainElement(And(HaveField("Type", v1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
+			HaveField("Reason", reason), HaveField("Message", ContainSubstring(message)))))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// eventuallyTold waits until the events that tell an Echo of nodes are these, and expects no other to follow.
+func eventuallyTold(ctx context.Context, echo *v1.Echo, want ...string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) { expectTold(ctx, g, echo, want...) }, 2*time.Minute).WithContext(ctx).Should(Succeed())
+	Consistently(func(g Gomega) { expectTold(ctx, g, echo, want...) }).WithContext(ctx).Should(Succeed())
+}
+
+// expectTold expects the events that tell an Echo of nodes to be these, each once and in any order.
+func expectTold(ctx context.Context, g Gomega, echo *v1.Echo, want ...string) {
+	list := &eventsv1.EventList{}
+	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
+	told := []string{}
+	for _, e := range list.Items {
+		if e.Regarding.UID == echo.UID && (e.Reason == "NodeProblem" || e.Reason == "NodeRecovered") {
+			told = append(told, e.Reason+" "+e.Note)
+			g.Expect(e.Series).To(BeNil(), e.Note)
+		}
+	}
+	g.Expect(told).To(ConsistOf(want))
+}

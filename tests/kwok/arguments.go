@@ -1,0 +1,33 @@
+// Package kwok says how kwok is to be started, which plays nodes and the kubelets on them.
+package kwok
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Arguments have kwok play the nodes with the annotation kwok.x-k8s.io/node=fake, by the rules of its own release, which is the one that
+// the module in the folder tools/kwok below root pins.
+func Arguments(ctx context.Context, root, kubeconfig string) ([]string, error) {
+	command := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok")
+	command.Dir = filepath.Join(root, "tools", "kwok")
+	output, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("looking for kwok's stages: %w", err)
+	}
+	arguments := []string{"--kubeconfig=" + kubeconfig, "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+		"--node-lease-duration-seconds=40"} // without a lease the node counts as lost after a minute
+	for _, pattern := range []string{"node/fast/node-*.yaml", "node/heartbeat-with-lease/node-*.yaml", "pod/fast/pod-*.yaml"} {
+		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(output)), "kustomize", "stage", filepath.FromSlash(pattern)))
+		if err != nil || len(files) == 0 {
+			return nil, fmt.Errorf("kwok has no stages %s (%w)", pattern, err)
+		}
+		for _, file := range files {
+			arguments = append(arguments, "--config="+file)
+		}
+	}
+	return arguments, nil
+}
