@@ -31,6 +31,9 @@ func startPlaying() {
 	})
 }
 
+// nodeName is the node on which all pods are. A companion comes to no node: there is no scheduler.
+const nodeName = "node"
+
 func play(ctx context.Context) {
 	deployments := &appsv1.DeploymentList{}
 	if err := admin.List(ctx, deployments, client.InNamespace(scorecardNamespace)); err != nil {
@@ -38,9 +41,9 @@ func play(ctx context.Context) {
 	}
 	for _, d := range deployments.Items {
 		pod := &corev1.Pod{ObjectMeta: d.Spec.Template.ObjectMeta, Spec: d.Spec.Template.Spec}
-		pod.Namespace, pod.Name = d.Namespace, d.Name
+		pod.Namespace, pod.Name, pod.Spec.NodeName = d.Namespace, d.Name, nodeName
 		if d.DeletionTimestamp != nil {
-			_ = admin.Delete(ctx, pod)
+			_ = admin.Delete(ctx, pod, client.GracePeriodSeconds(0)) // a kubelet would say that it has ended
 			continue
 		}
 		_ = admin.Create(ctx, pod)

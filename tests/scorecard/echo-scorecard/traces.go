@@ -64,6 +64,9 @@ func (c *cluster) follow(ctx context.Context, echo *v1.Echo, traces *permissions
 	if traces.Events, err = c.eventsOf(ctx, echo); err != nil {
 		return err
 	}
+	if traces.Companion, err = c.companionOf(ctx, echo); err != nil {
+		return err
+	}
 	traces.Gone, err = c.watchItGo(ctx, echo)
 	return err
 }

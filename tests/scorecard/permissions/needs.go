@@ -37,9 +37,7 @@ func Optional() []Permission {
 		on("", "events", "create", "patch"),
 		// An event becomes a series when the same happens again and the Echo stays as it is, as when somebody keeps undoing what the
 		// operator does.
-		on("events.k8s.io", "events", "patch"),
-		// A companion is a pod without a Deployment, and is made only beside a pod that asks for one.
-		on("", "pods", "create", "patch", "delete"))
+		on("events.k8s.io", "events", "patch"))
 }
 
 // IsForItself tells whether a permission is for the operator's own namespace, and not for those of the Echoes.

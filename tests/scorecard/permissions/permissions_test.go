@@ -45,7 +45,8 @@ func everything() Traces {
 			ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{writtenBy(metav1.ManagedFieldsOperationUpdate, "")}},
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: new("operator-1_2"), AcquireTime: &acquired,
 				RenewTime: new(metav1.NewMicroTime(acquired.Add(time.Second)))}},
-		Events: []eventsv1.Event{{ReportingController: operator, Regarding: corev1.ObjectReference{UID: echo.UID}}},
+		Companion: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{writtenBy(metav1.ManagedFieldsOperationApply, "")}}},
+		Events:    []eventsv1.Event{{ReportingController: operator, Regarding: corev1.ObjectReference{UID: echo.UID}}},
 	}
 	for _, child := range Children() {
 		traces.Made[child] = &metav1.ObjectMeta{
@@ -68,17 +69,19 @@ func TestATraceThatIsMissing(t *testing.T) {
 		spoil func(*Traces)
 		want  []string
 	}{
-		"the finalizer":      {func(t *Traces) { t.Echo.Finalizers = nil }, []string{"patch echoes.example.com"}},
-		"the status":         {func(t *Traces) { t.Echo.ManagedFields = t.Echo.ManagedFields[:1] }, []string{"patch echoes/status.example.com"}},
-		"a child":            {func(t *Traces) { delete(t.Made, service) }, []string{"create services", "patch services"}},
-		"another's child":    {func(t *Traces) { t.Made[service].SetOwnerReferences(nil) }, []string{"create services", "patch services"}},
-		"another's write":    {func(t *Traces) { t.Made[service].SetManagedFields(nil) }, []string{"create services", "patch services"}},
-		"a deletion":         {func(t *Traces) { t.Gone = t.Gone[1:] }, []string{"delete services"}},
-		"an event":           {func(t *Traces) { t.Events = nil }, []string{"create events.events.k8s.io"}},
-		"another's event":    {func(t *Traces) { t.Events[0].ReportingController = "x" }, []string{"create events.events.k8s.io"}},
-		"the lease":          {func(t *Traces) { t.Lease = nil }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io"}},
-		"the lease's holder": {func(t *Traces) { t.Pods = []string{"operator"} }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io"}},
-		"the renewal":        {func(t *Traces) { t.Lease.Spec.RenewTime = t.Lease.Spec.AcquireTime }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io"}},
+		"the finalizer":       {func(t *Traces) { t.Echo.Finalizers = nil }, []string{"patch echoes.example.com"}},
+		"the status":          {func(t *Traces) { t.Echo.ManagedFields = t.Echo.ManagedFields[:1] }, []string{"patch echoes/status.example.com"}},
+		"a child":             {func(t *Traces) { delete(t.Made, service) }, []string{"create services", "patch services"}},
+		"another's child":     {func(t *Traces) { t.Made[service].SetOwnerReferences(nil) }, []string{"create services", "patch services"}},
+		"another's write":     {func(t *Traces) { t.Made[service].SetManagedFields(nil) }, []string{"create services", "patch services"}},
+		"a deletion":          {func(t *Traces) { t.Gone = t.Gone[1:] }, []string{"delete services"}},
+		"a companion":         {func(t *Traces) { t.Companion = nil }, []string{"create pods", "patch pods", "delete pods"}},
+		"another's companion": {func(t *Traces) { t.Companion.ManagedFields = nil }, []string{"create pods", "patch pods", "delete pods"}},
+		"an event":            {func(t *Traces) { t.Events = nil }, []string{"create events.events.k8s.io"}},
+		"another's event":     {func(t *Traces) { t.Events[0].ReportingController = "x" }, []string{"create events.events.k8s.io"}},
+		"the lease":           {func(t *Traces) { t.Lease = nil }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io"}},
+		"the lease's holder":  {func(t *Traces) { t.Pods = []string{"operator"} }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io"}},
+		"the renewal":         {func(t *Traces) { t.Lease.Spec.RenewTime = t.Lease.Spec.AcquireTime }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io"}},
 		"the metrics": {func(t *Traces) { t.MetricsStatus = 401 },
 			[]string{"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io"}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,6 +23,8 @@ type Traces struct {
 	// Made are the children of the Echo, and Gone those that the operator deleted.
 	Made map[Child]metav1.Object
 	Gone []Child
+	// Companion is one that came and went while its owner stayed.
+	Companion *corev1.Pod
 	// Events tell of the Echo.
 	Events []eventsv1.Event
 	// Lease is that of the leader, and Pods name the pods of the operator.
@@ -33,7 +36,7 @@ type Traces struct {
 
 // Written are the permissions without which the traces would not be there.
 func (t Traces) Written() []Permission {
-	return slices.Concat(t.echo(), t.children(), t.events(), t.lease(), t.metrics())
+	return slices.Concat(t.echo(), t.children(), t.companion(), t.events(), t.lease(), t.metrics())
 }
 
 func (t Traces) echo() []Permission {
@@ -63,6 +66,13 @@ func (t Traces) children() []Permission {
 		all = append(all, on("example.com", "echoes/finalizers", "update")...)
 	}
 	return all
+}
+
+func (t Traces) companion() []Permission {
+	if t.Companion == nil || !wrote(t.Companion, metav1.ManagedFieldsOperationApply, "") {
+		return nil
+	}
+	return on("", "pods", "create", "patch", "delete")
 }
 
 func (t Traces) events() []Permission {
