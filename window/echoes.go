@@ -30,7 +30,7 @@ func (w *Window) listEchoes(out http.ResponseWriter, r *http.Request) {
 		return
 	}
 	echoes := &v1.EchoList{}
-	err := w.Cached.List(r.Context(), echoes, client.InNamespace(asked.namespace))
+	err := w.Cached.List(r.Context(), echoes, client.InNamespace(asked.namespace), client.UnsafeDisableDeepCopy) // they are only read
 	if err == nil {
 		err = w.answer(r.Context(), out, asked.namespace, echoes.Items)
 	}
