@@ -5,19 +5,25 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -87,8 +93,59 @@ func probe(ctx context.Context, echo *v1.Echo, arguments ...string) support.Seen
 // killOperator ends the operator with signal 9, and leaves it to the Deployment to start another.
 func killOperator(ctx context.Context) {
 	GinkgoHelper()
+	killOperatorAfter(ctx, func() {})
+}
+
+// killOperatorAfter takes a step and ends the operator in the next moment. To delete its pod by force is not enough: a kubelet
+// then ends the container like any other, by SIGTERM first. On a cluster whose processes cannot be reached it must do.
+func killOperatorAfter(ctx context.Context, step func()) {
+	GinkgoHelper()
 	expectNoErrorInLog(ctx)
-	support.Kubectl(ctx, "delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", "--force", "--grace-period=0")
+	pod := operatorPod(ctx)
+	process := processOf(pod)
+	step()
+	if process == nil {
+		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		return
+	}
+	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed()) // its end waits until the kubelet would not start it again in the same pod
+	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+	Expect(process.Kill()).To(Succeed())
+	// The next operator would wait 15 s for one that is dead.
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
+	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
+}
+
+// operatorPod is the pod in which the operator runs.
+func operatorPod(ctx context.Context) *corev1.Pod {
+	GinkgoHelper()
+	list := &corev1.PodList{}
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(Succeed())
+		g.Expect(list.Items).To(HaveLen(1))
+		g.Expect(list.Items[0].Status.ContainerStatuses).To(ConsistOf(HaveField("State.Running", Not(BeNil()))))
+	}).WithContext(ctx).Should(Succeed())
+	return &list.Items[0]
+}
+
+// processOf is the process in a pod with one container, nil if it is not this machine's or not for this user to end.
+func processOf(pod *corev1.Pod) *os.Process {
+	GinkgoHelper()
+	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
+	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	Expect(err).NotTo(HaveOccurred())
+	for _, path := range groups {
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(text), id) || os.Geteuid() != 0 {
+			continue // such as one that has ended meanwhile
+		}
+		number, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		Expect(err).NotTo(HaveOccurred())
+		process, err := os.FindProcess(number)
+		Expect(err).NotTo(HaveOccurred())
+		return process
+	}
+	return nil
 }
 
 // scaleOperator stops (0) or starts (1) the operator.

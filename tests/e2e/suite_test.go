@@ -23,6 +23,7 @@ import (
 const (
 	operatorNamespace  = "echo-operator-system"
 	operatorDeployment = "echo-operator-controller-manager"
+	operatorLease      = "echo-operator.example.com"
 )
 
 // k8s reads from the API server, and watches it.
