@@ -54,6 +54,9 @@ func StartProber(ctx context.Context, namespace, url string, arguments ...string
 	return p
 }
 
+// Name is the name of its pod.
+func (p Prober) Name() string { return strings.TrimPrefix(p.pod, "pod/") }
+
 // Stop ends a prober before its time, and returns what it saw.
 func (p Prober) Stop(ctx context.Context) Seen {
 	GinkgoHelper()

@@ -1,0 +1,597 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("a companion", func() {
+	It("lives as its documentation says", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		owner := webPod(namespace, "web-0", nil)
+		Expect(k8s.Create(ctx, owner)).To(Succeed())
+		doc := companionsDoc(ctx, namespace)
+
+		By("waiting for its Echo, which the owner is told")
+		doc.run(ctx, "kubectl label pod web-0 ")
+		Eventually(func(g Gomega) { g.Expect(eventReasons(ctx, g, owner)).To(ContainElement("EchoNotFound")) }).WithContext(ctx).Should(Succeed())
+		Expect(companions(ctx, Default, namespace)).To(BeEmpty())
+		echo := companionEcho(namespace, "test-echo", "1s")
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		first := eventuallyCompanion(ctx, owner, "")
+		waitReady(ctx, echo)
+		Expect(first.Spec.Containers[0].Image).To(Equal(echo.Status.Image))
+		Eventually(func(g Gomega) {
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+			g.Expect(echo.Status.Companions).To(BeEquivalentTo(1))
+		}).WithContext(ctx).Should(Succeed())
+
+		By("answering as the Echo says, by its address and by a port-forward")
+		Expect(doc.run(ctx, "kubectl get pods -l ")).To(MatchRegexp(`(?m)^%s +1/1 +Running .* %s `, first.Name, owner.Spec.NodeName))
+		doc.expectAnswer(ctx, first, http.StatusTeapot)
+
+		By("standing for nobody else")
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
+			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}}}
+		Expect(k8s.Create(ctx, service)).To(Succeed())
+		expectEndpoints(ctx, namespace, "web", *owner)
+		expectEndpoints(ctx, namespace, echo.Name, pods(ctx, Default, echo)...)
+
+		By("coming again, and anew when the answer changes")
+		support.Kubectl(ctx, "delete", "pod", first.Name, "-n", namespace)
+		second := eventuallyCompanion(ctx, owner, first.UID)
+		edit(ctx, echo, func(s *v1.EchoSpec) { s.Response.StatusCode = http.StatusServiceUnavailable })
+		third := eventuallyCompanion(ctx, owner, second.UID)
+		doc.expectAnswer(ctx, third, http.StatusServiceUnavailable)
+
+		By("going with the label, coming with it, and going with its owner")
+		support.Kubectl(ctx, "label", "pod", owner.Name, "-n", namespace, v1.CompanionLabel+"-")
+		eventuallyNone(ctx, namespace)
+		doc.run(ctx, "kubectl label pod web-0 ")
+		eventuallyCompanion(ctx, owner, third.UID)
+		support.Kubectl(ctx, "delete", "pod", owner.Name, "-n", namespace)
+		eventuallyNone(ctx, namespace)
+	}, SpecTimeout(4*time.Minute))
+
+	DescribeTable("goes when its owner has done its work and",
+		func(ctx SpecContext, phase corev1.PodPhase, wanted string) {
+			echo := companionEcho(newNamespace(ctx), "beside", "0s")
+			createReady(ctx, echo)
+			owner := &corev1.Pod{}
+			prober := support.StartProber(ctx, echo.Namespace, echo.Status.URL, "--count=1000000", "--interval=100ms", "--duration=3m", "--status="+wanted)
+			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: echo.Namespace, Name: prober.Name()}, owner)).To(Succeed())
+			support.Kubectl(ctx, "label", "pod", owner.Name, "-n", echo.Namespace, v1.CompanionLabel+"="+echo.Name)
+			eventuallyCompanion(ctx, owner, "")
+			support.Kubectl(ctx, "exec", owner.Name, "-n", echo.Namespace, "--", "/prober", "--stop")
+			eventuallyNone(ctx, echo.Namespace)
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(owner), owner)).To(Succeed())
+			Expect(owner.Status.Phase).To(Equal(phase))
+			Consistently(func(g Gomega) { g.Expect(companions(ctx, g, echo.Namespace)).To(BeEmpty()) }).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
+		},
+		Entry("succeeded", SpecTimeout(2*time.Minute), corev1.PodSucceeded, "418"),
+		Entry("failed", SpecTimeout(2*time.Minute), corev1.PodFailed, "200"),
+	)
+
+	It("is made for each pod of a StatefulSet, whose names come again", func(ctx SpecContext) {
+		echo := companionEcho(newNamespace(ctx), "beside", "1s")
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		set := webSet(echo)
+		Expect(k8s.Create(ctx, set)).To(Succeed())
+		kept, gone := eventuallyCompanion(ctx, eventuallyPod(ctx, set, 1, ""), ""), eventuallyPod(ctx, set, 0, "")
+		old := eventuallyCompanion(ctx, gone, "")
+
+		Expect(k8s.Delete(ctx, gone)).To(Succeed())
+		successor := eventuallyPod(ctx, set, 0, gone.UID)
+		Expect(eventuallyCompanion(ctx, successor, "").Name).NotTo(Equal(old.Name))
+		Eventually(func(g Gomega) { g.Expect(companions(ctx, g, echo.Namespace)).To(HaveLen(2)) }).WithContext(ctx).Should(Succeed())
+		Expect(eventuallyCompanion(ctx, eventuallyPod(ctx, set, 1, ""), "").UID).To(Equal(kept.UID))
+
+		support.Kubectl(ctx, "scale", "statefulset", set.Name, "-n", set.Namespace, "--replicas=0")
+		eventuallyNone(ctx, echo.Namespace)
+	}, SpecTimeout(3*time.Minute))
+
+	It("is not made again on a node that is cordoned, until that takes pods again", func(ctx SpecContext) {
+		_, owner := accompanied(ctx, "1s")
+		last := eventuallyCompanion(ctx, owner, "")
+		DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "uncordon", owner.Spec.NodeName) }, NodeTimeout(time.Minute))
+		support.Kubectl(ctx, "cordon", owner.Spec.NodeName)
+		support.Kubectl(ctx, "delete", "pod", last.Name, "-n", owner.Namespace)
+		Consistently(func(g Gomega) { g.Expect(companions(ctx, g, owner.Namespace)).To(BeEmpty()) }).WithContext(ctx).WithTimeout(3 * time.Second).Should(Succeed())
+		support.Kubectl(ctx, "uncordon", owner.Spec.NodeName)
+		eventuallyCompanion(ctx, owner, last.UID)
+	}, SpecTimeout(2*time.Minute))
+
+	It("is gone before its Echo, and is made for the next Echo of that name", func(ctx SpecContext) {
+		echo, owner := accompanied(ctx, "1s")
+		last := eventuallyCompanion(ctx, owner, "")
+		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = 0 }) // so that it waits for nobody else
+		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
+		support.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, "--timeout=1m")
+		Expect(companions(ctx, Default, echo.Namespace)).To(BeEmpty())
+		now := &corev1.Pod{}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(owner), now)).To(Succeed())
+		Expect(now.UID).To(Equal(owner.UID))
+		Expect(now.Status.ContainerStatuses).To(ConsistOf(And(HaveField("State.Running", Not(BeNil())), HaveField("RestartCount", BeZero()))))
+		Expect(k8s.Create(ctx, companionEcho(echo.Namespace, echo.Name, "1s"))).To(Succeed())
+		eventuallyCompanion(ctx, owner, last.UID)
+	}, SpecTimeout(2*time.Minute))
+})
+
+var _ = Describe("companions and an operator that is killed", func() {
+	AfterEach(func(ctx SpecContext) { awaitOperator(ctx) }, NodeTimeout(time.Minute))
+
+	DescribeTable("are neither two nor none after each step of their life, when that is",
+		func(ctx SpecContext, kill func(ctx context.Context, issue, begun func())) {
+			l := &life{namespace: newNamespace(ctx)}
+			l.echo = companionEcho(l.namespace, "beside", "1s")
+			l.diary = keepDiary(ctx, l.namespace)
+			createReady(ctx, l.echo)
+			for _, step := range l.steps(ctx) {
+				By(step.what)
+				awaitOperator(ctx)
+				since := len(l.diary.read())
+				begun := func() { l.diary.await(ctx, since, step.sign) }
+				kill(ctx, step.issue, begun)
+				step.expect()
+			}
+		},
+		Entry("before the step", SpecTimeout(5*time.Minute), func(ctx context.Context, issue, _ func()) {
+			killOperator(ctx)
+			issue()
+		}),
+		Entry("at once after the step", SpecTimeout(5*time.Minute), func(ctx context.Context, issue, _ func()) {
+			killOperatorAfter(ctx, issue)
+		}),
+		Entry("when the operator has begun to act upon the step", SpecTimeout(5*time.Minute), func(ctx context.Context, issue, begun func()) {
+			killOperatorAfter(ctx, func() { issue(); begun() })
+		}),
+	)
+})
+
+// life is that of some pods with their companions.
+type life struct {
+	namespace string
+	echo      *v1.Echo
+	owners    []*corev1.Pod
+	// last are the companions that the latest step left, by their owners' UIDs.
+	last  map[types.UID]types.UID
+	diary *diary
+}
+
+// lifeStep is what somebody does to an Echo, its companions or their owners.
+type lifeStep struct {
+	what  string
+	issue func()
+	// sign tells that the operator has begun to act.
+	sign   func(entry) bool
+	expect func()
+}
+
+func (l *life) steps(ctx context.Context) []lifeStep {
+	made := func(e entry) bool { return e.event == watch.Added }
+	going := func(e entry) bool { return e.event == watch.Modified && !e.pod.DeletionTimestamp.IsZero() }
+	one, another := func() { l.expectOne(ctx, false) }, func() { l.expectOne(ctx, true) }
+	none := func() { l.expectNone(ctx) }
+	answer := func() {
+		edit(ctx, l.echo, func(s *v1.EchoSpec) { s.Response.StatusCode++ })
+	}
+	return []lifeStep{
+		{"their owners are made", func() { l.makeOwners(ctx) }, made, one},
+		{"they are deleted", func() { l.deleteCompanions(ctx) }, made, another},
+		{"the Echo's answer changes, of which the old ones go", answer, going, another},
+		{"the Echo's answer changes, of which new ones come", answer, made, another},
+		{"their owners make place for others of the same names", func() { l.deleteOwners(ctx); l.makeOwners(ctx) }, made, one},
+		{"their owners lose the label", func() { l.label(ctx, nil) }, going, none},
+		{"their owners get the label", func() { l.label(ctx, &l.echo.Name) }, made, one},
+		{"the Echo is deleted", func() { Expect(k8s.Delete(ctx, l.echo)).To(Succeed()) }, going, func() { l.expectEchoGone(ctx); none() }},
+		{"the Echo is made again", func() {
+			l.echo = companionEcho(l.namespace, l.echo.Name, "1s")
+			Expect(k8s.Create(ctx, l.echo)).To(Succeed())
+		}, made, one},
+		{"their owners are deleted", func() { l.deleteOwners(ctx) }, going, none},
+	}
+}
+
+func (l *life) makeOwners(ctx context.Context) {
+	GinkgoHelper()
+	l.owners = nil
+	for i := range 3 { // that a kill may find one pass at an end, one amid and one not begun
+		owner := webPod(l.namespace, fmt.Sprintf("web-%d", i), l.echo)
+		Expect(k8s.Create(ctx, owner)).To(Succeed())
+		l.owners = append(l.owners, owner)
+	}
+}
+
+func (l *life) deleteOwners(ctx context.Context) {
+	GinkgoHelper()
+	for _, owner := range l.owners {
+		Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
+	}
+	l.owners = nil
+}
+
+func (l *life) deleteCompanions(ctx context.Context) {
+	GinkgoHelper()
+	for _, companion := range companions(ctx, Default, l.namespace) {
+		Expect(k8s.Delete(ctx, &companion)).To(Succeed())
+	}
+}
+
+func (l *life) label(ctx context.Context, value *string) {
+	GinkgoHelper()
+	for _, owner := range l.owners {
+		before := owner.DeepCopy()
+		delete(owner.Labels, v1.CompanionLabel)
+		if value != nil {
+			owner.Labels[v1.CompanionLabel] = *value
+		}
+		Expect(k8s.Patch(ctx, owner, client.MergeFrom(before))).To(Succeed())
+	}
+}
+
+// expectOne expects one companion for each owner, which may have to be another than the step before left, and none besides.
+func (l *life) expectOne(ctx context.Context, another bool) {
+	GinkgoHelper()
+	now := map[types.UID]types.UID{}
+	for _, owner := range l.owners {
+		replaced := types.UID("")
+		if another {
+			replaced = l.last[owner.UID]
+		}
+		companion := eventuallyCompanion(ctx, owner, replaced)
+		Expect(companion.Spec.Containers[0].Env).To(ContainElement(
+			corev1.EnvVar{Name: "ECHO_RESPONSE_STATUS", Value: fmt.Sprint(l.echo.Spec.Response.StatusCode)}))
+		now[owner.UID] = companion.UID
+	}
+	l.last = now
+	awaitOperator(ctx)
+	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, l.namespace)).To(HaveLen(len(l.owners))) }).WithContext(ctx).Should(Succeed())
+}
+
+// expectNone expects no companion, with the operator at work.
+func (l *life) expectNone(ctx context.Context) {
+	GinkgoHelper()
+	awaitOperator(ctx)
+	eventuallyNone(ctx, l.namespace)
+}
+
+func (l *life) expectEchoGone(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(func() bool {
+		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(l.echo), &v1.Echo{}))
+	}).WithContext(ctx).Should(BeTrue())
+	Expect(companions(ctx, Default, l.namespace)).To(BeEmpty(), "when the Echo is gone")
+}
+
+// entry is something that happened to a companion.
+type entry struct {
+	at    time.Time
+	event watch.EventType
+	pod   *corev1.Pod
+}
+
+// diary is all that happens to the companions in a namespace, whatever labels they have.
+type diary struct {
+	lock    sync.Mutex
+	entries []entry
+	broken  bool
+}
+
+// keepDiary begins a diary, which is judged after the test, when the context of that is over.
+func keepDiary(ctx context.Context, namespace string) *diary {
+	GinkgoHelper()
+	d := &diary{}
+	watching, err := k8s.Watch(context.WithoutCancel(ctx), &corev1.PodList{}, client.InNamespace(namespace))
+	Expect(err).NotTo(HaveOccurred())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for event := range watching.ResultChan() {
+			d.write(event)
+		}
+		d.write(watch.Event{Type: watch.Error})
+	}()
+	DeferCleanup(func() {
+		defer func() { watching.Stop(); <-stopped }()
+		d.expectNeverTwo()
+	})
+	return d
+}
+
+func (d *diary) write(event watch.Event) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	pod, ok := event.Object.(*corev1.Pod)
+	switch {
+	case !ok || event.Type == watch.Error:
+		d.broken = true
+	case ownerOf(pod) != "":
+		d.entries = append(d.entries, entry{time.Now(), event.Type, pod})
+	}
+}
+
+func (d *diary) read() []entry {
+	GinkgoHelper()
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	Expect(d.broken).To(BeFalse(), "the watch has ended")
+	return d.entries
+}
+
+// await waits for the first entry of a kind since one that was the latest.
+func (d *diary) await(ctx context.Context, since int, sign func(entry) bool) {
+	GinkgoHelper()
+	Eventually(func() []entry { return d.read()[since:] }).WithContext(ctx).WithPolling(time.Millisecond).Should(ContainElement(Satisfy(sign)))
+}
+
+// expectNeverTwo expects that no pod had two companions at any time, one that is on its way out aside.
+func (d *diary) expectNeverTwo() {
+	GinkgoHelper()
+	text := strings.Builder{}
+	living := map[types.UID]types.UID{}
+	for _, e := range d.read() {
+		owner, lives := ownerOf(e.pod), e.event != watch.Deleted && e.pod.DeletionTimestamp.IsZero()
+		fmt.Fprintln(&text, e.at.Format(time.StampMilli), e.event, e.pod.Name, e.pod.UID, "of", owner, "living:", lives)
+		if other := living[owner]; lives {
+			Expect(other).To(Or(BeEmpty(), Equal(e.pod.UID)), "two for one:\n%s", &text)
+			living[owner] = e.pod.UID
+		} else if other == e.pod.UID {
+			delete(living, owner)
+		}
+	}
+}
+
+// ownerOf is the UID of the pod that a pod is the companion of, empty for other pods.
+func ownerOf(pod *corev1.Pod) types.UID {
+	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Pod" {
+		return owner.UID
+	}
+	return ""
+}
+
+// doc is the documentation of companions.
+type doc struct {
+	text        string
+	environment []string
+}
+
+// companionsDoc reads the documentation, for somebody who works in a namespace.
+func companionsDoc(ctx context.Context, namespace string) *doc {
+	GinkgoHelper()
+	text, err := os.ReadFile("../../docs/echo.md")
+	Expect(err).NotTo(HaveOccurred())
+	kubeconfig := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(os.WriteFile(kubeconfig, []byte(support.Kubectl(ctx, "config", "view", "--raw", "--flatten")), 0o600)).To(Succeed())
+	d := &doc{text: string(text), environment: append(os.Environ(), "KUBECONFIG="+kubeconfig)}
+	d.shell(ctx, "kubectl config set-context --current --namespace="+namespace)
+	return d
+}
+
+// line is the one of its commands that begins so.
+func (d *doc) line(beginning string) string {
+	GinkgoHelper()
+	lines := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(beginning)+`.*$`).FindAllString(d.text, -1)
+	Expect(lines).To(HaveLen(1), "commands in docs/echo.md that begin with %q", beginning)
+	return lines[0]
+}
+
+func (d *doc) run(ctx context.Context, beginning string) string {
+	GinkgoHelper()
+	return d.shell(ctx, d.line(beginning))
+}
+
+func (d *doc) command(ctx context.Context, script string) *exec.Cmd {
+	command := exec.CommandContext(ctx, "sh", "-euc", script)
+	command.Env = d.environment
+	return command
+}
+
+func (d *doc) shell(ctx context.Context, script string) string {
+	GinkgoHelper()
+	output, err := d.command(ctx, script).CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "%s\n%s", script, output)
+	return string(output)
+}
+
+// expectAnswer expects that a companion is found and asked as documented, and that it answers with a status. The images of tests
+// have no wget, so the prober asks its URL; and the port-forward takes any free port.
+func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status int) {
+	GinkgoHelper()
+	find := d.line("companion=")
+	Expect(d.shell(ctx, find+`; echo "$companion"`)).To(Equal("pod/" + companion.Name + "\n"))
+	url := regexp.MustCompile(`"http.*"$`).FindString(d.line("kubectl exec web-0 -- wget "))
+	url = strings.TrimSpace(d.shell(ctx, find+"; echo "+url))
+	Expect(url).To(Equal("http://" + companion.Status.PodIP + ":8080/"))
+	seen := support.StartProber(ctx, companion.Namespace, url, "--count=20", fmt.Sprintf("--status=%d", status)).Finish(ctx)
+	Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
+	Expect(seen.Pods).To(Equal(map[string]int{companion.Name: 20}))
+
+	forward := strings.ReplaceAll(d.line(`kubectl port-forward "$companion" 8080:8080`), " 8080:8080", " :8080")
+	session, err := gexec.Start(d.command(ctx, find+"; exec "+forward), GinkgoWriter, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { session.Terminate().Wait() }()
+	Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+`))
+	address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(string(session.Out.Contents()))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", http.NoBody)
+	Expect(err).NotTo(HaveOccurred())
+	response, err := http.DefaultClient.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	Expect(response).To(HaveHTTPStatus(status))
+	Expect(response).To(HaveHTTPHeaderWithValue("X-Known", "good"))
+	Expect(response).To(HaveHTTPBody(ContainSubstring(companion.Name)))
+}
+
+// awaitOperator waits until the operator holds its lease.
+func awaitOperator(ctx context.Context) {
+	GinkgoHelper()
+	pod, lease := operatorPod(ctx), &coordinationv1.Lease{}
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, lease)).To(Succeed())
+		g.Expect(lease.Spec.HolderIdentity).To(HaveValue(HavePrefix(pod.Name + "_")))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// companionEcho is an Echo of one pod that answers in a way of its own, and drains for so long.
+func companionEcho(namespace, name, drain string) *v1.Echo {
+	return support.Echo(namespace, name, func(e *v1.Echo) {
+		e.Spec.Replicas = 1
+		e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: drain}}
+		e.Spec.Response = &v1.EchoResponse{StatusCode: http.StatusTeapot, Headers: []v1.EchoHeader{{Name: "X-Known", Value: "good"}}}
+	})
+}
+
+// webPod is a pod of an app, which asks for a companion of an Echo if one is given. It ends as soon as it is told to.
+func webPod(namespace, name string, echo *v1.Echo) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web"}},
+		Spec: corev1.PodSpec{
+			AutomountServiceAccountToken: new(false),
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			Containers: []corev1.Container{{Name: "web", Image: support.Image("echo-server"), Env: []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "0s"}},
+				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
+		},
+	}
+	if echo != nil {
+		pod.Labels[v1.CompanionLabel] = echo.Name
+	}
+	return pod
+}
+
+// webSet is a StatefulSet of two such pods.
+func webSet(echo *v1.Echo) *appsv1.StatefulSet {
+	template := webPod(echo.Namespace, "", echo)
+	return &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "web"},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: new(int32(2)),
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: template.Labels}, Spec: template.Spec},
+		},
+	}
+}
+
+// accompanied creates an Echo and a pod that has a companion of it.
+func accompanied(ctx context.Context, drain string) (*v1.Echo, *corev1.Pod) {
+	GinkgoHelper()
+	echo := companionEcho(newNamespace(ctx), "beside", drain)
+	Expect(k8s.Create(ctx, echo)).To(Succeed())
+	owner := webPod(echo.Namespace, "web-0", echo)
+	Expect(k8s.Create(ctx, owner)).To(Succeed())
+	eventuallyCompanion(ctx, owner, "")
+	return echo, owner
+}
+
+// companions are the companions in a namespace, whatever labels they have.
+func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
+	list := &corev1.PodList{}
+	g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	var found []corev1.Pod
+	for i := range list.Items {
+		if ownerOf(&list.Items[i]) != "" {
+			found = append(found, list.Items[i])
+		}
+	}
+	return found
+}
+
+// eventuallyCompanion waits until a pod has one companion, which is ready, beside it, and not the one that it replaces. The owner is read
+// afresh.
+func eventuallyCompanion(ctx context.Context, owner *corev1.Pod, replaced types.UID) *corev1.Pod {
+	GinkgoHelper()
+	var its []corev1.Pod
+	Eventually(func(g Gomega) {
+		its = nil
+		for _, companion := range companions(ctx, g, owner.Namespace) {
+			if ownerOf(&companion) == owner.UID {
+				its = append(its, companion)
+			}
+		}
+		g.Expect(its).To(HaveLen(1))
+		g.Expect(its[0].UID).NotTo(Equal(replaced))
+		g.Expect(its[0].DeletionTimestamp).To(BeNil())
+		g.Expect(its[0].Status.Conditions).To(ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionTrue))))
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(owner), owner)).To(Succeed())
+		g.Expect(its[0].Spec.NodeName).To(Equal(owner.Spec.NodeName))
+	}).WithContext(ctx).Should(Succeed())
+	return &its[0]
+}
+
+func eventuallyNone(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, namespace)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
+}
+
+// eventuallyPod waits for a pod of a StatefulSet, which is another than one that was deleted.
+func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, deleted types.UID) *corev1.Pod {
+	GinkgoHelper()
+	pod := &corev1.Pod{}
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: set.Namespace, Name: fmt.Sprintf("%s-%d", set.Name, ordinal)}, pod)).To(Succeed())
+		g.Expect(pod.UID).NotTo(Equal(deleted))
+	}).WithContext(ctx).Should(Succeed())
+	return pod
+}
+
+// expectEndpoints expects a Service to lead to these pods and no others.
+func expectEndpoints(ctx context.Context, namespace, service string, wanted ...corev1.Pod) {
+	GinkgoHelper()
+	var names []string
+	for _, pod := range wanted {
+		names = append(names, pod.Name)
+	}
+	there := func(g Gomega) {
+		list := &discoveryv1.EndpointSliceList{}
+		g.Expect(k8s.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service})).To(Succeed())
+		var found []string
+		for _, slice := range list.Items {
+			for _, endpoint := range slice.Endpoints {
+				found = append(found, endpoint.TargetRef.Name)
+			}
+		}
+		g.Expect(found).To(ConsistOf(names))
+	}
+	Eventually(there).WithContext(ctx).Should(Succeed())
+	Consistently(there).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
+}
+
+// eventReasons are the reasons of the events that tell of an object.
+func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
+	list := &eventsv1.EventList{}
+	g.Expect(k8s.List(ctx, list, client.InNamespace(object.GetNamespace()))).To(Succeed())
+	var reasons []string
+	for _, event := range list.Items {
+		if event.Regarding.UID == object.GetUID() {
+			reasons = append(reasons, event.Reason)
+		}
+	}
+	return reasons
+}
