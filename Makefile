@@ -252,7 +252,7 @@ test: ## Run the unit tests, and the integration tests on a real API server. Nee
 .PHONY: test-oldest
 test-oldest: ## Run the integration tests on the oldest API server that is supported. Needs no root.
 	@assets=$(call tool,kubernetes); oldest=$(call tool,kubernetes-oldest)/kube-apiserver; "$$oldest" --version; \
-	KUBEBUILDER_ASSETS="$$assets" TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 $(TESTFLAGS) ./tests/integration
+	KUBEBUILDER_ASSETS="$$assets" TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 ./tests/integration $(TESTFLAGS)
 
 # least is the part of controllers/, in percent of its statements, that the tests must reach.
 least := 90
@@ -283,7 +283,7 @@ e2e-images: images
 .PHONY: e2e
 e2e: e2e-possible cluster-up e2e-images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
 	@$(call package,curl,curl); tools=$(call tool,kubernetes); kwok=$(call tool,kwok); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; $(MAKE) --no-print-directory deploy; \
-	PATH="$$tools:$$kwok:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v $(TESTFLAGS) ./tests/e2e
+	PATH="$$tools:$$kwok:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v ./tests/e2e $(TESTFLAGS)
 
 # busybox is the shell in the images of tests.
 .PHONY: busybox
@@ -332,7 +332,7 @@ e2e-olm e2e-olm-all scorecard: e2e-possible
 	tests/olm/install-olm; \
 	echo "making throwaway releases: $(releases)"; VERSIONS=$$(tests/olm/releases $(releases) | xargs); echo "made $$VERSIONS"; \
 	PATH="$$tools:$$sdk:$$PATH" IMAGES="$(CACHE)/images" VERSIONS="$$VERSIONS" \
-		go test -trimpath -count=1 -timeout=90m -v $(TESTFLAGS) ./tests/olm -ginkgo.label-filter='$(filter)'
+		go test -trimpath -count=1 -timeout=90m -v ./tests/olm $(TESTFLAGS) -ginkgo.label-filter='$(filter)'
 
 ##@ Echoserver
 
