@@ -1,0 +1,263 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+var _ = Describe("companions and an operator that is killed", func() {
+	AfterEach(func(ctx SpecContext) { awaitOperator(ctx) }, NodeTimeout(time.Minute))
+
+	DescribeTable("are neither two nor none after each step of their life, when that is",
+		func(ctx SpecContext, kill func(ctx context.Context, issue, begun func())) {
+			l := &life{namespace: newNamespace(ctx)}
+			l.echo = companionEcho(l.namespace, "beside", "1s")
+			l.diary = keepDiary(ctx, l.namespace)
+			createReady(ctx, l.echo)
+			for _, step := range l.steps(ctx) {
+				By(step.what)
+				awaitOperator(ctx)
+				since := len(l.diary.read())
+				begun := func() { l.diary.await(ctx, since, step.sign) }
+				kill(ctx, step.issue, begun)
+				step.expect()
+			}
+		},
+		Entry("before the step", SpecTimeout(5*time.Minute), func(ctx context.Context, issue, _ func()) {
+			killOperator(ctx)
+			issue()
+		}),
+		Entry("at once after the step", SpecTimeout(5*time.Minute), func(ctx context.Context, issue, _ func()) {
+			killOperatorAfter(ctx, issue)
+		}),
+		Entry("when the operator has begun to act upon the step", SpecTimeout(5*time.Minute), func(ctx context.Context, issue, begun func()) {
+			killOperatorAfter(ctx, func() { issue(); begun() })
+		}),
+	)
+})
+
+// life is that of some pods with their companions.
+type life struct {
+	namespace string
+	echo      *v1.Echo
+	owners    []*corev1.Pod
+	// last are the companions that the latest step left, by their owners' UIDs.
+	last  map[types.UID]types.UID
+	diary *diary
+}
+
+// lifeStep is what somebody does to an Echo, its companions or their owners.
+type lifeStep struct {
+	what  string
+	issue func()
+	// sign tells that the operator has begun to act.
+	sign   func(entry) bool
+	expect func()
+}
+
+func (l *life) steps(ctx context.Context) []lifeStep {
+	made := func(e entry) bool { return e.event == watch.Added }
+	going := func(e entry) bool { return e.event == watch.Modified && !e.pod.DeletionTimestamp.IsZero() }
+	one, another := func() { l.expectOne(ctx, false) }, func() { l.expectOne(ctx, true) }
+	none := func() { l.expectNone(ctx) }
+	answer := func() {
+		edit(ctx, l.echo, func(s *v1.EchoSpec) { s.Response.StatusCode++ })
+	}
+	return []lifeStep{
+		{"their owners are made", func() { l.makeOwners(ctx) }, made, one},
+		{"they are deleted", func() { l.deleteCompanions(ctx) }, made, another},
+		{"the Echo's answer changes, of which the old ones go", answer, going, another},
+		{"the Echo's answer changes, of which new ones come", answer, made, another},
+		{"their owners make place for others of the same names", func() { l.deleteOwners(ctx); l.makeOwners(ctx) }, made, one},
+		{"their owners lose the label", func() { l.label(ctx, nil) }, going, none},
+		{"their owners get the label", func() { l.label(ctx, &l.echo.Name) }, made, one},
+		{"the Echo is deleted", func() { Expect(k8s.Delete(ctx, l.echo)).To(Succeed()) }, going, func() { l.expectEchoGone(ctx); none() }},
+		{"the Echo is made again", func() {
+			l.echo = companionEcho(l.namespace, l.echo.Name, "1s")
+			Expect(k8s.Create(ctx, l.echo)).To(Succeed())
+		}, made, one},
+		{"their owners are deleted", func() { l.deleteOwners(ctx) }, going, none},
+	}
+}
+
+func (l *life) makeOwners(ctx context.Context) {
+	GinkgoHelper()
+	l.owners = nil
+	for i := range 3 { // that a kill may find one pass at an end, one amid and one not begun
+		owner := webPod(l.namespace, fmt.Sprintf("web-%d", i), l.echo)
+		Expect(k8s.Create(ctx, owner)).To(Succeed())
+		l.owners = append(l.owners, owner)
+	}
+}
+
+func (l *life) deleteOwners(ctx context.Context) {
+	GinkgoHelper()
+	for _, owner := range l.owners {
+		Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
+	}
+	l.owners = nil
+}
+
+func (l *life) deleteCompanions(ctx context.Context) {
+	GinkgoHelper()
+	for _, companion := range companions(ctx, Default, l.namespace) {
+		Expect(k8s.Delete(ctx, &companion)).To(Succeed())
+	}
+}
+
+func (l *life) label(ctx context.Context, value *string) {
+	GinkgoHelper()
+	for _, owner := range l.owners {
+		before := owner.DeepCopy()
+		delete(owner.Labels, v1.CompanionLabel)
+		if value != nil {
+			owner.Labels[v1.CompanionLabel] = *value
+		}
+		Expect(k8s.Patch(ctx, owner, client.MergeFrom(before))).To(Succeed())
+	}
+}
+
+// expectOne expects one companion for each owner, which may have to be another than the step before left, and none besides.
+func (l *life) expectOne(ctx context.Context, another bool) {
+	GinkgoHelper()
+	now := map[types.UID]types.UID{}
+	for _, owner := range l.owners {
+		replaced := types.UID("")
+		if another {
+			replaced = l.last[owner.UID]
+		}
+		companion := eventuallyCompanion(ctx, owner, replaced)
+		Expect(companion.Spec.Containers[0].Env).To(ContainElement(
+			corev1.EnvVar{Name: "ECHO_RESPONSE_STATUS", Value: fmt.Sprint(l.echo.Spec.Response.StatusCode)}))
+		now[owner.UID] = companion.UID
+	}
+	l.last = now
+	awaitOperator(ctx)
+	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, l.namespace)).To(HaveLen(len(l.owners))) }).WithContext(ctx).Should(Succeed())
+}
+
+// expectNone expects no companion, with the operator at work.
+func (l *life) expectNone(ctx context.Context) {
+	GinkgoHelper()
+	awaitOperator(ctx)
+	eventuallyNone(ctx, l.namespace)
+}
+
+func (l *life) expectEchoGone(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(func() bool {
+		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(l.echo), &v1.Echo{}))
+	}).WithContext(ctx).Should(BeTrue())
+	Expect(companions(ctx, Default, l.namespace)).To(BeEmpty(), "when the Echo is gone")
+}
+
+// entry is something that happened to a companion.
+type entry struct {
+	at    time.Time
+	event watch.EventType
+	pod   *corev1.Pod
+}
+
+// diary is all that happens to the companions in a namespace, whatever labels they have.
+type diary struct {
+	lock    sync.Mutex
+	entries []entry
+	broken  bool
+}
+
+// keepDiary begins a diary, which is judged after the test, when the context of that is over.
+func keepDiary(ctx context.Context, namespace string) *diary {
+	GinkgoHelper()
+	d := &diary{}
+	watching, err := k8s.Watch(context.WithoutCancel(ctx), &corev1.PodList{}, client.InNamespace(namespace))
+	Expect(err).NotTo(HaveOccurred())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for event := range watching.ResultChan() {
+			d.write(event)
+		}
+		d.write(watch.Event{Type: watch.Error})
+	}()
+	DeferCleanup(func() {
+		defer func() { watching.Stop(); <-stopped }()
+		d.expectNeverTwo()
+	})
+	return d
+}
+
+func (d *diary) write(event watch.Event) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	pod, ok := event.Object.(*corev1.Pod)
+	switch {
+	case !ok || event.Type == watch.Error:
+		d.broken = true
+	case ownerOf(pod) != "":
+		d.entries = append(d.entries, entry{time.Now(), event.Type, pod})
+	}
+}
+
+func (d *diary) read() []entry {
+	GinkgoHelper()
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	Expect(d.broken).To(BeFalse(), "the watch has ended")
+	return d.entries
+}
+
+// await waits for the first entry of a kind since one that was the latest.
+func (d *diary) await(ctx context.Context, since int, sign func(entry) bool) {
+	GinkgoHelper()
+	Eventually(func() []entry { return d.read()[since:] }).WithContext(ctx).WithPolling(time.Millisecond).Should(ContainElement(Satisfy(sign)))
+}
+
+// expectNeverTwo expects that no pod had two companions at any time, one that is on its way out aside.
+func (d *diary) expectNeverTwo() {
+	GinkgoHelper()
+	text := strings.Builder{}
+	living := map[types.UID]types.UID{}
+	for _, e := range d.read() {
+		owner, lives := ownerOf(e.pod), e.event != watch.Deleted && e.pod.DeletionTimestamp.IsZero()
+		fmt.Fprintln(&text, e.at.Format(time.StampMilli), e.event, e.pod.Name, e.pod.UID, "of", owner, "living:", lives)
+		if other := living[owner]; lives {
+			Expect(other).To(Or(BeEmpty(), Equal(e.pod.UID)), "two for one:\n%s", &text)
+			living[owner] = e.pod.UID
+		} else if other == e.pod.UID {
+			delete(living, owner)
+		}
+	}
+}
+
+// ownerOf is the UID of the pod that a pod is the companion of, empty for other pods.
+func ownerOf(pod *corev1.Pod) types.UID {
+	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Pod" {
+		return owner.UID
+	}
+	return ""
+}
+
+// awaitOperator waits until the operator holds its lease.
+func awaitOperator(ctx context.Context) {
+	GinkgoHelper()
+	pod, lease := operatorPod(ctx), &coordinationv1.Lease{}
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, lease)).To(Succeed())
+		g.Expect(lease.Spec.HolderIdentity).To(HaveValue(HavePrefix(pod.Name + "_")))
+	}).WithContext(ctx).Should(Succeed())
+}
