@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -212,18 +213,27 @@ func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace string) s
 	return request.Status.Token
 }
 
-// statusOf is the status code of a GET, with a bearer's token if one is given; the servers' certificates are their own.
+// statusOf is the status code of a GET, with a bearer's token if one is given.
 func statusOf(ctx context.Context, g Gomega, url string, token ...string) int {
+	status, _ := answerOf(ctx, g, url, token...)
+	return status
+}
+
+// answerOf is the status code and the body of a GET, with a bearer's token if one is given; the servers' certificates are their own.
+func answerOf(ctx context.Context, g Gomega, url string, token ...string) (int, string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, t := range token {
 		request.Header.Set("Authorization", "Bearer "+t)
 	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // self-signed
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // self-signed
+		DisableKeepAlives: true, DisableCompression: true}} // to compress takes most of a MiB, which a test of memory would see
 	response, err := client.Do(request)
 	g.Expect(err).NotTo(HaveOccurred())
+	body, err := io.ReadAll(response.Body)
+	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(response.Body.Close()).To(Succeed())
-	return response.StatusCode
+	return response.StatusCode, string(body)
 }
 
 // holder is who holds the operator's lease.

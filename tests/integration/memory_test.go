@@ -1,0 +1,126 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	// manyPods are what may not add as much as mebibyte to the operator's memory.
+	manyPods = 10_000
+	mebibyte = 1 << 20
+)
+
+var _ = Describe("the program's memory", func() {
+	It("grows by less than 1 MiB with 10,000 pods that ask for no companion", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
+		server := startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
+		hasty := rest.CopyConfig(server.Config)
+		hasty.QPS = -1
+		admin, err := client.New(hasty, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		allowMetrics(ctx, admin, "default")
+		token, address := tokenOf(ctx, Default, admin, "default"), freeAddress()
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "GOGC=1"} // so that next to nothing lies about that is not in use
+		startProgram(buildProgram(), environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
+		inUse := func() float64 {
+			GinkgoHelper()
+			return memoryInUse(ctx, "https://"+address+"/metrics", token)
+		}
+
+		node := newNode(ctx, admin)
+		accompany(ctx, admin, node, "default") // all that is made once is made
+		before := inUse()
+		createPods(ctx, admin, node)
+		accompany(ctx, admin, node, "kube-public") // of the others it has seen what it sees of them
+		Expect(inUse()-before).To(BeNumerically("<", mebibyte), "bytes that %d pods add to %.0f", manyPods, before)
+	})
+})
+
+// accompany creates an Echo and a pod in a namespace, and waits for the companion.
+func accompany(ctx context.Context, c client.Client, node *corev1.Node, namespace string) {
+	GinkgoHelper()
+	Expect(c.Create(ctx, support.Echo(namespace, "x"))).To(Succeed())
+	owner := createOwner(ctx, c, namespace, "accompanied", "x")
+	bind(ctx, c, owner, node)
+	eventuallyOne(ctx, c, owner)
+}
+
+// createPods creates pods as others have them, each second of which is on a node.
+func createPods(ctx context.Context, c client.Client, node *corev1.Node) {
+	GinkgoHelper()
+	numbers, creators := make(chan int), sync.WaitGroup{}
+	failed := make(chan error, manyPods)
+	for range 32 {
+		creators.Go(func() {
+			for i := range numbers {
+				if err := c.Create(ctx, otherPod(i, node)); err != nil {
+					failed <- err
+				}
+			}
+		})
+	}
+	for i := range manyPods {
+		numbers <- i
+	}
+	close(numbers)
+	creators.Wait()
+	Expect(failed).NotTo(Receive())
+}
+
+func otherPod(number int, node *corev1.Node) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: []string{"default", "kube-public", "kube-system"}[number%3],
+			Name:      fmt.Sprintf("other-%d", number),
+			Labels:    map[string]string{"app.kubernetes.io/name": "other", "app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "Helm"},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "other", Image: "registry.example.com/other:1"}}},
+	}
+	if number%2 == 0 {
+		pod.Spec.NodeName = node.Name
+	}
+	return pod
+}
+
+// memoryInUse is the least that a program has allocated while its metrics are read, until that is no news any more.
+func memoryInUse(ctx context.Context, url, token string) float64 {
+	GinkgoHelper()
+	const enough = 20
+	var least, resident float64
+	for tries := 0; tries < enough; tries++ {
+		Eventually(func(g Gomega) { // it may just have been started
+			status, page := answerOf(ctx, g, url, token)
+			g.Expect(status).To(Equal(http.StatusOK))
+			allocated := metric(g, page, "go_memstats_heap_alloc_bytes")
+			if least == 0 || allocated < least {
+				least, resident, tries = allocated, metric(g, page, "process_resident_memory_bytes"), 0
+			}
+		}).WithContext(ctx).Should(Succeed())
+	}
+	GinkgoWriter.Printf("%.0f bytes in use, %.0f bytes resident\n", least, resident)
+	return least
+}
+
+// metric is the value of a metric without labels.
+func metric(g Gomega, page, name string) float64 {
+	match := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(page)
+	g.Expect(match).To(HaveLen(2), name)
+	value, err := strconv.ParseFloat(match[1], 64)
+	g.Expect(err).NotTo(HaveOccurred())
+	return value
+}
