@@ -10,6 +10,6 @@ LABEL name="echo-operator" \
       summary="Runs HTTP echo servers on Kubernetes" \
       description="A Kubernetes operator that turns an Echo object into running HTTP echo servers."
 COPY LICENSE /licenses/LICENSE
-COPY bin/linux-${TARGETARCH}/echo-operator /echo-operator
+COPY bin/linux-${TARGETARCH}/manager /manager
 USER 65532:65532
-ENTRYPOINT ["/echo-operator"]
+ENTRYPOINT ["/manager"]

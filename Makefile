@@ -127,7 +127,7 @@ lint: ## Run the linters.
 build: ## Build the operator, the echo server and the tests' programs for Linux, on this machine's architecture or ARCHITECTURES.
 	@echo "building the operator, the echo server and the tests' programs"
 	@for arch in $(ARCHITECTURES); do export GOOS=linux GOARCH=$$arch; \
-		$(GO_BUILD) -o bin/linux-$$arch/echo-operator .; \
+		$(GO_BUILD) -o bin/linux-$$arch/manager .; \
 		$(GO_BUILD) -o bin/linux-$$arch/echo-server ./echoserver; \
 		$(GO_BUILD) -o bin/linux-$$arch/echo-scorecard ./tests/scorecard/echo-scorecard; \
 		$(GO_BUILD) -o bin/linux-$$arch/prober ./tests/prober; done
