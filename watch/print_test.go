@@ -1,0 +1,147 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
+)
+
+const (
+	pending = `{metadata: {namespace: default, name: web, uid: u, resourceVersion: "1"}, spec: {env: [{name: A, value: secret}]}, status: {phase: Pending}}`
+	running = `{metadata: {namespace: default, name: web, uid: u, resourceVersion: "2"}, spec: {env: [{name: A, value: secret}]}, status: {phase: Running}}`
+	another = `{metadata: {namespace: default, name: web, uid: v, resourceVersion: "3"}, status: {phase: Pending}}`
+)
+
+func TestPrint(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens              func(*printer, cache.ResourceEventHandler)
+		stdout, stderr, json string
+	}{
+		"added": {
+			happens: func(_ *printer, h cache.ResourceEventHandler) { h.OnAdd(state(t, pending), true) },
+			stdout:  "2026-01-02T03:04:05Z  ADDED    default/web  Pending\n",
+			json: `{"time":"2026-01-02T03:04:05.006Z","type":"ADDED","kind":"Pod","namespace":"default","name":"web","object":` +
+				`{"metadata":{"name":"web","namespace":"default","resourceVersion":"1","uid":"u"},"spec":{"env":[{"name":"A","value":"(hidden)"}]},"status":{"phase":"Pending"}}}` + "\n",
+		},
+		"updated": {
+			happens: func(_ *printer, h cache.ResourceEventHandler) { h.OnUpdate(state(t, pending), state(t, running)) },
+			stdout:  `2026-01-02T03:04:05Z  UPDATED  default/web  status.phase: "Pending" -> "Running"` + "\n",
+			json: `{"time":"2026-01-02T03:04:05.006Z","type":"UPDATED","kind":"Pod","namespace":"default","name":"web","changes":[{"path":"status.phase","before":"Pending","after":"Running"}],"object":` +
+				`{"metadata":{"name":"web","namespace":"default","resourceVersion":"2","uid":"u"},"spec":{"env":[{"name":"A","value":"(hidden)"}]},"status":{"phase":"Running"}}}` + "\n",
+		},
+		"the same again": {happens: func(_ *printer, h cache.ResourceEventHandler) { h.OnUpdate(state(t, pending), state(t, pending)) }},
+		"another of the same name": {
+			happens: func(_ *printer, h cache.ResourceEventHandler) { h.OnUpdate(state(t, running), state(t, another)) },
+			stdout:  "2026-01-02T03:04:05Z  DELETED  default/web  Running\n2026-01-02T03:04:05Z  ADDED    default/web  Pending\n",
+		},
+		"deleted": {
+			happens: func(_ *printer, h cache.ResourceEventHandler) { h.OnDelete(state(t, running)) },
+			stdout:  "2026-01-02T03:04:05Z  DELETED  default/web  Running\n",
+		},
+		"deleted unseen": {
+			happens: func(_ *printer, h cache.ResourceEventHandler) {
+				h.OnDelete(cache.DeletedFinalStateUnknown{Key: "default/web", Obj: state(t, running)})
+			},
+			stdout: "2026-01-02T03:04:05Z  DELETED  default/web  Running\n",
+		},
+		"an error of client-go": {
+			happens: func(p *printer, _ cache.ResourceEventHandler) {
+				errorLog{p}.Info(0, "chatter")
+				errorLog{p}.Error(errors.New("pods is\nforbidden"), "Failed to watch")
+			},
+			stderr: "ERROR    2026-01-02T03:04:05Z  pods is forbidden\n",
+			json:   `{"time":"2026-01-02T03:04:05.006Z","type":"ERROR","kind":"Pod","message":"pods is\nforbidden"}` + "\n",
+		},
+		"an error that was printed when it happened": {
+			happens: func(p *printer, _ cache.ResourceEventHandler) {
+				errorLog{p}.Error(fmt.Errorf("failed to list pods: %w", &url.Error{Op: "Get", URL: "https://x", Err: errors.New("refused")}), "Failed to watch")
+			},
+		},
+		"words of client-go": {
+			happens: func(p *printer, _ cache.ResourceEventHandler) { errorLog{p}.Error(nil, "Unexpected type") },
+			stderr:  "ERROR    2026-01-02T03:04:05Z  Unexpected type\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr := &strings.Builder{}, &strings.Builder{}
+			p := testPrinter(t, stdout, stderr)
+			c.happens(p, handler(p))
+			if diff := cmp.Diff([]string{c.stdout, c.stderr}, []string{stdout.String(), stderr.String()}); diff != "" {
+				t.Error(diff)
+			}
+			if c.json == "" {
+				return
+			}
+			stdout.Reset()
+			stderr.Reset()
+			p.json = true
+			c.happens(p, handler(p))
+			if diff := cmp.Diff([]string{c.json, ""}, []string{stdout.String(), stderr.String()}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPrintTellsWhenNobodyReads(t *testing.T) {
+	p := testPrinter(t, broken{}, io.Discard)
+	var told error
+	p.failed = func(err error) { told = err }
+	p.added(state(t, pending))
+	if !errors.Is(told, io.ErrClosedPipe) {
+		t.Error(told)
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for value, want := range map[any]string{
+		nil: "(none)", "a<b": `"a<b"`, int64(3): "3", true: "true", strings.Repeat("ä", 200): `"` + strings.Repeat("ä", 99) + "...",
+	} {
+		if got := brief(value); got != want {
+			t.Errorf("%s instead of %s", got, want)
+		}
+	}
+}
+
+func TestStrip(t *testing.T) {
+	for name, c := range map[string]struct{ before, after string }{
+		"books":              {`{metadata: {name: a, managedFields: [{manager: m}], annotations: {kubectl.kubernetes.io/last-applied-configuration: x, y: z}}}`, `{metadata: {name: a, annotations: {y: z}}}`},
+		"no annotation left": {`{metadata: {name: a, annotations: {kubectl.kubernetes.io/last-applied-configuration: x}}}`, `{metadata: {name: a}}`},
+		"nothing to strip":   {`{metadata: {name: a}}`, `{metadata: {name: a}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := strip(state(t, c.before))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(state(t, c.after), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func testPrinter(t *testing.T, stdout, stderr io.Writer) *printer {
+	t.Helper()
+	return &printer{stdout: stdout, stderr: stderr, kind: kinds()[0],
+		now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC) },
+		failed: func(err error) { t.Error(err) },
+	}
+}
+
+func state(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	return &unstructured.Unstructured{Object: object(t, text)}
+}
