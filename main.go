@@ -3,15 +3,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"os"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/window"
 )
 
@@ -19,17 +16,7 @@ import (
 var version = "dev"
 
 func main() {
-	options, err := parseOptions(os.Args[1:], os.Getenv, os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err == nil {
-		err = run(ctrl.SetupSignalHandler(), options)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "echo-operator: "+err.Error())
-		os.Exit(1)
-	}
+	os.Exit(program{os.Getenv, os.Stdout, os.Stderr}.execute(os.Args[1:]))
 }
 
 // run is the operator, from its first request to its end. It returns nil when ctx ends it.
@@ -38,11 +25,8 @@ func run(ctx context.Context, options options) error {
 	options.log.Level = level.Enabler()
 	log := zap.New(zap.UseFlagOptions(&options.log))
 	ctrl.SetLogger(log)
-	cluster, err := config.GetConfig()
+	cluster, err := findCluster(ctx, v1.GroupVersion)
 	if err != nil {
-		return fmt.Errorf("no cluster is configured: set KUBECONFIG to the path of a kubeconfig file (%w)", err)
-	}
-	if err := checkCluster(ctx, cluster); err != nil {
 		return err
 	}
 	mgr, err := newManager(cluster, options, level)

@@ -34,29 +34,16 @@ type options struct {
 	log                     zap.Options
 }
 
-// parseOptions reads the command line; where a flag is not given, the environment counts. Usage goes to usage. An error
-// names the setting and what would be right.
-func parseOptions(arguments []string, getenv func(string) string, usage io.Writer) (options, error) {
+// parseOptions reads the command line; where a flag is not given, the environment counts. An error names the setting and what
+// would be right; it is a usageError when the command line itself makes no sense.
+func parseOptions(arguments []string, getenv func(string) string) (options, error) {
 	o := options{}
-	flags := flag.NewFlagSet("echo-operator", flag.ContinueOnError)
-	flags.SetOutput(usage)
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "where to serve metrics over HTTPS; 0 for nowhere")
-	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "where to serve /healthz and /readyz; 0 for nowhere")
-	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the lease, so that of several replicas one does")
-	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "the namespace of the lease; the pod's own by default")
-	namespaces := flags.String("watch-namespace", getenv("WATCH_NAMESPACE"),
-		"the namespaces to look after, separated by commas; all by default (environment: WATCH_NAMESPACE)")
-	limit := flags.String("max-replicas", cmp.Or(getenv("MAX_REPLICAS"), strconv.Itoa(defaultMaxReplicas)),
-		"the most replicas that one Echo may ask for (environment: MAX_REPLICAS)")
-	flags.StringVar(&o.echoServerImage, "echo-server-image", getenv("RELATED_IMAGE_ECHO_SERVER"),
-		"the image of Echoes that name none (environment: RELATED_IMAGE_ECHO_SERVER)")
-	config.RegisterFlags(flags)
-	o.log.BindFlags(flags)
+	flags, namespaces, limit := o.flags(getenv)
 	if err := flags.Parse(arguments); err != nil {
-		return o, err
+		return o, usageError{err}
 	}
 	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q: everything is said by flags, see --help", flags.Arg(0))
+		return o, usageError{fmt.Errorf("unexpected argument %q: the operator is set by flags, and a command comes first", flags.Arg(0))}
 	}
 	if o.echoServerImage == "" {
 		return o, errors.New("no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image")
@@ -79,6 +66,35 @@ func (o *options) logLevel() zapcore.Level {
 	default:
 		return zapcore.InfoLevel
 	}
+}
+
+// flags are the operator's, with the two among them whose text is still to be read.
+func (o *options) flags(getenv func(string) string) (flags *flag.FlagSet, namespaces, limit *string) {
+	flags = flag.NewFlagSet("manager", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // what is wrong is said once, by whoever asked
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "where to serve metrics over HTTPS; 0 for nowhere")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "where to serve /healthz and /readyz; 0 for nowhere")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding the lease, so that of several replicas one does")
+	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "the namespace of the lease; the pod's own by default")
+	namespaces = flags.String("watch-namespace", getenv("WATCH_NAMESPACE"),
+		"the namespaces to look after, separated by commas; all by default (environment: WATCH_NAMESPACE)")
+	limit = flags.String("max-replicas", cmp.Or(getenv("MAX_REPLICAS"), strconv.Itoa(defaultMaxReplicas)),
+		"the most replicas that one Echo may ask for (environment: MAX_REPLICAS)")
+	flags.StringVar(&o.echoServerImage, "echo-server-image", getenv("RELATED_IMAGE_ECHO_SERVER"),
+		"the image of Echoes that name none (environment: RELATED_IMAGE_ECHO_SERVER)")
+	config.RegisterFlags(flags)
+	o.log.BindFlags(flags)
+	return flags, namespaces, limit
+}
+
+// operatorUsage lists the operator's flags.
+func operatorUsage(getenv func(string) string) string {
+	flags, _, _ := new(options).flags(getenv)
+	text := &strings.Builder{}
+	text.WriteString("\nflags of the operator:\n")
+	flags.SetOutput(text)
+	flags.PrintDefaults()
+	return text.String()
 }
 
 func parseNamespaces(list string) ([]string, error) {

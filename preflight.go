@@ -7,29 +7,41 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// preflightTimeout bounds the one request by which the operator finds out whether it can work.
+// preflightTimeout bounds the one request by which the program finds out whether it can work.
 const preflightTimeout = 10 * time.Second
 
-// checkCluster asks the API server whether it knows Echoes. Its errors say what to do.
-func checkCluster(ctx context.Context, cluster *rest.Config) error {
+// findCluster is the cluster to work on, which has answered and serves an API. Its errors say what to do.
+func findCluster(ctx context.Context, api schema.GroupVersion) (*rest.Config, error) {
+	cluster, err := config.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster is configured: set KUBECONFIG to the path of a kubeconfig file (%w)", err)
+	}
+	return cluster, checkCluster(ctx, cluster, api)
+}
+
+// checkCluster asks the API server whether it serves an API.
+func checkCluster(ctx context.Context, cluster *rest.Config, api schema.GroupVersion) error {
 	quick := rest.CopyConfig(cluster)
 	quick.Timeout = preflightTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(quick)
 	if err != nil {
 		return fmt.Errorf("the cluster's configuration cannot be used: %w", err)
 	}
-	resources, err := client.ServerResourcesForGroupVersionWithContext(ctx, v1.GroupVersion.String())
+	resources, err := client.ServerResourcesForGroupVersionWithContext(ctx, api.String())
 	switch {
-	case err == nil && len(resources.APIResources) > 0:
+	case err == nil && (api != v1.GroupVersion || len(resources.APIResources) > 0):
 		return nil
-	case err == nil || apierrors.IsNotFound(err):
-		return fmt.Errorf("the API server at %s does not know the kind Echo: install its CustomResourceDefinition first, with 'make install'", cluster.Host)
+	case (err == nil || apierrors.IsNotFound(err)) && api == v1.GroupVersion:
+		return fmt.Errorf("the API server at %s does not know the kind Echo: install its CustomResourceDefinition first, with 'make install' "+
+			"or 'manager crd | kubectl apply --server-side -f -'", cluster.Host)
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
 		return fmt.Errorf("the API server at %s refuses these credentials: check KUBECONFIG or the service account (%w)", cluster.Host, err)
 	case errors.Is(err, context.Canceled):

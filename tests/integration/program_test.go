@@ -74,7 +74,6 @@ var _ = Describe("the program", Ordered, func() {
 		Entry("a limit that is no number", []string{"MAX_REPLICAS=many"}, nil, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`),
 		Entry("a limit above the schema's", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
 		Entry("a namespace that cannot be", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not the name of a namespace`),
-		Entry("an argument", nil, []string{"up"}, `unexpected argument "up"`),
 		Entry("no kubeconfig", []string{"KUBECONFIG=/nowhere"}, nil, "set KUBECONFIG"),
 	)
 

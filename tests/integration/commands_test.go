@@ -1,0 +1,389 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// The API server is one that no operator works on, so that all that happens is the tests' own. It begins without the kind Echo.
+var _ = Describe("the program's commands", Ordered, func() {
+	var program string
+	var server *envtest.Environment
+	var admin string
+	var c client.Client
+
+	BeforeAll(func() {
+		program, server = buildProgram(), startAPIServer()
+		admin = filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+		Expect(os.WriteFile(admin, adminKubeconfig(server), 0o600)).To(Succeed())
+		var err error
+		c, err = client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	run := func(arguments ...string) *gexec.Session {
+		GinkgoHelper()
+		return startProgram(program, []string{"KUBECONFIG=" + admin}, arguments...)
+	}
+	apply := func(ctx context.Context, file io.Reader) {
+		GinkgoHelper()
+		command := exec.CommandContext(ctx, filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), "apply", "--server-side", "-f", "-")
+		command.Env, command.Stdin = []string{"KUBECONFIG=" + admin, "HOME=" + GinkgoT().TempDir()}, file
+		output, err := command.CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), string(output))
+	}
+
+	DescribeTable("refuses what it does not know with its usage, and exits 2",
+		func(message, usage string, arguments ...string) {
+			session := run(arguments...)
+			Eventually(session).Should(gexec.Exit(2))
+			Expect(session.Out.Contents()).To(BeEmpty())
+			said := string(session.Err.Contents())
+			Expect(said).To(HavePrefix("echo-operator: " + message))
+			Expect(said).To(And(ContainSubstring("usage: manager"), ContainSubstring(usage)))
+		},
+		Entry("a command", `there is no command "up"`, "-leader-elect", "up"),
+		Entry("a flag of the operator", "flag provided but not defined: -follow", "manager crd", "--follow"),
+		Entry("a command after flags", `unexpected argument "watch"`, "manager watch", "--leader-elect", "watch", "pods"),
+		Entry("an argument of crd", `unexpected argument "x"`, "manager crd", "crd", "x"),
+		Entry("a flag of version", `unexpected argument "--short"`, "manager version", "version", "--short"),
+		Entry("a kind", `watch takes one of pods, nodes, deployments, echoes, not "secrets"`, "--selector", "watch", "secrets"),
+		Entry("no kind", "watch takes one of pods, nodes, deployments, echoes, not nothing", "--selector", "watch"),
+		Entry("a flag of watch", "unknown flag: --follow", "--selector", "watch", "pods", "--follow"),
+		Entry("a format", `--output: "yaml" is not a format`, "--selector", "watch", "pods", "-o", "yaml"),
+		Entry("a namespace of nodes", "--namespace: nodes are in no namespace", "--selector", "watch", "nodes", "-n", "default"),
+	)
+
+	DescribeTable("shows usage to those who ask for it, and exits 0",
+		func(usage string, arguments ...string) {
+			session := run(arguments...)
+			Eventually(session).Should(gexec.Exit(0))
+			Expect(session.Err.Contents()).To(BeEmpty())
+			Expect(string(session.Out.Contents())).To(And(HavePrefix("usage: manager"), ContainSubstring(usage)))
+		},
+		Entry("help", "-leader-elect", "help"),
+		Entry("--help", "manager watch pods|nodes|deployments|echoes", "--help"),
+		Entry("-h", "manager crd", "-h"),
+		Entry("of watch", "--selector", "watch", "--help"),
+		Entry("of watch, by help", "--selector", "help", "watch"),
+		Entry("of crd", "manager version", "crd", "-h"),
+	)
+
+	It("tells its version", func() {
+		session := run("version")
+		Eventually(session).Should(gexec.Exit(0))
+		Expect(string(session.Out.Contents())).To(MatchRegexp(`^echo-operator dev \(go1\.\S+ \w+/\w+\)\n$`))
+	})
+
+	It("says that there is no cluster in one line, and exits 1", func() {
+		session := startProgram(program, []string{"KUBECONFIG=/nowhere"}, "watch", "pods")
+		Eventually(session).Should(gexec.Exit(1))
+		Expect(oneLine(session)).To(ContainSubstring("set KUBECONFIG"))
+		session = startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+freeAddress()))}, "watch", "pods")
+		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
+		Expect(oneLine(session)).To(ContainSubstring("does not answer"))
+	})
+
+	It("watches other kinds where there are no Echoes", func(ctx SpecContext) {
+		nodes, pods := run("watch", "nodes"), run("watch", "pods", "-n", "kube-public")
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
+		Expect(c.Create(ctx, node)).To(Succeed())
+		Eventually(nodes).Should(gbytes.Say(`ADDED    node-1  NotReady\n`))
+		node.Spec.Unschedulable = true
+		Expect(c.Update(ctx, node)).To(Succeed())
+		Eventually(nodes).Should(gbytes.Say(`UPDATED  node-1  .*spec.unschedulable: \(none\) -> true`))
+
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "web"},
+			Spec: corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+		Expect(c.Create(ctx, pod)).To(Succeed())
+		Eventually(pods).Should(gbytes.Say(`ADDED    kube-public/web  Pending on node-1\n`))
+		Expect(c.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		Eventually(pods).Should(gbytes.Say(`DELETED  kube-public/web  Pending on node-1\n`))
+		Expect(nodes.Err.Contents()).To(BeEmpty())
+		Expect(pods.Err.Contents()).To(BeEmpty())
+
+		echoes := run("watch", "echoes")
+		Eventually(echoes).Should(gexec.Exit(1))
+		Expect(oneLine(echoes)).To(And(ContainSubstring("does not know the kind Echo"), ContainSubstring("manager crd | kubectl apply")))
+	})
+
+	It("prints the CRD, which kubectl can apply", func(ctx SpecContext) {
+		session := run("crd")
+		Eventually(session).Should(gexec.Exit(0))
+		file, err := os.ReadFile(filepath.Join("..", "..", "config", "crd", "bases", "example.com_echoes.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(session.Out.Contents())).To(Equal(string(file)))
+		apply(ctx, strings.NewReader(string(session.Out.Contents())))
+		Eventually(func() error { return c.List(ctx, &v1.EchoList{}) }).WithContext(ctx).Should(Succeed())
+	})
+
+	It("watches an Echo's life, and tells what changed but no value of its environment", func(ctx SpecContext) {
+		session, asJSON := run("watch", "echoes"), run("watch", "-o", "json", "echoes")
+		echo := support.Echo("default", "life", func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: "secret-1"}} })
+		Expect(c.Create(ctx, echo)).To(Succeed())
+		Eventually(session).Should(gbytes.Say(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)  ADDED    default/life  0/2 ready\n`))
+
+		meta.SetStatusCondition(&echo.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: "RollingOut"})
+		Expect(c.Status().Update(ctx, echo)).To(Succeed())
+		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  .*status.conditions\[Ready\].status: \(none\) -> "False"`))
+		meta.SetStatusCondition(&echo.Status.Conditions, metav1.Condition{Type: "Ready", Status: "True", Reason: "AllReady"})
+		Expect(c.Status().Update(ctx, echo)).To(Succeed())
+		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  .*status.conditions\[Ready\].status: "False" -> "True"`))
+		echo.Spec.Replicas, echo.Spec.Env[0].Value = 3, "secret-2"
+		Expect(c.Update(ctx, echo)).To(Succeed())
+		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  metadata.generation: 1 -> 2, spec.env\[PASSWORD\].value: \(hidden\) -> \(hidden\), spec.replicas: 2 -> 3\n`))
+		Expect(c.Delete(ctx, echo)).To(Succeed())
+		Eventually(session).Should(gbytes.Say(`DELETED  default/life  0/3 ready\n`))
+		Eventually(asJSON).Should(gbytes.Say(`"type":"DELETED"`))
+
+		events := jsonLines(asJSON)
+		Expect(events).To(HaveLen(5))
+		scaled := events[3]
+		Expect(scaled).To(And(HaveKeyWithValue("type", "UPDATED"), HaveKeyWithValue("kind", "Echo"), HaveKeyWithValue("namespace", "default"),
+			HaveKeyWithValue("name", "life"), HaveKey("time")))
+		Expect(scaled["changes"]).To(ContainElement(And(HaveKeyWithValue("path", "spec.replicas"), HaveKeyWithValue("before", 2.0), HaveKeyWithValue("after", 3.0))))
+		Expect(scaled["object"]).To(HaveKeyWithValue("spec", HaveKeyWithValue("replicas", 3.0)))
+		Expect(scaled["object"]).To(HaveKeyWithValue("metadata", Not(HaveKey("managedFields"))))
+		for _, text := range []string{string(session.Out.Contents()), string(asJSON.Out.Contents())} {
+			Expect(text).NotTo(ContainSubstring("secret-"))
+		}
+		Expect(session.Err.Contents()).To(BeEmpty())
+		session.Signal(syscall.SIGTERM)
+		asJSON.Signal(syscall.SIGINT)
+		Eventually(session, 2*time.Second).Should(gexec.Exit(0))
+		Eventually(asJSON, 2*time.Second).Should(gexec.Exit(0))
+	})
+
+	It("watches only what has the labels, in the namespace", func(ctx SpecContext) {
+		session := run("watch", "echoes", "-n", "default", "-l", "tier in (a)")
+		labelled := func(tier string) func(*v1.Echo) {
+			return func(e *v1.Echo) { e.Labels = map[string]string{"tier": tier} }
+		}
+		for _, echo := range []*v1.Echo{support.Echo("kube-public", "elsewhere", labelled("a")), support.Echo("default", "other", labelled("b")),
+			support.Echo("default", "wanted", labelled("a"))} {
+			Expect(c.Create(ctx, echo)).To(Succeed())
+			DeferCleanup(c.Delete, echo)
+		}
+		Eventually(session).Should(gbytes.Say("ADDED    default/wanted"))
+		Expect(happened(session)).To(Equal([]string{"ADDED default/wanted"}))
+	})
+
+	DescribeTable("survives a break, and then tells only what happened meanwhile",
+		func(ctx SpecContext, during func(*proxy), message string) {
+			names := func(name string) *v1.Echo { return support.Echo("default", name) }
+			changed, gone, same := names("changed"), names("gone"), names("same")
+			for _, echo := range []*v1.Echo{changed, gone, same} {
+				Expect(c.Create(ctx, echo)).To(Succeed())
+			}
+			between := startProxy(server.Config.Host)
+			session := startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(between.instead(adminKubeconfig(server)))}, "watch", "echoes")
+			Eventually(func() []string { return happened(session) }).Should(ConsistOf("ADDED default/changed", "ADDED default/gone", "ADDED default/same"))
+
+			during(between)
+			Eventually(session.Err).Should(gbytes.Say(`(?m)^ERROR    \S+  no answer from the API server, trying on: .*` + message))
+			changed.Spec.Replicas = 5
+			Expect(c.Update(ctx, changed)).To(Succeed())
+			Expect(c.Delete(ctx, gone)).To(Succeed())
+			between.accept()
+			Eventually(session.Out, time.Minute).Should(gbytes.Say(`UPDATED  default/changed  metadata.generation: 1 -> 2, spec.replicas: 2 -> 5\n`))
+			last := names("last")
+			Expect(c.Create(ctx, last)).To(Succeed())
+			Eventually(session.Out).Should(gbytes.Say("ADDED    default/last"))
+			Expect(happened(session)).To(ConsistOf("ADDED default/changed", "ADDED default/gone", "ADDED default/same",
+				"UPDATED default/changed", "DELETED default/gone", "ADDED default/last"))
+			for line := range strings.Lines(string(session.Err.Contents())) {
+				Expect(line).To(HavePrefix("ERROR    "))
+			}
+
+			between.refuse() // it ends at once, even when it would try again only later
+			Eventually(session.Err).Should(gbytes.Say("refused"))
+			session.Terminate()
+			Eventually(session, 2*time.Second).Should(gexec.Exit(0))
+			Expect(c.DeleteAllOf(ctx, &v1.Echo{}, client.InNamespace("default"))).To(Succeed())
+		},
+		Entry("in which connections are refused", (*proxy).refuse, "connection refused"),
+		Entry("in which connections break", (*proxy).slam, "EOF"),
+		Entry("in which somebody else answers, so that the list is read anew", (*proxy).babble, "does not look like a TLS handshake"),
+	)
+
+	It("tells that it has no right, as JSON too, and goes on when it gets it", func(ctx SpecContext) {
+		user, err := server.AddUser(envtest.User{Name: "guest"}, nil)
+		Expect(err).NotTo(HaveOccurred())
+		text, err := user.KubeConfig()
+		Expect(err).NotTo(HaveOccurred())
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(text)}
+		session := startProgram(program, environment, "watch", "deployments", "-n", "default")
+		asJSON := startProgram(program, environment, "watch", "deployments", "-n", "default", "-o", "json")
+		Eventually(session.Err).Should(gbytes.Say(`(?m)^ERROR    \S+  failed to list deployments: deployments.apps is forbidden: User "guest" cannot list`))
+		Eventually(asJSON).Should(gbytes.Say(`"type":"ERROR","kind":"Deployment","message":"failed to list deployments: deployments.apps is forbidden`))
+		Expect(session.Out.Contents()).To(BeEmpty())
+		Expect(asJSON.Err.Contents()).To(BeEmpty())
+
+		labels := map[string]string{"app": "web"}
+		Expect(c.Create(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
+		}})).To(Succeed())
+		Expect(grant(ctx, c, "guest", "default", []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"list", "watch"}}})).To(Succeed())
+		Eventually(session, time.Minute).Should(gbytes.Say(`ADDED    default/web  0/1 ready`))
+		Eventually(asJSON, time.Minute).Should(gbytes.Say(`"type":"ADDED","kind":"Deployment","namespace":"default","name":"web"`))
+	})
+})
+
+// happened is what a program that watches has said so far: type and name.
+func happened(session *gexec.Session) []string {
+	var all []string
+	for line := range strings.Lines(string(session.Out.Contents())) {
+		if fields := strings.Fields(line); len(fields) > 2 {
+			all = append(all, fields[1]+" "+fields[2])
+		}
+	}
+	return all
+}
+
+func jsonLines(session *gexec.Session) []map[string]any {
+	GinkgoHelper()
+	var all []map[string]any
+	for line := range strings.Lines(string(session.Out.Contents())) {
+		var event map[string]any
+		Expect(json.Unmarshal([]byte(line), &event)).To(Succeed(), line)
+		all = append(all, event)
+	}
+	return all
+}
+
+// proxy passes connections on to an API server, until it is told not to.
+type proxy struct {
+	address, target string
+
+	lock     sync.Mutex
+	listener net.Listener
+	passing  bool
+	answer   string // when it passes nothing on
+	open     []net.Conn
+}
+
+// startProxy starts a proxy for as long as the test runs.
+func startProxy(server string) *proxy {
+	GinkgoHelper()
+	target, err := url.Parse(server)
+	Expect(err).NotTo(HaveOccurred())
+	p := &proxy{address: freeAddress(), target: target.Host}
+	p.accept()
+	DeferCleanup(p.refuse)
+	return p
+}
+
+// instead is a kubeconfig with the proxy in the API server's place.
+func (p *proxy) instead(kubeconfig []byte) []byte {
+	GinkgoHelper()
+	Expect(string(kubeconfig)).To(ContainSubstring(p.target))
+	return []byte(strings.ReplaceAll(string(kubeconfig), p.target, p.address))
+}
+
+// accept passes on what comes from now on.
+func (p *proxy) accept() {
+	GinkgoHelper()
+	p.listen(true, "")
+}
+
+// refuse cuts all connections and takes no others.
+func (p *proxy) refuse() {
+	p.lock.Lock()
+	if p.listener != nil {
+		_ = p.listener.Close()
+	}
+	p.listener = nil
+	p.lock.Unlock()
+	p.cut()
+}
+
+// slam cuts all connections, and others as soon as they are made.
+func (p *proxy) slam() {
+	GinkgoHelper()
+	p.listen(false, "")
+	p.cut()
+}
+
+// babble cuts all connections, and gives others an answer that makes no sense.
+func (p *proxy) babble() {
+	GinkgoHelper()
+	p.listen(false, "Come again?\n")
+	p.cut()
+}
+
+func (p *proxy) cut() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	for _, connection := range p.open {
+		_ = connection.Close()
+	}
+	p.open = nil
+}
+
+func (p *proxy) listen(passing bool, answer string) {
+	GinkgoHelper()
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.passing, p.answer = passing, answer
+	if p.listener != nil {
+		return
+	}
+	var err error
+	p.listener, err = net.Listen("tcp", p.address)
+	Expect(err).NotTo(HaveOccurred())
+	go p.serve(p.listener)
+}
+
+func (p *proxy) serve(listener net.Listener) {
+	for {
+		connection, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		p.pass(connection)
+	}
+}
+
+func (p *proxy) pass(from net.Conn) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if !p.passing {
+		_, _ = io.WriteString(from, p.answer)
+		_ = from.Close()
+		return
+	}
+	to, err := net.Dial("tcp", p.target)
+	if err != nil {
+		_ = from.Close()
+		return
+	}
+	p.open = append(p.open, from, to)
+	go func() { _, _ = io.Copy(from, to) }()
+	go func() { _, _ = io.Copy(to, from) }()
+}
