@@ -34,7 +34,7 @@ var _ = Describe("the program's memory", func() {
 		admin, err := client.New(hasty, client.Options{Scheme: scheme})
 		Expect(err).NotTo(HaveOccurred())
 		allowMetrics(ctx, admin, "default")
-		token, address := tokenOf(ctx, Default, admin, "default"), freeAddress()
+		token, address := tokenOf(ctx, Default, admin, "default", "scraper"), freeAddress()
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "GOGC=1"} // so that next to nothing lies about that is not in use
 		startProgram(buildProgram(), environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 		inUse := func() float64 {
@@ -104,7 +104,7 @@ func memoryInUse(ctx context.Context, url, token string) float64 {
 	var least, resident float64
 	for tries := 0; tries < enough; tries++ {
 		Eventually(func(g Gomega) { // it may just have been started
-			status, page := answerOf(ctx, g, url, token)
+			status, page := answerOf(ctx, g, http.MethodGet, url, token, "")
 			g.Expect(status).To(Equal(http.StatusOK))
 			allocated := metric(g, page, "go_memstats_heap_alloc_bytes")
 			if least == 0 || allocated < least {

@@ -2,9 +2,7 @@ package integration
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -19,12 +17,8 @@ import (
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 	appsv1 "k8s.io/api/apps/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -86,11 +80,11 @@ var _ = Describe("the program", Ordered, func() {
 		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default,kube-public"},
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics)
 		Eventually(func(g Gomega) {
-			g.Expect(statusOf(ctx, g, "http://"+probes+"/healthz")).To(Equal(http.StatusOK))
-			g.Expect(statusOf(ctx, g, "http://"+probes+"/readyz")).To(Equal(http.StatusOK))
-			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics")).To(Equal(http.StatusUnauthorized))
-			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", tokenOf(ctx, g, c, "kube-public"))).To(Equal(http.StatusForbidden))
-			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", tokenOf(ctx, g, c, "default"))).To(Equal(http.StatusOK))
+			g.Expect(statusOf(ctx, g, "http://"+probes+"/healthz", "")).To(Equal(http.StatusOK))
+			g.Expect(statusOf(ctx, g, "http://"+probes+"/readyz", "")).To(Equal(http.StatusOK))
+			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", "")).To(Equal(http.StatusUnauthorized))
+			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", tokenOf(ctx, g, c, "kube-public", "scraper"))).To(Equal(http.StatusForbidden))
+			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", tokenOf(ctx, g, c, "default", "scraper"))).To(Equal(http.StatusOK))
 			g.Expect(holder(ctx, g, c)).NotTo(BeEmpty())
 		}).WithContext(ctx).Should(Succeed())
 
@@ -189,50 +183,6 @@ func kubectl(ctx context.Context, arguments ...string) string {
 	output, err := kubectlCommand(ctx, arguments...).CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 	return string(output)
-}
-
-// allowMetrics lets a namespace's service account "scraper" read metrics, by the role that people are given.
-func allowMetrics(ctx context.Context, c client.Client, namespace string) {
-	GinkgoHelper()
-	role := manifest("rbac/metrics_reader_role.yaml", &rbacv1.ClusterRole{})
-	Expect(c.Create(ctx, role)).To(Succeed())
-	Expect(c.Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "scraper"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "scraper"}},
-	})).To(Succeed())
-}
-
-// tokenOf is a token of a namespace's service account "scraper", which is made if need be.
-func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace string) string {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scraper"}}
-	g.Expect(client.IgnoreAlreadyExists(c.Create(ctx, account))).To(Succeed())
-	request := &authenticationv1.TokenRequest{}
-	g.Expect(c.SubResource("token").Create(ctx, account, request)).To(Succeed())
-	return request.Status.Token
-}
-
-// statusOf is the status code of a GET, with a bearer's token if one is given.
-func statusOf(ctx context.Context, g Gomega, url string, token ...string) int {
-	status, _ := answerOf(ctx, g, url, token...)
-	return status
-}
-
-// answerOf is the status code and the body of a GET, with a bearer's token if one is given; the servers' certificates are their own.
-func answerOf(ctx context.Context, g Gomega, url string, token ...string) (int, string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	g.Expect(err).NotTo(HaveOccurred())
-	for _, t := range token {
-		request.Header.Set("Authorization", "Bearer "+t)
-	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // self-signed
-		DisableKeepAlives: true, DisableCompression: true}} // to compress takes most of a MiB, which a test of memory would see
-	response, err := client.Do(request)
-	g.Expect(err).NotTo(HaveOccurred())
-	body, err := io.ReadAll(response.Body)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(response.Body.Close()).To(Succeed())
-	return response.StatusCode, string(body)
 }
 
 // holder is who holds the operator's lease.

@@ -2,10 +2,8 @@ package integration
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -20,7 +18,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,10 +40,17 @@ var _ = Describe("the window", Ordered, func() {
 		program  string
 	)
 
-	// ask sends a request with the token of a service account of the namespace default, none for no name.
+	// token is that of a service account of the namespace default, empty for no name.
+	token := func(ctx context.Context, account string) string {
+		GinkgoHelper()
+		if account == "" {
+			return ""
+		}
+		return tokenOf(ctx, Default, admin, "default", account)
+	}
 	ask := func(ctx context.Context, account, method, path, body string) (int, string) {
 		GinkgoHelper()
-		return askAt(ctx, address, accountToken(ctx, admin, account), method, path, body)
+		return answerOf(ctx, Default, method, "https://"+address+path, token(ctx, account), body)
 	}
 	expect := func(ctx context.Context, account, path string, status int, message string) {
 		GinkgoHelper()
@@ -81,7 +85,7 @@ var _ = Describe("the window", Ordered, func() {
 	It("refuses who has no token, a bad token or no right", func(ctx SpecContext) {
 		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/diagnostics", "/log-level", "/metrics"} {
 			expect(ctx, "", path, http.StatusUnauthorized, "kubectl create token")
-			status, _ := askAt(ctx, address, "nonsense", http.MethodGet, path, "")
+			status, _ := answerOf(ctx, Default, http.MethodGet, "https://"+address+path, "nonsense", "")
 			Expect(status).To(Equal(http.StatusUnauthorized))
 			expect(ctx, "nobody", path, http.StatusForbidden, `"error": "user \"system:serviceaccount:default:nobody\" cannot `)
 		}
@@ -230,18 +234,18 @@ var _ = Describe("the window", Ordered, func() {
 		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("Serving metrics server"))
 		leader, _, _ := strings.Cut(holder(ctx, Default, admin), "_")
 		for _, path := range []string{"/echoes", "/echoes/default/many-0001"} {
-			status, text := askAt(ctx, other, accountToken(ctx, admin, "reader"), http.MethodGet, path, "")
+			status, text := answerOf(ctx, Default, http.MethodGet, "https://"+other+path, token(ctx, "reader"), "")
 			Expect(status).To(Equal(http.StatusServiceUnavailable), text)
 			Expect(text).To(And(ContainSubstring("this replica does not lead and does not know: ask the pod "+leader), ContainSubstring(`"leader": "`+leader+`"`)))
 		}
-		status, _ := askAt(ctx, other, accountToken(ctx, admin, "nobody"), http.MethodGet, "/echoes", "")
+		status, _ := answerOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, "nobody"), "")
 		Expect(status).To(Equal(http.StatusForbidden), "who may not ask is not told either")
 
 		By("telling of itself what it knows")
-		status, text := askAt(ctx, other, accountToken(ctx, admin, "doctor"), http.MethodGet, "/diagnostics", "")
+		status, text := answerOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, "doctor"), "")
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(And(ContainSubstring(`"leads": false`), ContainSubstring(`"leader": "`+leader+`"`), Not(ContainSubstring("lastReconcile"))))
-		status, text = askAt(ctx, other, accountToken(ctx, admin, "editor"), http.MethodPut, "/log-level", `{"level": 3, "for": "1h"}`)
+		status, text = answerOf(ctx, Default, http.MethodPut, "https://"+other+"/log-level", token(ctx, "editor"), `{"level": 3, "for": "1h"}`)
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(ContainSubstring(`"level": "3"`))
 		expect(ctx, "editor", "/log-level", http.StatusOK, `"level": "info"`)
@@ -275,36 +279,6 @@ type (
 		}
 	}
 )
-
-// askAt sends a request to an operator's endpoint, with a bearer's token unless that is empty.
-func askAt(ctx context.Context, address, token, method, path, body string) (int, string) {
-	GinkgoHelper()
-	request, err := http.NewRequestWithContext(ctx, method, "https://"+address+path, strings.NewReader(body))
-	Expect(err).NotTo(HaveOccurred())
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // self-signed
-	response, err := client.Do(request)
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	Expect(err).NotTo(HaveOccurred())
-	return response.StatusCode, string(text)
-}
-
-// accountToken is a token of a service account in the namespace default, which is made if need be; empty for no name.
-func accountToken(ctx context.Context, c client.Client, name string) string {
-	GinkgoHelper()
-	if name == "" {
-		return ""
-	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-	Expect(client.IgnoreAlreadyExists(c.Create(ctx, account))).To(Succeed())
-	request := &authenticationv1.TokenRequest{}
-	Expect(c.SubResource("token").Create(ctx, account, request)).To(Succeed())
-	return request.Status.Token
-}
 
 // requestLog are the requests that an operator sends.
 type requestLog struct {

@@ -1,0 +1,62 @@
+package integration
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// allowMetrics lets a namespace's service account "scraper" read metrics, by the role that people are given.
+func allowMetrics(ctx context.Context, c client.Client, namespace string) {
+	GinkgoHelper()
+	role := manifest("rbac/metrics_reader_role.yaml", &rbacv1.ClusterRole{})
+	Expect(c.Create(ctx, role)).To(Succeed())
+	Expect(c.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "scraper"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "scraper"}},
+	})).To(Succeed())
+}
+
+// tokenOf is a token of a service account, which is made if need be.
+func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name string) string {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	g.Expect(client.IgnoreAlreadyExists(c.Create(ctx, account))).To(Succeed())
+	request := &authenticationv1.TokenRequest{}
+	g.Expect(c.SubResource("token").Create(ctx, account, request)).To(Succeed())
+	return request.Status.Token
+}
+
+// statusOf is the status code of a GET, with a bearer's token unless that is empty.
+func statusOf(ctx context.Context, g Gomega, url, token string) int {
+	status, _ := answerOf(ctx, g, http.MethodGet, url, token, "")
+	return status
+}
+
+// answerOf is the status code and the text that a request gets, with a bearer's token unless that is empty; the servers' certificates
+// are their own.
+func answerOf(ctx context.Context, g Gomega, method, url, token, body string) (int, string) {
+	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	g.Expect(err).NotTo(HaveOccurred())
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // self-signed
+		DisableKeepAlives: true, DisableCompression: true}} // to compress takes most of a MiB, which a test of memory would see
+	response, err := client.Do(request)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	g.Expect(err).NotTo(HaveOccurred())
+	return response.StatusCode, string(text)
+}
