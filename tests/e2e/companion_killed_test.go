@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -227,16 +226,16 @@ func (d *diary) await(ctx context.Context, since int, sign func(entry) bool) {
 	Eventually(func() []entry { return d.read()[since:] }).WithContext(ctx).WithPolling(time.Millisecond).Should(ContainElement(Satisfy(sign)))
 }
 
-// expectNeverTwo expects that no pod had two companions at any time, one that is on its way out aside.
+// expectNeverTwo expects that no pod had two companions at any time, one that is on its way out aside. What it reads shows in the
+// output of a test that fails, for whatever reason.
 func (d *diary) expectNeverTwo() {
 	GinkgoHelper()
-	text := strings.Builder{}
 	living := map[types.UID]types.UID{}
 	for _, e := range d.read() {
 		owner, lives := ownerOf(e.pod), e.event != watch.Deleted && e.pod.DeletionTimestamp.IsZero()
-		fmt.Fprintln(&text, e.at.Format(time.StampMilli), e.event, e.pod.Name, e.pod.UID, "of", owner, "living:", lives)
+		GinkgoWriter.Println(e.at.Format(time.StampMilli), e.event, e.pod.Name, e.pod.UID, "of", owner, "living:", lives)
 		if other := living[owner]; lives {
-			Expect(other).To(Or(BeEmpty(), Equal(e.pod.UID)), "two for one:\n%s", &text)
+			Expect(other).To(Or(BeEmpty(), Equal(e.pod.UID)), "%s is the second one of %s", e.pod.Name, owner)
 			living[owner] = e.pod.UID
 		} else if other == e.pod.UID {
 			delete(living, owner)

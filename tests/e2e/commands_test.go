@@ -1,0 +1,46 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("the commands of the operator's program", func() {
+	inside := []string{"exec", "-n", operatorNamespace, "deployment/" + operatorDeployment, "--", "/manager"}
+	manager := func(arguments ...string) []string { return append(inside[:len(inside):len(inside)], arguments...) }
+
+	It("watch with the operator's own rights", func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "watched")
+		command := exec.Command("kubectl", manager("watch", "echoes", "-n", echo.Namespace)...)
+		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() { session.Terminate().Wait() })
+		createReady(ctx, echo)
+		Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`ADDED    ` + echo.Namespace + `/watched `))
+		Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`UPDATED  ` + echo.Namespace + `/watched .*status\.phase: "Pending" -> "Ready"`))
+		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = 1 })
+		Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`UPDATED  .*spec\.replicas: 2 -> 1`))
+		waitReady(ctx, echo)
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`DELETED  ` + echo.Namespace + `/watched `))
+		Expect(session.Err.Contents()).NotTo(ContainSubstring("ERROR"))
+	}, SpecTimeout(2*time.Minute))
+
+	It("print the version and the CustomResourceDefinition", func(ctx SpecContext) {
+		version, err := os.ReadFile("../../VERSION")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(support.Kubectl(ctx, manager("version")...)).To(HavePrefix("echo-operator v" + string(version[:len(version)-1]) + " (go"))
+		crd, err := os.ReadFile("../../config/crd/bases/example.com_echoes.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(support.Kubectl(ctx, manager("crd")...)).To(Equal(string(crd)))
+	}, SpecTimeout(time.Minute))
+})
