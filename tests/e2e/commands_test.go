@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -16,7 +17,7 @@ import (
 
 var _ = Describe("the commands of the operator's program", func() {
 	inside := []string{"exec", "-n", operatorNamespace, "deployment/" + operatorDeployment, "--", "/manager"}
-	manager := func(arguments ...string) []string { return append(inside[:len(inside):len(inside)], arguments...) }
+	manager := func(arguments ...string) []string { return slices.Concat(inside, arguments) }
 
 	It("watch with the operator's own rights", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "watched")
