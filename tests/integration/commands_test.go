@@ -147,6 +147,7 @@ var _ = Describe("the program's commands", Ordered, func() {
 		echo := support.Echo("default", "life", func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: "secret-1"}} })
 		Expect(c.Create(ctx, echo)).To(Succeed())
 		Eventually(session).Should(gbytes.Say(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)  ADDED    default/life  0/2 ready\n`))
+		Eventually(asJSON).Should(gbytes.Say(`"type":"ADDED"`)) // from here on neither misses anything
 
 		meta.SetStatusCondition(&echo.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: "RollingOut"})
 		Expect(c.Status().Update(ctx, echo)).To(Succeed())
