@@ -16,6 +16,34 @@ import (
 
 const readyStatus = `{phase: Running, conditions: [{type: PodScheduled, status: "True"}, {type: Ready, status: "True"}]}`
 
+func TestSummarizePod(t *testing.T) {
+	own := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: map[string]string{labelInstance: "x"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", Controller: new(true)}}},
+		Spec:   corev1.PodSpec{NodeName: "n"},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	companion := companionFor(t, asking(), companionEcho())
+	strange, unnamed := *own.DeepCopy(), *own.DeepCopy()
+	strange.OwnerReferences[0].Kind, unnamed.Labels = "Job", nil
+	for name, c := range map[string]struct {
+		pod  corev1.Pod
+		want PodSummary
+		is   bool
+	}{
+		"own":        {own, PodSummary{Name: "x-1", Node: "n", State: podNotReady}, true},
+		"companion":  {companion, PodSummary{Name: companion.Name, State: podPending, Companion: true}, true},
+		"another's":  {strange, PodSummary{}, false},
+		"of no Echo": {unnamed, PodSummary{}, false},
+		"asks, only": {*asking(), PodSummary{}, false},
+	} {
+		echo, got, is := SummarizePod(&c.pod)
+		if got != c.want || is != c.is || is && (echo != types.NamespacedName{Namespace: "ns", Name: "x"}) {
+			t.Errorf("%s: got %v, %+v, %t", name, echo, got, is)
+		}
+	}
+}
+
 func TestPodStates(t *testing.T) {
 	going := podWith(t, "g", readyStatus)
 	going.DeletionTimestamp = &metav1.Time{Time: time.Now()}

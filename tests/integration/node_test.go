@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -70,6 +71,17 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		expectPhase(ctx, echo, v1.PhaseReady)
 	})
 
+	It("is not missed before the cache has heard of it", func(ctx SpecContext) {
+		node := newNode(ctx, k8s)
+		echo := createOn(ctx, support.Echo(newNamespace(ctx), "early"), node)
+		early := *reconciler
+		early.Client = withoutNodes{reconciler.Client}
+		_, err := early.Reconcile(ctx, echo)
+		Expect(err).NotTo(HaveOccurred())
+		expectNodeEvents(ctx, echo)
+		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.NodeProblems).To(BeEmpty())
+	})
+
 	It("is missed when it is deleted, until its pods are gone, too", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "orphaned"), node)
@@ -85,6 +97,16 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeRecovered No pod of this Echo is on the node "`+node.Name+`" any more.`)
 	})
 })
+
+// withoutNodes is a client whose cache has not heard of any node yet.
+type withoutNodes struct{ client.Client }
+
+func (c withoutNodes) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if _, isNode := object.(*corev1.Node); isNode {
+		return apierrors.NewNotFound(corev1.Resource("nodes"), key.Name)
+	}
+	return c.Client.Get(ctx, key, object, options...)
+}
 
 // createOn creates an Echo that is ready and whose two pods run on a node.
 func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
