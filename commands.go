@@ -125,10 +125,10 @@ func (p program) printer(text string) command {
 
 // usage lists the commands.
 func usage() string {
-	return `usage: manager [FLAGS]                                     run the operator
+	return `usage: manager [FLAGS]                                        run the operator
        manager watch pods|nodes|deployments|echoes [FLAGS]    print what happens to them
-       manager crd                                         print the CustomResourceDefinition of Echoes
-       manager version                                     print the version
-       manager help [COMMAND]                              print this, or what a command takes
+       manager crd                                            print the CustomResourceDefinition of Echoes
+       manager version                                        print the version
+       manager help [COMMAND]                                 print this, or what a command takes
 `
 }
