@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +25,8 @@ func findCluster(ctx context.Context, api schema.GroupVersion) (*rest.Config, er
 	if err != nil {
 		return nil, fmt.Errorf("no cluster is configured: set KUBECONFIG to the path of a kubeconfig file (%w)", err)
 	}
+	// By default it would be the name of the program's file, under which the API server would note who wrote what.
+	cluster.UserAgent = fmt.Sprintf("echo-operator/%s (%s/%s)", version, runtime.GOOS, runtime.GOARCH)
 	return cluster, checkCluster(ctx, cluster, api)
 }
 

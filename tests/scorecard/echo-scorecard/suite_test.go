@@ -122,10 +122,12 @@ func startOperator(ctx context.Context) {
 	program, err := gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(os.RemoveAll(filepath.Dir(program))).To(Succeed()) })
+	inImage := filepath.Join(filepath.Dir(program), "manager")
+	Expect(os.Rename(program, inImage)).To(Succeed())
 	kubeconfig := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(os.WriteFile(kubeconfig, kubeconfigFor(tokenOf(ctx, operatorNamespace, account)), 0o600)).To(Succeed())
 	metrics := freeAddress()
-	command := exec.Command(program, "--leader-elect", "--leader-election-namespace="+operatorNamespace, "--health-probe-bind-address=0",
+	command := exec.Command(inImage, "--leader-elect", "--leader-election-namespace="+operatorNamespace, "--health-probe-bind-address=0",
 		"--metrics-bind-address="+metrics.String())
 	command.Env = []string{"KUBECONFIG=" + kubeconfig, "RELATED_IMAGE_ECHO_SERVER=quay.io/echo-operator/echo-server:v0.1.0"}
 	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)

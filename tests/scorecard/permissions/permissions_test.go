@@ -42,7 +42,6 @@ func everything() Traces {
 	acquired := metav1.NewMicroTime(time.Unix(1000, 0))
 	traces := Traces{Echo: echo, Made: map[Child]metav1.Object{}, Gone: Children(), Pods: []string{"operator-1"}, MetricsStatus: 403,
 		Lease: &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{writtenBy(metav1.ManagedFieldsOperationUpdate, "")}},
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: new("operator-1_2"), AcquireTime: &acquired,
 				RenewTime: new(metav1.NewMicroTime(acquired.Add(time.Second)))}},
 		Companion: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{writtenBy(metav1.ManagedFieldsOperationApply, "")}}},
