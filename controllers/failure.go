@@ -38,6 +38,8 @@ type failure struct {
 	kind   failureKind
 	reason string
 	err    error
+	// retry is when a passing failure is tried again, zero for later each time.
+	retry time.Duration
 }
 
 // specError is a spec that the schema lets through and the operator cannot carry out.
@@ -71,6 +73,8 @@ func classify(err error) *failure {
 		return &failure{kind: terminal, reason: v1.ReasonInvalidSpec, err: err}
 	case apierrors.IsConflict(err):
 		return &failure{kind: stale, err: err}
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot find RESTMapping"):
+		return &failure{kind: passing, reason: v1.ReasonForbidden, err: err, retry: mappingRetry}
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return &failure{kind: passing, reason: v1.ReasonQuotaExceeded, err: err}
 	case apierrors.IsForbidden(err):
@@ -82,6 +86,10 @@ func classify(err error) *failure {
 
 // silent tells whether a failure leaves the status as it is.
 func (f *failure) silent() bool { return f != nil && (f.kind == stale || f.kind == quiet) }
+
+// mappingRetry is how often the operator looks whether the API server knows the kind Echo by heart. One that checks owner references, as on
+// OpenShift, refuses them for up to half a minute after the CustomResourceDefinition was installed, which is when many a first Echo is made.
+const mappingRetry = 2 * time.Second
 
 // staleRetry is how long the operator waits for its view of an object to catch up.
 const staleRetry = 50 * time.Millisecond
@@ -100,7 +108,9 @@ func (f *failure) result() (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: nameConflictPeriod}, nil
 	case terminal:
 		return ctrl.Result{}, reconcile.TerminalError(f.err)
-	default:
-		return ctrl.Result{}, f.err
 	}
+	if f.retry > 0 {
+		return ctrl.Result{RequeueAfter: f.retry}, nil
+	}
+	return ctrl.Result{}, f.err
 }

@@ -34,6 +34,7 @@ func TestClassify(t *testing.T) {
 		"conflict":              {err: apierrors.NewConflict(things, "x", errors.New("old")), silent: true, after: staleRetry},
 		"namespace terminating": {err: terminating, silent: true},
 		"forbidden":             {err: apierrors.NewForbidden(things, "x", errors.New("no")), reason: v1.ReasonForbidden, fails: true},
+		"kind not known yet":    {err: apierrors.NewForbidden(things, "x", errors.New("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion example.com/v1 Kind Echo")), reason: v1.ReasonForbidden, after: mappingRetry},
 		"quota used up":         {err: apierrors.NewForbidden(things, "x", errors.New("exceeded quota: q")), reason: v1.ReasonQuotaExceeded, fails: true},
 		"too many requests":     {err: apierrors.NewTooManyRequests("later", 1), reason: v1.ReasonApplyFailed, fails: true},
 		"no connection":         {err: errors.New("connection refused"), reason: v1.ReasonApplyFailed, fails: true},
