@@ -38,8 +38,8 @@ type failure struct {
 	kind   failureKind
 	reason string
 	err    error
-	// retry is when a passing failure is tried again, zero for later each time.
-	retry time.Duration
+	// after is when to look again, zero for later each time, or never where that does not help.
+	after time.Duration
 }
 
 // specError is a spec that the schema lets through and the operator cannot carry out.
@@ -66,15 +66,15 @@ func classify(err error) *failure {
 	case errors.As(err, &spec):
 		return &failure{kind: terminal, reason: v1.ReasonInvalidSpec, err: err}
 	case errors.As(err, &conflict), errors.As(err, &companionConflict):
-		return &failure{kind: waiting, reason: v1.ReasonNameConflict, err: err}
+		return &failure{kind: waiting, reason: v1.ReasonNameConflict, err: err, after: nameConflictPeriod}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &failure{kind: quiet, err: err}
 	case apierrors.IsInvalid(err):
 		return &failure{kind: terminal, reason: v1.ReasonInvalidSpec, err: err}
 	case apierrors.IsConflict(err):
-		return &failure{kind: stale, err: err}
+		return &failure{kind: stale, err: err, after: staleRetry}
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot find RESTMapping"):
-		return &failure{kind: passing, reason: v1.ReasonForbidden, err: err, retry: mappingRetry}
+		return &failure{kind: passing, reason: v1.ReasonForbidden, err: err, after: mappingRetry}
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return &failure{kind: passing, reason: v1.ReasonQuotaExceeded, err: err}
 	case apierrors.IsForbidden(err):
@@ -99,18 +99,14 @@ func (f *failure) result() (ctrl.Result, error) {
 	if f == nil {
 		return ctrl.Result{}, nil
 	}
-	switch f.kind {
-	case quiet:
+	switch {
+	case f.kind == quiet:
 		return ctrl.Result{}, nil
-	case stale:
-		return ctrl.Result{RequeueAfter: staleRetry}, nil
-	case waiting:
-		return ctrl.Result{RequeueAfter: nameConflictPeriod}, nil
-	case terminal:
+	case f.kind == terminal:
 		return ctrl.Result{}, reconcile.TerminalError(f.err)
+	case f.after > 0:
+		return ctrl.Result{RequeueAfter: f.after}, nil
+	default:
+		return ctrl.Result{}, f.err
 	}
-	if f.retry > 0 {
-		return ctrl.Result{RequeueAfter: f.retry}, nil
-	}
-	return ctrl.Result{}, f.err
 }
