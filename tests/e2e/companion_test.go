@@ -18,7 +18,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -339,13 +338,9 @@ func expectEndpoints(ctx context.Context, namespace, service string, wanted ...c
 
 // eventReasons are the reasons of the events that tell of an object.
 func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
-	list := &eventsv1.EventList{}
-	g.Expect(k8s.List(ctx, list, client.InNamespace(object.GetNamespace()))).To(Succeed())
 	var reasons []string
-	for _, event := range list.Items {
-		if event.Regarding.UID == object.GetUID() {
-			reasons = append(reasons, event.Reason)
-		}
+	for _, event := range support.EventsOf(ctx, g, k8s, object) {
+		reasons = append(reasons, event.Reason)
 	}
 	return reasons
 }

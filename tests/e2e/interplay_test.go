@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -114,12 +113,8 @@ func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 	for _, unwanted := range []client.Object{&networkingv1.Ingress{}, &networkingv1.NetworkPolicy{}} {
 		g.Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), unwanted))).To(BeTrue())
 	}
-	list := &eventsv1.EventList{}
-	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
-	for _, event := range list.Items {
-		if event.Regarding.UID == echo.UID {
-			versions = append(versions, event.Reason+" "+event.ResourceVersion)
-		}
+	for _, event := range support.EventsOf(ctx, g, k8s, echo) {
+		versions = append(versions, event.Reason+" "+event.ResourceVersion)
 	}
 	return versions
 }

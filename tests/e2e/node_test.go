@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -122,11 +121,9 @@ func eventuallyTold(ctx context.Context, echo *v1.Echo, want ...string) {
 
 // expectTold expects the events that tell an Echo of nodes to be these, each once and in any order.
 func expectTold(ctx context.Context, g Gomega, echo *v1.Echo, want ...string) {
-	list := &eventsv1.EventList{}
-	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
 	told := []string{}
-	for _, e := range list.Items {
-		if e.Regarding.UID == echo.UID && (e.Reason == "NodeProblem" || e.Reason == "NodeRecovered") {
+	for _, e := range support.EventsOf(ctx, g, k8s, echo) {
+		if e.Reason == "NodeProblem" || e.Reason == "NodeRecovered" {
 			told = append(told, e.Reason+" "+e.Note)
 			g.Expect(e.Series).To(BeNil(), e.Note)
 		}

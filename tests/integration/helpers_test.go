@@ -10,7 +10,6 @@ import (
 	"github.com/onsi/gomega/types"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,14 +87,8 @@ func haveCondition(kind string, status metav1.ConditionStatus, reason string) ty
 
 // eventReasons are the reasons of the events that tell of an object, in order, and how often each was told.
 func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
-	list := &eventsv1.EventList{}
-	g.Expect(k8s.List(ctx, list, client.InNamespace(object.GetNamespace()))).To(Succeed())
-	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
 	var reasons []string
-	for _, e := range list.Items {
-		if e.Regarding.UID != object.GetUID() {
-			continue
-		}
+	for _, e := range support.EventsOf(ctx, g, k8s, object) {
 		reasons = append(reasons, e.Reason)
 		if e.Series != nil {
 			reasons = append(reasons, slices.Repeat([]string{e.Reason}, int(e.Series.Count)-1)...)

@@ -7,7 +7,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -159,11 +158,9 @@ func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
 		}
 	}
 	told := func(g Gomega) []string {
-		list := &eventsv1.EventList{}
-		g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
 		var told []string
-		for _, e := range list.Items {
-			if e.Regarding.UID == echo.UID && strings.HasPrefix(e.Reason, "Node") {
+		for _, e := range support.EventsOf(ctx, g, k8s, echo) {
+			if strings.HasPrefix(e.Reason, "Node") {
 				told = append(told, e.Reason+" "+e.Note)
 				g.Expect(e.Series).To(BeNil(), e.Note)
 			}
