@@ -1,39 +1,146 @@
-// The Echo Operator turns Echo objects into running HTTP echo servers.
+// The Echo Operator runs HTTP echo servers for Echo objects.
 package main
 
 import (
-	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
 	"os"
+	"runtime"
 
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/window"
+	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/internal/watch"
 )
 
 // version is set by the linker.
 var version = "dev"
 
+//go:embed config/crd/bases/example.com_echoes.yaml
+var crd string
+
 func main() {
-	os.Exit(program{os.Getenv, os.Stdout, os.Stderr}.execute(os.Args[1:]))
+	os.Exit(execute(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
-// run is the operator, from its first request to its end. It returns nil when ctx ends it.
-func run(ctx context.Context, options options) error {
-	level := window.NewLogLevel(options.logLevel())
-	options.log.Level = level.Enabler()
-	log := zap.New(zap.UseFlagOptions(&options.log))
-	ctrl.SetLogger(log)
-	cluster, err := findCluster(ctx, v1.GroupVersion)
+// usageError is a command line that is not valid. Its exit code and the usage that is shown with it tell it from a failure.
+type usageError struct{ error }
+
+// Unwrap returns the cause.
+func (e usageError) Unwrap() error { return e.error }
+
+// execute runs a command line and returns the exit code: 0, 1 for a failure, 2 for a command line that is not valid.
+func execute(arguments []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	root := newRoot(getenv)
+	root.AddCommand(newWatch(), newCRD(), newVersion())
+	root.SetArgs(arguments)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	command, err := root.ExecuteC()
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, new(usageError)):
+		_, _ = fmt.Fprintf(stderr, "echo-operator: %v\n\n%s", err, command.UsageString())
+		return 2
+	default:
+		_, _ = fmt.Fprintf(stderr, "echo-operator: %v\n", err)
+		return 1
+	}
+}
+
+// newRoot returns the command without a name, which runs the operator.
+func newRoot(getenv func(string) string) *cobra.Command {
+	options := operator.Options{Version: version}
+	root := &cobra.Command{
+		Use:               "manager",
+		Short:             "Run the Echo Operator",
+		Long:              "Run the Echo Operator on the cluster of KUBECONFIG, or on the cluster that it runs in.",
+		Args:              noArguments,
+		SilenceErrors:     true, // reported by execute
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		RunE: func(*cobra.Command, []string) error {
+			if err := options.Complete(); err != nil {
+				return err
+			}
+			return operator.Run(ctrl.SetupSignalHandler(), options)
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	options.AddFlags(root.Flags(), getenv)
+	root.Flags().SortFlags = false
+	return root
+}
+
+// newWatch returns the command that prints what happens to objects.
+func newWatch() *cobra.Command {
+	options := watch.Options{}
+	command := &cobra.Command{
+		Use:   "watch " + watch.KindNames("|"),
+		Short: "Print changes of pods, nodes, deployments or echoes",
+		Long:  "Print what is added, updated and deleted in the cluster of KUBECONFIG, or in the cluster that the program runs in, until interrupted.",
+		Args:  func(*cobra.Command, []string) error { return nil }, // checked by Complete
+		RunE: func(c *cobra.Command, arguments []string) error {
+			if err := options.Complete(arguments, c.Flags()); err != nil {
+				return usageError{err}
+			}
+			return runWatch(c, options)
+		},
+	}
+	options.AddFlags(command.Flags())
+	return command
+}
+
+func runWatch(c *cobra.Command, options watch.Options) error {
+	// What the libraries log in addition to the errors that are printed would only be noise.
+	klog.SetLogger(logr.Discard())
+	ctrl.SetLogger(logr.Discard())
+	ctx := ctrl.SetupSignalHandler()
+	cluster, err := operator.FindCluster(ctx, version, options.API())
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(cluster, options, level)
-	if err != nil {
-		return err
+	return watch.Run(ctx, cluster, options, c.OutOrStdout(), c.ErrOrStderr())
+}
+
+// newCRD returns the command that prints the CustomResourceDefinition.
+func newCRD() *cobra.Command {
+	return &cobra.Command{
+		Use:   "crd",
+		Short: "Print the CustomResourceDefinition of Echoes",
+		Args:  noArguments,
+		RunE:  func(c *cobra.Command, _ []string) error { return write(c, crd) },
 	}
-	log.Info("starting", "version", version, "namespaces", options.namespaces, "maxReplicas", options.maxReplicas,
-		"echoServerImage", options.echoServerImage)
-	return mgr.Start(ctx)
+}
+
+// newVersion returns the command that prints the version.
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return write(c, fmt.Sprintf("echo-operator %s (%s %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
+		},
+	}
+}
+
+// write prints a text, and returns the error that cobra's own printing would hide.
+func write(c *cobra.Command, text string) error {
+	_, err := io.WriteString(c.OutOrStdout(), text)
+	return err
+}
+
+// noArguments refuses arguments.
+func noArguments(c *cobra.Command, arguments []string) error {
+	if len(arguments) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("unknown command %q for %q", arguments[0], c.CommandPath())}
 }

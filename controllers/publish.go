@@ -9,30 +9,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// maxNote is the longest text that an event may carry, in bytes.
-const maxNote = 1024
-
-// publish writes a status if it says something new, and then tells the transitions as events. A status that was computed
-// from an old Echo is refused by the API server, so no transition is told twice.
-func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, status v1.EchoStatus, news []transition) error {
-	if !equality.Semantic.DeepEqual(echo.Status, status) {
+// publish writes the status of a report if it differs, and then reports its transitions. The API server rejects a status that was
+// computed from an old version of the Echo, so that no transition is reported twice.
+func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report status.Report) error {
+	if !equality.Semantic.DeepEqual(echo.Status, report.Status) {
 		before := echo.DeepCopy()
-		echo.Status = status
+		echo.Status = report.Status
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 		if err := r.Client.Status().Patch(ctx, echo, patch); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("writing the status: %w", err)
 		}
 	}
-	r.tell(ctx, echo, news)
+	r.announce(ctx, echo, report.Transitions...)
 	return nil
 }
 
-// tell records transitions as events, and in the log.
-func (r *EchoReconciler) tell(ctx context.Context, echo *v1.Echo, news []transition) {
-	for _, n := range news {
-		log.FromContext(ctx).Info(n.note, "reason", n.reason)
-		r.Recorder.Eventf(echo, nil, n.eventType, n.reason, n.action, "%s", cut(n.note, maxNote))
+// announce reports transitions as events, and in the log.
+func (r *EchoReconciler) announce(ctx context.Context, echo *v1.Echo, transitions ...status.Transition) {
+	for _, t := range transitions {
+		log.FromContext(ctx).Info(t.Note, "reason", t.Reason.String())
+		r.Recorder.Eventf(echo, nil, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
 	}
 }

@@ -150,7 +150,7 @@ var _ = Describe("a companion", func() {
 		edit(ctx, node, func(n *corev1.Node) { n.Spec.Unschedulable = true })
 		Eventually(func(g Gomega) {
 			seen := &corev1.Node{}
-			g.Expect(companions.Client.Get(ctx, client.ObjectKeyFromObject(node), seen)).To(Succeed())
+			g.Expect(underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(node), seen)).To(Succeed())
 			g.Expect(seen.Spec.Unschedulable).To(BeTrue())
 		}).WithContext(ctx).Should(Succeed())
 		owner := createOwner(ctx, k8s, echo.Namespace, "web", echo.Name)
@@ -188,7 +188,7 @@ var _ = Describe("a companion", func() {
 			for range 8 {
 				passes.Go(func() {
 					defer GinkgoRecover()
-					_, err := companions.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
+					_, err := underTest.Companions.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
 					Expect(err).NotTo(HaveOccurred())
 				})
 			}
@@ -331,13 +331,13 @@ func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { // until the cache has the companion
 		cached := &corev1.PodList{}
-		g.Expect(companions.Client.List(ctx, cached, client.InNamespace(owner.Namespace),
+		g.Expect(underTest.GetClient().List(ctx, cached, client.InNamespace(owner.Namespace),
 			client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"})).To(Succeed())
 		g.Expect(cached.Items).To(HaveLen(1))
 	}).WithContext(ctx).Should(Succeed())
 	requests := &atomic.Int64{}
-	counting := &controllers.CompanionReconciler{Client: countingClient(requests), Labelled: companions.Labelled, Recorder: companions.Recorder,
-		Images: companions.Images, MaxReplicas: companions.MaxReplicas, Now: companions.Now}
+	counting := &controllers.CompanionReconciler{Dependencies: underTest.Companions.Dependencies, Labelled: underTest.Companions.Labelled}
+	counting.Client = countingClient(requests)
 	counting.Live = counting.Client
 	for range 3 {
 		result, err := counting.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})

@@ -134,17 +134,17 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	}
 	Eventually(func(g Gomega) { // until the cache is as new as the API server
 		cached := &v1.Echo{}
-		g.Expect(reconciler.Client.Get(ctx, client.ObjectKeyFromObject(echo), cached)).To(Succeed())
+		g.Expect(underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(echo), cached)).To(Succeed())
 		g.Expect(cached.ResourceVersion).To(Equal(versions()[0]))
 	}).WithContext(ctx).Should(Succeed())
 
 	before, requests := versions(), &atomic.Int64{}
-	counting := *reconciler
+	counting := *underTest.Echoes
 	counting.Client = client.WithFieldValidation(countingClient(requests), "Strict")
 	counting.Live = counting.Client
 	for range 3 {
 		cached := &v1.Echo{}
-		Expect(reconciler.Client.Get(ctx, client.ObjectKeyFromObject(echo), cached)).To(Succeed())
+		Expect(underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(echo), cached)).To(Succeed())
 		_, err := counting.Reconcile(ctx, cached)
 		Expect(err).NotTo(HaveOccurred())
 	}
@@ -163,8 +163,8 @@ func countingClient(requests *atomic.Int64) client.Client {
 		})
 	})
 	direct, err := client.New(counted, client.Options{
-		Scheme: scheme, Mapper: reconciler.Client.RESTMapper(),
-		Cache: &client.CacheOptions{Reader: reconciler.Client},
+		Scheme: scheme, Mapper: underTest.GetClient().RESTMapper(),
+		Cache: &client.CacheOptions{Reader: underTest.GetClient()},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	return direct

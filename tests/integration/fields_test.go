@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -153,7 +153,7 @@ var _ = Describe("a field of the spec", func() {
 // made is what there is of an Echo's children, without what differs between any two objects.
 func made(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	all := map[string]any{}
-	for _, kind := range controllers.ChildKinds() {
+	for _, kind := range children.Kinds() {
 		object := kind.DeepCopyObject().(client.Object)
 		err := k8s.Get(ctx, client.ObjectKeyFromObject(echo), object)
 		if apierrors.IsNotFound(err) {

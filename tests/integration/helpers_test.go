@@ -62,7 +62,7 @@ func rollOut(ctx context.Context, namespace, name string) {
 	Eventually(func(g Gomega) {
 		g.Expect(support.RollOut(ctx, k8s, deploymentNow(ctx, g, namespace, name))).To(Succeed())
 		echo := echoNow(ctx, g, namespace, name)
-		g.Expect(echo).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, ""))
+		g.Expect(echo).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, nil))
 		g.Expect(echo.Status.ObservedGeneration).To(Equal(echo.Generation))
 	}).WithContext(ctx).Should(Succeed())
 }
@@ -77,12 +77,16 @@ func edit[T client.Object](ctx context.Context, object T, change func(T)) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// haveCondition matches an Echo by one of its conditions, which must speak of its generation; an empty reason matches any.
-func haveCondition(kind string, status metav1.ConditionStatus, reason string) types.GomegaMatcher {
+// haveCondition matches an Echo by one of its conditions, which must speak of its generation; a nil reason matches any.
+func haveCondition(kind string, status metav1.ConditionStatus, reason v1.Reason) types.GomegaMatcher {
+	wanted := "for any reason"
+	if reason != nil {
+		wanted = reason.String()
+	}
 	return gcustom.MakeMatcher(func(echo *v1.Echo) (bool, error) {
 		c := meta.FindStatusCondition(echo.Status.Conditions, kind)
-		return c != nil && c.Status == status && (reason == "" || c.Reason == reason) && c.ObservedGeneration == echo.Generation, nil
-	}).WithTemplate("Expected\n{{.FormattedActual}}\n{{.To}} have condition {{.Data}}", kind+"="+string(status)+" "+reason)
+		return c != nil && c.Status == status && (reason == nil || c.Reason == reason.String()) && c.ObservedGeneration == echo.Generation, nil
+	}).WithTemplate("Expected\n{{.FormattedActual}}\n{{.To}} have condition {{.Data}}", kind+"="+string(status)+" "+wanted)
 }
 
 // eventReasons are the reasons of the events that tell of an object, in order, and how often each was told.

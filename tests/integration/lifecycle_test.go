@@ -103,7 +103,7 @@ var _ = Describe("an Echo", func() {
 				g.Expect(now.Spec.LoadBalancerClass == nil).To(Equal(service.LoadBalancerClass == ""))
 				hasNodePort := now.Spec.Ports[0].NodePort != 0
 				g.Expect(hasNodePort).To(Equal(service.Type != corev1.ServiceTypeClusterIP))
-				g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, ""))
+				g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, nil))
 			}).WithContext(ctx).Should(Succeed())
 		}
 		expectNoWrite(ctx, echo)

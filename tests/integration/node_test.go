@@ -46,7 +46,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionUnknown})
 		expectNodeEvents(ctx, echo, `NodeProblem The node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`)
 		loseOne(ctx, echo)
-		expectCause(ctx, echo, v1.ReasonNodeProblem, "1 of 2 pods are ready. The pod lost-1 is on node "+node.Name+", which has a problem: Ready is Unknown: Kubelet stopped posting node status.")
+		expectCause(ctx, echo, v1.ReasonNodeProblem, "1 of 2 pods are ready. Pod lost-1 runs on node "+node.Name+", which has a problem: Ready is Unknown: Kubelet stopped posting node status.")
 		expectPhase(ctx, echo, v1.PhaseWarning)
 
 		By("not being outshone by a rollout")
@@ -73,8 +73,8 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 	It("is not missed before the cache has heard of it", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "early"), node)
-		early := *reconciler
-		early.Client = withoutNodes{reconciler.Client}
+		early := *underTest.Echoes
+		early.Client = withoutNodes{underTest.GetClient()}
 		_, err := early.Reconcile(ctx, echo)
 		Expect(err).NotTo(HaveOccurred())
 		expectNodeEvents(ctx, echo)
@@ -87,7 +87,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		Expect(k8s.Delete(ctx, node)).To(Succeed())
 		expectNodeEvents(ctx, echo, `NodeProblem The node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Deleted: there is no such node any more.`)
 		loseOne(ctx, echo)
-		expectCause(ctx, echo, v1.ReasonNodeProblem, "Deleted")
+		expectCause(ctx, echo, v1.ReasonNodeProblem, "The node was deleted.")
 		rollOut(ctx, echo.Namespace, echo.Name)
 		expectNoWrite(ctx, echo)
 

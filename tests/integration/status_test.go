@@ -173,7 +173,7 @@ func setPodStatus(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus)
 }
 
 // expectCause expects an Echo that is not ready to say why.
-func expectCause(ctx context.Context, echo *v1.Echo, reason, message string) {
+func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		now := echoNow(ctx, g, echo.Namespace, echo.Name)

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,16 +18,15 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/internal/statusapi"
 )
 
 const (
@@ -43,9 +43,8 @@ var (
 	suiteKubeconfig []byte
 	// k8s reads from the API server, never from a cache.
 	k8s client.Client
-	// reconciler is the one that the manager runs, and companions its other one.
-	reconciler *controllers.EchoReconciler
-	companions *controllers.CompanionReconciler
+	// underTest is the operator.
+	underTest *operator.Operator
 )
 
 func TestIntegration(t *testing.T) {
@@ -69,7 +68,7 @@ var _ = BeforeSuite(func() {
 	k8s, err = client.New(cluster, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	grantOperatorsRole()
-	startManager()
+	startOperator()
 })
 
 // startAPIServer starts an API server that holds owner references to the letter, as OpenShift does, for as long as the
@@ -120,42 +119,21 @@ func grant(ctx context.Context, c client.Client, user, namespace string, rules [
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}})
 }
 
-// startManager runs the operator's reconciler as a user with the operator's rights.
-func startManager() {
-	operator := rest.CopyConfig(cluster)
-	operator.Impersonate.UserName = operatorUser
-	mgr, err := ctrl.NewManager(operator, ctrl.Options{
-		Scheme:     scheme,
-		Cache:      cache.Options{ReaderFailOnMissingInformer: true, DefaultTransform: cache.TransformStripManagedFields()},
-		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: new(true)},
-	})
+// startOperator runs the operator as it ships, as a user with the operator's permissions.
+func startOperator() {
+	user := rest.CopyConfig(cluster)
+	user.Impersonate.UserName = operatorUser
+	var err error
+	underTest, err = operator.New(user, operator.Options{
+		MetricsAddress: "0",
+		ProbeAddress:   "0",
+		Images:         children.Images{EchoServer: echoServerImage},
+		Policy:         children.Policy{MaxReplicas: maxReplicas},
+	}, statusapi.NewLogLevel(zapcore.InfoLevel))
 	Expect(err).NotTo(HaveOccurred())
-	reconciler = &controllers.EchoReconciler{
-		Client:      mgr.GetClient(),
-		Live:        mgr.GetAPIReader(),
-		Recorder:    mgr.GetEventRecorder("echo-operator"),
-		Images:      controllers.Images{EchoServer: echoServerImage},
-		MaxReplicas: maxReplicas,
-		Now:         time.Now,
-		Journal:     &controllers.Journal{Now: time.Now},
-	}
-	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
-	labelled, err := controllers.LabelledPods(mgr, nil)
-	Expect(err).NotTo(HaveOccurred())
-	companions = &controllers.CompanionReconciler{
-		Client:      mgr.GetClient(),
-		Live:        mgr.GetAPIReader(),
-		Labelled:    labelled,
-		Recorder:    mgr.GetEventRecorder("echo-operator"),
-		Images:      reconciler.Images,
-		MaxReplicas: maxReplicas,
-		Now:         time.Now,
-	}
-	Expect(companions.SetupWithManager(mgr)).To(Succeed())
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
-	go func() { stopped <- mgr.Start(ctx) }()
+	go func() { stopped <- underTest.Start(ctx) }()
 	DeferCleanup(func() {
 		stop()
 		Eventually(stopped).Should(Receive(BeNil()))

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -51,7 +51,7 @@ func play(ctx context.Context) {
 			_ = support.RollOut(ctx, admin, &d)
 		}
 	}
-	for _, kind := range controllers.ChildKinds() {
+	for _, kind := range children.Kinds() {
 		finishDeletions(ctx, kind)
 	}
 }

@@ -1,0 +1,105 @@
+package v1
+
+import corev1 "k8s.io/api/core/v1"
+
+// Reason is the reason of a condition or of an event. Its Go type decides the type of the event.
+//
+// +kubebuilder:object:generate=false
+type Reason interface {
+	// String returns the reason as it is written in conditions and events.
+	String() string
+	// EventType returns the type of an event with this reason: Normal or Warning.
+	EventType() string
+}
+
+// NormalReason is a reason that needs no action by itself.
+type NormalReason string
+
+// String implements Reason.
+func (r NormalReason) String() string { return string(r) }
+
+// EventType implements Reason.
+func (NormalReason) EventType() string { return corev1.EventTypeNormal }
+
+// WarningReason is a reason that is unlikely to go away without action. A condition that gets it is reported by a Warning event.
+type WarningReason string
+
+// String implements Reason.
+func (r WarningReason) String() string { return string(r) }
+
+// EventType implements Reason.
+func (WarningReason) EventType() string { return corev1.EventTypeWarning }
+
+// Reasons of conditions.
+const (
+	// ReasonAllPodsReady means that all requested echo servers are ready.
+	ReasonAllPodsReady NormalReason = "AllPodsReady"
+	// ReasonScaledToZero means that no echo servers are requested and none are running.
+	ReasonScaledToZero NormalReason = "ScaledToZero"
+	// ReasonRollingOut means that a change is being rolled out to the pods.
+	ReasonRollingOut NormalReason = "RollingOut"
+	// ReasonRolledOut means that all pods match the spec.
+	ReasonRolledOut NormalReason = "RolledOut"
+	// ReasonPodsNotReady means that pods are missing or not ready although nothing is being rolled out.
+	ReasonPodsNotReady NormalReason = "PodsNotReady"
+	// ReasonProgressDeadlineExceeded means that pods did not become ready within the progress deadline.
+	ReasonProgressDeadlineExceeded WarningReason = "ProgressDeadlineExceeded"
+	// ReasonQuotaExceeded means that a resource quota of the namespace does not allow what the Echo needs.
+	ReasonQuotaExceeded WarningReason = "QuotaExceeded"
+	// ReasonPodsRefused means that the API server rejects the pods, for example because of Pod Security.
+	ReasonPodsRefused WarningReason = "PodsRefused"
+	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure or was deleted.
+	ReasonNodeProblem NormalReason = "NodeProblem"
+	// ReasonUnschedulable means that the scheduler finds no node for a pod.
+	ReasonUnschedulable WarningReason = "Unschedulable"
+	// ReasonImagePullFailed means that an image cannot be pulled.
+	ReasonImagePullFailed WarningReason = "ImagePullFailed"
+	// ReasonContainerNotStarted means that a container cannot be started.
+	ReasonContainerNotStarted WarningReason = "ContainerNotStarted"
+	// ReasonPodsCrashing means that containers terminate repeatedly.
+	ReasonPodsCrashing WarningReason = "PodsCrashing"
+	// ReasonPodFailed means that a pod failed as a whole, for example because it was evicted.
+	ReasonPodFailed WarningReason = "PodFailed"
+	// ReasonAsExpected means that nothing needs attention.
+	ReasonAsExpected NormalReason = "AsExpected"
+	// ReasonInvalidSpec means that the spec cannot be applied until it is edited.
+	ReasonInvalidSpec WarningReason = "InvalidSpec"
+	// ReasonNameConflict means that an object that does not belong to the Echo has the name of one of its objects.
+	ReasonNameConflict WarningReason = "NameConflict"
+	// ReasonForbidden means that the operator lacks a permission, or that admission control rejects its request. The operator retries.
+	ReasonForbidden WarningReason = "Forbidden"
+	// ReasonApplyFailed means that the API server did not accept a change. The operator retries.
+	ReasonApplyFailed WarningReason = "ApplyFailed"
+	// ReasonPaused means that the Echo is paused and its objects are not changed.
+	ReasonPaused NormalReason = "Paused"
+	// ReasonDeleting means that the Echo is being deleted.
+	ReasonDeleting NormalReason = "Deleting"
+)
+
+// Reasons of events. Events that report the cause of a condition have the reason of the condition.
+const (
+	// EventDeployed reports that the Deployment was created.
+	EventDeployed NormalReason = "Deployed"
+	// EventScaled reports that the number of replicas of the Deployment was changed.
+	EventScaled NormalReason = "Scaled"
+	// EventUpdated reports that the pod template of the Deployment was changed.
+	EventUpdated NormalReason = "Updated"
+	// EventReady reports that the Echo became ready.
+	EventReady NormalReason = "Ready"
+	// EventRollout reports that the Echo is not ready because a requested change is being rolled out.
+	EventRollout NormalReason = "NotReady"
+	// EventNotReady reports that the Echo is not ready, or why.
+	EventNotReady WarningReason = "NotReady"
+	// EventDeleteRequested reports that the deletion of the Echo began.
+	EventDeleteRequested NormalReason = "DeleteRequested"
+	// EventDeleted reports that the deletion of the Echo is complete.
+	EventDeleted NormalReason = "Deleted"
+	// EventNodeProblem reports a problem of a node that runs pods of the Echo.
+	EventNodeProblem WarningReason = "NodeProblem"
+	// EventNodeRecovered reports that such a problem is gone.
+	EventNodeRecovered NormalReason = "NodeRecovered"
+	// EventEchoNotFound reports on a pod that the Echo in its companion label does not exist.
+	EventEchoNotFound WarningReason = "EchoNotFound"
+	// EventCompanionRefused reports on a pod that its companion cannot be created.
+	EventCompanionRefused WarningReason = "CompanionRefused"
+)

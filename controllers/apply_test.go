@@ -1,0 +1,137 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// firstChild returns the Service of an Echo as it is wanted.
+func firstChild(t *testing.T) children.Child {
+	t.Helper()
+	all, err := children.Of(storedEcho(), children.Images{EchoServer: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0]
+}
+
+func TestApplyForcesOnlyWhatExists(t *testing.T) {
+	for name, live := range map[string]client.Object{"created": nil, "corrected": ownedService(storedEcho())} {
+		t.Run(name, func(t *testing.T) {
+			var options client.ApplyOptions
+			var uid string
+			writer := interceptor.NewClient(newWorld(t).server, interceptor.Funcs{
+				Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, given ...client.ApplyOption) error {
+					options.ApplyOptions(given)
+					uid = string(object.(interface{ GetUID() types.UID }).GetUID())
+					return nil
+				}})
+			after, err := apply(t.Context(), writer, firstChild(t), live)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := after.(*corev1.Service); !ok || options.FieldManager != "echo-operator" {
+				t.Errorf("%T was applied by %q", after, options.FieldManager)
+			}
+			forced := options.Force != nil && *options.Force
+			if forced != (live != nil) || (uid == "service-uid") != (live != nil) {
+				t.Errorf("forced is %t, the UID is %q", forced, uid)
+			}
+		})
+	}
+}
+
+func TestApplyNamesWhatCannotBeApplied(t *testing.T) {
+	w := newWorld(t)
+	w.fail = func(string) error { return errors.New("no") }
+	if _, err := apply(t.Context(), w.server, firstChild(t), nil); err == nil || !strings.Contains(err.Error(), "applying Service ns/x: no") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEnsure(t *testing.T) {
+	asWanted := &corev1.Service{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(firstChild(t).Want.Object, asWanted); err != nil {
+		t.Fatal(err)
+	}
+	unwanted := firstChild(t)
+	unwanted.Want = nil
+	for name, c := range map[string]struct {
+		child   children.Child
+		live    client.Object
+		writes  []string
+		changes int
+	}{
+		"missing":           {firstChild(t), nil, []string{"apply Service"}, 1},
+		"different":         {firstChild(t), ownedService(storedEcho()), []string{"apply Service"}, 1},
+		"as wanted":         {firstChild(t), asWanted, nil, 0},
+		"unwanted":          {unwanted, ownedService(storedEcho()), []string{"delete x"}, 0},
+		"unwanted, missing": {unwanted, nil, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, seen := newWorld(t), status.Observation{}
+			if err := w.echoes().ensure(t.Context(), c.child, c.live, &seen); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(w.writes, c.writes) || len(seen.Changes) != c.changes {
+				t.Errorf("it wrote %v and saw %d changes", w.writes, len(seen.Changes))
+			}
+		})
+	}
+}
+
+func TestDeleteChild(t *testing.T) {
+	going := ownedService(storedEcho())
+	going.DeletionTimestamp, going.Finalizers = &metav1.Time{}, []string{"example.org/theirs"}
+	going.DeletionTimestamp.Time = metav1.Now().Time
+	w := newWorld(t)
+	if err := deleteChild(t.Context(), w.server, going, metav1.DeletePropagationForeground); err != nil || w.writes != nil {
+		t.Errorf("one that is being deleted: %v, %v", w.writes, err)
+	}
+	if err := deleteChild(t.Context(), w.server, ownedService(storedEcho()), metav1.DeletePropagationForeground); err != nil {
+		t.Errorf("one that is gone: %v", err)
+	}
+	w.fail = func(string) error { return errors.New("no") }
+	if err := deleteChild(t.Context(), w.server, ownedService(storedEcho()), metav1.DeletePropagationForeground); err == nil || !strings.Contains(err.Error(), "ns/x") {
+		t.Errorf("one that cannot be deleted: %v", err)
+	}
+}
+
+func TestAddFinalizerIsWrittenOnce(t *testing.T) {
+	echo := storedEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} })
+	w := newWorld(t, echo)
+	if err := w.server.Get(t.Context(), client.ObjectKeyFromObject(echo), echo); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := w.echoes().addFinalizer(t.Context(), echo); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(w.writes, []string{"patch x"}) || !slices.Equal(echo.Finalizers, []string{"example.org/theirs", v1.Finalizer}) {
+		t.Errorf("it wrote %v; the finalizers are %v", w.writes, echo.Finalizers)
+	}
+}
+
+func TestFinalizersAreNotWrittenOverANewerEcho(t *testing.T) {
+	old := storedEcho(func(e *v1.Echo) { e.ResourceVersion, e.Finalizers = "1", nil })
+	w := newWorld(t, storedEcho(func(e *v1.Echo) { e.Finalizers = nil }))
+	if err := w.echoes().addFinalizer(t.Context(), old); !apierrors.IsConflict(err) {
+		t.Errorf("got %v", err)
+	}
+}

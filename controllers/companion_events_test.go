@@ -1,0 +1,23 @@
+package controllers
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestEachReportIsSentOnceUntilItChanges(t *testing.T) {
+	l, pod := &lastReports{}, types.NamespacedName{Name: "p"}
+	for i, step := range []struct {
+		said string
+		want bool
+	}{{"", false}, {"a", true}, {"a", false}, {"b", true}, {"", true}, {"", false}, {"b", true}} {
+		if got := l.changes(pod, step.said); got != step.want {
+			t.Errorf("step %d: got %t", i, got)
+		}
+	}
+	l.changes(pod, "")
+	if len(l.said) != 0 {
+		t.Errorf("it keeps %v", l.said)
+	}
+}

@@ -1,0 +1,94 @@
+package controllers
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func TestEchoChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*v1.Echo)
+		want   bool
+	}{
+		"its status": {func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady }, false},
+		"a label":    {func(e *v1.Echo) { e.Labels = map[string]string{"a": "b"} }, false},
+		"its spec":   {func(e *v1.Echo) { e.Generation++ }, true},
+		"finalizers": {func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }, true},
+	} {
+		if got := echoChanged().Update(event.UpdateEvent{ObjectOld: support.Echo("ns", "x"), ObjectNew: support.Echo("ns", "x", c.change)}); got != c.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+}
+
+func TestPodChanged(t *testing.T) {
+	pod := func(phase corev1.PodPhase, address string) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{Phase: phase, PodIP: address}}
+	}
+	for name, c := range map[string]struct {
+		before, after *corev1.Pod
+		want          bool
+	}{
+		"an address": {pod(corev1.PodRunning, ""), pod(corev1.PodRunning, "10.0.0.1"), false},
+		"failed":     {pod(corev1.PodRunning, ""), pod(corev1.PodFailed, ""), true},
+	} {
+		if got := podChanged().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+	if !podChanged().Update(event.UpdateEvent{ObjectOld: &corev1.Service{}, ObjectNew: &corev1.Service{}}) {
+		t.Error("an object of another kind is hidden")
+	}
+}
+
+func TestNodeChanged(t *testing.T) {
+	node := func(unschedulable bool, ready corev1.ConditionStatus, message string) *corev1.Node {
+		return &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: unschedulable}, Status: corev1.NodeStatus{
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready, Message: message, LastHeartbeatTime: metav1.Now()}}}}
+	}
+	for name, c := range map[string]struct {
+		before, after *corev1.Node
+		want          bool
+	}{
+		"a heartbeat":     {node(false, "True", ""), node(false, "True", ""), false},
+		"another message": {node(false, "Unknown", "a"), node(false, "Unknown", "b"), false},
+		"lost":            {node(false, "True", ""), node(false, "Unknown", ""), true},
+		"back":            {node(false, "Unknown", ""), node(false, "True", ""), true},
+		"cordoned":        {node(false, "True", ""), node(true, "True", ""), true},
+	} {
+		if got := nodeChanged().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+}
+
+func TestEchoOfPod(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: map[string]string{"app.kubernetes.io/instance": "x"}}}
+	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}}
+	if diff := cmp.Diff(want, echoOfPod(context.Background(), pod)); diff != "" {
+		t.Error(diff)
+	}
+	pod.Labels = nil
+	if got := echoOfPod(context.Background(), pod); len(got) != 0 {
+		t.Errorf("a pod without the label belongs to %v", got)
+	}
+}
+
+func TestNodeOfPod(t *testing.T) {
+	if got := nodeOfPod(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}}); len(got) != 1 || got[0] != "n" {
+		t.Errorf("got %v", got)
+	}
+	if got := nodeOfPod(&corev1.Pod{}); got != nil {
+		t.Errorf("a pod without a node is on %v", got)
+	}
+}

@@ -1,0 +1,166 @@
+package controllers
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/history"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// world is a fake API server, of which the cache may hold another state. It is used for errors and delays that a real API server
+// cannot be made to have.
+type world struct {
+	server, cache client.WithWatch
+	recorder      *events.FakeRecorder
+	dependencies  Dependencies
+	// writes are the methods and kinds of the writes that the server got.
+	writes []string
+	// fail returns the error of a write, nil if it succeeds.
+	fail func(write string) error
+}
+
+// newWorld returns a world in which cache and API server hold the same objects.
+func newWorld(t *testing.T, objects ...client.Object) *world {
+	t.Helper()
+	w := newLateWorld(t, objects, objects)
+	w.cache = w.server
+	w.dependencies.Client = w.server
+	return w
+}
+
+// newLateWorld returns a world whose cache holds other objects than its API server.
+func newLateWorld(t *testing.T, cached, live []client.Object) *world {
+	t.Helper()
+	w := &world{recorder: events.NewFakeRecorder(100), fail: func(string) error { return nil }}
+	w.server, w.cache = w.start(t, live), w.start(t, cached)
+	w.dependencies = Dependencies{
+		Client:   w.cache,
+		Live:     w.server,
+		Recorder: w.recorder,
+		Images:   children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
+		Policy:   children.Policy{MaxReplicas: 20},
+		Now:      func() time.Time { return time.Unix(1000, 0) },
+	}
+	return w
+}
+
+func (w *world) start(t *testing.T, objects []client.Object) client.WithWatch {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	if err := v1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	copies := make([]client.Object, 0, len(objects))
+	for _, o := range objects {
+		copies = append(copies, o.DeepCopyObject().(client.Object))
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(copies...).WithStatusSubresource(&v1.Echo{}).
+		WithIndex(&corev1.Pod{}, byOwner, ownerOfCompanion).WithIndex(&corev1.Pod{}, byNode, nodeOfPod).
+		WithIndex(&corev1.Node{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
+		WithInterceptorFuncs(w.interceptor()).Build()
+}
+
+// interceptor keeps the writes, and lets them fail.
+func (w *world) interceptor() interceptor.Funcs {
+	write := func(name string) error {
+		w.writes = append(w.writes, name)
+		return w.fail(name)
+	}
+	return interceptor.Funcs{
+		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+			return write("apply " + object.(interface{ GetKind() string }).GetKind()) // what is applied is tested with a real API server
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+			if err := write("delete " + object.GetName()); err != nil {
+				return err
+			}
+			return c.Delete(ctx, object, options...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if err := write("patch " + object.GetName()); err != nil {
+				return err
+			}
+			return c.Patch(ctx, object, patch, options...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, part string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+			if err := write("patch " + part); err != nil {
+				return err
+			}
+			return c.SubResource(part).Patch(ctx, object, patch, options...)
+		},
+	}
+}
+
+func (w *world) echoes() *EchoReconciler {
+	return &EchoReconciler{Dependencies: w.dependencies, History: history.New(w.dependencies.Now)}
+}
+
+// events returns the events that were sent.
+func (w *world) events() []string {
+	var all []string
+	for {
+		select {
+		case e := <-w.recorder.Events:
+			all = append(all, e)
+		default:
+			return all
+		}
+	}
+}
+
+// storedEcho returns an Echo as the API server would hold it.
+func storedEcho(changes ...func(*v1.Echo)) *v1.Echo {
+	return support.Echo("ns", "x", append([]func(*v1.Echo){func(e *v1.Echo) {
+		e.UID, e.Generation, e.Finalizers = "echo-uid", 1, []string{v1.Finalizer}
+	}}, changes...)...)
+}
+
+// ownedService returns the Service of an Echo as the API server would hold it.
+func ownedService(owner client.Object) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "service-uid",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
+}
+
+// ownerPod returns a pod on node "n" that asks for a companion of Echo "x", as the cache holds it.
+func ownerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x"}},
+		Spec:       corev1.PodSpec{NodeName: "n"},
+	}
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+// companionPod returns the companion of ownerPod as the API server would hold it.
+func companionPod(t *testing.T) *corev1.Pod {
+	t.Helper()
+	view := children.Companionship{Owner: ownerPod(), Echo: storedEcho(), Node: &corev1.Node{}}
+	plan, err := view.Plan(children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, children.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Want.Object, pod); err != nil {
+		t.Fatal(err)
+	}
+	pod.UID = "companion-uid"
+	return pod
+}

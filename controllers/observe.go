@@ -1,0 +1,155 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// observe reads the pods and companions of an Echo, and the nodes of its pods, from the cache.
+func (r *EchoReconciler) observe(ctx context.Context, echo *v1.Echo, seen *status.Observation) error {
+	var err error
+	if seen.Pods, seen.Companions, err = listPods(ctx, r.Client, echo); err != nil {
+		return err
+	}
+	seen.Nodes, err = r.nodesOf(ctx, echo, seen.Pods)
+	return err
+}
+
+// remains is what is left of an Echo that is being deleted.
+type remains struct {
+	objects          []client.Object
+	pods, companions []corev1.Pod
+	// orphaned is true if the Deployment was orphaned. Its pods are kept then, and not among pods.
+	orphaned bool
+}
+
+func (r remains) any() bool { return len(r.objects)+len(r.pods)+len(r.companions) > 0 }
+
+// remaining returns what is left of an Echo. A child whose name is taken was orphaned, or was never the Echo's. Others may have deleted
+// the Deployment in the background, which does not wait for its pods.
+func (r *EchoReconciler) remaining(ctx context.Context, echo *v1.Echo) (remains, error) {
+	left := remains{}
+	wanted, err := children.Of(echo, r.Images)
+	if err != nil {
+		return left, err
+	}
+	for _, c := range wanted {
+		live, err := r.read(ctx, echo, c)
+		switch {
+		case errors.As(err, new(*children.NameConflictError)):
+			left.orphaned = left.orphaned || c.RunsPods
+		case err != nil:
+			return left, err
+		case live != nil:
+			left.objects = append(left.objects, live)
+		}
+	}
+	for _, reader := range []client.Reader{r.Client, r.Live} { // the cache may not hold what was created a moment ago
+		if left.pods, left.companions, err = listPods(ctx, reader, echo); err != nil {
+			return left, err
+		}
+		if left.orphaned {
+			left.pods = nil
+		}
+		if left.any() {
+			break
+		}
+	}
+	return left, nil
+}
+
+// read returns a child as it exists, nil if it does not, and a NameConflictError if its name is taken. The cache holds only objects
+// with the operator's labels and may be late, so that an object is called absent only after the API server was asked: no object is
+// taken over because it was not seen.
+func (r *EchoReconciler) read(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
+	live, err := readChild(ctx, r.Client, c)
+	if err != nil || live != nil && metav1.IsControlledBy(live, echo) {
+		return live, err
+	}
+	if c.Want == nil { // nothing is created, so nothing can be taken over
+		return nil, nil //nolint:nilnil // that there is no such object is an answer
+	}
+	live, err = readChild(ctx, r.Live, c)
+	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
+		return live, err
+	}
+	return nil, &children.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: "Delete or rename it, or give the Echo another name."}
+}
+
+// readChild returns the object that has the name of a child, and nil if there is none.
+func readChild(ctx context.Context, reader client.Reader, c children.Child) (client.Object, error) {
+	live, err := find(ctx, reader, c.Key, c.Blank())
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", c.Kind, c.Key, err)
+	}
+	return live, nil
+}
+
+// listPods returns the pods of an Echo's Deployment, the newest first, and its companions. Both are empty, and not nil, if there are
+// none.
+func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo) (pods, companions []corev1.Pod, err error) {
+	list := &corev1.PodList{}
+	if err := reader.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels(children.InstanceLabels(echo))); err != nil {
+		return nil, nil, fmt.Errorf("listing the pods: %w", err)
+	}
+	pods, companions = []corev1.Pod{}, []corev1.Pod{}
+	for i := range list.Items {
+		switch pod := &list.Items[i]; {
+		case children.IsEchoPod(pod):
+			pods = append(pods, *pod)
+		case children.IsCompanion(pod):
+			companions = append(companions, *pod)
+		}
+	}
+	status.SortPods(pods)
+	return pods, companions, nil
+}
+
+// nodesOf returns the nodes that run the pods of an Echo, and their problems.
+func (r *EchoReconciler) nodesOf(ctx context.Context, echo *v1.Echo, pods []corev1.Pod) (map[string]status.Node, error) {
+	nodes := map[string]status.Node{}
+	for name, count := range status.PodsByNode(pods) {
+		node, err := find(ctx, r.Client, client.ObjectKey{Name: name}, &corev1.Node{})
+		if err == nil && node == nil && !slices.Contains(echo.Status.NodeProblems[name], status.NodeDeleted) {
+			node, err = r.liveNode(ctx, name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the node %s: %w", name, err)
+		}
+		nodes[name] = status.Node{Pods: count, Problems: status.ProblemsOf(node)}
+	}
+	return nodes, nil
+}
+
+// liveNode asks the API server for a node before it is reported as deleted: the cache may hold a pod on a new node before it holds the
+// node. It lists, because the operator has no permission to get nodes.
+func (r *EchoReconciler) liveNode(ctx context.Context, name string) (*corev1.Node, error) {
+	list := &corev1.NodeList{}
+	err := r.Live.List(ctx, list, client.MatchingFields{metav1.ObjectNameField: name})
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	return &list.Items[0], nil
+}
+
+// find reads an object. It returns nil if the object does not exist, or if its name is empty.
+func find[T client.Object](ctx context.Context, reader client.Reader, key client.ObjectKey, object T) (T, error) {
+	var none T
+	if key.Name == "" {
+		return none, nil
+	}
+	if err := reader.Get(ctx, key, object); err != nil {
+		return none, client.IgnoreNotFound(err)
+	}
+	return object, nil
+}

@@ -1,0 +1,102 @@
+package controllers
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+func TestRead(t *testing.T) {
+	echo := storedEcho()
+	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}
+	earlier := ownedService(storedEcho(func(e *v1.Echo) { e.UID = "of an earlier Echo" }))
+	none, own := []client.Object{}, []client.Object{ownedService(echo)}
+	for name, c := range map[string]struct {
+		cached, live []client.Object
+		unwanted     bool
+		found, taken bool
+	}{
+		"absent":                        {cached: none, live: none},
+		"cached":                        {cached: own, live: own, found: true},
+		"not in the cache yet":          {cached: none, live: own, found: true},
+		"without the operator's label":  {cached: none, live: []client.Object{foreign}, taken: true},
+		"of somebody else":              {cached: []client.Object{foreign}, live: []client.Object{foreign}, taken: true},
+		"of an earlier Echo":            {cached: []client.Object{earlier}, live: []client.Object{earlier}, taken: true},
+		"of an earlier Echo, replaced":  {cached: []client.Object{earlier}, live: own, found: true},
+		"of somebody else, not wanted":  {cached: []client.Object{foreign}, live: []client.Object{foreign}, unwanted: true},
+		"cached, but not wanted":        {cached: own, live: own, unwanted: true, found: true},
+		"deleted, which the cache lags": {cached: []client.Object{earlier}, live: none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			child := firstChild(t)
+			if c.unwanted {
+				child.Want = nil
+			}
+			got, err := newLateWorld(t, c.cached, c.live).echoes().read(t.Context(), echo, child)
+			if taken := errors.As(err, new(*children.NameConflictError)); taken != c.taken || !taken && err != nil || (got != nil) != c.found {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestListPodsTellsPodsAndCompanionsFromOthers(t *testing.T) {
+	pod := func(name, owner string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: children.InstanceLabels(storedEcho()),
+			OwnerReferences: []metav1.OwnerReference{{Kind: owner, Name: "o", UID: "o", Controller: new(true)}}}}
+	}
+	w := newWorld(t, pod("own", "ReplicaSet"), pod("copied", "Job"), pod("disguised", "Pod"), companionPod(t))
+	pods, companions, err := listPods(t.Context(), w.server, storedEcho())
+	if err != nil || len(pods) != 1 || pods[0].Name != "own" || len(companions) != 1 || companions[0].Name != companionPod(t).Name {
+		t.Errorf("got %v and %v, %v", pods, companions, err)
+	}
+	if pods, companions, err := listPods(t.Context(), newWorld(t).server, storedEcho()); err != nil || pods == nil || companions == nil {
+		t.Errorf("no pods must be an empty list: %v, %v, %v", pods, companions, err)
+	}
+}
+
+func TestANodeIsReportedAsDeletedOnlyAfterTheAPIServerWasAsked(t *testing.T) {
+	node := []client.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}
+	pods := []corev1.Pod{*ownerPod()}
+	healthy, deleted := status.Node{Pods: 1}, status.Node{Pods: 1, Problems: status.ProblemsOf(nil)}
+	known := func(e *v1.Echo) { e.Status.NodeProblems = map[string][]string{"n": {status.NodeDeleted}} }
+	for name, c := range map[string]struct {
+		cached, live []client.Object
+		echo         *v1.Echo
+		want         status.Node
+	}{
+		"cached":                    {node, nil, storedEcho(), healthy},
+		"not in the cache yet":      {nil, node, storedEcho(), healthy},
+		"gone":                      {nil, nil, storedEcho(), deleted},
+		"known to be gone":          {nil, node, storedEcho(known), deleted}, // without a request
+		"known to be gone, is back": {node, node, storedEcho(known), healthy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := newLateWorld(t, c.cached, c.live).echoes().nodesOf(t.Context(), c.echo, pods)
+			if diff := cmp.Diff(map[string]status.Node{"n": c.want}, got); diff != "" || err != nil {
+				t.Error(diff, err)
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	w := newWorld(t, storedEcho())
+	key := client.ObjectKey{Namespace: "ns", Name: "x"}
+	if echo, err := find(t.Context(), w.server, key, storedEcho()); err != nil || echo == nil || echo.UID != "echo-uid" {
+		t.Errorf("got %v, %v", echo, err)
+	}
+	for _, absent := range []client.ObjectKey{{Namespace: "ns", Name: "y"}, {Namespace: "ns"}} {
+		if echo, err := find(t.Context(), w.server, absent, storedEcho()); err != nil || echo != nil {
+			t.Errorf("%s: got %v, %v", absent, echo, err)
+		}
+	}
+}

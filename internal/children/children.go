@@ -1,0 +1,69 @@
+package children
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Child is an object that an Echo is made of, or would be made of.
+type Child struct {
+	Kind string
+	Key  client.ObjectKey
+	// Blank returns an empty object of the kind, to read into.
+	Blank func() client.Object
+	// Want holds the fields that the operator sets, and no others. It is nil if there should be no such object.
+	Want *unstructured.Unstructured
+	// RunsPods is true if the pods of the Echo belong to the object.
+	RunsPods bool
+}
+
+// kind is a kind of child. All fields but runsPods are required.
+type kind struct {
+	name     string
+	blank    func() client.Object
+	build    func(*v1.Echo, Images) any // returns an apply configuration without labels and owner, or nil
+	runsPods bool
+}
+
+// kinds returns the kinds of children, in the order in which they are created.
+func kinds() []kind {
+	return []kind{
+		{name: "Service", blank: func() client.Object { return &corev1.Service{} }, build: service},
+		{name: "Deployment", blank: func() client.Object { return &appsv1.Deployment{} }, build: deployment, runsPods: true},
+		{name: "PodDisruptionBudget", blank: func() client.Object { return &policyv1.PodDisruptionBudget{} }, build: disruptionBudget},
+		{name: "Ingress", blank: func() client.Object { return &networkingv1.Ingress{} }, build: ingress},
+		{name: "NetworkPolicy", blank: func() client.Object { return &networkingv1.NetworkPolicy{} }, build: networkPolicy},
+	}
+}
+
+// Kinds returns an empty object of each kind of child, in the order in which they are created.
+func Kinds() []client.Object {
+	var objects []client.Object
+	for _, k := range kinds() {
+		objects = append(objects, k.blank())
+	}
+	return objects
+}
+
+// Of returns the children of an Echo. An error is a defect of the operator: every valid Echo can be expressed.
+func Of(echo *v1.Echo, images Images) ([]Child, error) {
+	var all []Child
+	for _, k := range kinds() {
+		c := Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, RunsPods: k.runsPods}
+		if configuration := k.build(echo, images); configuration != nil {
+			want, err := complete(configuration, childLabels(echo), ownedBy(echo))
+			if err != nil {
+				return nil, err
+			}
+			c.Want = want
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}

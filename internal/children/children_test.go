@@ -1,0 +1,146 @@
+package children
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// everything sets every field of an Echo's spec that is not another's opposite.
+func everything(e *v1.Echo) {
+	e.UID = "1234"
+	e.Spec = v1.EchoSpec{
+		Replicas:         3,
+		Image:            "registry.example.com/other:1",
+		Port:             443,
+		Args:             []string{"-v"},
+		ImagePullPolicy:  corev1.PullAlways,
+		ImagePullSecrets: []v1.ImagePullSecret{{Name: "pull"}},
+		Env:              []corev1.EnvVar{{Name: "A", Value: "b"}},
+		Response: &v1.EchoResponse{StatusCode: 503, DelayMilliseconds: 20, Body: "costs $(5)",
+			Headers: []v1.EchoHeader{{Name: "X-A", Value: "b"}}},
+		Resources: &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.5")}},
+		Service: v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 444, Annotations: map[string]string{"a": "b"},
+			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, LoadBalancerClass: "example.com/class"},
+		Ingress: &v1.EchoIngress{Enabled: true, Host: "echo.example.com", Path: "/e", ClassName: "nginx", TLS: true,
+			TLSSecretName: "certificate", Annotations: map[string]string{"c": "d"}},
+		DisruptionBudget: v1.EchoDisruptionBudget{MaxUnavailable: new(int32(2))},
+		NetworkPolicy:    &v1.EchoNetworkPolicy{Enabled: true},
+		NodeSelector:     map[string]string{"disk": "ssd"},
+		Tolerations:      []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists}},
+		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpExists}}}}}}},
+		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{MaxSkew: 2, TopologyKey: "rack", WhenUnsatisfiable: corev1.DoNotSchedule}},
+		PriorityClassName:         "high",
+		PodLabels:                 map[string]string{"team": "a"},
+		PodAnnotations:            map[string]string{"note": "b"},
+		PodSecurityContext:        &corev1.PodSecurityContext{RunAsUser: new(int64(0))},
+		SecurityContext:           &corev1.SecurityContext{RunAsUser: new(int64(0))},
+	}
+}
+
+// TestChildren compares what is made for an Echo with the files in testdata. UPDATE=1 writes them anew, for a reviewer to read.
+func TestChildren(t *testing.T) {
+	for name, echo := range map[string]*v1.Echo{
+		"minimal":    support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "1234" }),
+		"everything": support.Echo("ns", "x", everything),
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, err := Of(echo, Images{EchoServer: "quay.io/echo-operator/echo-server:v1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []byte
+			for _, c := range all {
+				if c.Want == nil {
+					continue
+				}
+				text, err := yaml.Marshal(c.Want.Object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(append(got, "---\n"...), text...)
+			}
+			file := filepath.Join("testdata", name+".yaml")
+			if os.Getenv("UPDATE") != "" {
+				if err := os.WriteFile(file, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != string(want) {
+				t.Errorf("what is made differs from %s:\n%s", file, got)
+			}
+		})
+	}
+}
+
+func TestUnwantedChildren(t *testing.T) {
+	off := support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.DisruptionBudget.Enabled = new(false)
+		e.Spec.Ingress = &v1.EchoIngress{Host: "a.example.com"}
+		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{}
+	})
+	all, err := Of(off, Images{EchoServer: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if wanted := c.Kind == "Deployment" || c.Kind == "Service"; wanted != (c.Want != nil) {
+			t.Errorf("%s: wanted is %t", c.Kind, c.Want != nil)
+		}
+	}
+}
+
+func TestKindsAreComplete(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	for i, k := range kinds() {
+		object := k.blank()
+		if k.name != reflect.TypeOf(object).Elem().Name() || seen[reflect.TypeOf(object)] || reflect.TypeOf(object) != reflect.TypeOf(Kinds()[i]) {
+			t.Errorf("%s has an object of type %T", k.name, object)
+		}
+		seen[reflect.TypeOf(object)] = true
+	}
+	all, err := Of(support.Echo("ns", "x", everything), Images{EchoServer: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if got := c.Want.GetKind(); got != c.Kind {
+			t.Errorf("the builder of %s returns a %s", c.Kind, got)
+		}
+	}
+}
+
+func TestEveryChildHasLabelsAndOwner(t *testing.T) {
+	echo := support.Echo("ns", "x", everything)
+	all, err := Of(echo, Images{EchoServer: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if !ManagedSelector().Matches(labels.Set(c.Want.GetLabels())) {
+			t.Errorf("the cache of the operator does not hold a %s with the labels %v", c.Kind, c.Want.GetLabels())
+		}
+		if !metav1.IsControlledBy(c.Want, echo) || !*c.Want.GetOwnerReferences()[0].BlockOwnerDeletion {
+			t.Errorf("a %s has the owners %+v", c.Kind, c.Want.GetOwnerReferences())
+		}
+		if c.Want.GetAnnotations()[v1.AppliedHashAnnotation] == "" {
+			t.Errorf("a %s has no digest", c.Kind)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package children
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// companionRestartDelay is how long after its creation a companion that ended is replaced, so that a companion that always fails is
+// not recreated in a tight loop.
+const companionRestartDelay = time.Minute
+
+// Companionship is what decides about the companion of a pod.
+type Companionship struct {
+	// Owner is the pod, nil if it is gone or has no companion label.
+	Owner *corev1.Pod
+	// Echo is the Echo in the label of the owner, nil if it does not exist.
+	Echo *v1.Echo
+	// Node is the node of the owner, nil if it has none.
+	Node *corev1.Node
+	// Companions are the companions of pods with the name of the owner, including those of an earlier pod of that name.
+	Companions []corev1.Pod
+}
+
+// CompanionPlan is what to do about the companion of a pod.
+type CompanionPlan struct {
+	// Remove are the companions to delete.
+	Remove []*corev1.Pod
+	// Apply is the companion to create or to correct, nil if none.
+	Apply *Child
+	// Existing is the pod that Apply corrects, nil if Apply creates one.
+	Existing *corev1.Pod
+	// Wait is when to plan again if no event arrives earlier, zero if only an event calls for it.
+	Wait time.Duration
+	// EchoMissing is true if the Echo in the label of the owner does not exist.
+	EchoMissing bool
+}
+
+// Plan decides about the companion of a pod.
+func (c *Companionship) Plan(images Images, policy Policy, now time.Time) (CompanionPlan, error) {
+	if !wantsCompanion(c.Owner) {
+		return CompanionPlan{Remove: c.others("")}, nil
+	}
+	if c.Echo == nil {
+		return CompanionPlan{Remove: c.others(""), EchoMissing: true}, nil
+	}
+	if !c.Echo.DeletionTimestamp.IsZero() {
+		return CompanionPlan{Remove: c.others("")}, nil
+	}
+	wanted, err := companion(c.Owner, c.Echo, images)
+	if err != nil {
+		return CompanionPlan{}, err
+	}
+	plan := CompanionPlan{Remove: c.others(wanted.Key.Name)}
+	if c.Owner.Spec.NodeName == "" || !allowsCompanions(c.Echo, policy) || !AcceptsPods(c.Node) {
+		return plan, nil
+	}
+	return c.planOne(plan, wanted, now), nil
+}
+
+// planOne decides about the one companion that there should be.
+func (c *Companionship) planOne(plan CompanionPlan, wanted Child, now time.Time) CompanionPlan {
+	existing := c.named(wanted.Key.Name)
+	switch {
+	case existing == nil:
+		plan.Apply = &wanted
+	case !existing.DeletionTimestamp.IsZero(): // an event reports its end
+	case HasEnded(existing):
+		if plan.Wait = companionRestartDelay - now.Sub(existing.CreationTimestamp.Time); plan.Wait <= 0 {
+			plan.Wait, plan.Remove = 0, append(plan.Remove, existing)
+		}
+	case existing.Annotations[v1.AppliedHashAnnotation] != wanted.Want.GetAnnotations()[v1.AppliedHashAnnotation]:
+		plan.Remove = append(plan.Remove, existing) // pods are immutable; an event reports its end
+	case !hasLabels(existing, wanted.Want.GetLabels()):
+		plan.Apply, plan.Existing = &wanted, existing
+	}
+	return plan
+}
+
+// wantsCompanion reports whether a pod should have a companion. A companion has none, or there would be no end.
+func wantsCompanion(pod *corev1.Pod) bool {
+	return pod != nil && pod.DeletionTimestamp.IsZero() && !HasEnded(pod) && !IsCompanion(pod)
+}
+
+// allowsCompanions reports whether companions of an Echo are created and replaced: not before the Echo's deletion waits for them, and
+// not while the Echo's other objects are left unchanged.
+func allowsCompanions(echo *v1.Echo, policy Policy) bool {
+	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo) == nil
+}
+
+// AcceptsPods reports whether the scheduler may place pods on a node; nil stands for a node that does not exist.
+func AcceptsPods(node *corev1.Node) bool { return node != nil && !node.Spec.Unschedulable }
+
+// others returns the companions but one, without those that are being deleted.
+func (c *Companionship) others(name string) []*corev1.Pod {
+	var others []*corev1.Pod
+	for i := range c.Companions {
+		if pod := &c.Companions[i]; pod.Name != name && pod.DeletionTimestamp.IsZero() {
+			others = append(others, pod)
+		}
+	}
+	return others
+}
+
+func (c *Companionship) named(name string) *corev1.Pod {
+	for i := range c.Companions {
+		if c.Companions[i].Name == name {
+			return &c.Companions[i]
+		}
+	}
+	return nil
+}
+
+func hasLabels(pod *corev1.Pod, wanted map[string]string) bool {
+	for key, value := range wanted {
+		if pod.Labels[key] != value {
+			return false
+		}
+	}
+	return true
+}

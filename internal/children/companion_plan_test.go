@@ -1,0 +1,129 @@
+package children
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var testImages = Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}
+
+// asking is a pod on node "n" that asks for a companion of Echo "x".
+func asking(changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}},
+		Spec:       corev1.PodSpec{NodeName: "n", Tolerations: []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists}}},
+	}
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+func companionEcho(changes ...func(*v1.Echo)) *v1.Echo {
+	return support.Echo("ns", "x", append([]func(*v1.Echo){func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }}, changes...)...)
+}
+
+// companionFor is the companion as the API server would return it.
+func companionFor(t *testing.T, owner *corev1.Pod, echo *v1.Echo, changes ...func(*corev1.Pod)) corev1.Pod {
+	t.Helper()
+	c, err := companion(owner, echo, testImages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := corev1.Pod{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(c.Want.Object, &pod); err != nil {
+		t.Fatal(err)
+	}
+	pod.CreationTimestamp = metav1.NewTime(time.Unix(1000, 0))
+	for _, change := range changes {
+		change(&pod)
+	}
+	return pod
+}
+
+func TestCompanionPlan(t *testing.T) {
+	node, cordoned := &corev1.Node{}, &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}
+	going := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)} }
+	failed := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
+	succeeded := func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }
+	unscheduled := func(p *corev1.Pod) { p.Spec.NodeName = "" }
+	relabelled := func(p *corev1.Pod) { p.Labels[labelManagedBy] = "me" }
+	reborn := func(p *corev1.Pod) { p.UID = "u2" }
+	made := companionFor(t, asking(), companionEcho())
+	with := func(changes ...func(*corev1.Pod)) []corev1.Pod {
+		return []corev1.Pod{companionFor(t, asking(), companionEcho(), changes...)}
+	}
+	ending := companionEcho(func(e *v1.Echo) { e.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} })
+	other := companionEcho(func(e *v1.Echo) { e.Spec.Image = "other:1" })
+	paused := companionEcho(func(e *v1.Echo) { e.Spec.Image, e.Spec.Paused = "other:1", true })
+	greedy := companionEcho(func(e *v1.Echo) { e.Spec.Image, e.Spec.Replicas = "other:1", 21 })
+	unready := companionEcho(func(e *v1.Echo) { e.Finalizers = nil })
+	early, late := time.Unix(1020, 0), time.Unix(1060, 0)
+
+	for name, c := range map[string]struct {
+		view Companionship
+		now  time.Time
+		want string
+	}{
+		"asked for":                   {Companionship{asking(), companionEcho(), node, nil}, early, "create"},
+		"there":                       {Companionship{asking(), companionEcho(), node, with()}, early, ""},
+		"no owner":                    {Companionship{nil, nil, nil, with()}, early, "remove"},
+		"no owner, going":             {Companionship{nil, nil, nil, with(going)}, early, ""},
+		"owner is going":              {Companionship{asking(going), companionEcho(), node, with()}, early, "remove"},
+		"owner succeeded":             {Companionship{asking(succeeded), companionEcho(), node, with()}, early, "remove"},
+		"owner failed":                {Companionship{asking(failed), companionEcho(), node, nil}, early, ""},
+		"owner is not scheduled":      {Companionship{asking(unscheduled), companionEcho(), nil, nil}, early, ""},
+		"owner is a companion":        {Companionship{&made, companionEcho(), node, nil}, early, ""},
+		"no Echo":                     {Companionship{asking(), nil, node, with()}, early, "remove EchoMissing"},
+		"Echo is going":               {Companionship{asking(), ending, node, with()}, early, "remove"},
+		"Echo does not hold yet":      {Companionship{asking(), unready, node, nil}, early, ""},
+		"Echo changed":                {Companionship{asking(), other, node, with()}, early, "remove"},
+		"Echo changed, going":         {Companionship{asking(), other, node, with(going)}, early, ""},
+		"Echo is paused":              {Companionship{asking(), paused, node, with()}, early, ""},
+		"Echo is paused, none":        {Companionship{asking(), paused, node, nil}, early, ""},
+		"Echo is refused":             {Companionship{asking(), greedy, node, with()}, early, ""},
+		"node is cordoned":            {Companionship{asking(), companionEcho(), cordoned, nil}, early, ""},
+		"node is cordoned, changed":   {Companionship{asking(), other, cordoned, with()}, early, ""},
+		"node is gone":                {Companionship{asking(), companionEcho(), nil, nil}, early, ""},
+		"companion failed just now":   {Companionship{asking(), companionEcho(), node, with(failed)}, early, "wait 40s"},
+		"companion failed":            {Companionship{asking(), companionEcho(), node, with(failed)}, late, "remove"},
+		"companion lost a label":      {Companionship{asking(), companionEcho(), node, with(relabelled)}, early, "correct"},
+		"owner came back by its name": {Companionship{asking(reborn), companionEcho(), node, with()}, early, "remove create"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan, err := c.view.Plan(testImages, Policy{MaxReplicas: 20}, c.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := describe(plan); got != c.want {
+				t.Errorf("the plan is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func describe(plan CompanionPlan) string {
+	words := slices.Repeat([]string{"remove"}, len(plan.Remove))
+	switch {
+	case plan.Apply != nil && plan.Existing != nil:
+		words = append(words, "correct")
+	case plan.Apply != nil:
+		words = append(words, "create")
+	}
+	if plan.Wait != 0 {
+		words = append(words, "wait", plan.Wait.String())
+	}
+	if plan.EchoMissing {
+		words = append(words, "EchoMissing")
+	}
+	return strings.Join(words, " ")
+}

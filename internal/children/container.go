@@ -1,0 +1,86 @@
+package children
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+const (
+	// ContainerName is the name of the container in each pod of an Echo.
+	ContainerName = "echo"
+
+	portName        = "http"
+	metricsPortName = "metrics"
+
+	// preStopSeconds gives an image that does not drain its connections time until its address has left the endpoints.
+	preStopSeconds = 5
+	// defaultMetricsPort is the port on which the echo server serves metrics by default.
+	defaultMetricsPort = 9090
+)
+
+// container returns the container that runs the echo server. identity is added to its environment.
+func container(echo *v1.Echo, images Images, identity ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+	image := images.Of(echo)
+	firstParty := images.firstParty(image)
+	c := corev1ac.Container().
+		WithName(ContainerName).
+		WithImage(image).
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // the status quotes it after a crash
+		WithArgs(echo.Spec.Args...).
+		WithPorts(containerPort(portName, echo.Spec.Port)).
+		WithEnv(environment(echo, firstParty, identity)...).
+		WithResources(resources(echo.Spec.Resources)).
+		WithSecurityContext(containerSecurity(echo.Spec.SecurityContext, firstParty))
+	if firstParty {
+		c.WithPorts(containerPort(metricsPortName, metricsPort(echo)))
+	}
+	if echo.Spec.ImagePullPolicy != "" {
+		c.WithImagePullPolicy(echo.Spec.ImagePullPolicy)
+	}
+	return lifecycle(c, firstParty)
+}
+
+func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfiguration {
+	return corev1ac.ContainerPort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithContainerPort(port)
+}
+
+// metricsPort returns the port on which the operator's own echo server serves metrics: 9090, or 9091 if it listens on 9090.
+func metricsPort(echo *v1.Echo) int32 {
+	if echo.Spec.Port == defaultMetricsPort {
+		return defaultMetricsPort + 1
+	}
+	return defaultMetricsPort
+}
+
+// lifecycle adds probes to a container, and a delay before it is stopped if the image does not drain its connections.
+func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
+	if firstParty {
+		return c.WithReadinessProbe(httpProbe("/-/readyz").WithPeriodSeconds(2)).WithLivenessProbe(httpProbe("/-/livez"))
+	}
+	return c.WithReadinessProbe(tcpProbe()).WithLivenessProbe(tcpProbe()).
+		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().
+			WithSleep(corev1ac.SleepAction().WithSeconds(preStopSeconds))))
+}
+
+func httpProbe(path string) *corev1ac.ProbeApplyConfiguration {
+	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString(portName)))
+}
+
+func tcpProbe() *corev1ac.ProbeApplyConfiguration {
+	return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(portName)))
+}
+
+// resources returns the resources of a container, which default to requests so small that an echo server fits on any node.
+func resources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
+	if given != nil {
+		return asConfiguration[corev1ac.ResourceRequirementsApplyConfiguration](given)
+	}
+	return corev1ac.ResourceRequirements().WithRequests(corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("10m"),
+		corev1.ResourceMemory: resource.MustParse("16Mi"),
+	})
+}

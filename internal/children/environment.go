@@ -1,0 +1,59 @@
+package children
+
+import (
+	"slices"
+	"strconv"
+
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// environment returns the environment of a container. A variable in spec.env replaces one of the same name that the operator sets.
+func environment(echo *v1.Echo, firstParty bool, identity []*corev1ac.EnvVarApplyConfiguration) []*corev1ac.EnvVarApplyConfiguration {
+	own := append(podEnvironment(), identity...)
+	if firstParty {
+		own = append(own,
+			variable("ECHO_HTTP_ADDR", ":"+strconv.Itoa(int(echo.Spec.Port))),
+			variable("ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(metricsPort(echo)))))
+	}
+	own = append(own, response(echo.Spec.Response)...)
+	given := make(map[string]bool, len(echo.Spec.Env))
+	for i := range echo.Spec.Env {
+		given[echo.Spec.Env[i].Name] = true
+	}
+	env := slices.DeleteFunc(own, func(e *corev1ac.EnvVarApplyConfiguration) bool { return given[*e.Name] })
+	for i := range echo.Spec.Env {
+		env = append(env, asConfiguration[corev1ac.EnvVarApplyConfiguration](&echo.Spec.Env[i]))
+	}
+	return env
+}
+
+// podEnvironment returns the variables that tell a pod about itself. The schema rejects these names in spec.env.
+func podEnvironment() []*corev1ac.EnvVarApplyConfiguration {
+	return []*corev1ac.EnvVarApplyConfiguration{
+		fieldVariable("POD_NAME", "metadata.name"),
+		fieldVariable("POD_NAMESPACE", "metadata.namespace"),
+		fieldVariable("POD_IP", "status.podIP"),
+		fieldVariable("NODE_NAME", "spec.nodeName"),
+		fieldVariable("HOST_IP", "status.hostIP"),
+	}
+}
+
+// serviceEnvironment returns the variables that tell a pod through which objects requests reach it. They are not for companions.
+func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
+	env := []*corev1ac.EnvVarApplyConfiguration{variable("SERVICE_NAME", echo.Name)}
+	if hasIngress(echo) {
+		env = append(env, variable("INGRESS_NAME", echo.Name))
+	}
+	return env
+}
+
+func variable(name, value string) *corev1ac.EnvVarApplyConfiguration {
+	return corev1ac.EnvVar().WithName(name).WithValue(value)
+}
+
+func fieldVariable(name, path string) *corev1ac.EnvVarApplyConfiguration {
+	return corev1ac.EnvVar().WithName(name).WithValueFrom(
+		corev1ac.EnvVarSource().WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath(path)))
+}

@@ -1,0 +1,47 @@
+package children
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func TestEnvironment(t *testing.T) {
+	echo := support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.Port = 9000
+		e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_HTTP_ADDR", Value: ":9"}, {Name: "B", Value: "b"}}
+	})
+	env := environment(echo, true, serviceEnvironment(echo))
+	var names []string
+	for _, e := range env {
+		names = append(names, *e.Name)
+	}
+	want := []string{"POD_NAME", "POD_NAMESPACE", "POD_IP", "NODE_NAME", "HOST_IP", "SERVICE_NAME", "ECHO_ADMIN_ADDR", "ECHO_HTTP_ADDR", "B"}
+	if !slices.Equal(names, want) {
+		t.Errorf("names are %v, want %v", names, want)
+	}
+	if got := valueOf(env, "ECHO_HTTP_ADDR"); got != ":9" {
+		t.Errorf("ECHO_HTTP_ADDR is %q: what the Echo says must win", got)
+	}
+	echo.Spec.Env = nil
+	if got := valueOf(environment(echo, true, nil), "ECHO_HTTP_ADDR"); got != ":9000" {
+		t.Errorf("ECHO_HTTP_ADDR is %q, want :9000", got)
+	}
+	if got := valueOf(environment(echo, false, nil), "ECHO_HTTP_ADDR"); got != "" {
+		t.Errorf("ECHO_HTTP_ADDR is %q in an image that does not know it", got)
+	}
+}
+
+func valueOf(env []*corev1ac.EnvVarApplyConfiguration, name string) string {
+	for _, e := range env {
+		if *e.Name == name && e.Value != nil {
+			return *e.Value
+		}
+	}
+	return ""
+}

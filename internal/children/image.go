@@ -1,0 +1,36 @@
+package children
+
+import (
+	"strings"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Images holds the images that the operator is configured with.
+type Images struct {
+	// EchoServer is the image of Echoes without spec.image. It is required.
+	EchoServer string
+}
+
+// Of returns the image of an Echo.
+func (i Images) Of(echo *v1.Echo) string {
+	if echo.Spec.Image != "" {
+		return echo.Spec.Image
+	}
+	return i.EchoServer
+}
+
+// firstParty reports whether an image is the operator's own echo server, in any version: it is probed over HTTP and drains its
+// connections. For a mirror under another name, EchoServer must be set to that name.
+func (i Images) firstParty(image string) bool {
+	return repository(image) == repository(i.EchoServer)
+}
+
+// repository returns an image reference without its tag and digest.
+func repository(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if colon := strings.LastIndex(image, ":"); colon > strings.LastIndex(image, "/") {
+		image = image[:colon]
+	}
+	return image
+}

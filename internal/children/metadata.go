@@ -1,0 +1,69 @@
+package children
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// complete adds labels and the owner to an apply configuration, and then a digest of it all.
+func complete(configuration any, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured, error) {
+	want := &unstructured.Unstructured{}
+	if err := restate(configuration, &want.Object); err != nil {
+		return nil, err
+	}
+	want.SetLabels(labels)
+	want.SetOwnerReferences([]metav1.OwnerReference{owner})
+	text, err := json.Marshal(want.Object)
+	if err != nil {
+		return nil, fmt.Errorf("writing %T: %w", configuration, err)
+	}
+	digest := sha256.Sum256(text)
+	annotations := want.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[v1.AppliedHashAnnotation] = hex.EncodeToString(digest[:8])
+	want.SetAnnotations(annotations)
+	return want, nil
+}
+
+// restate writes a value as JSON and reads that into another.
+func restate(from, into any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("writing %T: %w", from, err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("reading %T as %T: %w", from, into, err)
+	}
+	return nil
+}
+
+// asConfiguration returns a part of an API object as an apply configuration. Both have the same JSON.
+func asConfiguration[T any](part any) *T {
+	configuration := new(T)
+	if err := restate(part, configuration); err != nil {
+		panic(err) // a defect: both are types of the same API
+	}
+	return configuration
+}
+
+// ownedBy returns the reference that makes an Echo the controller of an object. Foreground deletion of the Echo waits for the object.
+func ownedBy(echo *v1.Echo) metav1.OwnerReference {
+	return *metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))
+}
+
+// accompanying returns the reference that makes a pod the controller of its companion. The deletion of the pod does not wait for it.
+func accompanying(pod *corev1.Pod) metav1.OwnerReference {
+	reference := *metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
+	reference.BlockOwnerDeletion = new(false)
+	return reference
+}

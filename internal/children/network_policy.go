@@ -1,0 +1,35 @@
+package children
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// networkPolicy returns the NetworkPolicy of an Echo, or nil if it is disabled. It allows requests and scrapes to echo servers and
+// companions, and no traffic from them.
+func networkPolicy(echo *v1.Echo, _ Images) any {
+	wanted := echo.Spec.NetworkPolicy
+	if wanted == nil || !wanted.Enabled {
+		return nil
+	}
+	allow := networkingv1ac.NetworkPolicyIngressRule()
+	for _, port := range []int32{echo.Spec.Port, metricsPort(echo)} {
+		allow.WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port)))
+	}
+	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).
+		WithSpec(networkingv1ac.NetworkPolicySpec().
+			WithPodSelector(metav1ac.LabelSelector().
+				WithMatchLabels(map[string]string{labelInstance: echo.Name}).
+				WithMatchExpressions(metav1ac.LabelSelectorRequirement().
+					WithKey(labelName).
+					WithOperator(metav1.LabelSelectorOpIn).
+					WithValues(nameValue, companionNameValue))).
+			WithPolicyTypes(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress).
+			WithIngress(allow))
+}

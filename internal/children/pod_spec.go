@@ -1,0 +1,71 @@
+package children
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// terminationGraceSeconds covers the drain delay of the echo server (5 s) and its limit for shutting down (20 s).
+const terminationGraceSeconds = 30
+
+// podSpec returns what the pods of an Echo and its companions have in common: everything but where they run.
+func podSpec(echo *v1.Echo, container *corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
+	spec := corev1ac.PodSpec().
+		WithAutomountServiceAccountToken(false).
+		WithEnableServiceLinks(false).
+		WithTerminationGracePeriodSeconds(terminationGraceSeconds).
+		WithSecurityContext(podSecurity(&echo.Spec)).
+		WithContainers(container)
+	for _, secret := range echo.Spec.ImagePullSecrets {
+		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
+	}
+	return spec
+}
+
+// echoPodSpec returns the spec of the pods of an Echo's Deployment.
+func echoPodSpec(echo *v1.Echo, images Images) *corev1ac.PodSpecApplyConfiguration {
+	wanted := &echo.Spec
+	spec := podSpec(echo, container(echo, images, serviceEnvironment(echo)...)).
+		WithNodeSelector(wanted.NodeSelector).
+		WithTolerations(tolerations(wanted.Tolerations)...).
+		WithTopologySpreadConstraints(spread(echo)...)
+	if wanted.Affinity != nil {
+		spec.WithAffinity(asConfiguration[corev1ac.AffinityApplyConfiguration](wanted.Affinity))
+	}
+	if wanted.PriorityClassName != "" {
+		spec.WithPriorityClassName(wanted.PriorityClassName)
+	}
+	return spec
+}
+
+// tolerations returns tolerations as apply configurations.
+func tolerations(given []corev1.Toleration) []*corev1ac.TolerationApplyConfiguration {
+	var all []*corev1ac.TolerationApplyConfiguration
+	for i := range given {
+		all = append(all, asConfiguration[corev1ac.TolerationApplyConfiguration](&given[i]))
+	}
+	return all
+}
+
+// spread returns the topology spread constraints of an Echo, which default to an even spread over nodes and zones where possible.
+func spread(echo *v1.Echo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
+	var constraints []*corev1ac.TopologySpreadConstraintApplyConfiguration
+	for i := range echo.Spec.TopologySpreadConstraints {
+		constraints = append(constraints,
+			asConfiguration[corev1ac.TopologySpreadConstraintApplyConfiguration](&echo.Spec.TopologySpreadConstraints[i]))
+	}
+	if len(constraints) > 0 {
+		return constraints
+	}
+	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
+		constraints = append(constraints, corev1ac.TopologySpreadConstraint().
+			WithMaxSkew(1).
+			WithTopologyKey(key).
+			WithWhenUnsatisfiable(corev1.ScheduleAnyway).
+			WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(SelectorLabels(echo))))
+	}
+	return constraints
+}

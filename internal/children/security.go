@@ -1,0 +1,37 @@
+package children
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// firstUnprivilegedPort is the lowest port on which a process without privileges may listen by default.
+const firstUnprivilegedPort = 1024
+
+// podSecurity returns the security context of a pod. Its default meets Pod Security "restricted" and sets no user, because OpenShift
+// assigns one. A port below 1024 needs no privilege, thanks to a sysctl that Kubernetes lists as safe.
+func podSecurity(wanted *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfiguration {
+	if wanted.PodSecurityContext != nil {
+		return asConfiguration[corev1ac.PodSecurityContextApplyConfiguration](wanted.PodSecurityContext)
+	}
+	security := corev1ac.PodSecurityContext().
+		WithRunAsNonRoot(true).
+		WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))
+	if wanted.Port < firstUnprivilegedPort {
+		security.WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))
+	}
+	return security
+}
+
+// containerSecurity returns the security context of a container. Its default meets Pod Security "restricted".
+func containerSecurity(given *corev1.SecurityContext, readOnlyRoot bool) *corev1ac.SecurityContextApplyConfiguration {
+	if given != nil {
+		return asConfiguration[corev1ac.SecurityContextApplyConfiguration](given)
+	}
+	return corev1ac.SecurityContext().
+		WithAllowPrivilegeEscalation(false).
+		WithReadOnlyRootFilesystem(readOnlyRoot).
+		WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))
+}

@@ -1,0 +1,37 @@
+package children
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+func TestPodSecurity(t *testing.T) {
+	for port, sysctls := range map[int32]int{80: 1, 1023: 1, 1024: 0, 8080: 0} {
+		if got := podSecurity(&v1.EchoSpec{Port: port}); len(got.Sysctls) != sysctls || got.RunAsUser != nil || !*got.RunAsNonRoot {
+			t.Errorf("port %d: %+v", port, got)
+		}
+	}
+}
+
+func TestSecurityContextsThatAreGivenReplaceTheDefault(t *testing.T) {
+	pod := podSecurity(&v1.EchoSpec{Port: 80, PodSecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0))}})
+	if *pod.RunAsUser != 0 || pod.RunAsNonRoot != nil || pod.SeccompProfile != nil || pod.Sysctls != nil {
+		t.Errorf("of the pod: %+v", pod)
+	}
+	container := containerSecurity(&corev1.SecurityContext{RunAsUser: new(int64(0))}, true)
+	if *container.RunAsUser != 0 || container.ReadOnlyRootFilesystem != nil || container.Capabilities != nil {
+		t.Errorf("of the container: %+v", container)
+	}
+}
+
+func TestContainerSecurityMeetsPodSecurityRestricted(t *testing.T) {
+	for _, readOnly := range []bool{true, false} {
+		got := containerSecurity(nil, readOnly)
+		if *got.AllowPrivilegeEscalation || *got.ReadOnlyRootFilesystem != readOnly || got.Capabilities.Drop[0] != "ALL" {
+			t.Errorf("with a read-only root %t: %+v", readOnly, got)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+// Package history remembers what this process did about each Echo, for people who look into it. Nothing is decided by it.
+package history
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// maxEvents is how many events of each Echo are kept.
+const maxEvents = 10
+
+// Event is an event that this process sent.
+type Event struct {
+	Time   time.Time `json:"time"`
+	Type   string    `json:"type"`
+	Reason string    `json:"reason"`
+	Note   string    `json:"note"`
+}
+
+// Pass is the last pass over an Echo.
+type Pass struct {
+	Ended    time.Time
+	Duration time.Duration
+	// Error is empty if the pass succeeded.
+	Error string
+}
+
+// History keeps the last events of each Echo, and its last pass. All of its methods may be called concurrently.
+type History struct {
+	now func() time.Time
+
+	lock   sync.Mutex
+	events map[types.NamespacedName]eventLog
+	passes map[types.NamespacedName]Pass
+}
+
+// eventLog holds the events of one Echo. Another Echo may take its name before it is forgotten.
+type eventLog struct {
+	uid  types.UID
+	last []Event
+}
+
+// New returns an empty history that reads the time from a clock.
+func New(now func() time.Time) *History {
+	return &History{now: now, events: map[types.NamespacedName]eventLog{}, passes: map[types.NamespacedName]Pass{}}
+}
+
+// Events returns the last events of an Echo, the oldest first.
+func (h *History) Events(echo types.NamespacedName, uid types.UID) []Event {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if log := h.events[echo]; log.uid == uid {
+		return slices.Clone(log.last)
+	}
+	return nil
+}
+
+// Passes returns the last pass over each Echo.
+func (h *History) Passes() map[types.NamespacedName]Pass {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return maps.Clone(h.passes)
+}
+
+// Recorder returns a recorder that sends events by another one and keeps those about Echoes.
+func (h *History) Recorder(next events.EventRecorder) events.EventRecorder {
+	return &recorder{h, next}
+}
+
+type recorder struct {
+	history *History
+	next    events.EventRecorder
+}
+
+// Eventf implements events.EventRecorder.
+func (r *recorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
+	r.next.Eventf(regarding, related, eventType, reason, action, note, args...)
+	if echo, ok := regarding.(*v1.Echo); ok {
+		r.history.addEvent(echo, Event{Time: r.history.now(), Type: eventType, Reason: reason, Note: fmt.Sprintf(note, args...)})
+	}
+}
+
+func (h *History) addEvent(echo *v1.Echo, e Event) {
+	key := types.NamespacedName{Namespace: echo.Namespace, Name: echo.Name}
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	log := h.events[key]
+	if log.uid != echo.UID {
+		log = eventLog{uid: echo.UID}
+	}
+	log.last = append(log.last, e)
+	log.last = slices.Clone(log.last[max(0, len(log.last)-maxEvents):])
+	h.events[key] = log
+}
+
+// AddPass keeps how a pass ended that began at a time.
+func (h *History) AddPass(echo types.NamespacedName, began time.Time, err error) {
+	pass := Pass{Ended: h.now()}
+	pass.Duration = pass.Ended.Sub(began)
+	if err != nil {
+		pass.Error = err.Error()
+	}
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	h.passes[echo] = pass
+}
+
+// Forget drops what is kept of an Echo. It is called when the Echo is gone.
+func (h *History) Forget(echo types.NamespacedName) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	delete(h.events, echo)
+	delete(h.passes, echo)
+}

@@ -1,0 +1,50 @@
+package operator
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// cacheOptions keeps only objects that the operator created, without their managed fields, and nodes without what it does not read.
+func cacheOptions(namespaces []string) cache.Options {
+	managed := cache.ByObject{Label: children.ManagedSelector()}
+	o := cache.Options{
+		ReaderFailOnMissingInformer: true,
+		DefaultTransform:            cache.TransformStripManagedFields(),
+		DefaultNamespaces:           namespaceConfigs(namespaces),
+		ByObject:                    map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: stripNode}},
+	}
+	for _, kind := range append(children.Kinds(), &corev1.Pod{}) {
+		o.ByObject[kind] = managed
+	}
+	return o
+}
+
+// namespaceConfigs returns the namespaces that a cache watches, nil for all.
+func namespaceConfigs(namespaces []string) map[string]cache.Config {
+	if len(namespaces) == 0 {
+		return nil
+	}
+	configs := make(map[string]cache.Config, len(namespaces))
+	for _, namespace := range namespaces {
+		configs[namespace] = cache.Config{}
+	}
+	return configs
+}
+
+// stripNode keeps of a node whether it is schedulable, and its conditions. It is a transform of a cache.
+func stripNode(object any) (any, error) {
+	node, ok := object.(*corev1.Node)
+	if !ok {
+		return object, nil
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion},
+		Spec:       corev1.NodeSpec{Unschedulable: node.Spec.Unschedulable},
+		Status:     corev1.NodeStatus{Conditions: node.Status.Conditions},
+	}, nil
+}

@@ -1,0 +1,61 @@
+package operator
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// newLabelledPods adds a second cache to a manager, which holds the pods that ask for a companion: a cache has one selector for each
+// kind. Pods without the label cost no memory.
+func newLabelledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
+	labelled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	pods, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient:                  mgr.GetHTTPClient(),
+		Scheme:                      mgr.GetScheme(),
+		Mapper:                      mgr.GetRESTMapper(),
+		DefaultNamespaces:           namespaceConfigs(namespaces),
+		ReaderFailOnMissingInformer: true,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}: {Label: labels.NewSelector().Add(*labelled), Transform: stripLabelledPod},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("setting up the cache of labelled pods: %w", err)
+	}
+	return pods, mgr.Add(managedCache{pods})
+}
+
+// managedCache makes a manager start a cache together with its own, before leader election, and wait for it.
+type managedCache struct{ cache.Cache }
+
+// GetCache is how a manager recognizes a cache.
+func (c managedCache) GetCache() cache.Cache { return c.Cache }
+
+// stripLabelledPod keeps of a pod what decides about its companion. It is a transform of a cache.
+func stripLabelledPod(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			DeletionTimestamp: pod.DeletionTimestamp, OwnerReferences: pod.OwnerReferences,
+			Labels: map[string]string{v1.CompanionLabel: pod.Labels[v1.CompanionLabel]},
+		},
+		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, Tolerations: pod.Spec.Tolerations},
+		Status: corev1.PodStatus{Phase: pod.Status.Phase},
+	}, nil
+}

@@ -1,0 +1,150 @@
+package operator
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/history"
+	"github.com/echo-operator/echo-operator/internal/statusapi"
+)
+
+const (
+	leaseName = "echo-operator.example.com"
+	// eventReporter is the reporting controller of events.
+	eventReporter = "echo-operator"
+	// shutdownTimeout leaves time to release the lease within the 10 s that a stop may take.
+	shutdownTimeout = 8 * time.Second
+)
+
+// Operator is the operator, ready to be started: its manager and the reconcilers that the manager runs.
+type Operator struct {
+	manager.Manager
+	Echoes     *controllers.EchoReconciler
+	Companions *controllers.CompanionReconciler
+}
+
+// New assembles the operator. Options must be complete.
+func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Operator, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(cluster, managerOptions(scheme, options))
+	if err != nil {
+		return nil, fmt.Errorf("setting up: %w", err)
+	}
+	if err := addProbes(mgr); err != nil {
+		return nil, err
+	}
+	past := history.New(time.Now)
+	operator := &Operator{Manager: mgr}
+	if err := operator.addReconcilers(options, past); err != nil {
+		return nil, err
+	}
+	return operator, addStatusAPI(mgr, past, options, level)
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return scheme, v1.AddToScheme(scheme)
+}
+
+// addReconcilers adds both reconcilers to the manager.
+func (o *Operator) addReconcilers(options Options, past *history.History) error {
+	common := controllers.Dependencies{
+		Client:   o.GetClient(),
+		Live:     o.GetAPIReader(),
+		Recorder: past.Recorder(o.GetEventRecorder(eventReporter)),
+		Images:   options.Images,
+		Policy:   options.Policy,
+		Now:      time.Now,
+	}
+	o.Echoes = &controllers.EchoReconciler{Dependencies: common, History: past}
+	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
+		return err
+	}
+	labelled, err := newLabelledPods(o.Manager, options.Namespaces)
+	if err != nil {
+		return err
+	}
+	o.Companions = &controllers.CompanionReconciler{Dependencies: common, Labelled: labelled}
+	return o.Companions.SetupWithManager(o.Manager)
+}
+
+// addStatusAPI serves the status API on the endpoint of the metrics.
+func addStatusAPI(mgr manager.Manager, past *history.History, options Options, level *statusapi.LogLevel) error {
+	replica, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	api := &statusapi.Server{
+		Cached:     mgr.GetClient(),
+		Live:       mgr.GetAPIReader(),
+		History:    past,
+		Metrics:    metrics.Registry,
+		Elected:    mgr.Elected(),
+		Replica:    replica,
+		Version:    options.Version,
+		Namespaces: options.Namespaces,
+		LogLevel:   level,
+	}
+	if options.LeaderElect {
+		api.Lease = client.ObjectKey{Namespace: leaseNamespace(options), Name: leaseName}
+	}
+	return api.AddTo(mgr)
+}
+
+// leaseNamespace returns the namespace of the lease. Like the manager, it defaults to the namespace of the pod; the manager refuses to
+// start without one.
+func leaseNamespace(options Options) string {
+	if options.LeaderElectionNamespace != "" {
+		return options.LeaderElectionNamespace
+	}
+	own, _ := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	return string(own)
+}
+
+func managerOptions(scheme *runtime.Scheme, options Options) ctrl.Options {
+	timeout := shutdownTimeout
+	return ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions(options.Namespaces),
+		HealthProbeBindAddress:        options.ProbeAddress,
+		LeaderElection:                options.LeaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       options.LeaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true, // the process exits as soon as the manager has stopped
+		GracefulShutdownTimeout:       &timeout,
+		Metrics: metricsserver.Options{
+			BindAddress:    options.MetricsAddress,
+			SecureServing:  true,
+			FilterProvider: statusapi.Authorize,
+			// HTTP/2 has no benefit for scrapers and has had denial-of-service vulnerabilities.
+			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
+		},
+	}
+}
+
+func addProbes(mgr manager.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	return mgr.AddReadyzCheck("ping", healthz.Ping)
+}

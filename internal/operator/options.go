@@ -1,0 +1,122 @@
+package operator
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+const (
+	// defaultMaxReplicas is the largest number of replicas of an Echo, unless the installer sets another.
+	defaultMaxReplicas = "20"
+	// schemaMaxReplicas is the largest number of replicas that the schema accepts.
+	schemaMaxReplicas = 1000
+)
+
+// Options are the settings of the operator.
+type Options struct {
+	// Version is the version of the operator.
+	Version string
+	// MetricsAddress is where metrics and the status API are served, "0" for nowhere.
+	MetricsAddress string
+	// ProbeAddress is where probes are served, "0" for nowhere.
+	ProbeAddress            string
+	LeaderElect             bool
+	LeaderElectionNamespace string
+	// Namespaces are the namespaces to watch, empty for all.
+	Namespaces []string
+	Images     children.Images
+	Policy     children.Policy
+	Log        zap.Options
+
+	watchNamespace, maxReplicas string // as given
+}
+
+// setting is a flag that can also be set by an environment variable.
+type setting struct {
+	value                     *string
+	flag, environment, preset string
+	usage                     string
+}
+
+func (o *Options) settings() []setting {
+	return []setting{
+		{&o.watchNamespace, "watch-namespace", "WATCH_NAMESPACE", "", "namespaces to watch, separated by commas; empty for all"},
+		{&o.maxReplicas, "max-replicas", "MAX_REPLICAS", defaultMaxReplicas, "largest spec.replicas of an Echo that is allowed, from 1 to 1000"},
+		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image of Echoes without spec.image; required"},
+	}
+}
+
+// AddFlags adds the flags of the operator. A flag that is not given takes its value from its environment variable, if it has one.
+func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443", "address to serve metrics and the status API on over HTTPS, or 0 to disable")
+	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on, or 0 to disable")
+	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "elect a leader, so that only one of several replicas is active")
+	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the lease; defaults to the namespace of the pod")
+	for _, s := range o.settings() {
+		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
+	}
+	libraries := flag.NewFlagSet("", flag.ContinueOnError)
+	config.RegisterFlags(libraries)
+	o.Log.BindFlags(libraries)
+	flags.AddGoFlagSet(libraries)
+}
+
+// Complete checks the settings after the flags were parsed. Its errors name the setting and say what would be valid.
+func (o *Options) Complete() error {
+	if o.Images.EchoServer == "" {
+		return errors.New("no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image")
+	}
+	var err error
+	if o.Namespaces, err = parseNamespaces(o.watchNamespace); err != nil {
+		return err
+	}
+	o.Policy.MaxReplicas, err = parseMaxReplicas(o.maxReplicas)
+	return err
+}
+
+// logLevel returns the log level at start: that of the flag, or the default of the log mode.
+func (o *Options) logLevel() zapcore.Level {
+	switch {
+	case o.Log.Level != nil:
+		return zapcore.LevelOf(o.Log.Level)
+	case o.Log.Development:
+		return zapcore.DebugLevel
+	default:
+		return zapcore.InfoLevel
+	}
+}
+
+func parseNamespaces(list string) ([]string, error) {
+	var namespaces []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" {
+			continue
+		}
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, fmt.Errorf("WATCH_NAMESPACE: %q is not a valid namespace name: %s", name, problems[0])
+		}
+		namespaces = append(namespaces, name)
+	}
+	return namespaces, nil
+}
+
+func parseMaxReplicas(text string) (int32, error) {
+	limit, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || limit < 1 || limit > schemaMaxReplicas {
+		return 0, fmt.Errorf("MAX_REPLICAS: %q is not a whole number from 1 to %d", text, schemaMaxReplicas)
+	}
+	return int32(limit), nil
+}

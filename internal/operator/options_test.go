@@ -1,0 +1,95 @@
+package operator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+)
+
+// parse reads settings from a command line and an environment of the form NAME=value.
+func parse(arguments string, environment ...string) (Options, error) {
+	getenv := func(name string) string {
+		for _, variable := range environment {
+			if value, ok := strings.CutPrefix(variable, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	o, flags := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError)
+	o.AddFlags(flags, getenv)
+	if err := flags.Parse(strings.Fields(arguments)); err != nil {
+		return o, err
+	}
+	return o, o.Complete()
+}
+
+const image = "RELATED_IMAGE_ECHO_SERVER=i:1"
+
+func TestDefaults(t *testing.T) {
+	o, err := parse("", image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Namespaces != nil || o.Policy.MaxReplicas != 20 || o.Images.EchoServer != "i:1" || o.MetricsAddress != ":8443" || o.ProbeAddress != ":8081" ||
+		o.LeaderElect || o.logLevel() != zapcore.InfoLevel {
+		t.Errorf("the defaults are %+v", o)
+	}
+}
+
+func TestFlagsWinOverTheEnvironment(t *testing.T) {
+	o, err := parse("--watch-namespace=c --max-replicas=7 --echo-server-image=j", image, "WATCH_NAMESPACE=a,b", "MAX_REPLICAS=5")
+	if err != nil || !slices.Equal(o.Namespaces, []string{"c"}) || o.Policy.MaxReplicas != 7 || o.Images.EchoServer != "j" {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	o, err = parse("", image, "WATCH_NAMESPACE= a,, b ", "MAX_REPLICAS=1000")
+	if err != nil || !slices.Equal(o.Namespaces, []string{"a", "b"}) || o.Policy.MaxReplicas != 1000 {
+		t.Errorf("got %+v, %v", o, err)
+	}
+}
+
+func TestInvalidSettingsAreNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		arguments   string
+		environment []string
+		want        string
+	}{
+		"no image":              {"", nil, "set RELATED_IMAGE_ECHO_SERVER"},
+		"a word":                {"--max-replicas=many", []string{image}, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`},
+		"zero":                  {"", []string{image, "MAX_REPLICAS=0"}, "MAX_REPLICAS"},
+		"more than the schema":  {"", []string{image, "MAX_REPLICAS=1001"}, "from 1 to 1000"},
+		"more than an int32":    {"", []string{image, "MAX_REPLICAS=99999999999"}, "from 1 to 1000"},
+		"an invalid namespace":  {"", []string{image, "WATCH_NAMESPACE=a,B_C"}, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`},
+		"an unknown flag":       {"--follow", []string{image}, "unknown flag: --follow"},
+		"an invalid log level":  {"--zap-log-level=loud", []string{image}, "zap-log-level"},
+		"a flag without a text": {"--max-replicas", []string{image}, "flag needs an argument"},
+	} {
+		if _, err := parse(c.arguments, c.environment...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestLogLevel(t *testing.T) {
+	for arguments, want := range map[string]zapcore.Level{
+		"": zapcore.InfoLevel, "--zap-devel": zapcore.DebugLevel, "--zap-log-level=error": zapcore.ErrorLevel, "--zap-log-level=5": -5,
+	} {
+		o, err := parse(arguments, image)
+		if err != nil || o.logLevel() != want {
+			t.Errorf("%q: got %v, %v", arguments, o.logLevel(), err)
+		}
+	}
+}
+
+func TestHelpNamesTheEnvironment(t *testing.T) {
+	o, flags := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError)
+	o.AddFlags(flags, func(string) string { return "" })
+	for _, want := range []string{"WATCH_NAMESPACE", "MAX_REPLICAS", "RELATED_IMAGE_ECHO_SERVER", "--kubeconfig", "--zap-log-level", "--leader-elect"} {
+		if !strings.Contains(flags.FlagUsages(), want) {
+			t.Errorf("%s is missing in:\n%s", want, flags.FlagUsages())
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package operator
+
+import (
+	"context"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/statusapi"
+)
+
+// Run runs the operator until ctx ends, and then returns nil. Options must be complete.
+func Run(ctx context.Context, options Options) error {
+	level := statusapi.NewLogLevel(options.logLevel())
+	options.Log.Level = level.Enabler()
+	log := zap.New(zap.UseFlagOptions(&options.Log))
+	ctrl.SetLogger(log)
+	cluster, err := FindCluster(ctx, options.Version, v1.GroupVersion)
+	if err != nil {
+		return err
+	}
+	operator, err := New(cluster, options, level)
+	if err != nil {
+		return err
+	}
+	log.Info("starting", "version", options.Version, "namespaces", options.Namespaces, "maxReplicas", options.Policy.MaxReplicas,
+		"echoServerImage", options.Images.EchoServer)
+	return operator.Start(ctx)
+}

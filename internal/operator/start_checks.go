@@ -1,0 +1,56 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// startCheckTimeout bounds the one request that checks whether the program can work.
+const startCheckTimeout = 10 * time.Second
+
+// FindCluster returns the configuration of the cluster to work on, after its API server has answered that it serves an API. Its errors
+// say what to do.
+func FindCluster(ctx context.Context, version string, api schema.GroupVersion) (*rest.Config, error) {
+	cluster, err := config.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster is configured: set KUBECONFIG to the path of a kubeconfig file (%w)", err)
+	}
+	// It defaults to the name of the executable, which the API server would record as the manager of fields.
+	cluster.UserAgent = fmt.Sprintf("echo-operator/%s (%s/%s)", version, runtime.GOOS, runtime.GOARCH)
+	return cluster, checkCluster(ctx, cluster, api)
+}
+
+// checkCluster asks the API server whether it serves an API.
+func checkCluster(ctx context.Context, cluster *rest.Config, api schema.GroupVersion) error {
+	quick := rest.CopyConfig(cluster)
+	quick.Timeout = startCheckTimeout
+	client, err := discovery.NewDiscoveryClientForConfig(quick)
+	if err != nil {
+		return fmt.Errorf("the configuration of the cluster cannot be used: %w", err)
+	}
+	resources, err := client.ServerResourcesForGroupVersionWithContext(ctx, api.String())
+	switch {
+	case err == nil && (api != v1.GroupVersion || len(resources.APIResources) > 0):
+		return nil
+	case (err == nil || apierrors.IsNotFound(err)) && api == v1.GroupVersion:
+		return fmt.Errorf("the API server at %s does not serve the kind Echo: install its CustomResourceDefinition first, with 'make install' "+
+			"or 'manager crd | kubectl apply --server-side -f -'", cluster.Host)
+	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
+		return fmt.Errorf("the API server at %s rejects these credentials: check KUBECONFIG or the service account (%w)", cluster.Host, err)
+	case errors.Is(err, context.Canceled):
+		return nil
+	default:
+		return fmt.Errorf("the API server at %s does not answer: check that the cluster is running and that KUBECONFIG points to it (%w)", cluster.Host, err)
+	}
+}

@@ -1,0 +1,153 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// failedPodWindow is how much older than the newest pod a failed pod may be to count: an eviction long ago explains nothing, a
+// series of pods that fail at once does.
+const failedPodWindow = time.Minute
+
+// maxQuote is the longest part of the last output of a container that a message quotes, in bytes.
+const maxQuote = 256
+
+// cause is why pods are missing, and what to do about it. The zero value means that the cause is unknown.
+type cause struct {
+	reason  v1.Reason
+	message string
+	// phase replaces the phase of the Echo, unless it is empty.
+	phase string
+}
+
+// causeOf returns why pods are missing: because none can be created, or because of what the newest pod that is not ready shows.
+func causeOf(seen Observation) cause {
+	if c := creationCause(seen.Deployment); c != (cause{}) {
+		return c
+	}
+	pods := seen.Pods
+	for i := range pods {
+		if PodState(&pods[i]) == podFailed && pods[0].CreationTimestamp.Sub(pods[i].CreationTimestamp.Time) > failedPodWindow {
+			continue
+		}
+		if c := cmp.Or(nodeCause(&pods[i], seen.Nodes[pods[i].Spec.NodeName]), podCause(&pods[i])); c != (cause{}) {
+			return c
+		}
+	}
+	return cause{}
+}
+
+// nodeCause returns why a pod is not ready if its node is the cause. A rollout does not hide it, because it needs attention.
+func nodeCause(pod *corev1.Pod, node Node) cause {
+	if state := PodState(pod); state == podReady || state == podTerminating || !explainsPods(node.Problems) {
+		return cause{}
+	}
+	return cause{
+		reason:  v1.ReasonNodeProblem,
+		message: fmt.Sprintf("Pod %s runs on node %s, which has a problem: %s", pod.Name, pod.Spec.NodeName, describe(node.Problems)),
+		phase:   v1.PhaseWarning,
+	}
+}
+
+// creationCause returns why the API server accepts no more pods.
+func creationCause(d *appsv1.Deployment) cause {
+	for _, c := range d.Status.Conditions {
+		if c.Type != appsv1.DeploymentReplicaFailure || c.Status != corev1.ConditionTrue {
+			continue
+		}
+		if _, quota, found := strings.Cut(c.Message, "exceeded quota: "); found {
+			return cause{reason: v1.ReasonQuotaExceeded, message: fmt.Sprintf(
+				"The resource quota of the namespace is exceeded (%s). Raise it, or request fewer replicas or resources.", quota)}
+		}
+		message := c.Message // begins with the name of a pod that was never created
+		if _, why, found := strings.Cut(message, " is forbidden: "); found {
+			message = why
+		}
+		return cause{reason: v1.ReasonPodsRefused, message: "The API server rejects the pods: " + sentence(message)}
+	}
+	return cause{}
+}
+
+// podCause returns why a pod is not ready, as far as its status tells.
+func podCause(pod *corev1.Pod) cause {
+	switch PodState(pod) {
+	case podReady, podTerminating:
+		return cause{}
+	case podFailed:
+		return cause{reason: v1.ReasonPodFailed, message: fmt.Sprintf("Pod %s has failed: %s",
+			pod.Name, sentence(cmp.Or(pod.Status.Message, pod.Status.Reason, "no reason is given")))}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
+			return cause{reason: v1.ReasonUnschedulable, message: fmt.Sprintf("Pod %s cannot be scheduled: %s", pod.Name, sentence(c.Message))}
+		}
+	}
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			if c := containerCause(pod, &statuses[i]); c != (cause{}) {
+				return c
+			}
+		}
+	}
+	return cause{}
+}
+
+// containerCause returns why a container does not run, or does not keep running.
+func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
+	if status.Ready {
+		return cause{}
+	}
+	if waiting := status.State.Waiting; waiting != nil {
+		switch waiting.Reason {
+		case "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
+			return imageCause(status, waiting.Message)
+		case "", "ContainerCreating", "PodInitializing", "CrashLoopBackOff":
+		default:
+			return cause{reason: v1.ReasonContainerNotStarted, message: fmt.Sprintf("Container %q of pod %s cannot be started: %s",
+				status.Name, pod.Name, sentence(cmp.Or(waiting.Message, waiting.Reason)))}
+		}
+	}
+	for _, ended := range []*corev1.ContainerStateTerminated{status.State.Terminated, status.LastTerminationState.Terminated} {
+		if ended != nil && (ended.ExitCode != 0 || status.RestartCount > 0) {
+			return crashCause(pod, status.Name, ended)
+		}
+	}
+	return cause{}
+}
+
+// imageCause returns why an image cannot be pulled, in the words of the registry: the kubelet puts the state of its back-off and of
+// its gRPC call before them.
+func imageCause(status *corev1.ContainerStatus, message string) cause {
+	for _, before := range []string{"ErrImagePull: ", " desc = "} {
+		if _, why, found := strings.Cut(message, before); found {
+			message = why
+		}
+	}
+	advice := ""
+	if status.Name == children.ContainerName {
+		advice = " Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
+	}
+	return cause{reason: v1.ReasonImagePullFailed, message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, sentence(message), advice)}
+}
+
+// crashCause returns how a container terminated that should keep running.
+func crashCause(pod *corev1.Pod, container string, ended *corev1.ContainerStateTerminated) cause {
+	message := fmt.Sprintf("Container %q of pod %s terminated with exit code %d", container, pod.Name, ended.ExitCode)
+	switch said := lastLine(ended.Message); {
+	case ended.Reason == "OOMKilled":
+		message += " because it exceeded its memory limit: raise spec.resources.limits.memory."
+	case said != "":
+		message += fmt.Sprintf(". Its last output was %q.", truncate(said, maxQuote))
+	default:
+		message += fmt.Sprintf(". Run 'kubectl logs --previous -n %s %s -c %s' to see its output.", pod.Namespace, pod.Name, container)
+	}
+	return cause{reason: v1.ReasonPodsCrashing, message: message}
+}

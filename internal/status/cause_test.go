@@ -1,0 +1,142 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// podWith is a pod whose status is written in YAML.
+func podWith(t *testing.T, name, status string) corev1.Pod {
+	t.Helper()
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+	if err := yaml.UnmarshalStrict([]byte(status), &pod.Status); err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+// containerWaits is the status of a pod whose container waits.
+func containerWaits(reason, message string) string {
+	return `{phase: Pending, containerStatuses: [{name: echo, image: "r/i:1", state: {waiting: {reason: ` + reason + `, message: "` + message + `"}}}]}`
+}
+
+func TestPodCause(t *testing.T) {
+	const crashed = `{exitCode: 2, reason: Error, message: "one\nlast words\n"}`
+	for name, c := range map[string]struct {
+		status  string
+		reason  v1.Reason
+		message string
+	}{
+		"ready":               {`{phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{restartCount: 3, lastState: {terminated: {exitCode: 1}}}]}`, nil, ""},
+		"starting":            {containerWaits("ContainerCreating", ""), nil, ""},
+		"running, not ready":  {`{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`, nil, ""},
+		"no such image":       {containerWaits("ErrImagePull", "r/i:1: not found"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`},
+		"waits to pull again": {containerWaits("ImagePullBackOff", "Back-off pulling image r/i:1: ErrImagePull: rpc error: code = NotFound desc = r/i:1: not found"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`},
+		"not an image's name": {containerWaits("InvalidImageName", "couldn't parse"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: couldn't parse. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`},
+		"another's image": {`{phase: Pending, containerStatuses: [{name: mesh, image: m, state: {waiting: {reason: ErrImagePull, message: gone}}}]}`,
+			v1.ReasonImagePullFailed, `Image "m" cannot be pulled: gone.`},
+		"a Secret is missing": {containerWaits("CreateContainerConfigError", `secret \"x\" not found`), v1.ReasonContainerNotStarted,
+			`Container "echo" of pod p cannot be started: secret "x" not found.`},
+		"no message at all": {containerWaits("PostStartHookError", ""), v1.ReasonContainerNotStarted, `Container "echo" of pod p cannot be started: PostStartHookError.`},
+		"crashed": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: ` + crashed + `}}]}`, v1.ReasonPodsCrashing,
+			`Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`},
+		"waits after a crash": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: ` + crashed + `}}]}`,
+			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`},
+		"runs again after a crash": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: ` + crashed + `}}]}`,
+			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`},
+		"ends without an error, again and again": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 0}}}]}`,
+			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 0. Run 'kubectl logs --previous -n ns p -c echo' to see its output.`},
+		"out of memory": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`,
+			v1.ReasonPodsCrashing, "Container \"echo\" of pod p terminated with exit code 137 because it exceeded its memory limit: raise spec.resources.limits.memory."},
+		"an init container is done": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}}], containerStatuses: [{name: echo, state: {waiting: {reason: PodInitializing}}}]}`, nil, ""},
+		"an init container crashed": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 1}}}]}`, v1.ReasonPodsCrashing,
+			`Container "i" of pod p terminated with exit code 1. Run 'kubectl logs --previous -n ns p -c i' to see its output.`},
+		"a container that is well again, beside one that is not ready": {`{phase: Running, containerStatuses: [{name: mesh, ready: true, restartCount: 1, lastState: {terminated: {exitCode: 1}}}, {name: echo, state: {running: {}}}]}`, nil, ""},
+		"scheduled": {`{phase: Pending, conditions: [{type: PodScheduled, status: "True", message: "at last"}]}`, nil, ""},
+		"no node": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/1 nodes are available: 1 Insufficient cpu."}]}`,
+			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu."},
+		"evicted":           {`{phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}`, v1.ReasonPodFailed, "Pod p has failed: The node was low on resource: memory."},
+		"ended, no message": {`{phase: Failed, reason: Evicted}`, v1.ReasonPodFailed, "Pod p has failed: Evicted."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := podWith(t, "p", c.status)
+			got := podCause(&pod)
+			if got != (cause{reason: c.reason, message: c.message}) {
+				t.Errorf("got %+v", got)
+			}
+			pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+			if got := podCause(&pod); got != (cause{}) {
+				t.Errorf("a pod that is being deleted explains nothing: %+v", got)
+			}
+		})
+	}
+}
+
+func TestCrashQuotesABoundedPiece(t *testing.T) {
+	pod := podWith(t, "p", `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1, message: "`+strings.Repeat("x", 2000)+`"}}}]}`)
+	if got := podCause(&pod); len(got.message) > 400 {
+		t.Errorf("the message has %d bytes", len(got.message))
+	}
+}
+
+func TestCause(t *testing.T) {
+	born := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	pod := func(name, status string, age time.Duration) corev1.Pod {
+		p := podWith(t, name, status)
+		p.CreationTimestamp = metav1.NewTime(born.Add(-age))
+		return p
+	}
+	refused := func(message string) *appsv1.Deployment {
+		return &appsv1.Deployment{Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Message: "no matter"},
+			{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: message}}}}
+	}
+	over := refused("exceeded quota: q")
+	over.Status.Conditions[1].Status = corev1.ConditionFalse
+	on := func(node string, p corev1.Pod) corev1.Pod {
+		p.Spec.NodeName = node
+		return p
+	}
+	lost := map[string]Node{"lost": {1, ProblemsOf(node(false, notReady))}, "cordoned": {1, ProblemsOf(node(true))}}
+	const running, ready, lostMessage = `{phase: Running}`, `{phase: Running, conditions: [{type: Ready, status: "True"}]}`,
+		"Pod a runs on node lost, which has a problem: Ready is Unknown: Kubelet stopped posting node status."
+	starting, evicted, unpulled := containerWaits("ContainerCreating", ""), `{phase: Failed, reason: Evicted}`, containerWaits("ErrImagePull", "no")
+	for name, c := range map[string]struct {
+		deployment *appsv1.Deployment
+		pods       []corev1.Pod
+		nodes      map[string]Node
+		want       cause
+	}{
+		"nothing known": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0)}},
+		"quota": {deployment: refused(`pods "x-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
+			pods: []corev1.Pod{pod("a", unpulled, 0)},
+			want: cause{reason: v1.ReasonQuotaExceeded, message: "The resource quota of the namespace is exceeded (few, requested: pods=1, used: pods=1, limited: pods=1). Raise it, or request fewer replicas or resources."}},
+		"Pod Security": {deployment: refused(`pods "x-1" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
+			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: violates PodSecurity "restricted:latest": runAsNonRoot != true.`}},
+		"a webhook":            {deployment: refused(`admission webhook "w" denied the request`), want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`}},
+		"a refusal is over":    {deployment: over},
+		"the newest counts":    {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, time.Second), pod("c", unpulled, 2*time.Second)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
+		"evicted long ago":     {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow+time.Second)}},
+		"evicted just in time": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
+		"its node is lost":     {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", unpulled, 0))}, nodes: lost, want: cause{v1.ReasonNodeProblem, lostMessage, v1.PhaseWarning}},
+		"its node is cordoned": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("cordoned", pod("a", running, 0))}, nodes: lost},
+		"ready on a lost node": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", ready, 0))}, nodes: lost},
+		"another's node":       {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("a", running, 0))}, nodes: lost},
+		"the one in its place": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("b", starting, 0)), on("lost", pod("a", running, time.Hour))}, nodes: lost, want: cause{v1.ReasonNodeProblem, lostMessage, v1.PhaseWarning}},
+		"the newest evicted":   {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("b", evicted, time.Hour)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := causeOf(Observation{Deployment: c.deployment, Pods: c.pods, Nodes: c.nodes}); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package status
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// Failure is the error of a pass and what it calls for. By default the pass is retried, each time later.
+type Failure struct {
+	Err error
+	// Reason is the reason of the conditions, nil if the status stays as it is.
+	Reason v1.Reason
+	// Transient is true if the failure may go away without an edit or another action on this Echo.
+	Transient bool
+	// RetryAfter is when to retry, zero for each time later.
+	RetryAfter time.Duration
+	// NoRetry is true if only an event can help.
+	NoRetry bool
+}
+
+// Periods of failures that are retried at a fixed rate.
+const (
+	// nameConflictRetry is the period for a name that is taken: no event reports its release.
+	nameConflictRetry = time.Minute
+	// conflictRetry is the time that the cache gets to catch up with a newer version of an object.
+	conflictRetry = 50 * time.Millisecond
+	// mappingRetry is the period while the API server does not know the kind Echo as an owner. One that checks owner references, as
+	// OpenShift's does, rejects Echoes as owners for up to 30 s after their CustomResourceDefinition was installed.
+	mappingRetry = 2 * time.Second
+)
+
+// Classify returns what an error calls for, and nil for nil.
+func Classify(err error) *Failure {
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, new(*children.InvalidSpecError)), apierrors.IsInvalid(err):
+		return &Failure{Err: err, Reason: v1.ReasonInvalidSpec, NoRetry: true}
+	case errors.As(err, new(*children.NameConflictError)):
+		return &Failure{Err: err, Reason: v1.ReasonNameConflict, RetryAfter: nameConflictRetry}
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return &Failure{Err: err, NoRetry: true}
+	case apierrors.IsConflict(err):
+		return &Failure{Err: err, RetryAfter: conflictRetry}
+	case apierrors.IsForbidden(err):
+		return forbidden(err)
+	default:
+		return &Failure{Err: err, Reason: v1.ReasonApplyFailed, Transient: true}
+	}
+}
+
+// forbidden returns what a 403 calls for. The API server tells the cases apart only by their message.
+func forbidden(err error) *Failure {
+	switch message := err.Error(); {
+	case strings.Contains(message, "cannot find RESTMapping"):
+		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true, RetryAfter: mappingRetry}
+	case strings.Contains(message, "exceeded quota"):
+		return &Failure{Err: err, Reason: v1.ReasonQuotaExceeded, Transient: true}
+	default:
+		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
+	}
+}
+
+// Silent reports whether a failure leaves the status as it is. It is false for nil.
+func (f *Failure) Silent() bool { return f != nil && f.Reason == nil }

@@ -1,0 +1,66 @@
+package status
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func TestClassify(t *testing.T) {
+	things := schema.GroupResource{Resource: "things"}
+	terminating := apierrors.NewForbidden(things, "x", errors.New("the namespace is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for name, c := range map[string]struct {
+		err  error
+		want *Failure
+	}{
+		"no error":              {},
+		"over the limit":        {&children.InvalidSpecError{Message: "too many"}, &Failure{Reason: v1.ReasonInvalidSpec, NoRetry: true}},
+		"invalid":               {apierrors.NewInvalid(schema.GroupKind{}, "x", nil), &Failure{Reason: v1.ReasonInvalidSpec, NoRetry: true}},
+		"name taken":            {&children.NameConflictError{Kind: "Service", Name: "x"}, &Failure{Reason: v1.ReasonNameConflict, RetryAfter: time.Minute}},
+		"conflict":              {apierrors.NewConflict(things, "x", errors.New("old")), &Failure{RetryAfter: conflictRetry}},
+		"namespace terminating": {terminating, &Failure{NoRetry: true}},
+		"forbidden":             {apierrors.NewForbidden(things, "x", errors.New("no")), &Failure{Reason: v1.ReasonForbidden, Transient: true}},
+		"owner kind unknown": {apierrors.NewForbidden(things, "x",
+			errors.New("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion example.com/v1 Kind Echo")),
+			&Failure{Reason: v1.ReasonForbidden, Transient: true, RetryAfter: mappingRetry}},
+		"quota exceeded":    {apierrors.NewForbidden(things, "x", errors.New("exceeded quota: q")), &Failure{Reason: v1.ReasonQuotaExceeded, Transient: true}},
+		"too many requests": {apierrors.NewTooManyRequests("later", 1), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},
+		"no connection":     {errors.New("connection refused"), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.err
+			if err != nil {
+				err = fmt.Errorf("applying: %w", err)
+				c.want.Err = err
+			}
+			got := Classify(err)
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateErrors()); diff != "" {
+				t.Error(diff)
+			}
+			if silent := got.Silent(); silent != (got != nil && got.Reason == nil) {
+				t.Errorf("Silent is %t", silent)
+			}
+		})
+	}
+}
+
+func TestSilentFailuresLeaveTheStatusAsItIs(t *testing.T) {
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady })
+	stale := apierrors.NewConflict(schema.GroupResource{Resource: "things"}, "x", errors.New("old"))
+	if diff := cmp.Diff(Report{Status: echo.Status}, Evaluate(echo, Observation{}, stale, children.Images{}, time.Now())); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,144 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// maxNodes is how many nodes a status names.
+const maxNodes = 50
+
+// NodeDeleted is the problem of a node that does not exist any more.
+const NodeDeleted = "Deleted"
+
+// Problems of nodes that are not named after a condition of the node.
+const (
+	nodeUnschedulable = "Unschedulable"
+	nodeNotReady      = "NotReady"
+)
+
+// NodeProblem is one problem of a node: its name, and a sentence.
+type NodeProblem struct{ Name, Text string }
+
+// Node is a node that runs pods of an Echo.
+type Node struct {
+	// Pods is the number of pods of the Echo on the node.
+	Pods int
+	// Problems is empty if the node is healthy.
+	Problems []NodeProblem
+}
+
+// ProblemsOf returns the problems of a node, sorted by name. A nil node is one that does not exist any more.
+func ProblemsOf(node *corev1.Node) []NodeProblem {
+	if node == nil {
+		return []NodeProblem{{NodeDeleted, "The node was deleted."}}
+	}
+	var problems []NodeProblem
+	if node.Spec.Unschedulable {
+		problems = append(problems, NodeProblem{nodeUnschedulable, "The node is marked unschedulable."})
+	}
+	for _, c := range node.Status.Conditions {
+		if name := conditionProblem(c); name != "" {
+			problems = append(problems, NodeProblem{name,
+				fmt.Sprintf("%s is %s: %s", c.Type, c.Status, sentence(cmp.Or(c.Message, c.Reason, "no reason is given")))})
+		}
+	}
+	slices.SortFunc(problems, func(a, b NodeProblem) int { return cmp.Compare(a.Name, b.Name) })
+	return problems
+}
+
+// conditionProblem returns the problem that a condition of a node reports, empty if none. Conditions that are not Kubernetes' own
+// are ignored, because it is unknown which of their values is the good one.
+func conditionProblem(c corev1.NodeCondition) string {
+	switch c.Type {
+	case corev1.NodeReady:
+		if c.Status != corev1.ConditionTrue {
+			return nodeNotReady
+		}
+	case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable:
+		if c.Status == corev1.ConditionTrue { // Unknown comes with a node that is not ready
+			return string(c.Type)
+		}
+	}
+	return ""
+}
+
+// explainsPods reports whether problems of a node explain that a pod on it is not ready.
+func explainsPods(problems []NodeProblem) bool {
+	return slices.ContainsFunc(problems, func(p NodeProblem) bool { return p.Name != nodeUnschedulable })
+}
+
+// ProblemNames returns the names of problems.
+func ProblemNames(problems []NodeProblem) []string {
+	var names []string
+	for _, p := range problems {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// describe returns problems in sentences.
+func describe(problems []NodeProblem) string {
+	var all []string
+	for _, p := range problems {
+		all = append(all, p.Text)
+	}
+	return strings.Join(all, " ")
+}
+
+// nodeProblems returns the names of the problems of each node that has any, of at most maxNodes nodes in alphabetical order.
+func nodeProblems(nodes map[string]Node) map[string][]string {
+	named := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		if problems := ProblemNames(nodes[name].Problems); problems != nil && len(named) < maxNodes {
+			named[name] = problems
+		}
+	}
+	return named
+}
+
+// PodsByNode counts the pods on each node, without those that have ended.
+func PodsByNode(pods []corev1.Pod) map[string]int {
+	count := map[string]int{}
+	for i := range pods {
+		if name := pods[i].Spec.NodeName; name != "" && !children.HasEnded(&pods[i]) {
+			count[name]++
+		}
+	}
+	return count
+}
+
+// nodeTransitions returns what changed about the nodes between two statuses. It returns nothing if the pass did not read the nodes.
+func nodeTransitions(before, after map[string][]string, nodes map[string]Node) []Transition {
+	if nodes == nil {
+		return nil
+	}
+	var news []Transition
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if !slices.Equal(before[name], after[name]) {
+			news = append(news, Transition{v1.EventNodeProblem, actionObserve, fmt.Sprintf(
+				"Node %q, which runs %s of this Echo, has a problem: %s", name, plural(nodes[name].Pods, "pod"), describe(nodes[name].Problems))})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		switch node, runsPods := nodes[name]; {
+		case !runsPods:
+			news = append(news, nodeRecovered(fmt.Sprintf("Node %q no longer runs pods of this Echo.", name)))
+		case len(node.Problems) == 0:
+			news = append(news, nodeRecovered(fmt.Sprintf("Node %q has recovered.", name)))
+		}
+	}
+	return news
+}
+
+func nodeRecovered(note string) Transition {
+	return Transition{v1.EventNodeRecovered, actionObserve, note}
+}

@@ -1,0 +1,29 @@
+package status
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Observation is what a pass saw and did. It is meaningful even if the pass failed: what is nil is unknown or does not exist.
+type Observation struct {
+	Deployment *appsv1.Deployment
+	// Pods are the pods of the Deployment, the newest first.
+	Pods       []corev1.Pod
+	Companions []corev1.Pod
+	// Nodes are the nodes that run pods, by name.
+	Nodes map[string]Node
+	// Changes are the objects that the pass wrote.
+	Changes []Change
+}
+
+// Change is one object that a pass created or corrected. Before is nil if it was created.
+type Change struct{ Before, After client.Object }
+
+// See keeps an object if the status is made from it.
+func (o *Observation) See(object client.Object) {
+	if d, ok := object.(*appsv1.Deployment); ok {
+		o.Deployment = d
+	}
+}

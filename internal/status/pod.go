@@ -1,0 +1,106 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// maxPodNames is how many names of pods in one state a status holds.
+const maxPodNames = 50
+
+// The states of a pod, as the status groups them.
+const (
+	podReady       = "Ready"
+	podNotReady    = "NotReady"
+	podPending     = "Pending"
+	podFailed      = "Failed"
+	podTerminating = "Terminating"
+)
+
+// PodSummary is a pod of an Echo in brief.
+type PodSummary struct {
+	Name string
+	// Node is empty until the pod is scheduled.
+	Node string
+	// State is Ready, NotReady, Pending, Failed or Terminating.
+	State string
+	// Companion is true for a companion.
+	Companion bool
+}
+
+// SummarizePod returns the Echo that a pod belongs to and the pod in brief, and false if it belongs to none.
+func SummarizePod(pod *corev1.Pod) (types.NamespacedName, PodSummary, bool) {
+	echo := types.NamespacedName{Namespace: pod.Namespace, Name: children.EchoOf(pod)}
+	companion := children.IsCompanion(pod)
+	if echo.Name == "" || !companion && !children.IsEchoPod(pod) {
+		return echo, PodSummary{}, false
+	}
+	return echo, PodSummary{Name: pod.Name, Node: pod.Spec.NodeName, State: PodState(pod), Companion: companion}, true
+}
+
+// PodState returns the state of a pod: Ready, NotReady, Pending, Failed or Terminating.
+func PodState(pod *corev1.Pod) string {
+	switch {
+	case !pod.DeletionTimestamp.IsZero():
+		return podTerminating
+	case isPodReady(pod):
+		return podReady
+	case children.HasEnded(pod):
+		return podFailed
+	case pod.Status.Phase == corev1.PodRunning:
+		return podNotReady
+	default:
+		return podPending
+	}
+}
+
+// PodDiffers reports whether the status of an Echo says something else of a pod than before.
+func PodDiffers(before, after *corev1.Pod) bool {
+	return PodState(before) != PodState(after) || podCause(before) != podCause(after)
+}
+
+// SortPods sorts pods by age, the newest first.
+func SortPods(pods []corev1.Pod) {
+	slices.SortFunc(pods, func(a, b corev1.Pod) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+func isPodReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// podStates returns the names of pods by their state, sorted, and at most maxPodNames of each.
+func podStates(pods []corev1.Pod) map[string][]string {
+	states := map[string][]string{}
+	for i := range pods {
+		state := PodState(&pods[i])
+		states[state] = append(states[state], pods[i].Name)
+	}
+	for state, names := range states {
+		slices.Sort(names)
+		states[state] = names[:min(len(names), maxPodNames)]
+	}
+	return states
+}
+
+// countLive counts the pods that run, or will run.
+func countLive(pods []corev1.Pod) int32 {
+	live := int32(0)
+	for i := range pods {
+		if pods[i].DeletionTimestamp.IsZero() && !children.HasEnded(&pods[i]) {
+			live++
+		}
+	}
+	return live
+}

@@ -1,0 +1,128 @@
+package status
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const readyStatus = `{phase: Running, conditions: [{type: PodScheduled, status: "True"}, {type: Ready, status: "True"}]}`
+
+// companionOf returns the companion of a pod as the API server would return it.
+func companionOf(t *testing.T, echo string) corev1.Pod {
+	t.Helper()
+	c := children.Companionship{
+		Owner: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u"}, Spec: corev1.PodSpec{NodeName: "n"}},
+		Echo:  support.Echo("ns", echo, func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }),
+		Node:  &corev1.Node{},
+	}
+	plan, err := c.Plan(children.Images{EchoServer: "i"}, children.Policy{MaxReplicas: 20}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := corev1.Pod{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Want.Object, &pod); err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+func TestSummarizePod(t *testing.T) {
+	own := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: map[string]string{"app.kubernetes.io/instance": "x"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", Controller: new(true)}}},
+		Spec:   corev1.PodSpec{NodeName: "n"},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	companion := companionOf(t, "x")
+	strange, unnamed := *own.DeepCopy(), *own.DeepCopy()
+	strange.OwnerReferences[0].Kind, unnamed.Labels = "Job", nil
+	for name, c := range map[string]struct {
+		pod  corev1.Pod
+		want PodSummary
+		is   bool
+	}{
+		"own":        {own, PodSummary{Name: "x-1", Node: "n", State: podNotReady}, true},
+		"companion":  {companion, PodSummary{Name: companion.Name, State: podPending, Companion: true}, true},
+		"another's":  {strange, PodSummary{}, false},
+		"of no Echo": {unnamed, PodSummary{}, false},
+		"asks, only": {corev1.Pod{}, PodSummary{}, false},
+	} {
+		echo, got, is := SummarizePod(&c.pod)
+		if got != c.want || is != c.is || is && (echo != types.NamespacedName{Namespace: "ns", Name: "x"}) {
+			t.Errorf("%s: got %v, %+v, %t", name, echo, got, is)
+		}
+	}
+}
+
+func TestPodStates(t *testing.T) {
+	going := podWith(t, "g", readyStatus)
+	going.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	got := podStates([]corev1.Pod{
+		going,
+		podWith(t, "r2", readyStatus),
+		podWith(t, "r1", readyStatus),
+		podWith(t, "n", `{phase: Running, conditions: [{type: Ready, status: "False"}]}`),
+		podWith(t, "p", `{phase: Pending}`),
+		podWith(t, "new", `{}`),
+		podWith(t, "f", `{phase: Failed}`),
+		podWith(t, "s", `{phase: Succeeded}`),
+	})
+	want := map[string][]string{"Terminating": {"g"}, "Ready": {"r1", "r2"}, "NotReady": {"n"}, "Pending": {"new", "p"}, "Failed": {"f", "s"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPodStatesAreBounded(t *testing.T) {
+	var pods []corev1.Pod
+	for i := range 60 {
+		pods = append(pods, podWith(t, fmt.Sprintf("p%02d", i), `{}`))
+	}
+	got := podStates(pods)["Pending"]
+	if len(got) != maxPodNames || got[0] != "p00" || got[maxPodNames-1] != "p49" {
+		t.Errorf("got %d names from %s to %s", len(got), got[0], got[len(got)-1])
+	}
+}
+
+func TestPodDiffers(t *testing.T) {
+	ready := podWith(t, "p", readyStatus)
+	other := podWith(t, "p", `{phase: Running, podIP: 10.0.0.1, conditions: [{type: Ready, status: "True"}]}`)
+	crashed := podWith(t, "p", `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`)
+	starting := podWith(t, "p", `{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`)
+	for name, c := range map[string]struct {
+		before, after corev1.Pod
+		want          bool
+	}{
+		"nothing that the status tells": {ready, other, false},
+		"became ready":                  {starting, ready, true},
+		"crashed":                       {starting, crashed, true},
+	} {
+		if got := PodDiffers(&c.before, &c.after); got != c.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+}
+
+func TestSortPodsPutsTheNewestFirst(t *testing.T) {
+	pod := func(name string, seconds int64) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(seconds, 0)}}
+	}
+	pods := []corev1.Pod{pod("old", 1), pod("b", 2), pod("a", 2), pod("new", 3)}
+	SortPods(pods)
+	for i, want := range []string{"new", "a", "b", "old"} {
+		if pods[i].Name != want {
+			t.Errorf("pod %d is %s, want %s", i, pods[i].Name, want)
+		}
+	}
+}

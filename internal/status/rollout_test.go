@@ -1,0 +1,37 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+func TestUntilOverdue(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	status := func(ready, degraded metav1.ConditionStatus) *v1.EchoStatus {
+		s := &v1.EchoStatus{}
+		record(s, verdict{ready: ready, progressing: no, degraded: degraded, readyReason: other, progressingReason: other, degradedReason: other}, 1, now.Add(-time.Minute))
+		return s
+	}
+	rolledOut := status(no, no) // Ready went first; the rollout ended half a minute later, with a pod missing
+	meta.SetStatusCondition(&rolledOut.Conditions, metav1.Condition{Type: v1.ConditionProgressing, Status: yes, LastTransitionTime: metav1.NewTime(now.Add(-30 * time.Second))})
+	for name, c := range map[string]struct {
+		status *v1.EchoStatus
+		want   time.Duration
+	}{
+		"changed": {rolledOut, children.ProgressDeadline - 30*time.Second},
+		"ready":   {status(yes, no), 0},
+		"missing": {status(no, no), children.ProgressDeadline - time.Minute},
+		"overdue": {status(no, yes), 0},
+		"unknown": {&v1.EchoStatus{}, 0},
+	} {
+		if got := untilOverdue(c.status, now); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}

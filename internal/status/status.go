@@ -1,0 +1,91 @@
+package status
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// maxMessage is the longest message of a condition, in bytes.
+const maxMessage = 32768
+
+// Report is what a pass has to say.
+type Report struct {
+	Status v1.EchoStatus
+	// Transitions are what changed since the status before, to be reported as events once Status is written.
+	Transitions []Transition
+	// Next is when to look again if no event arrives earlier, zero if nothing depends on time.
+	Next time.Duration
+}
+
+// Evaluate returns the report of a pass over an Echo. err is the error of the pass, if it failed. The report of an error that
+// nobody needs to hear of is the status as it is.
+func Evaluate(echo *v1.Echo, seen Observation, err error, images children.Images, now time.Time) Report {
+	failure := Classify(err)
+	if failure.Silent() {
+		return Report{Status: echo.Status}
+	}
+	status := measure(echo, seen, images)
+	v := judge(echo, seen, failure, now)
+	record(status, v, echo.Generation, now)
+	return Report{
+		Status:      *status,
+		Transitions: transitions(&echo.Status, status, v, seen),
+		Next:        untilOverdue(status, now),
+	}
+}
+
+// EvaluateDeletion returns the report of a pass over an Echo that is being deleted.
+func EvaluateDeletion(echo *v1.Echo, now time.Time) Report {
+	status, v := echo.Status.DeepCopy(), deletingVerdict()
+	status.ObservedGeneration = echo.Generation
+	record(status, v, echo.Generation, now)
+	return Report{Status: *status, Transitions: transitions(&echo.Status, status, v, Observation{})}
+}
+
+// measure returns the status with everything but phase and conditions. What was not observed stays as it was.
+func measure(echo *v1.Echo, seen Observation, images children.Images) *v1.EchoStatus {
+	status := echo.Status.DeepCopy()
+	status.ObservedGeneration = echo.Generation
+	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
+	status.URL = children.URL(echo)
+	status.Image = images.Of(echo)
+	if d := seen.Deployment; d != nil {
+		status.Replicas = d.Status.Replicas
+		status.ReadyReplicas = d.Status.ReadyReplicas
+		status.UpdatedReplicas = d.Status.UpdatedReplicas
+	}
+	if seen.Pods != nil {
+		status.Pods = podStates(seen.Pods)
+	}
+	if seen.Companions != nil {
+		status.Companions = countLive(seen.Companions)
+	}
+	if seen.Nodes != nil {
+		status.NodeProblems = nodeProblems(seen.Nodes)
+	}
+	return status
+}
+
+// record writes a verdict into a status. A condition keeps its transition time while its status stays the same.
+func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
+	status.Phase = v.phase
+	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, message string) {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: value, Reason: reason.String(), Message: truncate(message, maxMessage),
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
+		})
+	}
+	attention := ""
+	if v.degraded == metav1.ConditionTrue {
+		attention = v.message
+	}
+	set(v1.ConditionReady, v.ready, v.readyReason, v.message)
+	set(v1.ConditionProgressing, v.progressing, v.progressingReason, v.message)
+	set(v1.ConditionDegraded, v.degraded, v.degradedReason, attention)
+}

@@ -1,0 +1,244 @@
+package status
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	yes     = metav1.ConditionTrue
+	no      = metav1.ConditionFalse
+	unknown = metav1.ConditionUnknown
+	// other is a reason that no code knows.
+	other = v1.NormalReason("Other")
+)
+
+// seenDeployment is a Deployment that its controller has seen: counts are replicas, updated and available.
+func seenDeployment(reason string, counts ...int32) *appsv1.Deployment {
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Generation: 2},
+		Status: appsv1.DeploymentStatus{
+			ObservedGeneration: 2, Replicas: counts[0], UpdatedReplicas: counts[1], ReadyReplicas: counts[2], AvailableReplicas: counts[2],
+			Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Reason: reason}},
+		},
+	}
+}
+
+func changedDeployment(d *appsv1.Deployment, change func(*appsv1.Deployment)) *appsv1.Deployment {
+	change(d)
+	return d
+}
+
+// statusWant is what a status says in short.
+type statusWant struct {
+	ready, progressing, degraded metav1.ConditionStatus
+	reason                       v1.Reason
+	phase                        string
+}
+
+type statusCase struct {
+	zero   bool
+	paused bool
+	was    *verdict
+	ago    time.Duration // since the last status
+	seen   *appsv1.Deployment
+	pod    string // the status of its pod
+	err    error
+	want   statusWant
+}
+
+const done, going = "NewReplicaSetAvailable", "ReplicaSetUpdated"
+
+func was(ready, progressing, degraded metav1.ConditionStatus) *verdict {
+	return &verdict{ready: ready, progressing: progressing, degraded: degraded, readyReason: other, progressingReason: other,
+		degradedReason: v1.ReasonProgressDeadlineExceeded}
+}
+
+func wasReady() *verdict   { return was(yes, no, no) }
+func wasRolling() *verdict { return was(no, yes, no) }
+func wasMissing() *verdict { return was(no, no, no) }
+func wasOverdue() *verdict { return was(no, no, yes) }
+
+func secondRevision(d *appsv1.Deployment) { d.Annotations = map[string]string{revisionAnnotation: "2"} }
+func twoWanted(d *appsv1.Deployment)      { d.Spec.Replicas = new(int32(2)) }
+
+// rolloutCases are of changes on their way to the pods.
+func rolloutCases() map[string]statusCase {
+	return map[string]statusCase{
+		"just applied": {seen: changedDeployment(seenDeployment(done, 0, 0, 0), func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
+		"first pods coming": {seen: seenDeployment(going, 2, 2, 1), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
+		"old pods left": {seen: changedDeployment(seenDeployment(going, 3, 2, 2), secondRevision),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"rolled back to a kind of pod that existed": {seen: changedDeployment(seenDeployment(done, 2, 0, 2), secondRevision), was: wasReady(),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"change not yet seen": {was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Generation = 3 }),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"rollout past its deadline": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1),
+			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"scaling up": {was: wasRolling(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"changed after its deadline": {was: wasOverdue(), seen: changedDeployment(seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), func(d *appsv1.Deployment) { d.Generation = 3 }),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
+		"cannot be rolled out": {was: wasRolling(), seen: seenDeployment(going, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
+			want: statusWant{no, yes, no, v1.ReasonImagePullFailed, v1.PhasePending}},
+		"could not be rolled out in time": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
+			want: statusWant{no, no, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
+		"the Deployment was just deleted":  {was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: time.Now()} }), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"more pods than wanted, all going": {was: wasRolling(), seen: seenDeployment(done, 3, 3, 3), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+	}
+}
+
+// podCases are of pods that are there or not.
+func podCases() map[string]statusCase {
+	return map[string]statusCase{
+		"all as wanted":              {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"none wanted":                {zero: true, seen: seenDeployment(done, 0, 0, 0), want: statusWant{yes, no, no, v1.ReasonScaledToZero, v1.PhaseReady}},
+		"none wanted, some up":       {zero: true, seen: seenDeployment(done, 1, 1, 1), was: wasRolling(), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"scaling up for too long":    {was: wasRolling(), ago: children.ProgressDeadline, seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"a pod lost":                 {was: wasReady(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for a while":  {was: wasMissing(), ago: children.ProgressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for too long": {was: wasMissing(), ago: children.ProgressDeadline, seen: seenDeployment(done, 1, 1, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"still missing":              {was: wasOverdue(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"a pod lost to a crash": {was: wasReady(), seen: seenDeployment(done, 2, 2, 1), pod: `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`,
+			want: statusWant{no, no, no, v1.ReasonPodsCrashing, v1.PhaseWarning}},
+		"as wanted, whatever a pod says": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), pod: containerWaits("ErrImagePull", "no"),
+			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"well again": {was: wasOverdue(), ago: time.Hour, seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+	}
+}
+
+// leftAloneCases are of Echoes whose objects are left as they are.
+func leftAloneCases() map[string]statusCase {
+	return map[string]statusCase{
+		"paused, a pod lost to a crash": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted), pod: containerWaits("ErrImagePull", "no"),
+			want: statusWant{no, no, no, v1.ReasonImagePullFailed, v1.PhaseWarning}},
+		"paused, healthy": {paused: true, zero: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), twoWanted),
+			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"paused, a pod lost": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
+			want: statusWant{no, no, no, v1.ReasonPaused, v1.PhaseWarning}},
+		"paused from the beginning": {paused: true, want: statusWant{no, no, no, v1.ReasonPaused, v1.PhasePending}},
+		"over the limit":            {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), err: &children.InvalidSpecError{Message: "too many"}, want: statusWant{no, no, yes, v1.ReasonInvalidSpec, v1.PhaseFailed}},
+		"name taken":                {err: &children.NameConflictError{Kind: "Service", Name: "x"}, want: statusWant{no, no, yes, v1.ReasonNameConflict, v1.PhaseFailed}},
+		"write refused":             {seen: seenDeployment(done, 2, 2, 2), err: errors.New("no"), want: statusWant{no, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
+		"nothing known":             {err: errors.New("no"), want: statusWant{unknown, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
+	}
+}
+
+func TestStatus(t *testing.T) {
+	for _, cases := range []map[string]statusCase{rolloutCases(), podCases(), leftAloneCases()} {
+		for name, c := range cases {
+			t.Run(name, c.run)
+		}
+	}
+}
+
+// run brings about the status of an Echo of generation 4.
+func (c statusCase) run(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	echo := support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Generation = 4
+		e.Spec.Paused = c.paused
+		if c.zero {
+			e.Spec.Replicas = 0
+		}
+	})
+	if c.was != nil {
+		record(&echo.Status, *c.was, 3, now.Add(-c.ago))
+	}
+	seen := Observation{Deployment: c.seen}
+	if c.pod != "" {
+		seen.Pods = []corev1.Pod{podWith(t, "p", c.pod)}
+	}
+	status := Evaluate(echo, seen, c.err, children.Images{EchoServer: "i"}, now).Status
+	value := func(kind string) metav1.ConditionStatus {
+		return meta.FindStatusCondition(status.Conditions, kind).Status
+	}
+	got := statusWant{value(v1.ConditionReady), value(v1.ConditionProgressing), value(v1.ConditionDegraded), c.want.reason, status.Phase}
+	if reason := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Reason; got != c.want || reason != c.want.reason.String() {
+		t.Errorf("got %+v because of %s, want %+v", got, reason, c.want)
+	}
+	if status.ObservedGeneration != 4 {
+		t.Errorf("observedGeneration is %d, want 4", status.ObservedGeneration)
+	}
+	for _, condition := range status.Conditions {
+		if condition.ObservedGeneration != 4 {
+			t.Errorf("%s speaks of generation %d, want 4", condition.Type, condition.ObservedGeneration)
+		}
+	}
+}
+
+func TestStatusSaysTheSameOfTheSame(t *testing.T) {
+	now := time.Now()
+	seen := Observation{Deployment: seenDeployment("NewReplicaSetAvailable", 2, 2, 1)}
+	echo := support.Echo("ns", "x")
+	echo.Status = Evaluate(echo, seen, nil, children.Images{EchoServer: "i"}, now).Status
+	again := Evaluate(echo, seen, nil, children.Images{EchoServer: "i"}, now.Add(time.Minute)).Status
+	for i, condition := range again.Conditions {
+		if condition != echo.Status.Conditions[i] {
+			t.Errorf("a minute later %+v became %+v", echo.Status.Conditions[i], condition)
+		}
+	}
+}
+
+func TestStatusCounts(t *testing.T) {
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = 1 })
+	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
+	got := Evaluate(echo, Observation{Deployment: d}, nil, children.Images{EchoServer: "i"}, time.Now()).Status
+	if message := meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message; message != "A change is being rolled out: 1 of 1 pods are updated. 1 of 1 pods are ready." {
+		t.Errorf("more pods than wanted: %q", message)
+	}
+	got.Conditions = nil
+	want := v1.EchoStatus{Phase: v1.PhasePending, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, URL: "http://x.ns.svc", Image: "i",
+		Selector: "app.kubernetes.io/instance=x,app.kubernetes.io/name=echo"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStatusTellsThatTheDeadlineHasPassed(t *testing.T) {
+	status := Evaluate(support.Echo("ns", "x"), Observation{Deployment: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1)}, nil, children.Images{}, time.Now()).Status
+	want := "1 of 2 pods are ready. There has been no progress for 10 minutes."
+	if got := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded).Message; got != want {
+		t.Errorf("Degraded says %q", got)
+	}
+}
+
+func TestDegradedSpeaksOnlyWhenItIs(t *testing.T) {
+	echo := support.Echo("ns", "x")
+	for message, err := range map[string]error{"": nil, "too many": &children.InvalidSpecError{Message: "too many"}} {
+		status := Evaluate(echo, Observation{Deployment: seenDeployment("NewReplicaSetAvailable", 2, 2, 2)}, err, children.Images{}, time.Now()).Status
+		if got := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded).Message; got != message {
+			t.Errorf("Degraded says %q, want %q", got, message)
+		}
+	}
+}
+
+func TestStatusTellsTheCauseInWords(t *testing.T) {
+	echo := support.Echo("ns", "x")
+	seen := Observation{Deployment: seenDeployment("ReplicaSetUpdated", 2, 2, 1), Pods: []corev1.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
+	status := Evaluate(echo, seen, nil, children.Images{EchoServer: "i"}, time.Now()).Status
+	message := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message
+	if !strings.Contains(message, "1 of 2 pods are ready.") || !strings.Contains(message, "no such thing") {
+		t.Errorf("the message is %q", message)
+	}
+	if want := []string{"p"}; !slices.Equal(status.Pods["Pending"], want) {
+		t.Errorf("the pods are %v", status.Pods)
+	}
+	echo.Status = status
+	if unread := Evaluate(echo, Observation{}, errors.New("no"), children.Images{EchoServer: "i"}, time.Now()).Status; len(unread.Pods) != 1 {
+		t.Errorf("pods that could not be read are %v", unread.Pods)
+	}
+}

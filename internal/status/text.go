@@ -1,0 +1,31 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+)
+
+// truncate shortens a text to at most limit bytes without splitting a character.
+func truncate(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit-len("...")], "") + "..."
+}
+
+// sentence ends a text with exactly one full stop.
+func sentence(text string) string { return strings.TrimRight(text, ". \n") + "." }
+
+// plural returns a number and what is counted, such as "1 pod" or "2 pods".
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// lastLine returns the last line of a text that is not empty.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndex(text, "\n")+1:]
+}

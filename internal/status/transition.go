@@ -1,0 +1,107 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// maxNote is the longest note of an event, in bytes: k8s.io/kubernetes/pkg/apis/core/validation.
+const maxNote = 1024
+
+// The actions of events.
+const (
+	actionReconcile       = "Reconcile"
+	actionDeploy          = "Deploy"
+	actionScale           = "Scale"
+	actionUpdate          = "Update"
+	actionDelete          = "Delete"
+	actionObserve         = "Observe"
+	actionCreateCompanion = "CreateCompanion"
+)
+
+// Transition is something that happened to an Echo, or to a pod that asks for a companion, and that an event reports.
+type Transition struct {
+	Reason v1.Reason
+	Action string
+	Note   string
+}
+
+// EventNote returns the note as it fits into an event.
+func (t Transition) EventNote() string { return truncate(t.Note, maxNote) }
+
+// transitions returns what happened between two statuses of an Echo, of which the second has the verdict v.
+func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Transition {
+	var news, ready []Transition
+	for _, c := range seen.Changes {
+		news = append(news, changed(c)...)
+	}
+	if v.isNews(meta.FindStatusCondition(before.Conditions, v1.ConditionReady)) {
+		ready = []Transition{{v.event, actionReconcile, cmp.Or(v.eventNote, v.message)}}
+	}
+	news = append(news, nodeTransitions(before.NodeProblems, after.NodeProblems, seen.Nodes)...)
+	return append(news, ready...)
+}
+
+// isNews reports whether a verdict is worth an event, given the Ready condition before it: when the Echo becomes ready or ceases to
+// be, and when it is not ready for another reason than before that calls for action or ends it.
+func (v verdict) isNews(was *metav1.Condition) bool {
+	if was == nil {
+		was = &metav1.Condition{Status: metav1.ConditionUnknown}
+	}
+	if (was.Status == metav1.ConditionTrue) != (v.ready == metav1.ConditionTrue) {
+		return true
+	}
+	if v.ready == metav1.ConditionTrue || was.Status == v.ready && was.Reason == v.readyReason.String() {
+		return false
+	}
+	return v.final || v.readyReason.EventType() == corev1.EventTypeWarning
+}
+
+// changed returns what a change to a child means to the Echo. Only changes to the Deployment are reported.
+func changed(c Change) []Transition {
+	after, ok := c.After.(*appsv1.Deployment)
+	if !ok {
+		return nil
+	}
+	before, ok := c.Before.(*appsv1.Deployment)
+	if !ok {
+		return []Transition{Transition{v1.EventDeployed, actionDeploy, fmt.Sprintf("Created a Deployment of %s.", plural(int(*after.Spec.Replicas), "echo server"))}}
+	}
+	var news []Transition
+	if from, to := *before.Spec.Replicas, *after.Spec.Replicas; from != to {
+		news = append(news, Transition{v1.EventScaled, actionScale, fmt.Sprintf("Scaled from %d to %s.", from, plural(int(to), "echo server"))})
+	}
+	if !equality.Semantic.DeepEqual(before.Spec.Template, after.Spec.Template) {
+		news = append(news, Transition{v1.EventUpdated, actionUpdate, "Updating the echo servers to the new pod template."})
+	}
+	return news
+}
+
+// Deleted returns the last transition of an Echo whose objects were deleted.
+func Deleted() Transition {
+	return Transition{v1.EventDeleted, actionDelete, "The last echo server is gone."}
+}
+
+// Orphaned returns the last transition of an Echo whose objects are kept.
+func Orphaned() Transition {
+	return Transition{v1.EventDeleted, actionDelete, "The Echo is deleted. The objects that were created for it are kept."}
+}
+
+// EchoNotFound returns what a pod with a companion label is told if the Echo of that name does not exist.
+func EchoNotFound(echo string) Transition {
+	return Transition{v1.EventEchoNotFound, actionCreateCompanion, fmt.Sprintf(
+		"There is no Echo %q in this namespace. The companion is created as soon as there is one. The label %s names the Echo.", echo, v1.CompanionLabel)}
+}
+
+// CompanionRefused returns what a pod is told if its companion cannot be created.
+func CompanionRefused(err error) Transition {
+	return Transition{v1.EventCompanionRefused, actionCreateCompanion, err.Error()}
+}

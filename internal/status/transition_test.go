@@ -1,0 +1,85 @@
+package status
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+func TestTransitions(t *testing.T) {
+	// status is what a pass decided, which nil stands for when there was none.
+	status := func(ready metav1.ConditionStatus, reason v1.Reason, event v1.Reason) *verdict {
+		return &verdict{ready: ready, progressing: no, degraded: no, readyReason: reason, progressingReason: other, degradedReason: other,
+			event: event, final: reason == v1.ReasonDeleting}
+	}
+	well, rolling := status(yes, v1.ReasonAllPodsReady, v1.EventReady), status(no, v1.ReasonRollingOut, v1.EventRollout)
+	down := func(reason v1.Reason) *verdict { return status(no, reason, v1.EventNotReady) }
+	refused := func(reason v1.Reason) *verdict { return status(no, reason, reason) }
+	zero, deleting := status(yes, v1.ReasonScaledToZero, v1.EventReady), status(no, v1.ReasonDeleting, v1.EventDeleteRequested)
+	deployment := func(replicas int32, image string) *appsv1.Deployment {
+		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: &replicas, Template: corev1.PodTemplateSpec{
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}}}}
+	}
+	for name, c := range map[string]struct {
+		before, after *verdict
+		changes       []Change
+		want          []string
+	}{
+		"nothing":           {well, well, nil, nil},
+		"first status":      {nil, rolling, nil, nil},
+		"created":           {nil, rolling, []Change{{nil, &corev1.Service{}}, {nil, deployment(2, "a")}}, []string{"Deployed"}},
+		"scaled":            {well, well, []Change{{deployment(2, "a"), deployment(3, "a")}}, []string{"Scaled"}},
+		"scaled down":       {well, well, []Change{{deployment(3, "a"), deployment(1, "a")}}, []string{"Scaled"}},
+		"updated":           {well, well, []Change{{deployment(2, "a"), deployment(2, "b")}}, []string{"Updated"}},
+		"both":              {well, rolling, []Change{{deployment(2, "a"), deployment(3, "b")}}, []string{"Scaled", "Updated", "NotReady"}},
+		"corrected a label": {well, well, []Change{{deployment(2, "a"), deployment(2, "a")}}, nil},
+		"ready":             {rolling, well, nil, []string{"Ready"}},
+		"ready at once":     {nil, well, nil, []string{"Ready"}},
+		"scaled to zero":    {well, zero, nil, nil},
+		"not ready":         {well, down(v1.ReasonPodsNotReady), nil, []string{"NotReady!"}},
+		"still not ready":   {rolling, down(v1.ReasonPodsNotReady), nil, nil},
+		"a cause was found": {rolling, down(v1.ReasonImagePullFailed), nil, []string{"NotReady!"}},
+		"another cause":     {down(v1.ReasonImagePullFailed), down(v1.ReasonPodsCrashing), nil, []string{"NotReady!"}},
+		"the same cause":    {down(v1.ReasonPodsCrashing), down(v1.ReasonPodsCrashing), nil, nil},
+		"the cause is gone": {down(v1.ReasonPodsCrashing), rolling, nil, nil},
+		"invalid":           {well, refused(v1.ReasonInvalidSpec), nil, []string{"InvalidSpec!"}},
+		"still invalid":     {refused(v1.ReasonInvalidSpec), refused(v1.ReasonInvalidSpec), nil, nil},
+		"name taken":        {nil, refused(v1.ReasonNameConflict), nil, []string{"NameConflict!"}},
+		"deleted":           {well, deleting, nil, []string{"DeleteRequested"}},
+		"deleted early":     {rolling, deleting, nil, []string{"DeleteRequested"}},
+		"being deleted":     {deleting, deleting, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after := &v1.EchoStatus{}, &v1.EchoStatus{}
+			if c.before != nil {
+				record(before, *c.before, 1, time.Now())
+			}
+			record(after, *c.after, 1, time.Now())
+			var got []string
+			for _, n := range transitions(before, after, *c.after, Observation{Changes: c.changes}) {
+				got = append(got, n.Reason.String())
+				if n.Reason.EventType() == corev1.EventTypeWarning {
+					got[len(got)-1] += "!"
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNotesFitIntoEvents(t *testing.T) {
+	got := Transition{Note: strings.Repeat("é", 1000)}.EventNote()
+	if len(got) > maxNote || !strings.HasSuffix(got, "...") || !utf8.ValidString(got) {
+		t.Errorf("the note has %d bytes: %q", len(got), got)
+	}
+}

@@ -1,0 +1,182 @@
+package status
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// verdict is what a pass means: the three conditions, the phase and the message.
+type verdict struct {
+	ready, progressing, degraded                   metav1.ConditionStatus
+	readyReason, progressingReason, degradedReason v1.Reason
+	message                                        string
+	phase                                          string
+	// event is the reason of the event that reports the verdict.
+	event v1.Reason
+	// eventNote is the note of that event, empty for the message.
+	eventNote string
+	// final is true if the Echo does not leave this state, so that it is always reported.
+	final bool
+}
+
+// judge decides what a pass means.
+func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) verdict {
+	want := echo.Spec.Replicas
+	switch {
+	case failure != nil:
+		return failedVerdict(seen, failure)
+	case echo.Spec.Paused && seen.Deployment == nil:
+		return emptyVerdict().paused()
+	case echo.Spec.Paused: // its objects are left unchanged, and are measured by their own spec
+		want = *seen.Deployment.Spec.Replicas
+	}
+	pods := rolloutOf(seen.Deployment, want, &echo.Status, now)
+	v := podsVerdict(pods, echo.Spec.Paused)
+	if !pods.ready {
+		v = v.because(causeOf(seen))
+	}
+	if echo.Spec.Paused {
+		v = v.paused()
+	}
+	return v
+}
+
+// podsVerdict is for a pass that succeeded.
+func podsVerdict(pods rollout, paused bool) verdict {
+	switch {
+	case pods.ready:
+		return readyVerdict(pods)
+	case paused:
+		return pausedVerdict(pods)
+	case pods.progressing:
+		return rollingVerdict(pods)
+	default:
+		return missingVerdict(pods)
+	}
+}
+
+// because adds why pods are missing, if that is known.
+func (v verdict) because(c cause) verdict {
+	if c == (cause{}) {
+		return v
+	}
+	v.readyReason, v.event = c.reason, v1.EventNotReady
+	v.message += " " + c.message
+	if c.phase != "" {
+		v.phase = c.phase
+	}
+	return v
+}
+
+// failedVerdict is for a pass that failed.
+func failedVerdict(seen Observation, failure *Failure) verdict {
+	v := verdict{
+		ready: metav1.ConditionFalse, readyReason: failure.Reason,
+		progressing: metav1.ConditionFalse, progressingReason: failure.Reason,
+		degraded: metav1.ConditionTrue, degradedReason: failure.Reason,
+		message: failure.Err.Error(),
+		phase:   v1.PhaseFailed,
+		event:   failure.Reason,
+	}
+	if failure.Transient {
+		v.phase, v.event = v1.PhaseWarning, v1.EventNotReady
+		if seen.Deployment == nil { // what could not be read is unknown
+			v.ready = metav1.ConditionUnknown
+		}
+	}
+	return v
+}
+
+// paused says that nothing is applied, whatever else the verdict is.
+func (v verdict) paused() verdict {
+	v.progressing, v.progressingReason = metav1.ConditionFalse, v1.ReasonPaused
+	v.message = "The Echo is paused: changes are not applied. " + v.message
+	return v
+}
+
+// emptyVerdict is for an Echo that was paused before anything was created.
+func emptyVerdict() verdict {
+	return verdict{
+		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused,
+		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
+		message: "Nothing has been created yet.",
+		phase:   v1.PhasePending,
+		event:   v1.EventNotReady,
+	}
+}
+
+// pausedVerdict is for a paused Echo whose pods are not ready.
+func pausedVerdict(pods rollout) verdict {
+	return verdict{
+		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused,
+		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
+		message: pods.String(),
+		phase:   v1.PhaseWarning,
+		event:   v1.EventNotReady,
+	}
+}
+
+func readyVerdict(pods rollout) verdict {
+	v := verdict{
+		ready: metav1.ConditionTrue, readyReason: v1.ReasonAllPodsReady,
+		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonRolledOut,
+		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
+		message: pods.String(),
+		phase:   v1.PhaseReady,
+		event:   v1.EventReady,
+	}
+	if pods.want == 0 {
+		v.readyReason, v.message = v1.ReasonScaledToZero, "No pods are requested and none are running."
+	}
+	return v
+}
+
+func rollingVerdict(pods rollout) verdict {
+	v := verdict{
+		ready: metav1.ConditionFalse, readyReason: v1.ReasonRollingOut,
+		progressing: metav1.ConditionTrue, progressingReason: v1.ReasonRollingOut,
+		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
+		message: fmt.Sprintf("A change is being rolled out: %d of %d pods are updated. %s", pods.updated, pods.want, pods),
+		phase:   v1.PhaseUpdating,
+		event:   v1.EventRollout,
+	}
+	if pods.first {
+		v.phase = v1.PhasePending
+	}
+	return v
+}
+
+func missingVerdict(pods rollout) verdict {
+	v := verdict{
+		ready: metav1.ConditionFalse, readyReason: v1.ReasonPodsNotReady,
+		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonPodsNotReady,
+		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
+		message: pods.String(),
+		phase:   v1.PhaseWarning,
+		event:   v1.EventNotReady,
+	}
+	if pods.overdue {
+		v.readyReason, v.progressingReason = v1.ReasonProgressDeadlineExceeded, v1.ReasonProgressDeadlineExceeded
+		v.degraded, v.degradedReason = metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded
+		v.message += fmt.Sprintf(" There has been no progress for %.0f minutes.", children.ProgressDeadline.Minutes())
+	}
+	return v
+}
+
+func deletingVerdict() verdict {
+	return verdict{
+		ready: metav1.ConditionFalse, readyReason: v1.ReasonDeleting,
+		progressing: metav1.ConditionTrue, progressingReason: v1.ReasonDeleting,
+		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonDeleting,
+		message:   "The Echo is being deleted. Its pods are draining connections.",
+		phase:     v1.PhaseTerminating,
+		event:     v1.EventDeleteRequested,
+		eventNote: "Deleting the echo servers and waiting for them to drain connections.",
+		final:     true,
+	}
+}

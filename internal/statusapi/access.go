@@ -1,0 +1,127 @@
+package statusapi
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	authenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+const (
+	// reviewTimeout bounds a review by the API server.
+	reviewTimeout = 10 * time.Second
+	// tokenTTL, allowTTL and denyTTL are how long an answer of the API server is cached: a revoked permission ends soon, and a new one
+	// takes effect sooner.
+	tokenTTL = time.Minute
+	allowTTL = time.Minute
+	denyTTL  = 10 * time.Second
+)
+
+// Authorize authenticates requests by their bearer token (TokenReview) and authorizes them (SubjectAccessReview). It is a
+// metricsserver.Options.FilterProvider. That of controller-runtime checks permissions on paths only, but Echoes are a resource.
+func Authorize(config *rest.Config, httpClient *http.Client) (metricsserver.Filter, error) {
+	authenticate, err := authentication(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the authentication: %w", err)
+	}
+	authorize, err := authorization(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the authorization: %w", err)
+	}
+	return func(log logr.Logger, next http.Handler) (http.Handler, error) {
+		return &authorizedHandler{authenticate, authorize, log, next}, nil
+	}, nil
+}
+
+func authentication(config *rest.Config, httpClient *http.Client) (authenticator.Request, error) {
+	reviews, err := authenticationv1.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	authenticate, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
+		Anonymous:                &apiserver.AnonymousAuthConfig{Enabled: false},
+		CacheTTL:                 tokenTTL,
+		TokenAccessReviewClient:  reviews,
+		TokenAccessReviewTimeout: reviewTimeout,
+		WebhookRetryBackoff:      reviewRetries(),
+	}.New()
+	return authenticate, err
+}
+
+func authorization(config *rest.Config, httpClient *http.Client) (authorizer.Authorizer, error) {
+	reviews, err := authorizationv1.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return authorizerfactory.DelegatingAuthorizerConfig{
+		SubjectAccessReviewClient: reviews,
+		AllowCacheTTL:             allowTTL,
+		DenyCacheTTL:              denyTTL,
+		WebhookRetryBackoff:       reviewRetries(),
+	}.New()
+}
+
+// reviewRetries retries a review that failed twice, within two seconds.
+func reviewRetries() *wait.Backoff {
+	return &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 3}
+}
+
+// authorizedHandler passes authorized requests on to the next handler.
+type authorizedHandler struct {
+	authenticate authenticator.Request
+	authorize    authorizer.Authorizer
+	log          logr.Logger
+	next         http.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (h *authorizedHandler) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	known, ok, err := h.authenticate.AuthenticateRequest(r)
+	if err != nil {
+		h.log.Info("Authentication failed.", "reason", err.Error(), "path", r.URL.Path)
+	}
+	if !ok {
+		out.Header().Set("WWW-Authenticate", "Bearer")
+		refuse(out, http.StatusUnauthorized, "a bearer token that the API server accepts is required: see 'kubectl create token'")
+		return
+	}
+	if asked, _ := targetOf(r); asked.check() != nil {
+		refuse(out, http.StatusBadRequest, asked.check().Error())
+		return
+	}
+	wants := attributes(known.User, r)
+	decision, reason, err := h.authorize.Authorize(r.Context(), wants)
+	switch {
+	case err != nil:
+		h.log.Error(err, "Authorization failed because the API server does not answer.", "user", known.User.GetName())
+		refuse(out, http.StatusServiceUnavailable, "the API server cannot check your permissions at the moment; try again later")
+	case decision != authorizer.DecisionAllow:
+		h.log.V(1).Info("Access denied.", "user", known.User.GetName(), "reason", reason)
+		refuse(out, http.StatusForbidden, forbidden(wants))
+	default:
+		h.next.ServeHTTP(out, r)
+	}
+}
+
+// forbidden returns which permission is missing, in the words of the API server.
+func forbidden(wants authorizer.AttributesRecord) string {
+	if !wants.ResourceRequest {
+		return fmt.Sprintf("user %q cannot %s path %q", wants.User.GetName(), wants.Verb, wants.Path)
+	}
+	where := "at the cluster scope; select a namespace with ?namespace="
+	if wants.Namespace != "" {
+		where = fmt.Sprintf("in the namespace %q", wants.Namespace)
+	}
+	return fmt.Sprintf("user %q cannot %s resource %q in API group %q %s", wants.User.GetName(), wants.Verb, wants.Resource, wants.APIGroup, where)
+}

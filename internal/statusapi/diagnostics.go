@@ -1,0 +1,97 @@
+package statusapi
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/echo-operator/echo-operator/internal/history"
+)
+
+// diagnosis is the state of this process. Replicas that are not the leader omit what only the leader has.
+type diagnosis struct {
+	Version    string         `json:"version"`
+	Replica    string         `json:"replica"`
+	Leader     string         `json:"leader"`
+	Leads      bool           `json:"leads"`
+	Namespaces []string       `json:"namespaces"` // empty: all
+	LogLevel   levelView      `json:"logLevel"`
+	Queues     map[string]int `json:"queues,omitempty"`
+	Echoes     []passView     `json:"echoes,omitempty"`
+}
+
+// passView is the last pass over an Echo.
+type passView struct {
+	Namespace           string    `json:"namespace"`
+	Name                string    `json:"name"`
+	LastReconcile       time.Time `json:"lastReconcile"`
+	LastReconcileMillis float64   `json:"lastReconcileMilliseconds"`
+	Error               string    `json:"error,omitempty"`
+}
+
+// diagnose responds with the state of this process.
+func (s *Server) diagnose(out http.ResponseWriter, r *http.Request) {
+	d := diagnosis{
+		Version: s.Version, Replica: s.Replica, Leads: s.leads(),
+		Namespaces: append([]string{}, s.Namespaces...), LogLevel: s.LogLevel.view(),
+	}
+	var err error
+	if d.Leader, err = s.leader(r.Context()); err == nil && d.Leads {
+		d.Echoes = passViews(s.History.Passes())
+		d.Queues, err = queueDepths(s.Metrics)
+	}
+	if err != nil {
+		refuse(out, http.StatusInternalServerError, err.Error())
+		return
+	}
+	reply(out, http.StatusOK, d)
+}
+
+// passViews returns the last pass over each Echo, sorted by namespace and name.
+func passViews(passes map[types.NamespacedName]history.Pass) []passView {
+	var views []passView
+	for echo, pass := range passes {
+		views = append(views, passView{Namespace: echo.Namespace, Name: echo.Name, LastReconcile: pass.Ended.UTC(),
+			LastReconcileMillis: float64(pass.Duration.Microseconds()) / 1000, Error: pass.Error})
+	}
+	slices.SortFunc(views, func(a, b passView) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return views
+}
+
+// queueDepths returns the number of objects in the work queue of each controller, from a metric that has a value for each priority.
+func queueDepths(metrics prometheus.Gatherer) (map[string]int, error) {
+	families, err := metrics.Gather()
+	if err != nil {
+		return nil, fmt.Errorf("reading the depth of the work queues: %w", err)
+	}
+	depths := map[string]int{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			switch name := controllerOf(metric); family.GetName() {
+			case "controller_runtime_max_concurrent_reconciles": // has all controllers; a queue that was never used has no depth
+				depths[name] += 0
+			case "workqueue_depth":
+				depths[name] += int(metric.GetGauge().GetValue())
+			}
+		}
+	}
+	return depths, nil
+}
+
+// controllerOf returns the controller that a metric is about.
+func controllerOf(metric *dto.Metric) string {
+	for _, label := range metric.GetLabel() {
+		if label.GetName() == "controller" {
+			return label.GetValue()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,107 @@
+package statusapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// echoList is the response for a list of Echoes.
+type echoList struct {
+	Items []echoView `json:"items"`
+}
+
+// listEchoes responds with all Echoes, or those of one namespace.
+func (s *Server) listEchoes(out http.ResponseWriter, r *http.Request) {
+	asked, _ := targetOf(r)
+	if asked.namespace != "" && !s.watches(asked.namespace) {
+		refuse(out, http.StatusNotFound, s.notWatched(asked.namespace))
+		return
+	}
+	echoes := &v1.EchoList{}
+	err := s.Cached.List(r.Context(), echoes, client.InNamespace(asked.namespace), client.UnsafeDisableDeepCopy) // read-only
+	if err == nil {
+		err = s.respond(r.Context(), out, asked.namespace, echoes.Items)
+	}
+	if err != nil {
+		refuse(out, http.StatusInternalServerError, err.Error())
+	}
+}
+
+func (s *Server) respond(ctx context.Context, out http.ResponseWriter, namespace string, echoes []v1.Echo) error {
+	pods, err := s.pods(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(echoes, func(a, b v1.Echo) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	list := echoList{Items: make([]echoView, 0, len(echoes))}
+	for i := range echoes {
+		list.Items = append(list.Items, s.view(&echoes[i], pods))
+	}
+	reply(out, http.StatusOK, list)
+	return nil
+}
+
+// getEcho responds with one Echo.
+func (s *Server) getEcho(out http.ResponseWriter, r *http.Request) {
+	asked, _ := targetOf(r)
+	if !s.watches(asked.namespace) {
+		refuse(out, http.StatusNotFound, s.notWatched(asked.namespace))
+		return
+	}
+	echo := &v1.Echo{}
+	err := s.Cached.Get(r.Context(), client.ObjectKey{Namespace: asked.namespace, Name: asked.name}, echo)
+	if apierrors.IsNotFound(err) {
+		refuse(out, http.StatusNotFound, fmt.Sprintf("Echo %q not found in namespace %q", asked.name, asked.namespace))
+		return
+	}
+	var pods podIndex
+	if err == nil {
+		pods, err = s.pods(r.Context(), asked.namespace)
+	}
+	if err != nil {
+		refuse(out, http.StatusInternalServerError, err.Error())
+		return
+	}
+	reply(out, http.StatusOK, s.view(echo, pods))
+}
+
+func (s *Server) view(echo *v1.Echo, pods podIndex) echoView {
+	key := client.ObjectKeyFromObject(echo)
+	return viewOf(echo, pods[key], s.History.Events(key, echo.UID))
+}
+
+// podIndex holds pods by the Echo that they belong to.
+type podIndex map[types.NamespacedName][]status.PodSummary
+
+// pods reads the pods of all Echoes of a namespace at once: one list for each Echo would take quadratic time.
+func (s *Server) pods(ctx context.Context, namespace string) (podIndex, error) {
+	list := &corev1.PodList{}
+	if err := s.Cached.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the pods: %w", err)
+	}
+	pods := podIndex{}
+	for i := range list.Items {
+		if echo, summary, ok := status.SummarizePod(&list.Items[i]); ok {
+			pods[echo] = append(pods[echo], summary)
+		}
+	}
+	return pods, nil
+}
+
+func (s *Server) notWatched(namespace string) string {
+	return fmt.Sprintf("this operator does not watch namespace %q, only %s", namespace, strings.Join(s.Namespaces, ", "))
+}

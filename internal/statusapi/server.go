@@ -1,0 +1,79 @@
+package statusapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/echo-operator/echo-operator/internal/history"
+)
+
+// Server is the status API. All fields are required, except those that may be empty.
+type Server struct {
+	// Cached reads Echoes and pods from the manager's cache.
+	Cached client.Reader
+	// Live reads the lease from the API server.
+	Live client.Reader
+	// History is what this process did about each Echo.
+	History *history.History
+	// Metrics has the depth of the work queues.
+	Metrics prometheus.Gatherer
+	// Elected is closed when this process is the leader.
+	Elected <-chan struct{}
+	// Lease is the lease of the leader, empty without leader election.
+	Lease client.ObjectKey
+	// Replica is the name of the pod of this process.
+	Replica string
+	// Version is the version of the operator.
+	Version string
+	// Namespaces are the namespaces that the operator watches, empty for all.
+	Namespaces []string
+	// LogLevel is the log level of this process.
+	LogLevel *LogLevel
+}
+
+// AddTo adds the status API to the metrics endpoint of a manager.
+func (s *Server) AddTo(mgr manager.Manager) error {
+	handler := s.handler()
+	for _, path := range []string{echoesPath, echoesPath + "/", diagnosticsPath, logLevelPath} {
+		if err := mgr.AddMetricsServerExtraHandler(path, handler); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+echoesPath, s.onLeader(s.listEchoes))
+	mux.HandleFunc("GET "+echoesPath+"/{namespace}/{name}", s.onLeader(s.getEcho))
+	mux.HandleFunc("GET "+diagnosticsPath, s.diagnose)
+	mux.HandleFunc("GET "+logLevelPath, s.LogLevel.get)
+	mux.HandleFunc("PUT "+logLevelPath, s.LogLevel.put)
+	return mux
+}
+
+// watches reports whether the operator watches a namespace.
+func (s *Server) watches(namespace string) bool {
+	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
+}
+
+// reply responds with JSON, indented for people.
+func reply(out http.ResponseWriter, status int, answer any) {
+	out.Header().Set("Content-Type", "application/json")
+	out.Header().Set("Cache-Control", "no-store")
+	out.WriteHeader(status)
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(answer) // the client is gone
+}
+
+// refuse responds with a message that says what is wrong.
+func refuse(out http.ResponseWriter, status int, message string) {
+	reply(out, status, map[string]string{"error": message})
+}

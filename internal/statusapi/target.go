@@ -1,0 +1,65 @@
+package statusapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// The paths of the status API.
+const (
+	echoesPath      = "/echoes"
+	diagnosticsPath = "/diagnostics"
+	logLevelPath    = "/log-level"
+)
+
+// target is the Echoes that a request is about: one, or without a name all of a namespace, or without a namespace all.
+type target struct{ namespace, name string }
+
+// targetOf returns the Echoes that a request is about, and false if it is not about Echoes.
+func targetOf(r *http.Request) (target, bool) {
+	path, found := strings.CutPrefix(r.URL.Path, echoesPath)
+	if !found || path != "" && path[0] != '/' {
+		return target{}, false
+	}
+	if path == "" {
+		return target{namespace: r.URL.Query().Get("namespace")}, true
+	}
+	namespace, name, _ := strings.Cut(path[1:], "/")
+	return target{namespace, name}, true
+}
+
+// check returns what is wrong with a target, nil if nothing is.
+func (t target) check() error {
+	if t.namespace == "" {
+		return nil
+	}
+	if problems := validation.IsDNS1123Label(t.namespace); problems != nil {
+		return fmt.Errorf("namespace: %q is not a valid namespace name: %s", t.namespace, problems[0])
+	}
+	return nil
+}
+
+// attributes returns what a user must be allowed to do for a request: to list or get Echoes, as with the API server, or to use the
+// path.
+func attributes(who user.Info, r *http.Request) authorizer.AttributesRecord {
+	asked, isEchoes := targetOf(r)
+	if !isEchoes {
+		return authorizer.AttributesRecord{User: who, Verb: strings.ToLower(r.Method), Path: r.URL.Path}
+	}
+	verb := "list"
+	if asked.name != "" {
+		verb = "get"
+	}
+	return authorizer.AttributesRecord{
+		User: who, Verb: verb, ResourceRequest: true,
+		APIGroup: v1.GroupVersion.Group, APIVersion: v1.GroupVersion.Version, Resource: "echoes",
+		Namespace: asked.namespace, Name: asked.name,
+	}
+}

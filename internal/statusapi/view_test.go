@@ -1,0 +1,69 @@
+package statusapi
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/history"
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func TestViewShowsNothingSecret(t *testing.T) {
+	echo := support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Annotations = map[string]string{"note": "hush"}
+		e.Spec.Args = []string{"--password=hush"}
+		e.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", Value: "hush"}, {Name: "OTHER", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "hush"}}}}
+		e.Spec.Response = &v1.EchoResponse{StatusCode: 503, DelayMilliseconds: 20, Body: "hush",
+			Headers: []v1.EchoHeader{{Name: "X-Key", Value: "hush"}}}
+		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "x.example.com", Annotations: map[string]string{"auth": "hush"}}
+		e.Spec.PodAnnotations = map[string]string{"a": "hush"}
+	})
+	view := viewOf(echo, nil, nil)
+	text, err := json.Marshal(view)
+	if err != nil || strings.Contains(string(text), "hush") {
+		t.Errorf("%v: %s", err, text)
+	}
+	want := specView{Replicas: 2, Port: 8080, Env: []string{"TOKEN", "OTHER"}, Service: "ClusterIP", Ingress: "x.example.com",
+		Response: &responseView{StatusCode: 503, DelayMilliseconds: 20, Headers: []string{"X-Key"}, BodyLength: 4}}
+	if diff := cmp.Diff(want, view.Spec); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(string(text), `"nodes":[],"events":[]`) {
+		t.Errorf("an empty list is missing: %s", text)
+	}
+}
+
+func TestViewOfSmallSpecs(t *testing.T) {
+	echo := support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.Ingress = &v1.EchoIngress{Host: "off.example.com"}
+		e.Spec.Paused = true
+	})
+	if diff := cmp.Diff(specView{Replicas: 2, Port: 8080, Service: "ClusterIP", Paused: true}, specViewOf(&echo.Spec)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPodsByNode(t *testing.T) {
+	pods := []status.PodSummary{{Name: "c", Node: "n2", State: "Ready"}, {Name: "b", Node: "n1", State: "Failed"},
+		{Name: "a", State: "Pending"}, {Name: "a-echo", Node: "n1", State: "Ready", Companion: true}}
+	events := []history.Event{{Time: time.Unix(1, 0), Reason: "Ready"}}
+	view := viewOf(support.Echo("ns", "x"), pods, events)
+	want := []nodeView{
+		{Pods: []podView{{"a", "Pending", false}}},
+		{Name: "n1", Pods: []podView{{"a-echo", "Ready", true}, {"b", "Failed", false}}},
+		{Name: "n2", Pods: []podView{{"c", "Ready", false}}},
+	}
+	if diff := cmp.Diff(want, view.Nodes); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(events, view.Events); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,49 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+)
+
+// connection reports requests that get no response. client-go retries them, and reports them late or not at all.
+type connection struct {
+	next   http.RoundTripper
+	report func(error)
+
+	lock sync.Mutex
+	told map[string]bool // what was reported since the last response
+}
+
+// RoundTrip implements http.RoundTripper. It reports the same error once, until there is a response again.
+func (c *connection) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := c.next.RoundTrip(request)
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if err == nil {
+		c.told = map[string]bool{}
+	} else if why := reason(err); request.Context().Err() == nil && !c.told[why] {
+		c.told[why] = true
+		c.report(errors.New("no response from the API server, retrying: " + why))
+	}
+	return response, err
+}
+
+// reason returns an error without the local port, which differs for each connection.
+func reason(err error) string {
+	if broken := new(net.OpError); errors.As(err, &broken) && broken.Op != "dial" {
+		return fmt.Sprintf("%s: %v", broken.Op, broken.Err)
+	}
+	return err.Error()
+}
+
+// newConnection returns a transport that reports the failures of another.
+func newConnection(next http.RoundTripper, report func(error)) *connection {
+	return &connection{next: next, report: report, told: map[string]bool{}}
+}
+
+// unanswered reports whether an error comes from a request that got no response.
+func unanswered(err error) bool { return errors.As(err, new(*url.Error)) }

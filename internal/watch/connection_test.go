@@ -1,0 +1,72 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type answers []error
+
+func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
+	err := (*a)[0]
+	*a = (*a)[1:]
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{Body: http.NoBody}, nil
+}
+
+func TestConnectionReportsAnErrorOnceUntilThereIsAnAnswer(t *testing.T) {
+	refused, broken := errors.New("refused"), errors.New("broken")
+	reset := func(port int) error {
+		return &net.OpError{Op: "read", Net: "tcp", Source: &net.TCPAddr{Port: port}, Err: syscall.ECONNRESET}
+	}
+	dial := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 6443}, Err: syscall.ECONNREFUSED}
+	sequence := answers{refused, refused, broken, refused, nil, broken, reset(1), reset(2), dial}
+	var reported []string
+	c := newConnection(&sequence, func(err error) {
+		reported = append(reported, strings.TrimPrefix(err.Error(), "no response from the API server, retrying: "))
+	})
+	for len(sequence) > 0 {
+		ask(t, t.Context(), c)
+	}
+	want := []string{"refused", "broken", "broken", "read: connection reset by peer", "dial tcp :6443: connection refused"}
+	if diff := cmp.Diff(want, reported); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestConnectionSaysNothingOfItsOwnEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ask(t, ctx, newConnection(&answers{context.Canceled}, func(err error) { t.Error(err) }))
+}
+
+func TestUnanswered(t *testing.T) {
+	if !unanswered(fmt.Errorf("failed to list: %w", &url.Error{Op: "Get", URL: "https://x", Err: errors.New("refused")})) {
+		t.Error("what had no answer counts as answered")
+	}
+	if unanswered(errors.New("forbidden")) {
+		t.Error("what was answered counts as unanswered")
+	}
+}
+
+func ask(t *testing.T, ctx context.Context, c *connection) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://x", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err := c.RoundTrip(request); err == nil {
+		_ = response.Body.Close()
+	}
+}

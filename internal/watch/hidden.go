@@ -1,0 +1,60 @@
+package watch
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+const (
+	// env is the field that holds the environment of containers and Echoes. Its values may be passwords.
+	env = "env"
+	// hidden is shown instead of a secret value.
+	hidden = "(hidden)"
+	// lastApplied is the annotation in which 'kubectl apply' keeps a copy of the whole manifest, including the values of its env.
+	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+)
+
+// secret reports whether a field must not be shown: the value of an environment variable.
+func secret(ofVariable bool, field string) bool { return ofVariable && field == "value" }
+
+// strip removes what is never shown of an object, so that it is not kept in memory.
+func strip(object any) (any, error) {
+	if o, ok := object.(*unstructured.Unstructured); ok {
+		o.SetManagedFields(nil)
+		annotations := o.GetAnnotations()
+		delete(annotations, lastApplied)
+		if len(annotations) == 0 {
+			annotations = nil // as if there were none
+		}
+		o.SetAnnotations(annotations)
+	}
+	return object, nil
+}
+
+// shown returns a value without its secrets.
+func shown(at place, value any) any {
+	if at.secret && value != nil {
+		return hidden
+	}
+	value = runtime.DeepCopyJSONValue(value)
+	hide(value, at.name == env, at.inEnv)
+	return value
+}
+
+// hide replaces all secrets in a value, which may be an environment or a variable of one.
+func hide(value any, isEnv, isVariable bool) {
+	switch v := value.(type) {
+	case []any:
+		for _, element := range v {
+			hide(element, false, isEnv)
+		}
+	case map[string]any:
+		for name, field := range v {
+			if secret(isVariable, name) {
+				v[name] = hidden
+				continue
+			}
+			hide(field, name == env, false)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+// Package watch is the command 'manager watch': it prints what happens to the objects of a kind.
+//
+// options.go reads the command line, kinds.go has the kinds that can be watched, watch.go follows the objects, connection.go reports
+// when that is impossible, changes.go compares two states of an object, hidden.go says what is never shown, and print.go prints.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// Run prints what happens until ctx ends, and then returns nil. It fails only if it cannot start or cannot print. Requests that the
+// API server rejects and broken connections are printed and retried.
+func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, stderr io.Writer) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	p := &printer{stdout: stdout, stderr: stderr, json: options.output == "json", kind: options.kind, now: time.Now, failed: fail}
+	cluster = rest.CopyConfig(cluster)
+	cluster.Wrap(func(next http.RoundTripper) http.RoundTripper { return newConnection(next, p.failure) })
+	client, err := dynamic.NewForConfig(cluster)
+	if err != nil {
+		return fmt.Errorf("the configuration of the cluster cannot be used: %w", err)
+	}
+	informer, err := newInformer(client, options, p)
+	if err != nil {
+		return err
+	}
+	// Run does not wait for it: it may be waiting for its next attempt.
+	go informer.RunWithContext(klog.NewContext(ctx, logr.New(errorLog{p})))
+	<-ctx.Done()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// newInformer returns an informer of the objects that the options select. After an interruption it lists them again and reports only
+// the differences.
+func newInformer(client dynamic.Interface, options Options, p *printer) (cache.SharedIndexInformer, error) {
+	source := cache.ToListWatcherWithWatchListSemantics(listWatch(client, options, p), client)
+	informer := cache.NewSharedIndexInformerWithOptions(source, &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{ObjectDescription: options.kind.name})
+	if err := informer.SetTransform(strip); err != nil {
+		return nil, err
+	}
+	_, err := informer.AddEventHandler(handler(p))
+	return informer, err
+}
+
+// listWatch lists and watches, and prints those errors of a watch that client-go does not log.
+func listWatch(client dynamic.Interface, options Options, p *printer) *cache.ListWatch {
+	objects := client.Resource(options.kind.resource).Namespace(options.namespace)
+	named := func(err error) { p.failure(fmt.Errorf("failed to watch %s: %w", options.kind.name, err)) }
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, list metav1.ListOptions) (runtime.Object, error) {
+			list.LabelSelector = options.selector
+			return objects.List(ctx, list)
+		},
+		WatchFuncWithContext: func(ctx context.Context, list metav1.ListOptions) (watch.Interface, error) {
+			list.LabelSelector = options.selector
+			stream, err := objects.Watch(ctx, list)
+			if err == nil {
+				return watch.Filter(stream, reportEnd(ctx, named)), nil
+			}
+			if apierrors.IsTooManyRequests(err) {
+				named(err)
+			}
+			return nil, fmt.Errorf("failed to watch %s: %w", options.kind.name, err)
+		},
+	}
+}
+
+// reportEnd reports the error that ends a watch, and changes nothing. It ignores that a watch is too old to continue, which is normal
+// after a long interruption, and errors of a watch that is being closed on this side.
+func reportEnd(ctx context.Context, report func(error)) watch.FilterFunc {
+	ended := false
+	return func(event watch.Event) (watch.Event, bool) {
+		if event.Type == watch.Error && !ended && ctx.Err() == nil {
+			ended = true
+			if err := apierrors.FromObject(event.Object); !apierrors.IsResourceExpired(err) {
+				report(err)
+			}
+		}
+		return event, true
+	}
+}
+
+// handler prints what an informer reports.
+func handler(p *printer) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) { p.added(object.(*unstructured.Unstructured)) },
+		UpdateFunc: func(old, current any) {
+			before, after := old.(*unstructured.Unstructured), current.(*unstructured.Unstructured)
+			if before.GetUID() != after.GetUID() { // deleted and created again during an interruption
+				p.deleted(before)
+				p.added(after)
+				return
+			}
+			p.updated(before, after)
+		},
+		DeleteFunc: func(object any) {
+			if lost, ok := object.(cache.DeletedFinalStateUnknown); ok { // deleted during an interruption
+				object = lost.Obj
+			}
+			p.deleted(object.(*unstructured.Unstructured))
+		},
+	}
+}
+
+// errorLog is a log sink that prints the errors of client-go, and nothing else.
+type errorLog struct{ printer *printer }
+
+// Init implements logr.LogSink.
+func (errorLog) Init(logr.RuntimeInfo) {}
+
+// Enabled implements logr.LogSink.
+func (errorLog) Enabled(int) bool { return false }
+
+// Info implements logr.LogSink.
+func (errorLog) Info(int, string, ...any) {}
+
+// Error implements logr.LogSink.
+func (l errorLog) Error(err error, message string, _ ...any) {
+	if unanswered(err) {
+		return // already printed
+	}
+	if err == nil {
+		err = errors.New(message)
+	}
+	l.printer.failure(err)
+}
+
+// WithValues implements logr.LogSink.
+func (l errorLog) WithValues(...any) logr.LogSink { return l }
+
+// WithName implements logr.LogSink.
+func (l errorLog) WithName(string) logr.LogSink { return l }
