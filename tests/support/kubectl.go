@@ -16,6 +16,12 @@ func Kubectl(ctx context.Context, arguments ...string) string {
 	return KubectlInput(ctx, "", arguments...)
 }
 
+// Show writes what a command of kubectl prints, or why it fails, to the report of a failed test.
+func Show(ctx context.Context, arguments ...string) {
+	output, err := exec.CommandContext(ctx, "kubectl", arguments...).CombinedOutput()
+	GinkgoWriter.Println("$ kubectl "+strings.Join(arguments, " ")+"\n"+string(output), err)
+}
+
 // KubectlInput is Kubectl with something to read from its standard input.
 func KubectlInput(ctx context.Context, stdin string, arguments ...string) string {
 	GinkgoHelper()

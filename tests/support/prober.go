@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -34,7 +35,8 @@ func Image(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// StartProber starts a prober with the arguments of tests/prober, and waits until it is connected to the URL.
+// StartProber starts a prober with the arguments of tests/prober, and waits until it is connected to the URL. A test that fails
+// leaves none behind.
 func StartProber(ctx context.Context, namespace, url string, arguments ...string) Prober {
 	GinkgoHelper()
 	text, err := os.ReadFile("../prober/pod.yaml")
@@ -48,6 +50,7 @@ func StartProber(ctx context.Context, namespace, url string, arguments ...string
 	Expect(err).NotTo(HaveOccurred())
 	name := strings.TrimSpace(KubectlInput(ctx, string(manifest), "create", "-o", "name", "-f", "-"))
 	p := Prober{namespace, name}
+	DeferCleanup(func(ctx SpecContext) { p.kubectl(ctx, "delete", name, "--ignore-not-found", "--now") }, NodeTimeout(2*time.Minute))
 	Eventually(p.kubectl).WithContext(ctx).WithArguments("get", name, "-o", "jsonpath={.status.phase}").
 		Should(Or(Equal("Running"), Equal("Succeeded"), Equal("Failed")))
 	Eventually(p.kubectl).WithContext(ctx).WithArguments("logs", name).Should(ContainSubstring("connected"))

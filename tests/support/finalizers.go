@@ -1,0 +1,14 @@
+package support
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// RemoveFinalizers lets an object go that waits for somebody who is not there any more.
+func RemoveFinalizers(ctx context.Context, c client.Client, object client.Object) error {
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`))
+	return client.IgnoreNotFound(c.Patch(ctx, object, patch))
+}
