@@ -21,7 +21,7 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 		Expect(kubectl(ctx, "get", "csv,deployment", "-o", "name")).To(BeEmpty())
 		approve(ctx)
 		expectSucceeded(ctx, version(0))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("upgrades when it is approved", func(ctx SpecContext) {
 		pointCatalogAt(ctx, version(1))
@@ -30,5 +30,5 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 		approve(ctx)
 		expectSucceeded(ctx, version(1))
 		uninstall(ctx)
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 })

@@ -11,14 +11,13 @@ import (
 
 var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), func(ctx SpecContext, recovery string) {
 	run(ctx, documented(version(1), "## With OLM, from a catalog"))
-	DeferCleanup(uninstall, NodeTimeout(3*time.Minute))
 	createEcho(ctx, "default")
 	waitReady(ctx, "default")
 	before, prober := echoPods(ctx), startProber(ctx)
 
 	By("upgrading to the broken version")
 	pointCatalogAt(ctx, version(2))
-	Eventually(kubectl).WithContext(ctx).WithTimeout(15*time.Minute).
+	Eventually(kubectl).WithContext(ctx).WithTimeout(20*time.Minute).
 		WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
 		Should(ContainSubstring("echo-operator.v" + version(2) + " Failed"))
 	Expect(echoPods(ctx)).To(Equal(before))
@@ -26,7 +25,7 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 
 	By("seeing that a version in which it is mended is not enough")
 	pointCatalogAt(ctx, version(3))
-	Eventually(support.Kubectl).WithContext(ctx).WithTimeout(3*time.Minute).WithArguments("get", "packagemanifest", "echo-operator", "--ignore-not-found", "-o", "jsonpath={.status.channels[*].currentCSV}").
+	Eventually(support.Kubectl).WithContext(ctx).WithTimeout(5*time.Minute).WithArguments("get", "packagemanifest", "echo-operator", "--ignore-not-found", "-o", "jsonpath={.status.channels[*].currentCSV}").
 		Should(ContainSubstring("echo-operator.v" + version(3)))
 	Consistently(kubectl).WithContext(ctx).WithTimeout(20*time.Second).WithArguments("get", "csv", "-o", "name").
 		ShouldNot(ContainSubstring("echo-operator.v" + version(3)))
@@ -38,7 +37,8 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 	Eventually(echoPods).WithContext(ctx).ShouldNot(Equal(before))
 	seen := prober.Stop(ctx)
 	Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
+	uninstall(ctx)
 },
-	Entry("recovers by failing forward", SpecTimeout(25*time.Minute), "Either tell it to"),
-	Entry("recovers by beginning anew", SpecTimeout(25*time.Minute), "Or begin anew"),
+	Entry("recovers by failing forward", SpecTimeout(45*time.Minute), "Either tell it to"),
+	Entry("recovers by beginning anew", SpecTimeout(45*time.Minute), "Or begin anew"),
 )

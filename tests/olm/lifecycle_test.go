@@ -18,7 +18,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		run(ctx, documented(version(0), "## With OLM, from a catalog"))
 		expectSucceeded(ctx, version(0))
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("runs an Echo that answers", func(ctx SpecContext) {
 		createEcho(ctx, "default")
@@ -26,7 +26,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		seen := support.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=200", "--pods=2").Finish(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(seen.Pods).To(HaveLen(2))
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("passes scorecard, without a suggestion", Label("scorecard"), func(ctx SpecContext) {
 		command := exec.CommandContext(ctx, "tests/scorecard/run", released(version(0), "bundle"))
@@ -37,19 +37,19 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		tests := strings.Count(string(config), "entrypoint:")
 		Expect(strings.Split(strings.TrimSpace(string(output)), "\n")).To(SatisfyAll(HaveLen(tests), HaveEach(HavePrefix("pass "))))
-	}, SpecTimeout(10*time.Minute))
+	}, SpecTimeout(20*time.Minute))
 
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
 		run(ctx, documented(version(0), "Settings go into the Subscription"))
 		Eventually(kubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o", "yaml").Should(SatisfyAll(
 			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 96Mi`), ContainSubstring("key: node-role.kubernetes.io/infra")))
-		kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", "--timeout=1m")
+		kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", waitTimeout)
 		support.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=5")
-		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Failed", "echo/test-echo", "--timeout=1m")
+		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Failed", "echo/test-echo", waitTimeout)
 		Expect(support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].message}")).To(ContainSubstring("greater than 3"))
 		support.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=2")
-		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Ready", "echo/test-echo", "--timeout=1m")
-	}, SpecTimeout(3*time.Minute))
+		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Ready", "echo/test-echo", waitTimeout)
+	}, SpecTimeout(10*time.Minute))
 
 	It("is upgraded while requests run, and takes the echo servers along", func(ctx SpecContext) {
 		before := echoPods(ctx)
@@ -63,9 +63,9 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		seen := prober.Stop(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("goes without leaving anything", Label("scorecard"), func(ctx SpecContext) {
 		uninstall(ctx)
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 })

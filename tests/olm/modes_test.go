@@ -15,25 +15,28 @@ import (
 // All namespaces are the subject of the other specs.
 var _ = Describe("an OperatorGroup", Label("all"), func() {
 	DescribeTable("with target namespaces", func(ctx SpecContext, targets ...string) {
-		for _, namespace := range []string{"mine", "theirs", "others"} {
+		namespaces := []string{"echo-mine", "echo-theirs", "echo-others"}
+		for _, namespace := range namespaces {
 			support.Kubectl(ctx, "create", "namespace", namespace)
-			DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "namespace", namespace) }, NodeTimeout(time.Minute))
 		}
 		run(ctx, changed(documented(version(0), "## With OLM, from a catalog"), "spec: {}", "spec: {targetNamespaces: ["+strings.Join(targets, ", ")+"]}"))
-		DeferCleanup(uninstall, NodeTimeout(3*time.Minute))
 
-		createEcho(ctx, "others")
+		createEcho(ctx, "echo-others")
 		for _, target := range targets {
 			createEcho(ctx, target)
 			waitReady(ctx, target)
 			Expect(mayCreateDeployments(ctx, target)).To(BeTrue(), target)
 		}
-		Expect(support.Kubectl(ctx, "get", "echo/test-echo", "-n", "others", "-o", "jsonpath={.status}{.metadata.finalizers}")).To(BeEmpty())
-		Expect(mayCreateDeployments(ctx, "others")).To(BeFalse())
+		Expect(support.Kubectl(ctx, "get", "echo/test-echo", "-n", "echo-others", "-o", "jsonpath={.status}{.metadata.finalizers}")).To(BeEmpty())
+		Expect(mayCreateDeployments(ctx, "echo-others")).To(BeFalse())
+
+		run(ctx, documented(version(0), "## Uninstalling, with OLM"))
+		support.Kubectl(ctx, append([]string{"delete", "namespace", waitTimeout}, namespaces...)...)
+		expectNothingLeft(ctx)
 	},
-		Entry("its own: OwnNamespace", SpecTimeout(5*time.Minute), operatorNamespace),
-		Entry("another: SingleNamespace", SpecTimeout(5*time.Minute), "mine"),
-		Entry("two: MultiNamespace", SpecTimeout(5*time.Minute), "mine", "theirs"),
+		Entry("its own: OwnNamespace", SpecTimeout(15*time.Minute), operatorNamespace),
+		Entry("another: SingleNamespace", SpecTimeout(15*time.Minute), "echo-mine"),
+		Entry("two: MultiNamespace", SpecTimeout(15*time.Minute), "echo-mine", "echo-theirs"),
 	)
 })
 

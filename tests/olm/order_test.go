@@ -2,6 +2,7 @@ package olm
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -13,26 +14,42 @@ import (
 var _ = Describe("an operator that went before its Echoes", Label("all"), func() {
 	It("is done without, by the documented steps", func(ctx SpecContext) {
 		run(ctx, documented(version(0), "## With OLM, from a catalog"))
-		createEcho(ctx, "default")
-		waitReady(ctx, "default")
+		pod := createKeptEcho(ctx)
 		kubectl(ctx, "delete", "subscription,csv", "--all")
-		support.Kubectl(ctx, "wait", "--for=delete", "-n", operatorNamespace, "deployment/echo-operator-controller-manager", "--timeout=1m")
+		awaitOperatorGone(ctx)
 
 		prober := startProber(ctx)
 		Expect(prober.Stop(ctx).Failed).To(BeZero(), "its servers go on")
-		expectEchoesLetGo(ctx)
+		expectEchoesLetGo(ctx, pod)
 		uninstall(ctx)
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(15*time.Minute))
 })
 
-// expectEchoesLetGo deletes Echoes without the operator, as install.md says, and expects the finalizers of others to stay.
-func expectEchoesLetGo(ctx context.Context) {
+// foreignFinalizer belongs to somebody else than the operator.
+const foreignFinalizer = "example.org/kept"
+
+// createKeptEcho creates an Echo with a finalizer of somebody else, which cannot be added when the Echo is being deleted. One of its
+// pods, which is returned, has it too: until that is gone, an operator that still sees the Echo deleted cannot finish.
+func createKeptEcho(ctx context.Context) string {
 	GinkgoHelper()
-	const others = "example.org/kept"
-	support.Kubectl(ctx, "patch", "echo/test-echo", "--type=json", "-p", `[{"op": "add", "path": "/metadata/finalizers/0", "value": "`+others+`"}]`)
+	createEcho(ctx, "default")
+	waitReady(ctx, "default")
+	pod := strings.Fields(echoPods(ctx))[0]
+	support.Kubectl(ctx, "patch", "echo/test-echo", "--type=json", "-p", `[{"op": "add", "path": "/metadata/finalizers/0", "value": "`+foreignFinalizer+`"}]`)
+	support.Kubectl(ctx, "patch", pod, "--type=json", "-p", `[{"op": "add", "path": "/metadata/finalizers", "value": ["`+foreignFinalizer+`"]}]`)
+	return pod
+}
+
+// expectEchoesLetGo deletes Echoes without the operator, as install.md says, and expects the finalizers of others to stay.
+func expectEchoesLetGo(ctx context.Context, pod string) {
+	GinkgoHelper()
+	finalizers := []string{"get", "echo/test-echo", "-o", "jsonpath={.metadata.finalizers}"}
+	Expect(support.Kubectl(ctx, finalizers...)).To(Equal(`["` + foreignFinalizer + `","echoes.example.com/finalizer"]`))
 	run(ctx, documented(version(0), "## When the operator went before its Echoes"))
-	Expect(support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.metadata.finalizers}")).To(Equal(`["` + others + `"]`))
-	support.Kubectl(ctx, "patch", "echo/test-echo", "--type=json", "-p", `[{"op": "remove", "path": "/metadata/finalizers"}]`)
+	Expect(support.Kubectl(ctx, finalizers...)).To(Equal(`["` + foreignFinalizer + `"]`))
+	for _, kept := range []string{pod, "echo/test-echo"} {
+		support.Kubectl(ctx, "patch", kept, "--type=json", "-p", `[{"op": "remove", "path": "/metadata/finalizers"}]`)
+	}
 	Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "deployment,service,poddisruptionbudget,pod", "-n", "default", "-o", "name").
 		ShouldNot(ContainSubstring("test-echo"))
 }

@@ -19,11 +19,15 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-const operatorNamespace = "echo-operator-system"
+const (
+	operatorNamespace = "echo-operator-system"
+	// waitTimeout is how long kubectl waits: a machine whose cores are busy takes minutes for what takes seconds on others.
+	waitTimeout = "--timeout=3m"
+)
 
 func TestOLM(t *testing.T) {
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(90 * time.Second)
+	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(500 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "OLM")
@@ -86,13 +90,13 @@ func createEcho(ctx context.Context, namespace string) {
 
 func waitReady(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	support.Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "echo/test-echo", "--timeout=1m")
+	support.Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "echo/test-echo", waitTimeout)
 }
 
 // startProber sends requests to the sample until it is stopped.
 func startProber(ctx context.Context) support.Prober {
 	GinkgoHelper()
-	return support.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=30m")
+	return support.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")
 }
 
 // echoPods are the names of the sample's pods.
@@ -132,11 +136,16 @@ func expectNothingLeft(ctx context.Context) {
 	}).WithContext(ctx).Should(BeEmpty())
 }
 
-// uninstall goes the documented steps, whose Echoes may be gone already.
+// uninstall goes the documented steps, whose Echoes may be gone already, and expects them to be all that it takes.
 func uninstall(ctx context.Context) {
 	GinkgoHelper()
 	run(ctx, documented(version(0), "## Uninstalling, with OLM"))
 	expectNothingLeft(ctx)
-	// For minutes OLM would take a new catalog of the same name for the old one.
-	run(ctx, "kubectl rollout restart -n olm deployment/catalog-operator && kubectl rollout status -n olm --timeout=1m deployment/catalog-operator")
+}
+
+// awaitOperatorGone waits until the operator's process has ended, which is later than the end of its Deployment.
+func awaitOperatorGone(ctx context.Context) {
+	GinkgoHelper()
+	kubectl(ctx, "wait", "--for=delete", "deployment/echo-operator-controller-manager", waitTimeout)
+	kubectl(ctx, "wait", "--for=delete", "pod", "-l", "control-plane=controller-manager", waitTimeout)
 }

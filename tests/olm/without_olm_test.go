@@ -16,5 +16,5 @@ var _ = Describe("the operator without OLM", func() {
 		waitReady(ctx, "default")
 		run(ctx, inFolderOf(version(1))+documented(version(1), "## Uninstalling, without OLM"))
 		expectNothingLeft(ctx)
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 })

@@ -1,0 +1,164 @@
+package olm
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	// cleanupTimeout is how long a cluster may take to lose all that a spec left.
+	cleanupTimeout = 6 * time.Minute
+	// finalizerTimeout is how long those who set finalizers may take to remove them.
+	finalizerTimeout = time.Minute
+)
+
+// k8s reads and deletes what specs left.
+var k8s client.Client
+
+var _ = BeforeSuite(func() {
+	cluster, err := ctrl.GetConfig()
+	Expect(err).NotTo(HaveOccurred(), "run the suite by its make target, which starts a cluster")
+	k8s, err = client.New(cluster, client.Options{})
+	Expect(err).NotTo(HaveOccurred())
+})
+
+// Each spec, or story of several, finds a cluster without the operator, in whatever state the one before it ended.
+var _ = BeforeEach(func(ctx SpecContext) {
+	removeOperator(ctx)
+	restartCatalogOperator(ctx)
+	DeferCleanup(removeOperator, NodeTimeout(cleanupTimeout))
+}, OncePerOrdered, NodeTimeout(cleanupTimeout))
+
+// cleanupStages are the kinds to remove, the next ones when the ones before are gone: OLM takes back an installation by means of
+// rights and namespaces that go later.
+var cleanupStages = [][]schema.GroupVersionKind{
+	{
+		{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "Subscription"},
+		{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "CatalogSource"},
+		{Group: "olm.operatorframework.io", Version: "v1", Kind: "ClusterExtension"},
+		{Group: "olm.operatorframework.io", Version: "v1", Kind: "ClusterCatalog"},
+	},
+	{
+		{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "ClusterServiceVersion"},
+	},
+	{
+		{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "example.com", Version: "v1", Kind: "Echo"},
+		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+		{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+		{Version: "v1", Kind: "Service"},
+		{Version: "v1", Kind: "Pod"},
+		{Version: "v1", Kind: "Secret"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"},
+		{Version: "v1", Kind: "Namespace"},
+		{Group: "operators.coreos.com", Version: "v1", Kind: "Operator"},
+	},
+}
+
+// removeOperator removes the operator, however it was installed, its Echoes and what else specs made.
+func removeOperator(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(removeLeftovers).WithContext(ctx).WithTimeout(cleanupTimeout).Should(BeEmpty())
+}
+
+// removeLeftovers deletes what is left of the first stage that has anything left, and returns what that is.
+func removeLeftovers(ctx context.Context) ([]string, error) {
+	var left []string
+	for _, stage := range cleanupStages {
+		for _, kind := range stage {
+			objects, err := leftovers(ctx, kind)
+			if err != nil {
+				return nil, err
+			}
+			for i := range objects {
+				left = append(left, kind.Kind+" "+client.ObjectKeyFromObject(&objects[i]).String())
+				if err := remove(ctx, &objects[i]); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if len(left) > 0 {
+			return left, nil
+		}
+	}
+	return nil, nil
+}
+
+// leftovers are the objects of a kind that have to do with the operator, by their names: the cluster is the tests' own.
+func leftovers(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.PartialObjectMetadata, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	err := k8s.List(ctx, list)
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) { // the cluster has no such kind
+		return nil, nil
+	}
+	for i := range list.Items {
+		list.Items[i].SetGroupVersionKind(kind)
+	}
+	return slices.DeleteFunc(list.Items, func(object metav1.PartialObjectMetadata) bool {
+		return kind.Kind != "Echo" && !strings.Contains(object.Name, "echo") && !strings.HasPrefix(object.Name, "prober-")
+	}), err
+}
+
+// remove deletes an object, or helps one that is being deleted.
+func remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
+	if object.DeletionTimestamp == nil {
+		return client.IgnoreNotFound(k8s.Delete(ctx, object, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	}
+	if !isStuck(object) {
+		return nil
+	}
+	GinkgoWriter.Println("removing the finalizers", object.Finalizers, "of", object.Kind, client.ObjectKeyFromObject(object))
+	return support.RemoveFinalizers(ctx, k8s, object)
+}
+
+// isStuck says whether an object waits for finalizers in vain. Echoes and pods may, because whoever sees to them may be gone. The
+// CustomResourceDefinition has to wait for the Echoes.
+func isStuck(object *metav1.PartialObjectMetadata) bool {
+	switch {
+	case len(object.Finalizers) == 0 || object.Kind == "CustomResourceDefinition":
+		return false
+	case object.Kind == "Echo" || object.Kind == "Pod":
+		return true
+	}
+	return time.Since(object.DeletionTimestamp.Time) > finalizerTimeout
+}
+
+// restartCatalogOperator makes OLM forget the last catalog: for minutes it would take a new one of the same name for it.
+func restartCatalogOperator(ctx context.Context) {
+	GinkgoHelper()
+	support.Kubectl(ctx, "rollout", "restart", "-n", "olm", "deployment/catalog-operator")
+	support.Kubectl(ctx, "rollout", "status", "-n", "olm", "deployment/catalog-operator", waitTimeout)
+}
+
+// What there was when a spec failed is shown before it is removed.
+var _ = JustAfterEach(func(ctx SpecContext) {
+	if !CurrentSpecReport().Failed() {
+		return
+	}
+	for _, arguments := range []string{
+		"get subscriptions.operators.coreos.com,installplans,csv,catalogsources,operatorgroups -A",
+		"get clusterextensions,clustercatalogs -o yaml",
+		"get echoes -A -o yaml",
+		"get namespaces,deployments,replicasets,services,pods -A -o wide",
+		"get events -A --sort-by=.lastTimestamp",
+		"logs -n " + operatorNamespace + " deployment/echo-operator-controller-manager --tail=50",
+		"logs -n olm deployment/catalog-operator --tail=30",
+	} {
+		support.Show(ctx, strings.Fields(arguments)...)
+	}
+}, NodeTimeout(time.Minute))
