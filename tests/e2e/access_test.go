@@ -27,10 +27,10 @@ var _ = Describe("somebody with the role", func() {
 				Expect(can(namespace, what)).To(HaveSuffix(": no"))
 			}
 		},
-		Entry("view", SpecTimeout(time.Minute), "view", []string{"get echoes", "list echoes", "watch echoes"},
+		Entry("view", SpecTimeout(5*time.Minute), "view", []string{"get echoes", "list echoes", "watch echoes"},
 			[]string{"create echoes", "update echoes --subresource=scale", "delete echoes", "patch echoes"}),
-		Entry("edit", SpecTimeout(time.Minute), "edit", []string{"get echoes", "create echoes", "patch echoes", "delete echoes", "deletecollection echoes", "update echoes --subresource=scale"},
+		Entry("edit", SpecTimeout(5*time.Minute), "edit", []string{"get echoes", "create echoes", "patch echoes", "delete echoes", "deletecollection echoes", "update echoes --subresource=scale"},
 			[]string{"update echoes --subresource=status", "update echoes --subresource=finalizers"}),
-		Entry("admin", SpecTimeout(time.Minute), "admin", []string{"create echoes", "deletecollection echoes", "patch echoes --subresource=scale", "update echoes --subresource=status", "update echoes --subresource=finalizers"}, nil),
+		Entry("admin", SpecTimeout(5*time.Minute), "admin", []string{"create echoes", "deletecollection echoes", "patch echoes --subresource=scale", "update echoes --subresource=status", "update echoes --subresource=finalizers"}, nil),
 	)
 })

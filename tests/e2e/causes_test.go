@@ -22,24 +22,25 @@ var _ = Describe("an Echo that is not ready", func() {
 			echo := support.Echo(newNamespace(ctx), "ailing", func(e *v1.Echo) { spoil(&e.Spec) })
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 			expectCause(ctx, echo, reason, message)
-			Expect(support.Kubectl(ctx, "get", "events", "-n", echo.Namespace, "--field-selector=involvedObject.kind=Echo,type=Warning")).To(
-				MatchRegexp("NotReady.*" + message))
+			Eventually(support.Kubectl).WithContext(ctx).
+				WithArguments("get", "events", "-n", echo.Namespace, "--field-selector=involvedObject.kind=Echo,type=Warning").
+				Should(MatchRegexp("NotReady.*" + message))
 			edit(ctx, echo, mend)
 			waitReady(ctx, echo)
 			Expect(meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady).Reason).To(Equal(v1.ReasonAllPodsReady))
 		},
-		Entry("an image that there is not", SpecTimeout(2*time.Minute), v1.ReasonImagePullFailed, `"quay.io/echo-operator/none:1" cannot be pulled: .*not found`,
+		Entry("an image that there is not", SpecTimeout(8*time.Minute), v1.ReasonImagePullFailed, `"quay.io/echo-operator/none:1" cannot be pulled: .*not found`,
 			func(s *v1.EchoSpec) { s.Image = "quay.io/echo-operator/none:1" }, func(s *v1.EchoSpec) { s.Image = "" }),
-		Entry("containers that crash", SpecTimeout(2*time.Minute), v1.ReasonPodsCrashing, `exit code 2 and last said .*ECHO_DRAIN_DELAY`,
+		Entry("containers that crash", SpecTimeout(8*time.Minute), v1.ReasonPodsCrashing, `exit code 2 and last said .*ECHO_DRAIN_DELAY`,
 			func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "soon"}} }, func(s *v1.EchoSpec) { s.Env = nil }),
-		Entry("a Secret that there is not", SpecTimeout(2*time.Minute), v1.ReasonContainerNotStarted, `secret "none" not found`,
+		Entry("a Secret that there is not", SpecTimeout(8*time.Minute), v1.ReasonContainerNotStarted, `secret "none" not found`,
 			func(s *v1.EchoSpec) {
 				s.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 					LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Key: "x"}}}}
 			}, func(s *v1.EchoSpec) { s.Env = nil }),
-		Entry("no node that fits", SpecTimeout(2*time.Minute), v1.ReasonUnschedulable, "nodes are available: .*didn't match Pod's node affinity/selector",
+		Entry("no node that fits", SpecTimeout(8*time.Minute), v1.ReasonUnschedulable, "nodes are available: .*didn't match Pod's node affinity/selector",
 			func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"example.com/none": "such"} }, func(s *v1.EchoSpec) { s.NodeSelector = nil }),
-		Entry("Pod Security", SpecTimeout(2*time.Minute), v1.ReasonPodsRefused, `violates PodSecurity "restricted:latest"`,
+		Entry("Pod Security", SpecTimeout(8*time.Minute), v1.ReasonPodsRefused, `violates PodSecurity "restricted:latest"`,
 			func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{} }, func(s *v1.EchoSpec) { s.SecurityContext = nil }),
 	)
 
@@ -59,7 +60,7 @@ var _ = Describe("an Echo that is not ready", func() {
 		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(2))
 		support.Kubectl(ctx, "patch", "resourcequota", "few", "-n", namespace, "--type=merge", "-p", `{"spec": {"hard": {"pods": "9"}}}`)
 		waitReady(ctx, echo)
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 })
 
 var _ = Describe("an Echo above the operator's limit", func() {
@@ -76,7 +77,7 @@ var _ = Describe("an Echo above the operator's limit", func() {
 		support.Kubectl(ctx, "scale", "echo", echo.Name, "-n", echo.Namespace, "--replicas=2")
 		waitReady(ctx, echo)
 		Expect(pods(ctx, Default, echo)).To(ConsistOf(HaveField("Name", before[0].Name), HaveField("Name", before[1].Name)))
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 })
 
 // expectCause expects an Echo to say why it is not ready; message is a regular expression.

@@ -20,8 +20,6 @@ import (
 )
 
 var _ = Describe("companions and an operator that is killed", func() {
-	AfterEach(func(ctx SpecContext) { awaitOperator(ctx) }, NodeTimeout(time.Minute))
-
 	DescribeTable("are neither two nor none after each step of their life, when that is",
 		func(ctx SpecContext, kill func(ctx context.Context, issue, begun func())) {
 			l := &life{namespace: newNamespace(ctx)}
@@ -37,14 +35,14 @@ var _ = Describe("companions and an operator that is killed", func() {
 				step.expect()
 			}
 		},
-		Entry("before the step", SpecTimeout(5*time.Minute), func(ctx context.Context, issue, _ func()) {
+		Entry("before the step", SpecTimeout(20*time.Minute), func(ctx context.Context, issue, _ func()) {
 			killOperator(ctx)
 			issue()
 		}),
-		Entry("at once after the step", SpecTimeout(5*time.Minute), func(ctx context.Context, issue, _ func()) {
+		Entry("at once after the step", SpecTimeout(20*time.Minute), func(ctx context.Context, issue, _ func()) {
 			killOperatorAfter(ctx, issue)
 		}),
-		Entry("when the operator has begun to act upon the step", SpecTimeout(5*time.Minute), func(ctx context.Context, issue, begun func()) {
+		Entry("when the operator has begun to act upon the step", SpecTimeout(20*time.Minute), func(ctx context.Context, issue, begun func()) {
 			killOperatorAfter(ctx, func() { issue(); begun() })
 		}),
 	)

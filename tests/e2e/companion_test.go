@@ -13,7 +13,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -73,14 +72,14 @@ var _ = Describe("a companion", func() {
 		eventuallyCompanion(ctx, owner, third.UID)
 		support.Kubectl(ctx, "delete", "pod", owner.Name, "-n", namespace)
 		eventuallyNone(ctx, namespace)
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(15*time.Minute))
 
 	DescribeTable("goes when its owner has done its work and",
 		func(ctx SpecContext, phase corev1.PodPhase, wanted string) {
 			echo := companionEcho(newNamespace(ctx), "beside", "0s")
 			createReady(ctx, echo)
 			owner := &corev1.Pod{}
-			prober := support.StartProber(ctx, echo.Namespace, echo.Status.URL, "--count=1000000", "--interval=100ms", "--duration=3m", "--status="+wanted)
+			prober := support.StartProber(ctx, echo.Namespace, echo.Status.URL, "--count=1000000", "--interval=100ms", "--duration=1h", "--status="+wanted)
 			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: echo.Namespace, Name: prober.Name()}, owner)).To(Succeed())
 			support.Kubectl(ctx, "label", "pod", owner.Name, "-n", echo.Namespace, v1.CompanionLabel+"="+echo.Name)
 			eventuallyCompanion(ctx, owner, "")
@@ -90,8 +89,8 @@ var _ = Describe("a companion", func() {
 			Expect(owner.Status.Phase).To(Equal(phase))
 			Consistently(func(g Gomega) { g.Expect(companions(ctx, g, echo.Namespace)).To(BeEmpty()) }).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
 		},
-		Entry("succeeded", SpecTimeout(2*time.Minute), corev1.PodSucceeded, "418"),
-		Entry("failed", SpecTimeout(2*time.Minute), corev1.PodFailed, "200"),
+		Entry("succeeded", SpecTimeout(10*time.Minute), corev1.PodSucceeded, "418"),
+		Entry("failed", SpecTimeout(10*time.Minute), corev1.PodFailed, "200"),
 	)
 
 	It("is made for each pod of a StatefulSet, whose names come again", func(ctx SpecContext) {
@@ -110,7 +109,7 @@ var _ = Describe("a companion", func() {
 
 		support.Kubectl(ctx, "scale", "statefulset", set.Name, "-n", set.Namespace, "--replicas=0")
 		eventuallyNone(ctx, echo.Namespace)
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("is not made again on a node that is cordoned, until that takes pods again", func(ctx SpecContext) {
 		_, owner := accompanied(ctx, "1s")
@@ -121,14 +120,14 @@ var _ = Describe("a companion", func() {
 		Consistently(func(g Gomega) { g.Expect(companions(ctx, g, owner.Namespace)).To(BeEmpty()) }).WithContext(ctx).WithTimeout(3 * time.Second).Should(Succeed())
 		support.Kubectl(ctx, "uncordon", owner.Spec.NodeName)
 		eventuallyCompanion(ctx, owner, last.UID)
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("is gone before its Echo, and is made for the next Echo of that name", func(ctx SpecContext) {
 		echo, owner := accompanied(ctx, "1s")
 		last := eventuallyCompanion(ctx, owner, "")
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = 0 }) // so that it waits for nobody else
 		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
-		support.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, "--timeout=1m")
+		support.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, waitTimeout)
 		Expect(companions(ctx, Default, echo.Namespace)).To(BeEmpty())
 		now := &corev1.Pod{}
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(owner), now)).To(Succeed())
@@ -136,7 +135,7 @@ var _ = Describe("a companion", func() {
 		Expect(now.Status.ContainerStatuses).To(ConsistOf(And(HaveField("State.Running", Not(BeNil())), HaveField("RestartCount", BeZero()))))
 		Expect(k8s.Create(ctx, companionEcho(echo.Namespace, echo.Name, "1s"))).To(Succeed())
 		eventuallyCompanion(ctx, owner, last.UID)
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 })
 
 // doc is the documentation of companions.
@@ -200,8 +199,7 @@ func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status in
 	session, err := gexec.Start(d.command(ctx, find+"; exec "+forward), GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { session.Terminate().Wait() }()
-	Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+`))
-	address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(string(session.Out.Contents()))
+	address := forwardedAddress(ctx, session)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", http.NoBody)
 	Expect(err).NotTo(HaveOccurred())
 	response, err := http.DefaultClient.Do(request)

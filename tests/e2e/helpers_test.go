@@ -30,6 +30,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
+// version is that of the tree, which its images have for a tag.
+func version() string {
+	GinkgoHelper()
+	text, err := os.ReadFile("../../VERSION")
+	Expect(err).NotTo(HaveOccurred())
+	return strings.TrimSpace(string(text))
+}
+
 func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "kubectl", arguments...)
 }
@@ -100,7 +108,7 @@ func killOperator(ctx context.Context) {
 // then ends the container like any other, by SIGTERM first. On a cluster whose processes cannot be reached it must do.
 func killOperatorAfter(ctx context.Context, step func()) {
 	GinkgoHelper()
-	expectNoErrorInLog(ctx)
+	noteLogErrors(ctx)
 	pod := operatorPod(ctx)
 	process := processOf(pod)
 	step()
@@ -108,7 +116,8 @@ func killOperatorAfter(ctx context.Context, step func()) {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		return
 	}
-	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed()) // its end waits until the kubelet would not start it again in the same pod
+	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // its end waits until the kubelet would not start it again in the same pod
+	defer func() { _ = process.Signal(syscall.SIGCONT) }() // it has ended, unless something failed
 	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 	Expect(process.Kill()).To(Succeed())
 	// The next operator would wait 15 s for one that is dead.
@@ -152,13 +161,20 @@ func processOf(pod *corev1.Pod) *os.Process {
 func scaleOperator(ctx context.Context, replicas string) {
 	GinkgoHelper()
 	if replicas == "0" {
-		expectNoErrorInLog(ctx)
+		noteLogErrors(ctx)
 	}
 	support.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas="+replicas)
-	support.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, "--timeout=1m")
+	support.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	if replicas == "0" {
-		support.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", "--timeout=1m")
+		support.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", waitTimeout)
 	}
+}
+
+// awaitMetricsServer waits until the operator listens: to a port on which nobody does, kubectl forwards once and gives up.
+func awaitMetricsServer(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(support.Kubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, "deployment/"+operatorDeployment).
+		Should(ContainSubstring("Serving metrics server"))
 }
 
 // portForward makes a port of a pod reachable for as long as the test runs, and returns the address.
@@ -168,28 +184,41 @@ func portForward(ctx context.Context, namespace, target, port string) string {
 	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { session.Terminate().Wait() })
+	return forwardedAddress(ctx, session)
+}
+
+// forwardedAddress waits until a port-forward to any free port says which that is.
+func forwardedAddress(ctx context.Context, session *gexec.Session) string {
+	GinkgoHelper()
 	Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+`))
 	return regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(string(session.Out.Contents()))
 }
 
-// fetch gets a page from a server whose certificate is its own.
-func fetch(ctx context.Context, url, token string) string {
+// eventuallyFetch gets a page of a server that may have just been started, or by a right that has just been given.
+func eventuallyFetch(ctx context.Context, url, token string) string {
 	GinkgoHelper()
+	var page string
+	Eventually(func(g Gomega) { page = fetch(ctx, g, url, token) }).WithContext(ctx).Should(Succeed())
+	return page
+}
+
+// fetch gets a page from a server whose certificate is its own.
+func fetch(ctx context.Context, g Gomega, url, token string) string {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	Expect(err).NotTo(HaveOccurred())
+	g.Expect(err).NotTo(HaveOccurred())
 	request.Header.Set("Authorization", "Bearer "+token)
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // self-signed
 	response, err := client.Do(request)
-	Expect(err).NotTo(HaveOccurred())
+	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(response.StatusCode).To(Equal(http.StatusOK), string(body))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(response.StatusCode).To(Equal(http.StatusOK), string(body))
 	return string(body)
 }
 
-// expectNoErrorInLog expects the operator to have met no error but those that the tests bring about.
-func expectNoErrorInLog(ctx context.Context) {
+// noteLogErrors notes the errors in the operator's log but those that the tests bring about.
+func noteLogErrors(ctx context.Context) {
 	GinkgoHelper()
 	expected := []string{
 		"because it is being terminated", // the namespace of a test that is over takes no events any more
@@ -197,8 +226,9 @@ func expectNoErrorInLog(ctx context.Context) {
 	}
 	text := support.Kubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
 	for line := range strings.Lines(text) {
-		if !slices.ContainsFunc(expected, func(e string) bool { return strings.Contains(line, e) }) {
-			Expect(line).NotTo(ContainSubstring(`"level":"error"`), "the operator's log:\n"+text)
+		isExpected := slices.ContainsFunc(expected, func(e string) bool { return strings.Contains(line, e) })
+		if strings.Contains(line, `"level":"error"`) && !isExpected && !slices.Contains(logErrors, line) {
+			logErrors = append(logErrors, line)
 		}
 	}
 }

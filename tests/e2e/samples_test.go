@@ -38,14 +38,14 @@ var _ = Describe("the sample", func() {
 		pod := pods(ctx, Default, echo)[0]
 		Expect(pod.Labels).To(HaveKeyWithValue("example.com/tier", "tools"))
 		Expect(pod.Spec.SecurityContext.RunAsUser).To(HaveValue(BeEquivalentTo(10001)))
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	It("hello runs an image that insists on root and port 80", func(ctx SpecContext) {
 		echo := apply(ctx, "v1_echo_hello.yaml", "echo-hello")
 		Expect(echo.Status.Image).To(Equal("nginxdemos/hello:0.3-plain-text"))
 		seen := probe(ctx, echo, "--count=20", "--text")
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	It("ingress has an Ingress, whose host is its URL", func(ctx SpecContext) {
 		echo := apply(ctx, "v1_echo_ingress.yaml", "echo-ingress")
@@ -55,5 +55,5 @@ var _ = Describe("the sample", func() {
 		service := &corev1.Service{}
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), service)).To(Succeed())
 		Expect(ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service).To(HaveField("Name", service.Name))
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 })

@@ -1,13 +1,13 @@
 package e2e
 
 import (
+	"context"
 	"os/exec"
 	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -15,27 +15,65 @@ import (
 
 var _ = Describe("the window", func() {
 	It("is looked through by the commands of docs/window.md", func(ctx SpecContext) {
-		const page, sample = "../../docs/window.md", "../../config/samples/v1_echo.yaml"
-		support.Kubectl(ctx, "apply", "-f", sample)
-		DeferCleanup(func(ctx SpecContext) {
-			support.Kubectl(ctx, "delete", "-f", sample)
-			support.Kubectl(ctx, "delete", "-n", "default", "--ignore-not-found", "serviceaccount/echo-viewer", "rolebinding/echo-viewer")
-			support.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics", "clusterrolebinding/echo-viewer-log-level")
-		}, NodeTimeout(time.Minute))
-		support.Kubectl(ctx, "wait", "--for=condition=Ready", "echo/test-echo", "--timeout=1m")
+		const page = "../../docs/window.md"
+		applySample(ctx)
+		removeViewer(ctx)
+		DeferCleanup(removeViewer, NodeTimeout(2*time.Minute))
 
 		rights, forward, found := strings.Cut(support.Documented(page, "## Look"), "kubectl port-forward")
 		Expect(found).To(BeTrue())
 		support.Run(ctx, rights)
-		forwarding, err := gexec.Start(exec.Command("kubectl", append([]string{"port-forward"}, strings.Fields(forward)...)...), GinkgoWriter, GinkgoWriter)
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func() { forwarding.Terminate().Wait() })
-		Eventually(forwarding.Out).WithContext(ctx).Should(gbytes.Say("Forwarding from"))
+		awaitMetricsServer(ctx)
+		address := forwardDocumented(ctx, forward)
+		eventuallyMay(ctx, "list", "echoes", "-n", "default")
+		said := support.Run(ctx, askAt(address, support.Documented(page, "in another terminal")))
 
-		said := support.Run(ctx, support.Documented(page, "in another terminal")+support.Documented(page, "there are two roles"))
+		bindings, requests, found := strings.Cut(support.Documented(page, "there are two roles"), "curl")
+		Expect(found).To(BeTrue())
+		support.Run(ctx, bindings)
+		eventuallyMay(ctx, "get", "/diagnostics")
+		eventuallyMay(ctx, "put", "/log-level")
+		said += support.Run(ctx, askAt(address, "token=$(kubectl create token echo-viewer -n default)\ncurl"+requests))
+
 		Expect(strings.Count(said, `"name": "test-echo"`)).To(BeNumerically(">=", 3), "in the list, by itself and among the passes")
 		Expect(said).To(And(ContainSubstring(`"phase": "Ready"`), ContainSubstring(`"state": "Ready"`), ContainSubstring(`"reason": "Ready"`)))
 		Expect(said).To(And(ContainSubstring(`"leads": true`), ContainSubstring(`"lastReconcile"`), ContainSubstring(`"level": "debug"`)))
 		Expect(said).NotTo(ContainSubstring(`"error"`))
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 })
+
+// removeViewer removes what the documented commands make.
+func removeViewer(ctx context.Context) {
+	GinkgoHelper()
+	support.Kubectl(ctx, "delete", "-n", "default", "--ignore-not-found", "serviceaccount/echo-viewer", "rolebinding/echo-viewer")
+	support.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics", "clusterrolebinding/echo-viewer-log-level")
+}
+
+// forwardDocumented starts the documented port-forward for as long as the test runs, but to any free port of this machine, and returns
+// the address.
+func forwardDocumented(ctx context.Context, arguments string) string {
+	GinkgoHelper()
+	Expect(arguments).To(HaveSuffix(" 8443\n"))
+	command := exec.Command("kubectl", append([]string{"port-forward"}, strings.Fields(strings.Replace(arguments, " 8443\n", " :8443", 1))...)...)
+	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { session.Terminate().Wait() })
+	return forwardedAddress(ctx, session)
+}
+
+// askAt are the documented commands with the address of the port-forward.
+func askAt(address, commands string) string {
+	GinkgoHelper()
+	Expect(commands).To(ContainSubstring("//localhost:8443/"))
+	return strings.ReplaceAll(commands, "//localhost:8443/", "//"+address+"/")
+}
+
+// eventuallyMay waits until the API server knows a right that has just been given: the operator remembers a refusal for ten seconds.
+func eventuallyMay(ctx context.Context, right ...string) {
+	GinkgoHelper()
+	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)
+	Eventually(func() string {
+		output, _ := kubectlCommand(ctx, arguments...).Output() // exits 1 for no
+		return string(output)
+	}).WithContext(ctx).Should(Equal("yes\n"))
+}
