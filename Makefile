@@ -268,6 +268,9 @@ coverage: ## Measure what the tests reach of controllers/, and fail below 90 % o
 test-release: ## Make the release that the tree would be, twice, and compare; for amd64 and arm64. Needs buildah, and installs it as root.
 	@$(call package,buildah,buildah); tests/release
 
+# Specs run in random order. Ginkgo's time limit lets them clean up, which Go's own does not.
+suite_flags := -ginkgo.randomize-all -timeout=0 -ginkgo.timeout=3h
+
 .PHONY: e2e-possible
 e2e-possible:
 	@{ read -r kind && read -r why; } < <(go run -trimpath ./tests/cluster/kind); if [ "$$kind" = simulated ]; then \
@@ -283,7 +286,7 @@ e2e-images: images
 .PHONY: e2e
 e2e: e2e-possible cluster-up e2e-images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
 	@$(call package,curl,curl); tools=$(call tool,kubernetes); kwok=$(call tool,kwok); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; $(MAKE) --no-print-directory deploy; \
-	PATH="$$tools:$$kwok:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -timeout=30m -v ./tests/e2e $(TESTFLAGS)
+	PATH="$$tools:$$kwok:$$PATH" IMAGES="$(CACHE)/images" go test -trimpath -count=1 -v ./tests/e2e $(suite_flags) $(TESTFLAGS)
 
 # busybox is the shell in the images of tests.
 .PHONY: busybox
@@ -327,12 +330,11 @@ e2e-olm e2e-olm-all scorecard: e2e-possible
 	@$(own_cluster)
 	@$(MAKE) --no-print-directory cluster-up
 	@$(MAKE) --no-print-directory olm-images operator-sdk-images
-	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tests/olm/begin-anew
 	@$(call package,skopeo,skopeo); tools=$(call tool,kubernetes); sdk=$(call tool,operator-sdk); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; \
-	tests/olm/install-olm; \
+	tests/olm/install-olm; [ '$(filter)' != all ] || tools/build olmv1 >/dev/null; \
 	echo "making throwaway releases: $(releases)"; VERSIONS=$$(tests/olm/releases $(releases) | xargs); echo "made $$VERSIONS"; \
 	PATH="$$tools:$$sdk:$$PATH" IMAGES="$(CACHE)/images" VERSIONS="$$VERSIONS" \
-		go test -trimpath -count=1 -timeout=90m -v ./tests/olm $(TESTFLAGS) -ginkgo.label-filter='$(filter)'
+		go test -trimpath -count=1 -v ./tests/olm $(suite_flags) $(TESTFLAGS) -ginkgo.label-filter='$(filter)'
 
 ##@ Echoserver
 
