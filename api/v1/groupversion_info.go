@@ -1,4 +1,4 @@
-// Package v1 is version v1 of the example.com API: the Echo.
+// Package v1 contains the API types of the group example.com, version v1.
 //
 // +kubebuilder:object:generate=true
 // +groupName=example.com
@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion names this API.
+// GroupVersion is the group and version of this API.
 var GroupVersion = schema.GroupVersion{Group: "example.com", Version: "v1"}
 
-// AddToScheme makes the types of this package known to a scheme.
+// AddToScheme registers the types of this package with a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &Echo{}, &EchoList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
