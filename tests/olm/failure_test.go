@@ -39,6 +39,6 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 	Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 	uninstall(ctx)
 },
-	Entry("recovers by failing forward", SpecTimeout(45*time.Minute), "Either tell it to"),
-	Entry("recovers by beginning anew", SpecTimeout(45*time.Minute), "Or begin anew"),
+	Entry("recovers by failing forward", SpecTimeout(45*time.Minute), "Either allow OLM to upgrade"),
+	Entry("recovers by beginning anew", SpecTimeout(45*time.Minute), "Or reinstall the operator"),
 )

@@ -45,7 +45,7 @@ func expectEchoesLetGo(ctx context.Context, pod string) {
 	GinkgoHelper()
 	finalizers := []string{"get", "echo/test-echo", "-o", "jsonpath={.metadata.finalizers}"}
 	Expect(support.Kubectl(ctx, finalizers...)).To(Equal(`["` + foreignFinalizer + `","echoes.example.com/finalizer"]`))
-	run(ctx, documented(version(0), "## When the operator went before its Echoes"))
+	run(ctx, documented(version(0), "## Removing finalizers"))
 	Expect(support.Kubectl(ctx, finalizers...)).To(Equal(`["` + foreignFinalizer + `"]`))
 	for _, kept := range []string{pod, "echo/test-echo"} {
 		support.Kubectl(ctx, "patch", kept, "--type=json", "-p", `[{"op": "remove", "path": "/metadata/finalizers"}]`)
