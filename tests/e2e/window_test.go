@@ -13,14 +13,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("the window", func() {
-	It("is looked through by the commands of docs/window.md", func(ctx SpecContext) {
-		const page = "../../docs/window.md"
+var _ = Describe("the status API", func() {
+	It("answers the commands of docs/status-api.md", func(ctx SpecContext) {
+		const page = "../../docs/status-api.md"
 		applySample(ctx)
 		removeViewer(ctx)
 		DeferCleanup(removeViewer, NodeTimeout(2*time.Minute))
 
-		rights, forward, found := strings.Cut(support.Documented(page, "## Look"), "kubectl port-forward")
+		rights, forward, found := strings.Cut(support.Documented(page, "## Requests"), "kubectl port-forward")
 		Expect(found).To(BeTrue())
 		support.Run(ctx, rights)
 		awaitMetricsServer(ctx)
