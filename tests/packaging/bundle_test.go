@@ -68,7 +68,7 @@ func TestOneVersionEverywhere(t *testing.T) {
 		t.Errorf("the bundle is %s, version %s, and VERSION says %s", csv.Name, csv.Spec.Version, v)
 	}
 	pinned := pinnedImages(t)
-	for _, file := range []string{"config/manager/manager.yaml", "config/scorecard/config.yaml", "docs/install.md"} {
+	for _, file := range []string{"config/manager/manager.yaml", "config/scorecard/config.yaml", "docs/install.md", "README.md"} {
 		for _, image := range ownImages(t, file) {
 			if !strings.HasSuffix(image, ":v"+v) {
 				t.Errorf("%s has %s, and VERSION says %s", file, image, v)
