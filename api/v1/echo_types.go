@@ -43,8 +43,7 @@ type EchoList struct {
 
 // EchoSpec is the desired state of an Echo.
 type EchoSpec struct {
-	// replicas is the number of echo servers to run. An Echo that exceeds the limit of the operator (MAX_REPLICAS, which defaults to 20) fails with
-	// the reason InvalidSpec.
+	// replicas is the number of echo servers to run. An Echo that exceeds the limit of the operator (MAX_REPLICAS, 20 by default) fails with the reason InvalidSpec.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	// +required
@@ -139,7 +138,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=18,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
-	// nodeSelector is the labels that a node must have to run the echo servers.
+	// nodeSelector is a map of labels that a node must have to run the echo servers.
 	// +mapType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Node selector",order=19,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
@@ -157,8 +156,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",order=20,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// topologySpreadConstraints specify how the echo servers are spread over the cluster. They replace the default, an even spread over nodes and zones
-	// where possible.
+	// topologySpreadConstraints specify how the echo servers are spread. They replace the default, an even spread over nodes and zones where possible.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
@@ -324,8 +322,7 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy. It allows connections to the HTTP and metrics ports of the echo servers and their companions,
-	// and no connections from them. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy that allows only connections to the HTTP and metrics ports, and none from the pods. Defaults to false.
 	// +kubebuilder:default=false
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
@@ -359,14 +356,13 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// externalTrafficPolicy specifies how nodes route external traffic: Cluster to any pod, Local only to pods on the same node, which preserves the
-	// client address. It requires type NodePort or LoadBalancer.
+	// externalTrafficPolicy specifies where nodes send external traffic: Cluster to all pods, Local to pods on the same node, which preserves the client address.
 	// +kubebuilder:validation:Enum=Cluster;Local
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
 
-	// loadBalancerClass is the class of the load balancer implementation. It requires type LoadBalancer.
+	// loadBalancerClass is the class of the load balancer implementation. It requires the type LoadBalancer.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}

@@ -2,6 +2,6 @@
 <!-- Generated from api/v1 by `make generate`. -->
 # The Echo API
 
-Every field of an Echo. [echo.md](echo.md) has what they bring about; `kubectl explain echo.spec` shows the same in a terminal.
+All fields of an Echo. [echo.md](echo.md) describes what the operator does with them. `kubectl explain echo.spec` prints the descriptions in a terminal.
 {{ range . }}{{ template "gvDetails" . }}{{ end }}
 {{- end -}}

@@ -1,4 +1,4 @@
 {{- define "type_members" -}}
-{{- if eq .Name "metadata" -}}the usual; the name is also that of the Service
+{{- if eq .Name "metadata" -}}The standard object metadata. The objects of the Echo have the same name.
 {{- else -}}{{ markdownRenderFieldDoc .Doc }}{{- end -}}
 {{- end -}}
