@@ -122,6 +122,7 @@ verify: generate manifests bundle catalog ## Fail when a generated file is not c
 .PHONY: lint
 lint: ## Run the linters.
 	@tools=$(call tool,lint); for module in . $(test_modules); do (cd "$$module" && "$$tools/golangci-lint" run ./...); done
+	@tools=$(call tool,lint); "$$tools/actionlint" -shellcheck= -pyflakes= .github/workflows/*.yml
 
 .PHONY: build
 build: ## Build the operator, the echo server and the tests' programs for Linux, on this machine's architecture or ARCHITECTURES.

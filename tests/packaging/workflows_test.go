@@ -1,0 +1,135 @@
+package packaging
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// workflow is what the tests read of a GitHub workflow.
+type workflow struct {
+	Jobs map[string]struct {
+		Strategy struct{ Matrix struct{ Target []string } }
+		Steps    []struct{ Run string }
+	}
+}
+
+// TestEveryModuleHasADependabotEntry fails for a go.mod that nobody updates, and for an entry whose module is gone.
+func TestEveryModuleHasADependabotEntry(t *testing.T) {
+	config := read[struct {
+		Updates []struct {
+			PackageEcosystem string `json:"package-ecosystem"`
+			Directory        string
+			Directories      []string
+		}
+	}](t, ".github", "dependabot.yml")
+	var entries []string
+	for _, update := range config.Updates {
+		if update.PackageEcosystem == "gomod" {
+			entries = append(entries, update.Directories...)
+			entries = append(entries, update.Directory)
+		}
+	}
+	entries = slices.DeleteFunc(entries, func(entry string) bool { return entry == "" })
+	slices.Sort(entries)
+	if modules := moduleFolders(t); !slices.Equal(entries, modules) {
+		t.Errorf(".github/dependabot.yml lists the Go modules\n%s\nand the modules of the project are\n%s", strings.Join(entries, "\n"), strings.Join(modules, "\n"))
+	}
+}
+
+// moduleFolders returns the folders that contain a go.mod, as Dependabot writes them.
+func moduleFolders(t *testing.T) []string {
+	t.Helper()
+	var folders []string
+	err := fs.WalkDir(os.DirFS(inProject()), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "dist"}, name) {
+			return fs.SkipDir
+		}
+		if entry.Name() == "go.mod" {
+			folders = append(folders, path.Join("/", path.Dir(name)))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(folders)
+	return folders
+}
+
+// TestWorkflowsRunTheChecks compares the make targets of the workflows with those of the Makefile and of .ci/run.
+func TestWorkflowsRunTheChecks(t *testing.T) {
+	run, defined := workflowTargets(t), makeTargets(t)
+	for _, target := range run {
+		if !slices.Contains(defined, target) {
+			t.Errorf("a workflow runs 'make %s', and the Makefile has no such target", target)
+		}
+	}
+	checks := regexp.MustCompile(`(?m)^check \S+ (?:make )?([a-z0-9-]+)`).FindAllStringSubmatch(text(t, ".ci", "run"), -1)
+	if len(checks) == 0 {
+		t.Error(".ci/run has no checks")
+	}
+	for _, check := range checks {
+		if target := check[1]; slices.Contains(defined, target) && !slices.Contains(run, target) {
+			t.Errorf(".ci/run checks 'make %s', and no workflow does", target)
+		}
+	}
+}
+
+// workflowTargets returns the make targets that workflows run: those in commands, and those of a matrix.
+func workflowTargets(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(inProject(".github", "workflows", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no workflows: %v", err)
+	}
+	var targets []string
+	for _, file := range files {
+		for _, job := range read[workflow](t, ".github", "workflows", filepath.Base(file)).Jobs {
+			targets = append(targets, job.Strategy.Matrix.Target...)
+			for _, step := range job.Steps {
+				for _, command := range regexp.MustCompile(`\bmake ([a-z][a-z0-9-]*)`).FindAllStringSubmatch(step.Run, -1) {
+					targets = append(targets, command[1])
+				}
+			}
+		}
+	}
+	if len(targets) == 0 {
+		t.Fatal("the workflows run no make target")
+	}
+	return targets
+}
+
+// makeTargets returns the targets of the Makefile and of the files that it includes.
+func makeTargets(t *testing.T) []string {
+	t.Helper()
+	var targets []string
+	files := []string{inProject("Makefile")}
+	for _, include := range regexp.MustCompile(`(?m)^-?include (.*)$`).FindAllStringSubmatch(text(t, "Makefile"), -1) {
+		for _, pattern := range strings.Fields(include[1]) {
+			included, err := filepath.Glob(inProject(pattern))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, included...)
+		}
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range regexp.MustCompile(`(?m)^([a-z][a-z0-9 -]*):(?:[^=]|$)`).FindAllStringSubmatch(string(content), -1) {
+			targets = append(targets, strings.Fields(rule[1])...)
+		}
+	}
+	return targets
+}
