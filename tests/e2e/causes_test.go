@@ -18,7 +18,7 @@ import (
 
 var _ = Describe("an Echo that is not ready", func() {
 	DescribeTable("says why, and is well when that is over",
-		func(ctx SpecContext, reason string, message string, spoil, mend func(*v1.EchoSpec)) {
+		func(ctx SpecContext, reason v1.Reason, message string, spoil, mend func(*v1.EchoSpec)) {
 			echo := support.Echo(newNamespace(ctx), "ailing", func(e *v1.Echo) { spoil(&e.Spec) })
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 			expectCause(ctx, echo, reason, message)
@@ -27,11 +27,11 @@ var _ = Describe("an Echo that is not ready", func() {
 				Should(MatchRegexp("NotReady.*" + message))
 			edit(ctx, echo, mend)
 			waitReady(ctx, echo)
-			Expect(meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady).Reason).To(Equal(v1.ReasonAllPodsReady))
+			Expect(meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady).Reason).To(Equal(v1.ReasonAllPodsReady.String()))
 		},
 		Entry("an image that there is not", SpecTimeout(8*time.Minute), v1.ReasonImagePullFailed, `"quay.io/echo-operator/none:1" cannot be pulled: .*not found`,
 			func(s *v1.EchoSpec) { s.Image = "quay.io/echo-operator/none:1" }, func(s *v1.EchoSpec) { s.Image = "" }),
-		Entry("containers that crash", SpecTimeout(8*time.Minute), v1.ReasonPodsCrashing, `exit code 2 and last said .*ECHO_DRAIN_DELAY`,
+		Entry("containers that crash", SpecTimeout(8*time.Minute), v1.ReasonPodsCrashing, `exit code 2\. Its last output was .*ECHO_DRAIN_DELAY`,
 			func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "soon"}} }, func(s *v1.EchoSpec) { s.Env = nil }),
 		Entry("a Secret that there is not", SpecTimeout(8*time.Minute), v1.ReasonContainerNotStarted, `secret "none" not found`,
 			func(s *v1.EchoSpec) {
@@ -69,10 +69,10 @@ var _ = Describe("an Echo above the operator's limit", func() {
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
 		support.Kubectl(ctx, "patch", "echo", echo.Name, "-n", echo.Namespace, "--type=merge", "-p", `{"spec": {"replicas": 100}}`)
-		expectCause(ctx, echo, v1.ReasonInvalidSpec, "greater than 20")
+		expectCause(ctx, echo, v1.ReasonInvalidSpec, "allows at most 20")
 		Eventually(support.Kubectl).WithContext(ctx).
 			WithArguments("get", "events", "-n", echo.Namespace, "--field-selector", "involvedObject.kind=Echo,type=Warning").
-			Should(MatchRegexp("InvalidSpec.*greater than 20.*MAX_REPLICAS"))
+			Should(MatchRegexp("InvalidSpec.*allows at most 20.*MAX_REPLICAS"))
 		Expect(pods(ctx, Default, echo)).To(ConsistOf(HaveField("Name", before[0].Name), HaveField("Name", before[1].Name)))
 		support.Kubectl(ctx, "scale", "echo", echo.Name, "-n", echo.Namespace, "--replicas=2")
 		waitReady(ctx, echo)
@@ -81,13 +81,13 @@ var _ = Describe("an Echo above the operator's limit", func() {
 })
 
 // expectCause expects an Echo to say why it is not ready; message is a regular expression.
-func expectCause(ctx context.Context, echo *v1.Echo, reason, message string) {
+func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 		g.Expect(ready).NotTo(BeNil())
-		g.Expect(ready.Reason).To(Equal(reason), ready.Message)
+		g.Expect(ready.Reason).To(Equal(reason.String()), ready.Message)
 		g.Expect(ready.Message).To(MatchRegexp(message))
 	}).WithContext(ctx).Should(Succeed())
 }

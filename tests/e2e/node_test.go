@@ -29,7 +29,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		node := pods(ctx, Default, echo)[0].Spec.NodeName
 		DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "uncordon", node) }, NodeTimeout(2*time.Minute))
 		support.Kubectl(ctx, "cordon", node)
-		eventuallyTold(ctx, echo, `NodeProblem The node "`+node+`", which runs 2 pods of this Echo, has a problem: Unschedulable: it takes no new pods.`)
+		eventuallyTold(ctx, echo, `NodeProblem Node "`+node+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
 		eventuallyNodeProblems(ctx, echo, map[string][]string{node: {"Unschedulable"}})
 		waitReady(ctx, echo)
 
@@ -41,8 +41,8 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		support.Kubectl(ctx, "uncordon", node)
 		waitReady(ctx, echo)
 		eventuallyNodeProblems(ctx, echo, nil)
-		eventuallyTold(ctx, echo, `NodeProblem The node "`+node+`", which runs 2 pods of this Echo, has a problem: Unschedulable: it takes no new pods.`,
-			`NodeRecovered The node "`+node+`" is well again.`)
+		eventuallyTold(ctx, echo, `NodeProblem Node "`+node+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`,
+			`NodeRecovered Node "`+node+`" has recovered.`)
 	}, SpecTimeout(10*time.Minute))
 
 	It("is told of when it is lost, and when it is deleted", func(ctx SpecContext) {
@@ -60,10 +60,10 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 
 		By("losing it")
 		kubelet.Kill().Wait()
-		lost := `NodeProblem The node "` + node + `", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`
+		lost := `NodeProblem Node "` + node + `", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`
 		for _, echo := range []*v1.Echo{one, other} {
 			eventuallyTold(ctx, echo, lost)
-			expectNotReady(ctx, echo, v1.ReasonNodeProblem, "is on node "+node+", which has a problem: Ready is Unknown")
+			expectNotReady(ctx, echo, v1.ReasonNodeProblem, "runs on node "+node+", which has a problem: Ready is Unknown")
 			eventuallyNodeProblems(ctx, echo, map[string][]string{node: {"NotReady"}})
 		}
 
@@ -71,8 +71,8 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		Expect(k8s.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})).To(Succeed())
 		for _, echo := range []*v1.Echo{one, other} {
 			eventuallyTold(ctx, echo, lost,
-				`NodeProblem The node "`+node+`", which runs 2 pods of this Echo, has a problem: Deleted: there is no such node any more.`,
-				`NodeRecovered No pod of this Echo is on the node "`+node+`" any more.`)
+				`NodeProblem Node "`+node+`", which runs 2 pods of this Echo, has a problem: The node was deleted.`,
+				`NodeRecovered Node "`+node+`" no longer runs pods of this Echo.`)
 			expectNotReady(ctx, echo, v1.ReasonUnschedulable, "didn't match Pod's node affinity/selector")
 			eventuallyNodeProblems(ctx, echo, nil)
 		}
@@ -102,13 +102,13 @@ func startHollowNode(ctx context.Context, namespace string) (string, *gexec.Sess
 }
 
 // expectNotReady expects an Echo to become one whose phase is Warning, for a reason, with a message that has a text in it.
-func expectNotReady(ctx context.Context, echo *v1.Echo, reason, message string) {
+func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		g.Expect(echo.Status.Phase).To(Equal(v1.PhaseWarning))
 		g.Expect(echo.Status.Conditions).To(ContainElement(And(HaveField("Type", v1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
-			HaveField("Reason", reason), HaveField("Message", ContainSubstring(message)))))
+			HaveField("Reason", reason.String()), HaveField("Message", ContainSubstring(message)))))
 	}).WithContext(ctx).Should(Succeed())
 }
 

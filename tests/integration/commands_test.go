@@ -65,18 +65,18 @@ var _ = Describe("the program's commands", Ordered, func() {
 			Expect(session.Out.Contents()).To(BeEmpty())
 			said := string(session.Err.Contents())
 			Expect(said).To(HavePrefix("echo-operator: " + message))
-			Expect(said).To(And(ContainSubstring("usage: manager"), ContainSubstring(usage)))
+			Expect(said).To(And(ContainSubstring("Usage:\n  manager"), ContainSubstring(usage)))
 		},
-		Entry("a command", `there is no command "up"`, "-leader-elect", "up"),
-		Entry("a flag of the operator", "flag provided but not defined: -follow", "manager crd", "--follow"),
-		Entry("a command after flags", `unexpected argument "watch"`, "manager watch", "--leader-elect", "watch", "pods"),
-		Entry("an argument of crd", `unexpected argument "x"`, "manager crd", "crd", "x"),
-		Entry("a flag of version", `unexpected argument "--short"`, "manager version", "version", "--short"),
-		Entry("a kind", `watch takes one of pods, nodes, deployments, echoes, not "secrets"`, "--selector", "watch", "secrets"),
-		Entry("no kind", "watch takes one of pods, nodes, deployments, echoes, not nothing", "--selector", "watch"),
+		Entry("a command", `unknown command "up" for "manager"`, "--leader-elect", "up"),
+		Entry("a flag of the operator", "unknown flag: --follow", "manager [command]", "--follow"),
+		Entry("a flag of the operator before a command", "unknown flag: --leader-elect", "manager watch", "--leader-elect", "watch", "pods"),
+		Entry("an argument of crd", `unknown command "x" for "manager crd"`, "manager crd", "crd", "x"),
+		Entry("a flag of version", "unknown flag: --short", "manager version", "version", "--short"),
+		Entry("a kind", `watch requires one of pods, nodes, deployments, echoes, but got "secrets"`, "--selector", "watch", "secrets"),
+		Entry("no kind", "watch requires one of pods, nodes, deployments, echoes, but got nothing", "--selector", "watch"),
 		Entry("a flag of watch", "unknown flag: --follow", "--selector", "watch", "pods", "--follow"),
-		Entry("a format", `--output: "yaml" is not a format`, "--selector", "watch", "pods", "-o", "yaml"),
-		Entry("a namespace of nodes", "--namespace: nodes are in no namespace", "--selector", "watch", "nodes", "-n", "default"),
+		Entry("a format", `--output: "yaml" is not a known format`, "--selector", "watch", "pods", "-o", "yaml"),
+		Entry("a namespace of nodes", "--namespace: nodes are not namespaced", "--selector", "watch", "nodes", "-n", "default"),
 	)
 
 	DescribeTable("shows usage to those who ask for it, and exits 0",
@@ -84,14 +84,14 @@ var _ = Describe("the program's commands", Ordered, func() {
 			session := run(arguments...)
 			Eventually(session).Should(gexec.Exit(0))
 			Expect(session.Err.Contents()).To(BeEmpty())
-			Expect(string(session.Out.Contents())).To(And(HavePrefix("usage: manager"), ContainSubstring(usage)))
+			Expect(string(session.Out.Contents())).To(And(ContainSubstring("Usage:\n  manager"), ContainSubstring(usage)))
 		},
-		Entry("help", "-leader-elect", "help"),
-		Entry("--help", "manager watch pods|nodes|deployments|echoes", "--help"),
-		Entry("-h", "manager crd", "-h"),
+		Entry("help", "--leader-elect", "help"),
+		Entry("--help", "WATCH_NAMESPACE", "--help"),
+		Entry("-h", "Print the CustomResourceDefinition of Echoes", "-h"),
 		Entry("of watch", "--selector", "watch", "--help"),
-		Entry("of watch, by help", "--selector", "help", "watch"),
-		Entry("of crd", "manager version", "crd", "-h"),
+		Entry("of watch, by help", "manager watch pods|nodes|deployments|echoes", "help", "watch"),
+		Entry("of crd", "manager crd", "crd", "-h"),
 	)
 
 	It("tells its version", func() {
@@ -129,7 +129,7 @@ var _ = Describe("the program's commands", Ordered, func() {
 
 		echoes := run("watch", "echoes")
 		Eventually(echoes).Should(gexec.Exit(1))
-		Expect(oneLine(echoes)).To(And(ContainSubstring("does not know the kind Echo"), ContainSubstring("manager crd | kubectl apply")))
+		Expect(oneLine(echoes)).To(And(ContainSubstring("does not serve the kind Echo"), ContainSubstring("manager crd | kubectl apply")))
 	})
 
 	It("prints the CRD, which kubectl can apply", func(ctx SpecContext) {
@@ -206,7 +206,7 @@ var _ = Describe("the program's commands", Ordered, func() {
 			Eventually(func() []string { return happened(session) }).Should(ConsistOf("ADDED default/changed", "ADDED default/gone", "ADDED default/same"))
 
 			during(between)
-			Eventually(session.Err).Should(gbytes.Say(`(?m)^ERROR    \S+  no answer from the API server, trying on: .*` + message))
+			Eventually(session.Err).Should(gbytes.Say(`(?m)^ERROR    \S+  no response from the API server, retrying: .*` + message))
 			changed.Spec.Replicas = 5
 			Expect(c.Update(ctx, changed)).To(Succeed())
 			Expect(c.Delete(ctx, gone)).To(Succeed())

@@ -40,7 +40,7 @@ var _ = Describe("a name that is taken", func() {
 			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
 			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonNameConflict))
 			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
-			g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring(`"taken" was not made for this Echo`))
+			g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring(`"taken" already exists and was not created for this Echo`))
 		}).WithContext(ctx).Should(Succeed())
 		expectUntouched(ctx, foreign)
 		Expect(childrenOf(ctx, echo)).To(BeZero())

@@ -116,7 +116,7 @@ var _ = Describe("an Echo", func() {
 			now := echoNow(ctx, g, echo.Namespace, echo.Name)
 			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonInvalidSpec))
 			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonInvalidSpec))
-			g.Expect(now.Status.Conditions[0].Message).To(And(ContainSubstring("greater than 20"), ContainSubstring("MAX_REPLICAS")))
+			g.Expect(now.Status.Conditions[0].Message).To(And(ContainSubstring("allows at most 20"), ContainSubstring("MAX_REPLICAS")))
 			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
 			g.Expect(now.Status.ReadyReplicas).To(BeEquivalentTo(2))
 		}).WithContext(ctx).Should(Succeed())

@@ -24,13 +24,13 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 
 		cordon(ctx, node, true)
 		for _, echo := range []*v1.Echo{one, other} {
-			expectNodeEvents(ctx, echo, `NodeProblem The node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Unschedulable: it takes no new pods.`)
+			expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
 			Expect(echoNow(ctx, Default, namespace, echo.Name).Status.NodeProblems).To(Equal(map[string][]string{node.Name: {"Unschedulable"}}))
 			expectPhase(ctx, echo, v1.PhaseReady)
 		}
 		cordon(ctx, node, false)
 		for _, echo := range []*v1.Echo{one, other} {
-			expectNodeEvents(ctx, echo, "NodeProblem *", `NodeRecovered The node "`+node.Name+`" is well again.`)
+			expectNodeEvents(ctx, echo, "NodeProblem *", `NodeRecovered Node "`+node.Name+`" has recovered.`)
 			Expect(echoNow(ctx, Default, namespace, echo.Name).Status.NodeProblems).To(BeEmpty())
 			expectNoWrite(ctx, echo)
 		}
@@ -44,7 +44,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		By("not being ready any more")
 		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Message: "Kubelet stopped posting node status."},
 			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionUnknown})
-		expectNodeEvents(ctx, echo, `NodeProblem The node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`)
+		expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`)
 		loseOne(ctx, echo)
 		expectCause(ctx, echo, v1.ReasonNodeProblem, "1 of 2 pods are ready. Pod lost-1 runs on node "+node.Name+", which has a problem: Ready is Unknown: Kubelet stopped posting node status.")
 		expectPhase(ctx, echo, v1.PhaseWarning)
@@ -59,7 +59,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		By("being under pressure instead")
 		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue},
 			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue, Message: "kubelet has insufficient memory available"})
-		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeProblem The node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: MemoryPressure is True: kubelet has insufficient memory available.`)
+		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: MemoryPressure is True: kubelet has insufficient memory available.`)
 		expectPhase(ctx, echo, v1.PhaseWarning)
 
 		By("being well again")
@@ -85,7 +85,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "orphaned"), node)
 		Expect(k8s.Delete(ctx, node)).To(Succeed())
-		expectNodeEvents(ctx, echo, `NodeProblem The node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Deleted: there is no such node any more.`)
+		expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node was deleted.`)
 		loseOne(ctx, echo)
 		expectCause(ctx, echo, v1.ReasonNodeProblem, "The node was deleted.")
 		rollOut(ctx, echo.Namespace, echo.Name)
@@ -93,7 +93,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 
 		By("its pods being removed, as the garbage collector does")
 		Expect(k8s.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(echo.Namespace), client.GracePeriodSeconds(0))).To(Succeed())
-		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeRecovered No pod of this Echo is on the node "`+node.Name+`" any more.`)
+		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeRecovered Node "`+node.Name+`" no longer runs pods of this Echo.`)
 	})
 })
 

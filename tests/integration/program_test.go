@@ -55,7 +55,7 @@ var _ = Describe("the program", Ordered, func() {
 		empty := startAPIServer()
 		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(empty))})
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
-		Expect(oneLine(session)).To(And(ContainSubstring("does not know the kind Echo"), ContainSubstring("make install")))
+		Expect(oneLine(session)).To(And(ContainSubstring("does not serve the kind Echo"), ContainSubstring("make install")))
 	})
 
 	DescribeTable("refuses settings that make no sense, names them, and exits 1",
@@ -67,7 +67,7 @@ var _ = Describe("the program", Ordered, func() {
 		Entry("no image", []string{"RELATED_IMAGE_ECHO_SERVER="}, nil, "set RELATED_IMAGE_ECHO_SERVER"),
 		Entry("a limit that is no number", []string{"MAX_REPLICAS=many"}, nil, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`),
 		Entry("a limit above the schema's", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
-		Entry("a namespace that cannot be", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not the name of a namespace`),
+		Entry("a namespace that cannot be", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`),
 		Entry("no kubeconfig", []string{"KUBECONFIG=/nowhere"}, nil, "set KUBECONFIG"),
 	)
 
@@ -92,7 +92,7 @@ var _ = Describe("the program", Ordered, func() {
 		Expect(c.Create(ctx, outside)).To(Succeed())
 		Expect(c.Create(ctx, inside)).To(Succeed())
 		Eventually(func() error { return c.Get(ctx, client.ObjectKeyFromObject(inside), &appsv1.Deployment{}) }).WithContext(ctx).Should(Succeed())
-		Eventually(session.Err).Should(gbytes.Say(`"msg":"Deployed 2 echo servers.".*"Echo":{"name":"inside","namespace":"kube-public"}.*"reconcileID":"[0-9a-f-]{36}"`))
+		Eventually(session.Err).Should(gbytes.Say(`"msg":"Created a Deployment of 2 echo servers.".*"Echo":{"name":"inside","namespace":"kube-public"}.*"reconcileID":"[0-9a-f-]{36}"`))
 		Expect(apierrors.IsNotFound(c.Get(ctx, client.ObjectKeyFromObject(outside), &appsv1.Deployment{}))).To(BeTrue())
 
 		session.Terminate()

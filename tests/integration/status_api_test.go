@@ -29,7 +29,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("the window", Ordered, func() {
+var _ = Describe("the status API", Ordered, func() {
 	const many = 1000
 	var (
 		admin    client.Client
@@ -91,7 +91,7 @@ var _ = Describe("the window", Ordered, func() {
 		}
 		status, text := ask(ctx, "nobody", http.MethodPut, "/log-level", `{"level":"debug"}`)
 		Expect(status).To(Equal(http.StatusForbidden), text)
-		expect(ctx, "nobody", "/echoes", http.StatusForbidden, `cannot list resource \"echoes\" in API group \"example.com\" at the cluster scope: ask for one namespace by ?namespace=`)
+		expect(ctx, "nobody", "/echoes", http.StatusForbidden, `cannot list resource \"echoes\" in API group \"example.com\" at the cluster scope; select a namespace with ?namespace=`)
 		expect(ctx, "nobody", "/echoes/default/x", http.StatusForbidden, `cannot get resource \"echoes\" in API group \"example.com\" in the namespace \"default\"`)
 		expect(ctx, "nobody", "/diagnostics", http.StatusForbidden, `cannot get path \"/diagnostics\"`)
 	})
@@ -111,8 +111,8 @@ var _ = Describe("the window", Ordered, func() {
 	})
 
 	It("says what is wrong with a request", func(ctx SpecContext) {
-		expect(ctx, "reader", "/echoes?namespace=No!", http.StatusBadRequest, `namespace: \"No!\" is not the name of a namespace`)
-		expect(ctx, "reader", "/echoes/default/absent", http.StatusNotFound, `there is no Echo \"absent\" in the namespace \"default\"`)
+		expect(ctx, "reader", "/echoes?namespace=No!", http.StatusBadRequest, `namespace: \"No!\" is not a valid namespace name`)
+		expect(ctx, "reader", "/echoes/default/absent", http.StatusNotFound, `Echo \"absent\" not found in namespace \"default\"`)
 		expect(ctx, "reader", "/echoes/default/many-0001/pods", http.StatusNotFound, "")
 		status, _ := ask(ctx, "reader", http.MethodDelete, "/echoes/default/many-0001", "")
 		Expect(status).To(Equal(http.StatusMethodNotAllowed))
@@ -120,10 +120,10 @@ var _ = Describe("the window", Ordered, func() {
 	})
 
 	It("lists 1,000 Echoes without one request for data", func(ctx SpecContext) {
-		list := func(g Gomega) []windowEcho {
+		list := func(g Gomega) []apiEcho {
 			status, text := ask(ctx, "reader", http.MethodGet, "/echoes", "")
 			g.Expect(status).To(Equal(http.StatusOK), text)
-			var answer struct{ Items []windowEcho }
+			var answer struct{ Items []apiEcho }
 			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
 			return answer.Items
 		}
@@ -139,7 +139,7 @@ var _ = Describe("the window", Ordered, func() {
 			Expect(list(Default)).To(HaveLen(many))
 		}
 		Expect(sent.data()[len(before):]).To(BeEmpty(), "requests of ten lists of %d Echoes", many)
-		Expect(slices.IsSortedFunc(list(Default), func(a, b windowEcho) int { return strings.Compare(a.Name, b.Name) })).To(BeTrue())
+		Expect(slices.IsSortedFunc(list(Default), func(a, b apiEcho) int { return strings.Compare(a.Name, b.Name) })).To(BeTrue())
 	})
 
 	It("shows what an Echo wants, how it is, its pods by their nodes and what was told of it", func(ctx SpecContext) {
@@ -151,7 +151,7 @@ var _ = Describe("the window", Ordered, func() {
 			status, text := ask(ctx, "reader", http.MethodGet, "/echoes/kube-public/shown", "")
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			g.Expect(text).NotTo(ContainSubstring("hush"))
-			var shown windowEcho
+			var shown apiEcho
 			g.Expect(json.Unmarshal([]byte(text), &shown)).To(Succeed())
 			g.Expect(shown.Spec.Env).To(Equal([]string{"TOKEN"}))
 			g.Expect(shown.Status.Phase).To(Equal(v1.PhasePending))
@@ -169,12 +169,12 @@ var _ = Describe("the window", Ordered, func() {
 		bind(ctx, admin, pod, node)
 		Eventually(func(g Gomega) {
 			_, text := ask(ctx, "reader", http.MethodGet, "/echoes?namespace=kube-public", "")
-			var answer struct{ Items []windowEcho }
+			var answer struct{ Items []apiEcho }
 			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
 			g.Expect(answer.Items).To(HaveLen(1))
 			g.Expect(answer.Items[0].Nodes).To(HaveLen(1))
 			g.Expect(answer.Items[0].Nodes[0].Name).To(Equal(node.Name))
-			g.Expect(answer.Items[0].Nodes[0].Pods).To(ConsistOf(windowPod{Name: "shown-1", State: "Pending"}))
+			g.Expect(answer.Items[0].Nodes[0].Pods).To(ConsistOf(apiPod{Name: "shown-1", State: "Pending"}))
 		}).WithContext(ctx).Should(Succeed())
 	})
 
@@ -184,7 +184,7 @@ var _ = Describe("the window", Ordered, func() {
 		Eventually(func(g Gomega) {
 			status, text := ask(ctx, "doctor", http.MethodGet, "/diagnostics", "")
 			g.Expect(status).To(Equal(http.StatusOK), text)
-			var d windowDiagnosis
+			var d apiDiagnosis
 			g.Expect(json.Unmarshal([]byte(text), &d)).To(Succeed())
 			g.Expect(d.Version).To(Equal("dev"))
 			g.Expect(d.Leads).To(BeTrue())
@@ -217,13 +217,13 @@ var _ = Describe("the window", Ordered, func() {
 			status, text = ask(ctx, "editor", http.MethodPut, "/log-level", `{"level": "loud"}`)
 			return status
 		}).WithContext(ctx).Should(Equal(http.StatusBadRequest))
-		Expect(text).To(ContainSubstring(`level: \"loud\" is none of error, info, debug or a number from 1 (debug) to 10 (everything)`))
+		Expect(text).To(ContainSubstring(`level: \"loud\" is not error, info, debug or a number from 1 (debug) to 10 (most verbose)`))
 
 		status, text := ask(ctx, "editor", http.MethodPut, "/log-level", `{"level": "debug", "for": "2s"}`)
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(And(ContainSubstring(`"level": "debug"`), ContainSubstring(`"default": "info"`), ContainSubstring(`"until": "`)))
 		expect(ctx, "nobody", "/echoes?namespace=kube-node-lease", http.StatusForbidden, "")
-		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say(`"level":"debug".*"msg":"Somebody was refused."`))
+		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say(`"level":"debug".*"msg":"Access denied."`))
 		expect(ctx, "editor", "/log-level", http.StatusOK, `"level": "info"`)
 	})
 
@@ -252,23 +252,23 @@ var _ = Describe("the window", Ordered, func() {
 	})
 })
 
-// What the window answers, as its readers see it.
+// What the status API responds, as clients see it.
 type (
-	windowEcho struct {
+	apiEcho struct {
 		Namespace, Name string
 		Spec            struct{ Env []string }
 		Status          v1.EchoStatus
 		Nodes           []struct {
 			Name string
-			Pods []windowPod
+			Pods []apiPod
 		}
 		Events []struct{ Reason string }
 	}
-	windowPod struct {
+	apiPod struct {
 		Name, State string
 		Companion   bool
 	}
-	windowDiagnosis struct {
+	apiDiagnosis struct {
 		Version, Replica, Leader string
 		Leads                    bool
 		Namespaces               []string

@@ -46,7 +46,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", waitTimeout)
 		support.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=5")
 		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Failed", "echo/test-echo", waitTimeout)
-		Expect(support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].message}")).To(ContainSubstring("greater than 3"))
+		Expect(support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].message}")).To(ContainSubstring("allows at most 3"))
 		support.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=2")
 		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Ready", "echo/test-echo", waitTimeout)
 	}, SpecTimeout(10*time.Minute))

@@ -1,0 +1,79 @@
+package integration
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("the cache of the operator", func() {
+	It("holds what the operator created, and nothing of others", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "cached", func(e *v1.Echo) {
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "cached.example.com"}
+			e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
+		}))
+		createPod(ctx, echo, echo.Name)
+		for _, kind := range append(children.Kinds(), &corev1.Pod{}) {
+			own := eventuallyCached(ctx, echo.Namespace, echo.Name, kind)
+			Expect(own.GetManagedFields()).To(BeEmpty(), "of %T", kind)
+
+			By("creating what has another label, and then what has the operator's")
+			foreign, labelled := copyOf(own, "foreign", "somebody-else"), copyOf(own, "labelled", "echo-operator")
+			Expect(k8s.Create(ctx, foreign)).To(Succeed())
+			Expect(k8s.Create(ctx, labelled)).To(Succeed())
+			eventuallyCached(ctx, echo.Namespace, "labelled", kind) // one watch has both, in order
+			err := underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(foreign), kind)
+			Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%T: %v", kind, err)
+		}
+	})
+
+	It("holds of nodes, and of pods with a companion label, only what the operator reads", func(ctx SpecContext) {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-", Labels: map[string]string{"zone": "a"}}}
+		Expect(k8s.Create(ctx, node)).To(Succeed())
+		Expect(eventuallyCached(ctx, "", node.Name, &corev1.Node{}).GetLabels()).To(BeEmpty())
+
+		namespace := newNamespace(ctx)
+		unlabelled := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "unlabelled"},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+		Expect(k8s.Create(ctx, unlabelled)).To(Succeed())
+		owner := createOwner(ctx, k8s, namespace, "owner", "none")
+		pods := underTest.Companions.Labelled
+		cached := &corev1.Pod{}
+		Eventually(func() error { return pods.Get(ctx, client.ObjectKeyFromObject(owner), cached) }).WithContext(ctx).Should(Succeed())
+		Expect(cached.Spec.Containers).To(BeEmpty())
+		Expect(apierrors.IsNotFound(pods.Get(ctx, client.ObjectKeyFromObject(unlabelled), cached))).To(BeTrue())
+	})
+})
+
+// eventuallyCached returns an object as the cache holds it.
+func eventuallyCached(ctx context.Context, namespace, name string, kind client.Object) client.Object {
+	GinkgoHelper()
+	cached := kind.DeepCopyObject().(client.Object)
+	Eventually(func() error {
+		return underTest.GetClient().Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, cached)
+	}).WithContext(ctx).Should(Succeed(), "%T", kind)
+	return cached
+}
+
+// copyOf returns a copy of an object under another name, which has no owner and is managed by somebody.
+func copyOf(object client.Object, name, manager string) client.Object {
+	other := object.DeepCopyObject().(client.Object)
+	other.SetName(name)
+	other.SetResourceVersion("")
+	other.SetUID("")
+	other.SetOwnerReferences(nil)
+	other.SetLabels(map[string]string{"app.kubernetes.io/managed-by": manager})
+	if service, ok := other.(*corev1.Service); ok {
+		service.Spec.ClusterIP, service.Spec.ClusterIPs = "", nil // the API server assigns others
+	}
+	return other
+}
