@@ -31,7 +31,7 @@ CRD_REF_DOCS_VERSION := $(call pinned,docs,github.com/elastic/crd-ref-docs)
 GOLANGCI_LINT_VERSION := $(call pinned,lint,github.com/golangci/golangci-lint/v2)
 
 # Tests that bring a lot with them are Go modules of their own.
-test_modules := tests/echoserver tests/packaging
+test_modules := tests/clients tests/packaging
 
 # tool SET: the folder with the programs of a tool set, built first if need be.
 tool = $$(tools/build $(1))
@@ -130,8 +130,8 @@ build: ## Build the operator, the echo server and the tests' programs for Linux,
 	@for arch in $(ARCHITECTURES); do export GOOS=linux GOARCH=$$arch; \
 		$(GO_BUILD) -o bin/linux-$$arch/manager .; \
 		$(GO_BUILD) -o bin/linux-$$arch/echo-server ./echoserver; \
-		$(GO_BUILD) -o bin/linux-$$arch/echo-scorecard ./tests/scorecard/echo-scorecard; \
-		$(GO_BUILD) -o bin/linux-$$arch/prober ./tests/prober; done
+		$(GO_BUILD) -o bin/linux-$$arch/echo-scorecard ./scorecard; \
+		$(GO_BUILD) -o bin/linux-$$arch/prober ./tests/programs/prober; done
 
 # What a catalog that serves itself needs: opm, and the probe that OLM gives catalogs.
 .PHONY: opm-files
@@ -167,7 +167,7 @@ images: build ## Build the images and push them, to REGISTRY or the test cluster
 	@mkdir -p "$(CACHE)/images"
 	@$(call image,echo-operator,Dockerfile)
 	@$(call image,echo-server,echoserver/Dockerfile)
-	@$(call image,prober,tests/prober/Dockerfile)
+	@$(call image,prober,tests/programs/prober/Dockerfile)
 
 .PHONY: install
 install: ## Install the CustomResourceDefinition into the current cluster.
@@ -201,12 +201,12 @@ undeploy: ## Delete all Echoes, and then the operator, from the current cluster.
 
 .PHONY: release
 release: ## Make the release VERSION in CHANNELS (candidate): the tree's bundle and catalog, and dist/. Pushes nothing.
-	@$(call package,buildah,buildah); tools/release "$(VERSION)" $(CHANNELS)
+	@$(call package,buildah,buildah); tools/release/make "$(VERSION)" $(CHANNELS)
 	@cd tests/packaging && go test -trimpath -count=1 ./...
 
 .PHONY: next-version
 next-version: ## Make the tree that of the next VERSION to be released.
-	@tools/open-version "$(VERSION)"; $(MAKE) --no-print-directory bundle catalog
+	@tools/release/open-version "$(VERSION)"; $(MAKE) --no-print-directory bundle catalog
 
 .PHONY: push-release
 push-release: ## Push the images that `make release` made to quay.io/echo-operator, or to REGISTRY.
@@ -219,7 +219,7 @@ push-release: ## Push the images that `make release` made to quay.io/echo-operat
 
 .PHONY: demo
 demo: ## See it run: a cluster, OLM, the operator, two echo servers, and their answers. Starts from nothing; OLM=no is quicker.
-	@tests/demo
+	@tools/demo
 
 .PHONY: demo-down
 demo-down: cluster-down ## Stop what the demo started.
@@ -267,22 +267,22 @@ coverage: ## Measure what the tests reach of controllers/, and fail below 90 % o
 
 .PHONY: test-release
 test-release: ## Make the release that the tree would be, twice, and compare; for amd64 and arm64. Needs buildah, and installs it as root.
-	@$(call package,buildah,buildah); tests/release
+	@$(call package,buildah,buildah); tools/release/check
 
 # Specs run in random order. Ginkgo's time limit lets them clean up, which Go's own does not.
 suite_flags := -ginkgo.randomize-all -timeout=0 -ginkgo.timeout=3h
 
 .PHONY: e2e-possible
 e2e-possible:
-	@{ read -r kind && read -r why; } < <(go run -trimpath ./tests/cluster/kind); if [ "$$kind" = simulated ]; then \
+	@{ read -r kind && read -r why; } < <(go run -trimpath ./tests/cluster/detect); if [ "$$kind" = simulated ]; then \
 		echo "e2e: real containers cannot run here: $$why. Run it as root on Linux, or set KUBECONFIG and REGISTRY."; exit 1; fi
 
 .PHONY: e2e-images
 e2e-images: images
-	@for program in metrics hello; do GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/$$program ./tests/$$program; done
+	@for program in metrics-api hello; do GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/$$program ./tests/programs/$$program; done
 	@$(call image,other-server,echoserver/Dockerfile)
-	@$(call image,metrics,tests/metrics/Dockerfile)
-	@if [ -z "$$REGISTRY" ]; then tools/image nginxdemos/hello:0.3-plain-text tests/hello/Dockerfile; fi
+	@$(call image,metrics-api,tests/programs/metrics-api/Dockerfile)
+	@if [ -z "$$REGISTRY" ]; then tools/image nginxdemos/hello:0.3-plain-text tests/programs/hello/Dockerfile; fi
 
 .PHONY: e2e
 e2e: e2e-possible cluster-up e2e-images ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
@@ -298,7 +298,7 @@ busybox:
 .PHONY: olm-images
 olm-images: build opm-files busybox
 	@mkdir -p "$(CACHE)/images"
-	@$(call image,prober,tests/prober/Dockerfile)
+	@$(call image,prober,tests/programs/prober/Dockerfile)
 	@olm=$(call tool,olm); rm -rf bin/olm; mkdir -p bin/olm; cp "$$olm"/{olm,catalog,package-server,copy-content,cpb} bin/olm/; \
 	tools/image operator-framework/olm:$(OLM_VERSION) tests/olm/images/olm.Dockerfile; \
 	tools/image operator-framework/opm:$(OPM_VERSION) tests/olm/images/opm.Dockerfile
@@ -310,10 +310,10 @@ own_cluster = [ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "$@: works on the test c
 .PHONY: operator-sdk-images
 operator-sdk-images: busybox
 	@sdk=$(call tool,operator-sdk); rm -rf bin/scorecard; mkdir -p bin/scorecard; cp "$$sdk/scorecard-test" bin/scorecard/; \
-	tools/image operator-framework/scorecard-test:$(OPERATOR_SDK_VERSION) tests/scorecard/images/scorecard-test.Dockerfile; \
+	tools/image operator-framework/scorecard-test:$(OPERATOR_SDK_VERSION) tests/olm/images/scorecard-test.Dockerfile; \
 	tools/image operator-framework/scorecard-untar:$(OPERATOR_SDK_VERSION) tests/olm/images/busybox.Dockerfile; \
 	tools/image ubi9/ubi:9.7 tests/olm/images/busybox.Dockerfile; \
-	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/hello ./tests/hello; tools/image nginxdemos/hello:0.3-plain-text tests/hello/Dockerfile
+	GOOS=linux $(GO_BUILD) -o bin/linux-$(GOARCH)/hello ./tests/programs/hello; tools/image nginxdemos/hello:0.3-plain-text tests/programs/hello/Dockerfile
 
 # Lines with $(MAKE) stand alone, because `make -n` runs them. The releases are the throwaway ones that the suite installs and
 # upgrades to.
@@ -333,7 +333,7 @@ e2e-olm e2e-olm-all scorecard: e2e-possible
 	@$(MAKE) --no-print-directory olm-images operator-sdk-images
 	@$(call package,skopeo,skopeo); tools=$(call tool,kubernetes); sdk=$(call tool,operator-sdk); KUBECONFIG=$$($(CLUSTER) kubeconfig); export KUBECONFIG; \
 	tests/olm/install-olm; [ '$(filter)' != all ] || tools/build olmv1 >/dev/null; \
-	echo "making throwaway releases: $(releases)"; VERSIONS=$$(tests/olm/releases $(releases) | xargs); echo "made $$VERSIONS"; \
+	echo "making throwaway releases: $(releases)"; VERSIONS=$$(tools/release/throwaway $(releases) | xargs); echo "made $$VERSIONS"; \
 	PATH="$$tools:$$sdk:$$PATH" IMAGES="$(CACHE)/images" VERSIONS="$$VERSIONS" \
 		go test -trimpath -count=1 -v ./tests/olm $(suite_flags) $(TESTFLAGS) -ginkgo.label-filter='$(filter)'
 
@@ -358,7 +358,7 @@ fuzz: ## Feed the echo server's parsers and handler with random requests, each f
 .PHONY: test-clients
 test-clients: ## Test the echo server with headless Chromium and the Gateway API's client; screenshots go to .cache/screenshots.
 	@$(call package,chromium,chromium fonts-dejavu-core); mkdir -p "$(CACHE)/screenshots"; \
-	cd tests/echoserver && SCREENSHOTS="$(CACHE)/screenshots" go test -trimpath -count=1 $(TESTFLAGS) ./...
+	cd tests/clients && SCREENSHOTS="$(CACHE)/screenshots" go test -trimpath -count=1 $(TESTFLAGS) ./...
 
 .PHONY: test-image
 test-image: ## Build the echo server's image for amd64 and arm64, hold it to its limits and run it as anybody. Needs root.

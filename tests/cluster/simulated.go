@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/echo-operator/echo-operator/tests/kwok"
+	"github.com/echo-operator/echo-operator/tests/cluster/kwok"
 )
 
 // simulatedCluster is a control plane without a node: kwok says of every pod that it runs. It needs no root and no Linux.

@@ -93,11 +93,11 @@ func serveMetrics(ctx context.Context, namespace string) {
 	if support.Kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
 		Skip("the cluster has a metrics server of its own, which tells the truth")
 	}
-	manifest, err := os.ReadFile("../metrics/manifest.yaml")
+	manifest, err := os.ReadFile("../programs/metrics-api/manifest.yaml")
 	Expect(err).NotTo(HaveOccurred())
 	// Before its namespace goes: an API that does not answer holds up the deletion of namespaces.
 	DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "apiservice", "-l", testNamespace) }, NodeTimeout(2*time.Minute))
-	text := strings.NewReplacer("IMAGE", support.Image("metrics"), "NAMESPACE", namespace).Replace(string(manifest))
+	text := strings.NewReplacer("IMAGE", support.Image("metrics-api"), "NAMESPACE", namespace).Replace(string(manifest))
 	support.KubectlInput(ctx, text, "apply", "-n", namespace, "-f", "-")
 	support.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, waitTimeout)
 }

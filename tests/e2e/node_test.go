@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/tests/kwok"
+	"github.com/echo-operator/echo-operator/tests/cluster/kwok"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 

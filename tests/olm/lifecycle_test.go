@@ -29,7 +29,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("passes scorecard, without a suggestion", Label("scorecard"), func(ctx SpecContext) {
-		command := exec.CommandContext(ctx, "tests/scorecard/run", released(version(0), "bundle"))
+		command := exec.CommandContext(ctx, "tests/olm/run-scorecard", released(version(0), "bundle"))
 		command.Dir = "../.."
 		output, err := command.CombinedOutput()
 		Expect(err).NotTo(HaveOccurred(), string(output))

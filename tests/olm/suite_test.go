@@ -42,7 +42,7 @@ var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	}
 })
 
-// version is that of the throwaway release of an order; tests/olm/releases has made them.
+// version is that of the throwaway release of an order; tools/release/throwaway has made them.
 func version(order int) string {
 	GinkgoHelper()
 	versions := strings.Fields(os.Getenv("VERSIONS"))

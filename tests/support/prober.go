@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Prober is a pod that sends requests to echo servers: tests/prober.
+// Prober is a pod that sends requests to echo servers: tests/programs/prober.
 type Prober struct{ namespace, pod string }
 
 // Seen is what a prober saw.
@@ -35,11 +35,11 @@ func Image(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// StartProber starts a prober with the arguments of tests/prober, and waits until it is connected to the URL. A test that fails
+// StartProber starts a prober with the arguments of tests/programs/prober, and waits until it is connected to the URL. A test that fails
 // leaves none behind.
 func StartProber(ctx context.Context, namespace, url string, arguments ...string) Prober {
 	GinkgoHelper()
-	text, err := os.ReadFile("../prober/pod.yaml")
+	text, err := os.ReadFile("../programs/prober/pod.yaml")
 	Expect(err).NotTo(HaveOccurred())
 	pod := &corev1.Pod{}
 	Expect(yaml.UnmarshalStrict(text, pod)).To(Succeed())

@@ -1,0 +1,87 @@
+// Package descriptors holds the descriptors of a bundle to its CustomResourceDefinitions, and to what OpenShift's console shows.
+package descriptors
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/echo-operator/echo-operator/scorecard/bundle"
+)
+
+// Problems are what is wrong with the descriptors of the kinds that a bundle owns.
+func Problems(b bundle.Bundle) []string {
+	var problems []string
+	for _, owned := range b.CSV.Spec.CustomResourceDefinitions.Owned {
+		schema, ok := b.Schema(owned)
+		if !ok {
+			problems = append(problems, fmt.Sprintf("the bundle has no CustomResourceDefinition %s with version %s", owned.Name, owned.Version))
+			continue
+		}
+		problems = append(problems, part{"spec", schema.Properties["spec"], specWidgets()}.problems(owned.SpecDescriptors)...)
+		problems = append(problems, part{"status", schema.Properties["status"], statusWidgets()}.problems(owned.StatusDescriptors)...)
+	}
+	return problems
+}
+
+// part is spec or status: its fields, and what the console shows them by.
+type part struct {
+	name    string
+	fields  bundle.Schema
+	widgets []widget
+}
+
+func (p part) problems(all []bundle.Descriptor) []string {
+	var problems []string
+	described := map[string]bool{}
+	for _, d := range all {
+		if described[d.Path] {
+			problems = append(problems, fmt.Sprintf("%s.%s has two descriptors", p.name, d.Path))
+		}
+		described[d.Path] = true
+		for _, problem := range p.check(d) {
+			problems = append(problems, fmt.Sprintf("%s.%s: %s", p.name, d.Path, problem))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.fields.Properties)) {
+		if !described[name] {
+			problems = append(problems, fmt.Sprintf("%s.%s has no descriptor", p.name, name))
+		}
+	}
+	return problems
+}
+
+// check holds one descriptor to the schema of its field.
+func (p part) check(d bundle.Descriptor) []string {
+	field, ok := p.fields.At(d.Path)
+	if !ok {
+		return []string{"there is no such field"}
+	}
+	var problems []string
+	if d.DisplayName == "" || d.Description == "" {
+		problems = append(problems, "it has no name, or no description")
+	}
+	for _, x := range d.XDescriptors {
+		if problem := p.checkWidget(x, field); problem != "" {
+			problems = append(problems, x+" "+problem)
+		}
+	}
+	return problems
+}
+
+// checkWidget tells why the console would not show a field by an x-descriptor; empty if it would.
+func (p part) checkWidget(x string, field bundle.Schema) string {
+	w, argument, ok := find(p.widgets, x)
+	switch {
+	case slices.Contains(deprecated(), x):
+		return "is deprecated"
+	case !ok:
+		return "is none that the console knows"
+	case len(w.types) > 0 && !slices.Contains(w.types, field.Type):
+		return fmt.Sprintf("is for a field of type %v, and this is of type %q", w.types, field.Type)
+	case w.argument == nil:
+		return ""
+	default:
+		return w.argument(p.fields, field, argument)
+	}
+}

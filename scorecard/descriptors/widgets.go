@@ -1,0 +1,118 @@
+package descriptors
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/scorecard/bundle"
+)
+
+const (
+	console    = "urn:alm:descriptor:com.tectonic.ui:"
+	kubernetes = "urn:alm:descriptor:io.kubernetes:"
+)
+
+// widget is a way in which the console shows a field.
+type widget struct {
+	// urn is the x-descriptor; one that ends in a colon is followed by an argument.
+	urn string
+	// types are those of the fields for which it works; none means any.
+	types []string
+	// argument tells what is wrong with the argument, for the field and its neighbours.
+	argument func(neighbours, field bundle.Schema, argument string) string
+}
+
+// find returns the widget of an x-descriptor and its argument.
+func find(widgets []widget, x string) (widget, string, bool) {
+	for _, w := range widgets {
+		argument, ok := strings.CutPrefix(x, w.urn)
+		if ok && (argument == "") != strings.HasSuffix(w.urn, ":") {
+			return w, argument, true
+		}
+	}
+	return widget{}, "", false
+}
+
+// specWidgets are what the console's form and its page of an object show fields of the spec by.
+func specWidgets() []widget {
+	text, object := []string{"string"}, []string{"object"}
+	return []widget{
+		{urn: console + "podCount", types: []string{"integer"}},
+		{urn: console + "resourceRequirements", types: object},
+		{urn: console + "updateStrategy", types: object},
+		{urn: console + "nodeAffinity", types: object},
+		{urn: console + "podAffinity", types: object},
+		{urn: console + "podAntiAffinity", types: object},
+		{urn: console + "imagePullPolicy", types: text},
+		{urn: console + "booleanSwitch", types: []string{"boolean"}},
+		{urn: console + "checkbox", types: []string{"boolean"}},
+		{urn: console + "text", types: text},
+		{urn: console + "number", types: []string{"integer", "number"}},
+		{urn: console + "password", types: text},
+		{urn: console + "select:", types: text, argument: isValue},
+		{urn: console + "selector:", types: object, argument: isKind},
+		{urn: console + "endpointList", types: []string{"array"}},
+		{urn: console + "advanced"},
+		{urn: console + "hidden"},
+		{urn: console + "fieldDependency:", argument: isNeighbour},
+		{urn: kubernetes, types: text, argument: isKind},
+	}
+}
+
+// statusWidgets are what the console's page of an object shows fields of the status by.
+func statusWidgets() []widget {
+	text := []string{"string"}
+	return []widget{
+		{urn: console + "podStatuses", types: []string{"object"}},
+		{urn: console + "password", types: text},
+		{urn: console + "hidden"},
+		{urn: "urn:alm:descriptor:text", types: []string{"string", "integer", "number", "boolean"}},
+		{urn: "urn:alm:descriptor:org.w3:link", types: text},
+		{urn: "urn:alm:descriptor:io.kubernetes.conditions", types: []string{"array"}},
+		{urn: "urn:alm:descriptor:io.kubernetes.phase", types: text},
+		{urn: "urn:alm:descriptor:io.kubernetes.phase:reason", types: text},
+		{urn: kubernetes, types: text, argument: isKind},
+	}
+}
+
+// deprecated are what the console only knows from the past.
+func deprecated() []string {
+	return []string{console + "label", console + "namespaceSelector", console + "fieldGroup", console + "arrayFieldGroup"}
+}
+
+// isValue wants a value that the field may have.
+func isValue(_, field bundle.Schema, value string) string {
+	if len(field.Enum) == 0 || slices.Contains(field.Enum, any(value)) {
+		return ""
+	}
+	return fmt.Sprintf("offers what is none of %v", field.Enum)
+}
+
+// isKind wants Kind or group:version:Kind, maybe with a selector.
+func isKind(_, _ bundle.Schema, kind string) string {
+	kind, _, _ = strings.Cut(kind, "?")
+	if n := strings.Count(kind, ":"); n != 0 && n != 2 || strings.HasSuffix(kind, ":") {
+		return "does not name a kind"
+	}
+	return ""
+}
+
+// isNeighbour wants the path of a switch or of a choice, and a value that it may have.
+func isNeighbour(neighbours, _ bundle.Schema, dependency string) string {
+	path, value := dependency, ""
+	if i := strings.LastIndex(dependency, ":"); i >= 0 {
+		path, value = dependency[:i], dependency[i+1:]
+	}
+	control, ok := neighbours.At(path)
+	switch {
+	case !ok:
+		return "depends on a field that does not exist"
+	case control.Type == "boolean" && (value == "true" || value == "false"):
+		return ""
+	case control.Type == "string" && value != "":
+		return isValue(neighbours, control, value)
+	default:
+		return "depends on a value that the field cannot have"
+	}
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+
+	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/scorecard/permissions"
+)
+
+// permissions tests that the operator has every permission that the bundle lists, needs each, and has none that is sharp.
+func (c *cluster) permissions(ctx context.Context, b bundle.Bundle) ([]string, error) {
+	pods, err := c.operator(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	grants := grantsOf(b, pods[0].Namespace, c.namespace)
+	refused, err := c.refused(ctx, grants)
+	if err != nil {
+		return nil, err
+	}
+	sharp, err := c.sharp(ctx, grants, pods[0].Namespace)
+	if err != nil {
+		return nil, err
+	}
+	traces, err := c.traces(ctx, pods)
+	if err != nil {
+		return nil, err
+	}
+	var listed []permissions.Permission
+	for _, g := range grants {
+		listed = append(listed, g.permission)
+	}
+	return slices.Concat(refused, sharp, permissions.Problems(listed, traces.Written())), nil
+}
+
+// grant is a permission that a service account has in a namespace; none means in all.
+type grant struct {
+	account, namespace string
+	permission         permissions.Permission
+}
+
+// grantsOf are what the bundle gives to the operator, which runs in its own namespace and looks after another.
+func grantsOf(b bundle.Bundle, own, other string) []grant {
+	var grants []grant
+	install := b.CSV.Spec.Install.Spec
+	for _, p := range install.Permissions {
+		for _, permission := range permissions.Listed(p.Rules) {
+			namespace := other
+			if permissions.IsForItself(permission) {
+				namespace = own
+			}
+			grants = append(grants, grant{account(own, p), namespace, permission})
+		}
+	}
+	for _, p := range install.ClusterPermissions {
+		for _, permission := range permissions.Listed(p.Rules) {
+			grants = append(grants, grant{account(own, p), "", permission})
+		}
+	}
+	return grants
+}
+
+func account(namespace string, p bundle.Permissions) string {
+	return "system:serviceaccount:" + namespace + ":" + p.ServiceAccountName
+}
+
+// refused are the permissions that the bundle lists and the cluster does not give.
+func (c *cluster) refused(ctx context.Context, grants []grant) ([]string, error) {
+	var problems []string
+	for _, g := range grants {
+		allowed, err := c.allows(ctx, g)
+		if err != nil {
+			return nil, err
+		}
+		if !allowed {
+			problems = append(problems, fmt.Sprintf("%s may not %s in %q, though the bundle lists it", g.account, g.permission, g.namespace))
+		}
+	}
+	c.tell("of %d listed permissions %d are refused", len(grants), len(problems))
+	return problems, nil
+}
+
+// sharp are the dangerous permissions that the cluster gives to the operator: in its own namespace, in that of the Echoes, or in all.
+func (c *cluster) sharp(ctx context.Context, grants []grant, own string) ([]string, error) {
+	accounts := map[string]bool{}
+	for _, g := range grants {
+		accounts[g.account] = true
+	}
+	var problems []string
+	for account := range accounts {
+		for _, permission := range permissions.Sharp() {
+			for _, namespace := range []string{"", own, c.namespace} {
+				allowed, err := c.allows(ctx, grant{account, namespace, permission})
+				if err != nil {
+					return nil, err
+				}
+				if allowed {
+					problems = append(problems, fmt.Sprintf("%s may %s in %q", account, permission, namespace))
+				}
+			}
+		}
+	}
+	c.tell("of %d sharp permissions %d are given", len(permissions.Sharp()), len(problems))
+	return problems, nil
+}
+
+// allows asks the API server whether a service account has a permission.
+func (c *cluster) allows(ctx context.Context, g grant) (bool, error) {
+	review := reviewOf(g)
+	if err := c.Create(ctx, review); err != nil {
+		return false, fmt.Errorf("asking what %s may: %w", g.account, err)
+	}
+	return review.Status.Allowed, nil
+}
+
+func reviewOf(g grant) *authorizationv1.SubjectAccessReview {
+	namespace, _, _ := strings.Cut(strings.TrimPrefix(g.account, "system:serviceaccount:"), ":")
+	spec := authorizationv1.SubjectAccessReviewSpec{
+		User:   g.account,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+	}
+	resource, subresource, _ := strings.Cut(g.permission.Resource, "/")
+	if resource == "" { // a URL begins with a slash
+		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: g.permission.Resource, Verb: g.permission.Verb}
+	} else {
+		spec.ResourceAttributes = &authorizationv1.ResourceAttributes{Namespace: g.namespace,
+			Group: g.permission.Group, Resource: resource, Subresource: subresource, Verb: g.permission.Verb}
+	}
+	return &authorizationv1.SubjectAccessReview{Spec: spec}
+}

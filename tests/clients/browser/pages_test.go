@@ -1,0 +1,180 @@
+// Package browser opens the echo server's pages in headless Chromium.
+package browser
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/echo-operator/echo-operator/tests/clients"
+)
+
+// patience is how long a page may take, with a browser that starts on a busy machine.
+const patience = time.Minute
+
+func TestEchoPage(t *testing.T) {
+	server := clients.Start(t, "POD_NAME=test-echo-5d9c7b8f4-x2x7k", "POD_NAMESPACE=shop", "SERVICE_NAME=test-echo", "NODE_NAME=worker-1",
+		"ECHO_INFO_COLOUR=blue", "ECHO_TRUSTED_PROXIES=127.0.0.0/8")
+	tab := open(t, network.Headers{
+		"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https", "Cookie": "session=hunter2",
+		"Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+	})
+	var title, text string
+	tab.run(t,
+		chromedp.Navigate("http://"+server+"/shop/cart?colour=blue"),
+		chromedp.WaitVisible("#echo table"),
+		chromedp.Title(&title),
+		chromedp.Text("body", &text),
+	)
+	tab.screenshot(t, "echo")
+	if want := "GET " + server + " - Echo"; title != want {
+		t.Errorf("the title is %q, want %q", title, want)
+	}
+	for _, want := range []string{"GET /shop/cart?colour=blue", "203.0.113.7", "test-echo-5d9c7b8f4-x2x7k", "worker-1", "COLOUR", "blue",
+		"0af7651916cd43dd8448eb211c80319c", "[redacted: 15 bytes"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not show %q:\n%s", want, text)
+		}
+	}
+	tab.expectNothingElse(t, server)
+}
+
+// attack is markup that changes the title of a page that takes it for such.
+const attack = "</script><script>document.title='broken'</script><img src=x onerror=document.title='broken'>"
+
+func TestMarkupStaysText(t *testing.T) {
+	server := clients.Start(t, "ECHO_INFO_ATTACK="+attack)
+	tab := open(t, network.Headers{"X-Attack": attack})
+	var title, text string
+	tab.run(t,
+		chromedp.Navigate("http://"+server+"/"+attack+"?x="+attack),
+		chromedp.WaitVisible("#echo table"),
+		chromedp.Title(&title),
+		chromedp.Text("#echo", &text),
+	)
+	if !strings.HasPrefix(title, "GET ") {
+		t.Errorf("the title is %q", title)
+	}
+	if shown := strings.Count(text, attack); shown != 3 { // the header, the query, the information
+		t.Errorf("it is shown %d times:\n%s", shown, text)
+	}
+	tab.expectNothingElse(t, server)
+}
+
+func TestWebSocketPage(t *testing.T) {
+	server := clients.Start(t)
+	tab := open(t, nil)
+	var log string
+	tab.run(t,
+		chromedp.Navigate("http://"+server+"/-/ws"),
+		chromedp.WaitEnabled("#send"),
+		chromedp.SendKeys("#message", "hello "+attack),
+		chromedp.Click("#send"),
+		chromedp.WaitVisible("li.received"),
+		chromedp.Text("#log", &log),
+	)
+	tab.screenshot(t, "websocket")
+	for _, want := range []string{"sent: hello " + attack, "received: hello " + attack} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the page does not show %q:\n%s", want, log)
+		}
+	}
+	tab.expectNothingElse(t, server)
+}
+
+// tab is a browser's tab, and what it did beside showing a page.
+type tab struct {
+	context context.Context //nolint:containedctx // chromedp keeps its tabs in contexts
+	mutex   sync.Mutex
+	errors  []string
+	loaded  []string
+}
+
+// open opens a tab that sends headers with each request.
+func open(t *testing.T, headers network.Headers) *tab {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.WindowSize(1100, 1200), chromedp.Flag("force-color-profile", "srgb"))
+	if os.Getuid() == 0 { // Chromium's sandbox does not work for root
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	opened := &tab{context: ctx}
+	chromedp.ListenTarget(ctx, opened.note)
+	actions := []chromedp.Action{network.Enable(), log.Enable(), runtime.Enable()}
+	if headers != nil {
+		actions = append(actions, network.SetExtraHTTPHeaders(headers))
+	}
+	opened.run(t, actions...)
+	return opened
+}
+
+func (tab *tab) run(t *testing.T, actions ...chromedp.Action) {
+	t.Helper()
+	if err := chromedp.Run(tab.context, actions...); err != nil {
+		t.Fatalf("%v; the browser says %q", err, tab.errors)
+	}
+}
+
+// note keeps what the browser complains of and what it asks for.
+func (tab *tab) note(event any) {
+	tab.mutex.Lock()
+	defer tab.mutex.Unlock()
+	switch event := event.(type) {
+	case *log.EventEntryAdded:
+		tab.errors = append(tab.errors, event.Entry.Text)
+	case *runtime.EventExceptionThrown:
+		tab.errors = append(tab.errors, event.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		tab.errors = append(tab.errors, "console."+event.Type.String())
+	case *network.EventRequestWillBeSent:
+		tab.loaded = append(tab.loaded, event.Request.URL)
+	case *network.EventWebSocketCreated:
+		tab.loaded = append(tab.loaded, strings.Replace(event.URL, "ws://", "http://", 1))
+	}
+}
+
+// expectNothingElse fails the test if the page complained, or asked anyone but the server for anything.
+func (tab *tab) expectNothingElse(t *testing.T, server string) {
+	t.Helper()
+	tab.mutex.Lock()
+	defer tab.mutex.Unlock()
+	if len(tab.errors) > 0 {
+		t.Errorf("the browser says %q", tab.errors)
+	}
+	if len(tab.loaded) == 0 {
+		t.Error("no request was seen, not even the page's")
+	}
+	for _, url := range tab.loaded {
+		if !strings.HasPrefix(url, "http://"+server+"/") && !strings.HasPrefix(url, "data:") {
+			t.Errorf("the page asked for %s", url)
+		}
+	}
+}
+
+// screenshot keeps a picture in the folder SCREENSHOTS, if there is one.
+func (tab *tab) screenshot(t *testing.T, name string) {
+	t.Helper()
+	folder := os.Getenv("SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	var picture []byte
+	tab.run(t, chromedp.CaptureScreenshot(&picture))
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,40 @@
+// Package clients starts the echo server for the tests in the folders below.
+package clients
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Start builds and starts the echo server with additions to the environment, and returns the address where it listens. It ends
+// with the test.
+func Start(t *testing.T, environ ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "echo-server")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-X main.version=v0.1.0", "-o", program, "./echoserver")
+	build.Dir = filepath.Join("..", "..", "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	server := exec.CommandContext(t.Context(), program, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0")
+	server.Env = append(os.Environ(), environ...)
+	stderr, err := server.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Wait() }) // it is killed when the test's context ends, and says so
+	var first struct{ Address string }
+	line, err := bufio.NewReader(stderr).ReadBytes('\n')
+	if err != nil || json.Unmarshal(line, &first) != nil || first.Address == "" {
+		t.Fatalf("it begins with %q, %v", line, err)
+	}
+	return first.Address
+}

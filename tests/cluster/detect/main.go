@@ -1,0 +1,20 @@
+// detect prints which kind of cluster this machine can run (real, simulated or given), and in a second line why. Run it from
+// the project's root.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/echo-operator/echo-operator/tests/cluster/machine"
+)
+
+func main() {
+	cache, err := machine.Cache()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "detect: "+err.Error())
+		os.Exit(1)
+	}
+	choice := machine.Choose(cache)
+	fmt.Printf("%s\n%s\n", choice.Kind, choice.Why)
+}

@@ -1,0 +1,102 @@
+// metrics-api is the tests' metrics.k8s.io: it tells an autoscaler that every pod with the labels asked for uses as much CPU as
+// the command line says.
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/big"
+	"net/http"
+	"os"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+const root = "/apis/metrics.k8s.io/v1beta1"
+
+func main() {
+	cpu := flag.String("cpu", "10m", "what every container uses")
+	flag.Parse()
+	if err := run(*cpu); err != nil {
+		fmt.Fprintln(os.Stderr, "metrics: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(cpu string) error {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return err
+	}
+	pods, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	certificate, err := selfSigned()
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+root, discover)
+	mux.HandleFunc("GET "+root+"/namespaces/{namespace}/pods", func(w http.ResponseWriter, r *http.Request) {
+		list, err := pods.CoreV1().Pods(r.PathValue("namespace")).List(r.Context(), metav1.ListOptions{LabelSelector: r.FormValue("labelSelector")})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		answer(w, usage(list.Items, cpu))
+	})
+	server := &http.Server{Addr: ":8443", Handler: mux, ReadHeaderTimeout: 10 * time.Second,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}}
+	return server.ListenAndServeTLS("", "")
+}
+
+func discover(w http.ResponseWriter, _ *http.Request) {
+	answer(w, metav1.APIResourceList{
+		TypeMeta:     metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"},
+		GroupVersion: "metrics.k8s.io/v1beta1",
+		APIResources: []metav1.APIResource{{Name: "pods", Namespaced: true, Kind: "PodMetrics", Verbs: metav1.Verbs{"list"}}},
+	})
+}
+
+// usage is a PodMetricsList.
+func usage(pods []corev1.Pod, cpu string) map[string]any {
+	items := []any{}
+	for i := range pods {
+		containers := []any{}
+		for _, c := range pods[i].Spec.Containers {
+			containers = append(containers, map[string]any{"name": c.Name, "usage": map[string]string{"cpu": cpu, "memory": "16Mi"}})
+		}
+		items = append(items, map[string]any{
+			"metadata":  map[string]any{"namespace": pods[i].Namespace, "name": pods[i].Name},
+			"timestamp": time.Now().UTC().Format(time.RFC3339), "window": "1s", "containers": containers,
+		})
+	}
+	return map[string]any{"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetricsList", "metadata": map[string]any{}, "items": items}
+}
+
+func answer(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value)
+}
+
+// selfSigned is a certificate that nobody checks.
+func selfSigned() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+}
