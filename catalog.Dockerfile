@@ -1,11 +1,17 @@
-# The catalog, which serves itself: opm, the catalog and its cache, made by the same opm. Build it from the project's root
-# after `make opm-files catalog-cache`.
+# The catalog, which serves itself: opm, the catalog and a cache that the same opm made.
+
+FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
+WORKDIR /src
+COPY tools tools
+COPY catalog catalog
+ARG TARGETARCH
+RUN tools/make/opm-files "$TARGETARCH" && tools/make/catalog-cache "$TARGETARCH" && mv "bin/linux-$TARGETARCH" /out
+
 FROM scratch
-ARG TARGETARCH=amd64
 LABEL operators.operatorframework.io.index.configs.v1=/configs
-COPY bin/linux-${TARGETARCH}/opm/ /
+COPY --from=build /out/opm/ /
 COPY catalog /configs
-COPY --chown=1001:0 bin/catalog-cache /tmp/cache
+COPY --from=build --chown=1001:0 /out/catalog-cache /tmp/cache
 USER 1001
 ENV PATH=/bin
 ENTRYPOINT ["/bin/opm"]

@@ -98,12 +98,12 @@ func (c *realCluster) startRegistry(ctx context.Context, bin string, prefix []st
 // pushPause puts the one image into the registry that every pod begins with.
 func (c *realCluster) pushPause(ctx context.Context) error {
 	done := step("building the pause image")
-	if err := run(ctx, "env", "CGO_ENABLED=0", "go", "build", "-C", c.Root, "-trimpath", "-ldflags=-s -w",
+	if err := run(ctx, "env", "CGO_ENABLED=0", "go", "build", "-C", c.Root, "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
 		"-o", filepath.Join("bin", "linux-"+runtime.GOARCH, "pause"), "./tests/cluster/pause"); err != nil {
 		return err
 	}
-	command := exec.CommandContext(ctx, filepath.Join(c.Root, "tools", "image"), "pause", "tests/cluster/pause/Dockerfile")
-	command.Env = append(os.Environ(), "REGISTRY=")
+	command := exec.CommandContext(ctx, filepath.Join(c.Root, "tools", "make", "push-image"), "pause", "tests/cluster/pause/Dockerfile")
+	command.Env = append(os.Environ(), "REGISTRY=", "PLATFORMS=")
 	command.Dir = c.Root
 	output, err := command.Output()
 	if failed := (&exec.ExitError{}); errors.As(err, &failed) {

@@ -72,7 +72,6 @@ func needs() []need {
 		{"ip", "iproute2"},
 		{"nsenter", "util-linux"},
 		{"umount", "mount"},
-		{"buildah", "buildah"},
 	}
 }
 

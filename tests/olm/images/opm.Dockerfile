@@ -1,7 +1,7 @@
 # opm, under its ordinary name, with the probe that OLM gives catalogs and the shell that operator-sdk expects. Build it from the
 # project's root.
 FROM scratch
-ARG TARGETARCH=amd64
+ARG TARGETARCH
 # operator-sdk adds a bundle to the catalog that it finds here, which is empty.
 LABEL operators.operatorframework.io.index.configs.v1=/configs
 WORKDIR /configs

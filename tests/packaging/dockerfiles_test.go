@@ -1,0 +1,168 @@
+package packaging
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// instruction is an instruction of a Dockerfile, on one line.
+type instruction struct{ name, arguments string }
+
+// dockerfiles returns the instructions of every Dockerfile of the project.
+func dockerfiles(t *testing.T) map[string][]instruction {
+	t.Helper()
+	found := map[string][]instruction{}
+	err := filepath.WalkDir(inProject(), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".cache", ".git", "bin", "dist"}, d.Name()):
+			return fs.SkipDir
+		case d.Name() == "Dockerfile" || strings.HasSuffix(path, ".Dockerfile"):
+			file, err := filepath.Rel(inProject(), path)
+			found[file] = instructions(text(t, file))
+			return err
+		}
+		return nil
+	})
+	if err != nil || len(found) < 10 {
+		t.Fatalf("there are %d Dockerfiles: %v", len(found), err)
+	}
+	return found
+}
+
+func instructions(content string) []instruction {
+	content = regexp.MustCompile(`(?m)^\s*#.*\n`).ReplaceAllString(content, "")
+	content = regexp.MustCompile(`\s*\\\n\s*`).ReplaceAllString(content, " ")
+	var all []instruction
+	for line := range strings.Lines(content) {
+		if name, arguments, found := strings.Cut(strings.TrimSpace(line), " "); found {
+			all = append(all, instruction{name, strings.TrimSpace(arguments)})
+		}
+	}
+	return all
+}
+
+// builtByMake reports whether a Dockerfile contains programs of others, which only make builds.
+func builtByMake(file string) bool { return strings.HasPrefix(file, "tests/olm/images/") }
+
+// TestPlatformsAreThoseOfBuildKit: a default would hide the platform that BuildKit builds for.
+func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
+	for file, all := range dockerfiles(t) {
+		for _, i := range all {
+			if i.name == "ARG" && regexp.MustCompile(`\b(TARGET|BUILD)(OS|ARCH|PLATFORM)=`).MatchString(i.arguments) {
+				t.Errorf("%s: ARG %s has a default", file, i.arguments)
+			}
+		}
+	}
+}
+
+// TestBaseImagesArePinned: programs are built by one exact version of Go, not older than go.mod needs, on the platform of the
+// builder; images contain nothing else.
+func TestBaseImagesArePinned(t *testing.T) {
+	golang := regexp.MustCompile(`^--platform=\$BUILDPLATFORM golang:(\d+\.\d+\.\d+) AS \w+$`)
+	needed := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(text(t, "go.mod"))[1]
+	versions := map[string]bool{}
+	for file, all := range dockerfiles(t) {
+		var bases []string
+		for _, i := range all {
+			if i.name == "FROM" {
+				bases = append(bases, i.arguments)
+			}
+		}
+		if len(bases) == 0 || bases[len(bases)-1] != "scratch" {
+			t.Errorf("the last stage of %s is not FROM scratch: %v", file, bases)
+			continue
+		}
+		for _, base := range bases[:len(bases)-1] {
+			if version := golang.FindStringSubmatch(base); version == nil {
+				t.Errorf("%s: FROM %s is not an exact version of golang on $BUILDPLATFORM", file, base)
+			} else {
+				versions[version[1]] = true
+			}
+		}
+	}
+	for version := range versions {
+		if len(versions) > 1 || strings.Join(strings.Split(version, ".")[:2], ".") != strings.Join(strings.Split(needed, ".")[:2], ".") {
+			t.Errorf("the Dockerfiles have Go %s, of %d versions; go.mod needs %s", version, len(versions), needed)
+		}
+	}
+}
+
+// TestDockerfilesWorkOnAFreshClone: what COPY takes from the build context is in git and not ignored, and the rest comes from an
+// earlier stage.
+func TestDockerfilesWorkOnAFreshClone(t *testing.T) {
+	ignored := strings.Fields(regexp.MustCompile(`(?m)^#.*`).ReplaceAllString(text(t, ".dockerignore"), ""))
+	for file, all := range dockerfiles(t) {
+		var stages []string
+		for _, i := range all {
+			if _, stage, named := strings.Cut(i.arguments, " AS "); i.name == "FROM" && named {
+				stages = append(stages, stage)
+			}
+			if i.name != "COPY" {
+				continue
+			}
+			from := regexp.MustCompile(`--from=(\S+)`).FindStringSubmatch(i.arguments)
+			if from != nil && !slices.Contains(stages, from[1]) {
+				t.Errorf("%s: COPY %s: there is no stage %s", file, i.arguments, from[1])
+			} else if from == nil && !builtByMake(file) {
+				checkSources(t, file, i.arguments, ignored)
+			}
+		}
+	}
+}
+
+func checkSources(t *testing.T, file, arguments string, ignored []string) {
+	t.Helper()
+	paths := slices.DeleteFunc(strings.Fields(arguments), func(field string) bool { return strings.HasPrefix(field, "--") })
+	for _, source := range paths[:len(paths)-1] {
+		top, _, _ := strings.Cut(source, "/")
+		if slices.Contains(ignored, top) {
+			t.Errorf("%s: COPY %s: .dockerignore has %s", file, arguments, top)
+		}
+		command := exec.CommandContext(t.Context(), "git", "ls-files", "--", source)
+		command.Dir = inProject()
+		if output, err := command.Output(); err != nil {
+			if _, err := os.Stat(inProject(source)); err != nil { // an archive of the tree, without git
+				t.Errorf("%s: COPY %s: %v", file, arguments, err)
+			}
+		} else if len(output) == 0 {
+			t.Errorf("%s: COPY %s: %s is not in git", file, arguments, source)
+		}
+	}
+}
+
+// TestDockerfilesBuildAsMake: one program must not differ by who built it.
+func TestDockerfilesBuildAsMake(t *testing.T) {
+	flags := regexp.MustCompile(`(?m)^GO_BUILD := (go build .*)$`).FindStringSubmatch(text(t, "Makefile"))
+	if flags == nil || !strings.Contains(text(t, "Makefile"), "export CGO_ENABLED := 0\n") {
+		t.Fatal("the Makefile does not say how programs are built")
+	}
+	shipped := "CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH " + strings.ReplaceAll(flags[1], "$(VERSION)", "${VERSION}") + " -o /out/"
+	tests := strings.Replace(shipped, " -X main.version=v${VERSION}", "", 1) // these have no version
+	for file, all := range dockerfiles(t) {
+		want := shipped
+		if strings.HasPrefix(file, "tests/") {
+			want = tests
+		}
+		for _, i := range all {
+			if i.name == "RUN" && strings.Contains(i.arguments, "go build") && !strings.HasPrefix(i.arguments, want) {
+				t.Errorf("%s has RUN %s; the Makefile has %s", file, i.arguments, want)
+			}
+		}
+	}
+}
+
+func TestDockerfilesHaveTheVersion(t *testing.T) {
+	for _, file := range []string{"Dockerfile", "echoserver/Dockerfile", "scorecard/Dockerfile"} {
+		if want := "ARG VERSION=" + version(t) + "\n"; !strings.Contains(text(t, file), want) {
+			t.Errorf("%s does not have %q", file, want)
+		}
+	}
+}

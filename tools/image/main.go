@@ -1,0 +1,140 @@
+// image builds container images from Dockerfiles and from programs that make has built, and pushes them. It reads the final
+// stage of a Dockerfile, so it needs neither root nor a container engine.
+//
+//	image build [flags] REFERENCE     builds an image and pushes it, or writes it to a folder or a file
+//	image push PREFIX FOLDER...       pushes OCI layouts to PREFIX/NAME:TAG, NAME being that of the folder
+//
+// Both print the names of the images by digest. Credentials are those of `docker login` or `podman login`.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+
+	"github.com/google/go-containerregistry/pkg/name"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "image: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, arguments []string) error {
+	if len(arguments) == 0 {
+		return errors.New("name a command: build or push")
+	}
+	switch arguments[0] {
+	case "build":
+		return runBuild(ctx, arguments[1:])
+	case "push":
+		return runPush(ctx, arguments[1:])
+	default:
+		return fmt.Errorf("there is no command %q: there are build and push", arguments[0])
+	}
+}
+
+// settings are the flags of the build command.
+type settings struct{ dockerfile, binaries, platforms, version, layout, archive, mirror string }
+
+func (s *settings) flags() *flag.FlagSet {
+	set := flag.NewFlagSet("image build", flag.ContinueOnError)
+	set.StringVar(&s.dockerfile, "file", "Dockerfile", "the `Dockerfile`; the build context is the current folder")
+	set.StringVar(&s.binaries, "binaries", "bin", "the `folder` whose linux-ARCHITECTURE stands in for /out of a build stage")
+	set.StringVar(&s.platforms, "platforms", "linux/"+runtime.GOARCH, "the `list` of platforms; several make an image index")
+	set.StringVar(&s.version, "version", "", "the build argument VERSION")
+	set.StringVar(&s.layout, "layout", "", "write an OCI layout with an image index to this `folder` instead of pushing")
+	set.StringVar(&s.archive, "archive", "", "write an archive for `docker load` to this file instead of pushing")
+	set.StringVar(&s.mirror, "mirror", "", "push to this plain HTTP registry (`host:port`), which stands in for the one of the reference")
+	return set
+}
+
+func runBuild(ctx context.Context, arguments []string) error {
+	var s settings
+	set := s.flags()
+	if err := set.Parse(arguments); err != nil {
+		return err
+	}
+	if set.NArg() != 1 {
+		return errors.New("build needs one image reference, such as registry.example.com/team/echo-operator:v1.0.0")
+	}
+	target, err := name.NewTag(set.Arg(0))
+	if err != nil {
+		return err
+	}
+	built, err := s.build(ctx, target)
+	if err != nil {
+		return err
+	}
+	reference, err := pinned(set.Arg(0), target, built)
+	if err == nil {
+		fmt.Println(reference)
+	}
+	return err
+}
+
+// build builds what the flags ask for and stores it where they say.
+func (s settings) build(ctx context.Context, target name.Tag) (artifact, error) {
+	platforms, err := parsePlatforms(s.platforms)
+	if err != nil {
+		return nil, err
+	}
+	from := source{dockerfile: s.dockerfile, context: ".", binaries: s.binaries, args: map[string]string{}}
+	if s.version != "" {
+		from.args["VERSION"] = s.version
+	}
+	if s.archive != "" && len(platforms) > 1 {
+		return nil, errors.New("an archive for docker load has one platform")
+	}
+	if s.layout != "" || len(platforms) > 1 {
+		index, err := from.index(platforms)
+		if err == nil && s.layout != "" {
+			return index, writeLayout(s.layout, target, index)
+		} else if err == nil {
+			err = push(ctx, target, s.mirror, index)
+		}
+		return index, err
+	}
+	image, err := from.image(platforms[0])
+	if err == nil && s.archive != "" {
+		return image, writeArchive(s.archive, target, image)
+	} else if err == nil {
+		err = push(ctx, target, s.mirror, image)
+	}
+	return image, err
+}
+
+func runPush(ctx context.Context, arguments []string) error {
+	if len(arguments) < 2 {
+		return errors.New("push needs the prefix of the images, such as registry.example.com/team, and the folders of OCI layouts")
+	}
+	for _, folder := range arguments[1:] {
+		tag, index, err := readLayout(folder)
+		if err != nil {
+			return err
+		}
+		reference := arguments[0] + "/" + filepath.Base(folder) + ":" + tag
+		target, err := name.NewTag(reference)
+		if err != nil {
+			return err
+		}
+		if err := push(ctx, target, "", index); err != nil {
+			return fmt.Errorf("pushing %s: %w", reference, err)
+		}
+		name, err := pinned(reference, target, index)
+		if err != nil {
+			return err
+		}
+		fmt.Println(name)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+##@ Echo server
+
+.PHONY: race
+race: ## Run the tests of the echo server with the race detector. Needs a C compiler.
+	@tools/make/require gcc gcc libc6-dev
+	@CGO_ENABLED=1 go test -trimpath -race -short -count=1 $(TESTFLAGS) ./echoserver
+
+.PHONY: fuzz
+fuzz: ## Send random requests to the parsers and the handler of the echo server, each for FUZZTIME.
+	@tools/make/fuzz ./echoserver $(FUZZTIME)
+
+.PHONY: test-clients
+test-clients: ## Test the echo server with headless Chromium and the client of the Gateway API. Screenshots go to CACHE.
+	@tools/make/require chromium chromium fonts-dejavu-core
+	@mkdir -p "$(CACHE)/screenshots"
+	@cd tests/clients && SCREENSHOTS="$(CACHE)/screenshots" go test -trimpath -count=1 $(TESTFLAGS) ./...
+
+.PHONY: test-image
+test-image: PLATFORMS := $(release_platforms)
+test-image: ## Check the size and the settings of the image of the echo server, and run it as an unknown user. Needs root.
+	@$(call compile,echo-server,./echoserver)
+	@tools/make/test-image
+
+.PHONY: benchmark-echoserver
+benchmark-echoserver: ## Measure the echo server and its peers, relative to a minimal server in Go. Needs two cores.
+	@$(GO_BUILD) -o bin/benchmark/ ./echoserver ./tests/benchmark/echoserver/hello
+	@$(GO_BUILD) -o bin/benchmark/load ./tests/benchmark/echoserver
+	@tools/make/benchmark-echoserver

@@ -1,0 +1,67 @@
+##@ Operator Lifecycle Manager
+
+.PHONY: bundle
+bundle: manifests ## Generate the OLM bundle in bundle/.
+	@CHANNELS="$(CHANNELS)" tools/make/bundle
+
+.PHONY: catalog
+catalog: bundle ## Generate the file-based catalog in catalog/, with the channels of config/catalog/channels.yaml.
+	@tools/make/catalog
+
+.PHONY: opm-files
+opm-files:
+	@tools/make/opm-files $(architectures)
+
+.PHONY: catalog-cache
+catalog-cache:
+	@tools/make/catalog-cache $(architectures)
+
+.PHONY: bundle-build
+bundle-build: ## Build BUNDLE_IMG from bundle/ as an archive for `docker load` in bin/images.
+	@$(build_image) -file=bundle.Dockerfile -archive=bin/images/echo-operator-bundle.tar $(BUNDLE_IMG)
+
+.PHONY: bundle-push
+bundle-push: ## Build BUNDLE_IMG for PLATFORMS and push it.
+	@$(build_image) -file=bundle.Dockerfile $(BUNDLE_IMG)
+
+.PHONY: catalog-build
+catalog-build: opm-files catalog-cache ## Build CATALOG_IMG from catalog/ as an archive for `docker load` in bin/images.
+	@$(build_image) -file=catalog.Dockerfile -archive=bin/images/echo-operator-catalog.tar $(CATALOG_IMG)
+
+.PHONY: catalog-push
+catalog-push: opm-files catalog-cache ## Build CATALOG_IMG for PLATFORMS and push it.
+	@$(build_image) -file=catalog.Dockerfile $(CATALOG_IMG)
+
+.PHONY: busybox
+busybox:
+	@tools/make/busybox
+
+.PHONY: olm-images
+olm-images: build opm-files busybox
+	@tools/make/push-image prober tests/programs/prober/Dockerfile
+	@tools/make/olm-images
+
+.PHONY: operator-sdk-images
+operator-sdk-images: busybox
+	@$(call compile,hello,./tests/programs/hello)
+	@tools/make/operator-sdk-images
+
+.PHONY: own-cluster
+own-cluster:
+	@[ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "this works on the test cluster only: unset KUBECONFIG and REGISTRY"; exit 1; }
+
+# The releases are throwaway ones, which the suite installs and upgrades to. `make -n` runs lines with $(MAKE), so these stand alone.
+.PHONY: e2e-olm e2e-olm-all scorecard
+e2e-olm: releases := good good
+e2e-olm: filter := !all
+e2e-olm: ## Install, configure, upgrade and remove the operator with a real OLM on the test cluster. Needs root.
+e2e-olm-all: releases := good good broken good
+e2e-olm-all: filter := all
+e2e-olm-all: ## The other OLM tests: approval, install modes, failures, wrong order, OLM v1. Half an hour. Needs root.
+scorecard: releases := good
+scorecard: filter := scorecard
+scorecard: ## Run the scorecard tests of the bundle and of the operator that OLM installed. Needs root.
+e2e-olm e2e-olm-all scorecard: e2e-possible own-cluster
+	@$(MAKE) --no-print-directory cluster-up
+	@$(MAKE) --no-print-directory olm-images operator-sdk-images
+	@tools/make/e2e-olm '$(filter)' $(releases) -- $(TESTFLAGS)

@@ -1,0 +1,20 @@
+##@ Release
+
+.PHONY: release
+release: ## Make the release VERSION in CHANNELS (candidate): the bundle, the catalog, and dist/. Pushes nothing.
+	@tools/release/make "$(VERSION)" $(subst $(comma), ,$(CHANNELS))
+	@cd tests/packaging && go test -trimpath -count=1 ./...
+
+.PHONY: next-version
+next-version: ## Prepare the tree for VERSION, the next one to be released.
+	@tools/release/open-version "$(VERSION)"
+	@$(MAKE) --no-print-directory bundle catalog
+
+.PHONY: push-release
+push-release: ## Push the images of `make release` to quay.io/echo-operator, or to REGISTRY.
+	@ls dist/images/*/index.json >/dev/null 2>&1 || { echo "push-release: there are no images: run 'make release' first"; exit 1; }
+	@$(call tool,image)/image push $(or $(REGISTRY),quay.io/echo-operator) dist/images/*
+
+.PHONY: test-release
+test-release: ## Make the release of this tree twice, for amd64 and arm64, and compare. Root is not needed.
+	@tools/release/check

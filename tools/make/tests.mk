@@ -1,0 +1,52 @@
+##@ Tests
+
+# assets: the API server for integration tests.
+assets = KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(call tool,kubernetes)}"
+
+# The packages whose coverage is measured, and the percentage of their statements that tests must reach.
+covered := ./controllers/...,./internal/...
+least := 90
+
+.PHONY: setup-envtest
+setup-envtest: ## Build the API server for integration tests and print its folder, for KUBEBUILDER_ASSETS.
+	@echo "$(call tool,kubernetes)"
+
+# Go's cache of test results does not see the files outside of a module, hence -count=1.
+.PHONY: test
+test: ## Run the unit tests, and the integration tests on a real API server. Root is not needed.
+	@$(assets) go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|olm)$$')
+	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
+	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath $(TESTFLAGS) ./...); done
+
+.PHONY: test-oldest
+test-oldest: ## Run the integration tests on the oldest API server that is supported. Root is not needed.
+	@oldest=$(call tool,kubernetes-oldest)/kube-apiserver; "$$oldest" --version; \
+	$(assets) TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 ./tests/integration $(TESTFLAGS)
+
+.PHONY: coverage
+coverage: ## Measure which statements the tests reach, and fail below 90 %.
+	@$(assets) tools/make/coverage $(least) $(covered)
+
+.PHONY: test-dockerfiles
+test-dockerfiles: build ## Build Dockerfiles by buildah and compare the programs with those of make. Skipped without buildah.
+	@tools/make/test-dockerfiles
+
+.PHONY: e2e-possible
+e2e-possible:
+	@tools/make/e2e-possible
+
+.PHONY: e2e-images
+e2e-images: images
+	@$(call compile,metrics-api,./tests/programs/metrics-api)
+	@$(call compile,hello,./tests/programs/hello)
+	@tools/make/push-image other-server echoserver/Dockerfile
+	@tools/make/push-image metrics-api tests/programs/metrics-api/Dockerfile
+	@[ -n "$(REGISTRY)" ] || tools/make/push-image docker.io/nginxdemos/hello:0.3-plain-text tests/programs/hello/Dockerfile
+
+.PHONY: e2e test-e2e
+e2e: ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
+test-e2e: ## The same as e2e.
+e2e test-e2e: e2e-possible cluster-up e2e-images
+	@tools/make/require curl curl
+	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
+	@tools/make/suite kubernetes,kwok ./tests/e2e $(TESTFLAGS)
