@@ -4,7 +4,7 @@
 //	image build [flags] REFERENCE     builds an image and pushes it, or writes it to a folder or a file
 //	image push PREFIX FOLDER...       pushes OCI layouts to PREFIX/NAME:TAG, NAME being that of the folder
 //
-// Both print the names of the images by digest. Credentials are those of `docker login` or `podman login`.
+// Both print the names of the images by digest, as the registry confirmed it. Credentials are those of `docker login` or `podman login`.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -23,21 +24,21 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "image: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, arguments []string) error {
+func run(ctx context.Context, arguments []string, out io.Writer) error {
 	if len(arguments) == 0 {
 		return errors.New("name a command: build or push")
 	}
 	switch arguments[0] {
 	case "build":
-		return runBuild(ctx, arguments[1:])
+		return runBuild(ctx, arguments[1:], out)
 	case "push":
-		return runPush(ctx, arguments[1:])
+		return runPush(ctx, arguments[1:], out)
 	default:
 		return fmt.Errorf("there is no command %q: there are build and push", arguments[0])
 	}
@@ -58,7 +59,7 @@ func (s *settings) flags() *flag.FlagSet {
 	return set
 }
 
-func runBuild(ctx context.Context, arguments []string) error {
+func runBuild(ctx context.Context, arguments []string, out io.Writer) error {
 	var s settings
 	set := s.flags()
 	if err := set.Parse(arguments); err != nil {
@@ -75,11 +76,7 @@ func runBuild(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	reference, err := pinned(set.Arg(0), target, built)
-	if err == nil {
-		fmt.Println(reference)
-	}
-	return err
+	return printPinned(out, set.Arg(0), target, built)
 }
 
 // build builds what the flags ask for and stores it where they say.
@@ -113,7 +110,7 @@ func (s settings) build(ctx context.Context, target name.Tag) (artifact, error) 
 	return image, err
 }
 
-func runPush(ctx context.Context, arguments []string) error {
+func runPush(ctx context.Context, arguments []string, out io.Writer) error {
 	if len(arguments) < 2 {
 		return errors.New("push needs the prefix of the images, such as registry.example.com/team, and the folders of OCI layouts")
 	}
@@ -130,11 +127,9 @@ func runPush(ctx context.Context, arguments []string) error {
 		if err := push(ctx, target, "", index); err != nil {
 			return fmt.Errorf("pushing %s: %w", reference, err)
 		}
-		name, err := pinned(reference, target, index)
-		if err != nil {
+		if err := printPinned(out, reference, target, index); err != nil {
 			return err
 		}
-		fmt.Println(name)
 	}
 	return nil
 }

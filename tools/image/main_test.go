@@ -58,21 +58,9 @@ func server(t *testing.T) string {
 // command runs the program and returns what it printed.
 func command(t *testing.T, arguments ...string) string {
 	t.Helper()
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout := os.Stdout
-	os.Stdout = writer
-	err = run(t.Context(), arguments)
-	os.Stdout = stdout
-	_ = writer.Close()
-	if err != nil {
-		t.Fatalf("image %s: %v", strings.Join(arguments, " "), err)
-	}
 	var printed bytes.Buffer
-	if _, err := printed.ReadFrom(reader); err != nil {
-		t.Fatal(err)
+	if err := run(t.Context(), arguments, &printed); err != nil {
+		t.Fatalf("image %s: %v", strings.Join(arguments, " "), err)
 	}
 	return strings.TrimSpace(printed.String())
 }
@@ -141,12 +129,12 @@ func TestSeveralArchitecturesAreAnIndex(t *testing.T) {
 
 func TestLayoutIsPushedUnderTheSameDigest(t *testing.T) {
 	project(t)
-	for _, umask := range []string{"first", "second"} {
+	for _, folder := range []string{"first", "second"} {
 		command(t, "build", "-platforms=linux/amd64,linux/arm64", "-layout=dist/program", "quay.io/team/program:v1")
 		if err := os.Chmod("bin/linux-amd64/program", 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Rename("dist/program", umask); err != nil {
+		if err := os.Rename("dist/program", folder); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -197,7 +185,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"push quay.io/a":                                                     "needs the prefix",
 		"push quay.io/a bin":                                                 "bin: ",
 	} {
-		err := run(t.Context(), strings.Fields(arguments))
+		err := run(t.Context(), strings.Fields(arguments), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("image %s: %v, want %q", arguments, err, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -36,14 +37,32 @@ func push(ctx context.Context, target name.Tag, mirror string, built artifact) e
 		}
 	}
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
+	var err error
 	switch built := built.(type) {
 	case v1.ImageIndex:
-		return remote.WriteIndex(target, built, options...)
+		err = remote.WriteIndex(target, built, options...)
 	case v1.Image:
-		return remote.Write(target, built, options...)
+		err = remote.Write(target, built, options...)
 	default:
-		return fmt.Errorf("%T can not be pushed", built)
+		err = fmt.Errorf("%T can not be pushed", built)
 	}
+	if err != nil {
+		return err
+	}
+	return confirm(target, built, options)
+}
+
+// confirm fails if the registry does not have the artifact under its tag.
+func confirm(target name.Tag, built artifact, options []remote.Option) error {
+	want, err := built.Digest()
+	if err != nil {
+		return err
+	}
+	found, err := remote.Head(target, options...)
+	if err == nil && found.Digest != want {
+		err = fmt.Errorf("%s has the digest %s in the registry, not %s", target, found.Digest, want)
+	}
+	return err
 }
 
 // writeLayout replaces the folder by an OCI image layout with the index.
@@ -83,8 +102,12 @@ func readLayout(folder string) (string, v1.ImageIndex, error) {
 	return manifest.Manifests[0].Annotations[refName], index, err
 }
 
-// pinned returns the name of an image by digest.
-func pinned(reference string, target name.Tag, built artifact) (string, error) {
+// printPinned prints the name of an image by digest.
+func printPinned(out io.Writer, reference string, target name.Tag, built artifact) error {
 	digest, err := built.Digest()
-	return strings.TrimSuffix(reference, ":"+target.TagStr()) + "@" + digest.String(), err
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, strings.TrimSuffix(reference, ":"+target.TagStr())+"@"+digest.String())
+	return err
 }
