@@ -82,7 +82,8 @@ versions: ## Show the versions of the tools.
 
 .PHONY: tools
 tools: ## Build all tools. Other targets build what they need by themselves.
-	@for set in tools/*/go.mod; do tools/build "$$(basename "$$(dirname "$$set")")"; done
+	@tools/build $(filter-out cluster,$(patsubst tools/%/go.mod,%,$(wildcard tools/*/go.mod))) \
+		$(patsubst tools/cluster/%/,%,$(wildcard tools/cluster/*/))
 
 .PHONY: clean
 clean: ## Remove everything that was built. The tools are built again when they are needed.
@@ -163,7 +164,7 @@ docker-push docker-buildx: build
 .PHONY: install
 install: ## Install the CustomResourceDefinition into the current cluster.
 	@kubectl=$(call tool,kubernetes)/kubectl; \
-	$(call tool,generate)/kustomize build config/crd | "$$kubectl" apply --server-side --force-conflicts -f -; \
+	"$$kubectl" kustomize config/crd | "$$kubectl" apply --server-side --force-conflicts -f -; \
 	"$$kubectl" wait --for=condition=Established --timeout=30s crd/echoes.example.com >/dev/null
 
 .PHONY: uninstall
@@ -178,7 +179,7 @@ deploy: ## Deploy the operator into the current cluster, from the images of `mak
 .PHONY: undeploy
 undeploy: ## Delete all Echoes, then the operator, from the current cluster.
 	@tools/make/delete-echoes
-	@$(call tool,generate)/kustomize build config/default | $(call tool,kubernetes)/kubectl delete --ignore-not-found -f -
+	@kubectl=$(call tool,kubernetes)/kubectl; "$$kubectl" kustomize config/default | "$$kubectl" delete --ignore-not-found -f -
 
 .PHONY: build-installer
 build-installer: ## Write dist/install.yaml, which installs the operator from IMG and ECHO_SERVER_IMG.

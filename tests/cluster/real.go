@@ -65,15 +65,15 @@ func (c *realCluster) up(ctx context.Context) error {
 
 // tools builds tool sets and returns where their programs are.
 func (s *settings) tools(ctx context.Context, sets ...string) (map[string]string, error) {
+	command := exec.CommandContext(ctx, filepath.Join(s.Root, "tools", "build"), sets...)
+	command.Stderr = os.Stderr
+	output, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("building the tool sets %v: %w", sets, err)
+	}
 	folders := map[string]string{}
-	for _, set := range sets {
-		command := exec.CommandContext(ctx, filepath.Join(s.Root, "tools", "build"), set)
-		command.Stderr = os.Stderr
-		output, err := command.Output()
-		if err != nil {
-			return nil, fmt.Errorf("building the tool set %s: %w", set, err)
-		}
-		folders[set] = strings.TrimSpace(string(output))
+	for i, folder := range strings.Split(strings.TrimSpace(string(output)), "\n") {
+		folders[sets[i]] = folder
 	}
 	return folders, nil
 }

@@ -13,7 +13,7 @@ var _ = Describe("operator-sdk", Label("all"), func() {
 		support.Kubectl(ctx, "create", "namespace", operatorNamespace)
 		run(ctx, `cd ../.. && tests/olm/with-registry operator-sdk run bundle quay.io/echo-operator/echo-operator-bundle:v`+version(0)+` \
 			--namespace=`+operatorNamespace+` --install-mode=AllNamespaces --security-context-config=restricted --timeout=6m \
-			--index-image=quay.io/operator-framework/opm:$(cd tools/opm && go list -m -f '{{.Version}}' github.com/operator-framework/operator-registry)`)
+			--index-image=quay.io/operator-framework/opm:$(cd tools/cluster && go list -m -f '{{.Version}}' github.com/operator-framework/operator-registry)`)
 		createEcho(ctx, "default")
 		waitReady(ctx, "default")
 		run(ctx, `cd ../.. && tests/olm/with-registry operator-sdk run bundle-upgrade quay.io/echo-operator/echo-operator-bundle:v`+version(1)+` \

@@ -10,10 +10,10 @@ import (
 )
 
 // Arguments have kwok play the nodes with the annotation kwok.x-k8s.io/node=fake, by the rules of its own release, which is the one that
-// the module in the folder tools/kwok below root pins.
+// the module in the folder tools/cluster below root pins.
 func Arguments(ctx context.Context, root, kubeconfig string) ([]string, error) {
 	command := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok")
-	command.Dir = filepath.Join(root, "tools", "kwok")
+	command.Dir = filepath.Join(root, "tools", "cluster")
 	output, err := command.Output()
 	if err != nil {
 		return nil, fmt.Errorf("looking for kwok's stages: %w", err)
