@@ -58,6 +58,12 @@ func appendLayer(image v1.Image, tree *content.Tree, created v1.Time) (v1.Image,
 	return mutate.Append(image, mutate.Addendum{Layer: layer, History: v1.History{Created: created, CreatedBy: "COPY"}})
 }
 
+// runnable is an image without an artifact type. Otherwise the index would name one, as for artifacts that cannot be run.
+type runnable struct{ v1.Image }
+
+// ArtifactType returns nothing.
+func (runnable) ArtifactType() (string, error) { return "", nil }
+
 // index returns an image index with the image for each platform.
 func (s source) index(platforms []v1.Platform) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
@@ -66,7 +72,7 @@ func (s source) index(platforms []v1.Platform) (v1.ImageIndex, error) {
 		if err != nil {
 			return nil, err
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: runnable{image}, Descriptor: v1.Descriptor{Platform: &platform}})
 	}
 	return index, nil
 }

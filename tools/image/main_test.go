@@ -118,6 +118,9 @@ func TestSeveralArchitecturesAreAnIndex(t *testing.T) {
 	var platforms []string
 	for _, image := range manifest.Manifests {
 		platforms = append(platforms, image.Platform.String())
+		if image.ArtifactType != "" {
+			t.Errorf("the image for %s is the artifact %s", image.Platform, image.ArtifactType)
+		}
 	}
 	if got := strings.Join(platforms, " "); got != "linux/amd64 linux/arm64" {
 		t.Errorf("the platforms are %s", got)
