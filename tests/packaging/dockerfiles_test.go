@@ -99,7 +99,7 @@ func TestBaseImagesArePinned(t *testing.T) {
 func TestDockerfilesWorkOnAFreshClone(t *testing.T) {
 	comments := regexp.MustCompile(`(?m)^#.*`)
 	ignored := strings.Fields(comments.ReplaceAllString(text(t, ".dockerignore"), ""))
-	for _, folder := range strings.Fields(comments.ReplaceAllString(text(t, ".gitignore"), "")) {
+	for folder := range strings.FieldsSeq(comments.ReplaceAllString(text(t, ".gitignore"), "")) {
 		ignored = append(ignored, strings.Trim(folder, "/"))
 	}
 	for file, all := range dockerfiles(t) {

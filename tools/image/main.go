@@ -19,12 +19,14 @@ import (
 	"runtime"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "image: "+err.Error())
 		os.Exit(1)
 	}
@@ -85,29 +87,43 @@ func (s settings) build(ctx context.Context, target name.Tag) (artifact, error) 
 	if err != nil {
 		return nil, err
 	}
-	from := source{dockerfile: s.dockerfile, context: ".", binaries: s.binaries, args: map[string]string{}}
-	if s.version != "" {
-		from.args["VERSION"] = s.version
-	}
 	if s.archive != "" && len(platforms) > 1 {
 		return nil, errors.New("an archive for docker load has one platform")
 	}
 	if s.layout != "" || len(platforms) > 1 {
-		index, err := from.index(platforms)
-		if err == nil && s.layout != "" {
-			return index, writeLayout(s.layout, target, index)
-		} else if err == nil {
-			err = push(ctx, target, s.mirror, index)
-		}
-		return index, err
+		return s.buildIndex(ctx, target, platforms)
 	}
-	image, err := from.image(platforms[0])
-	if err == nil && s.archive != "" {
+	return s.buildImage(ctx, target, platforms[0])
+}
+
+func (s settings) buildIndex(ctx context.Context, target name.Tag, platforms []v1.Platform) (artifact, error) {
+	index, err := s.source().index(platforms)
+	if err != nil {
+		return nil, err
+	}
+	if s.layout != "" {
+		return index, writeLayout(s.layout, target, index)
+	}
+	return index, push(ctx, target, s.mirror, index)
+}
+
+func (s settings) buildImage(ctx context.Context, target name.Tag, platform v1.Platform) (artifact, error) {
+	image, err := s.source().image(platform)
+	if err != nil {
+		return nil, err
+	}
+	if s.archive != "" {
 		return image, writeArchive(s.archive, target, image)
-	} else if err == nil {
-		err = push(ctx, target, s.mirror, image)
 	}
-	return image, err
+	return image, push(ctx, target, s.mirror, image)
+}
+
+func (s settings) source() source {
+	args := map[string]string{}
+	if s.version != "" {
+		args["VERSION"] = s.version
+	}
+	return source{dockerfile: s.dockerfile, context: ".", binaries: s.binaries, args: args}
 }
 
 func runPush(ctx context.Context, arguments []string, out io.Writer) error {

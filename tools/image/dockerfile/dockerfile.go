@@ -97,9 +97,7 @@ func (r *reader) setGlobal(global []instructions.ArgCommand, platform v1.Platfor
 			return fmt.Errorf("%s: %w", r.at(command.Location()), err)
 		}
 	}
-	for name, value := range r.variables {
-		r.args[name] = value
-	}
+	maps.Copy(r.args, r.variables)
 	r.variables = map[string]string{} // a stage sees of these what it names
 	return nil
 }
