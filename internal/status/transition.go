@@ -73,7 +73,7 @@ func changed(c Change) []Transition {
 	}
 	before, ok := c.Before.(*appsv1.Deployment)
 	if !ok {
-		return []Transition{Transition{v1.EventDeployed, actionDeploy, fmt.Sprintf("Created a Deployment of %s.", plural(int(*after.Spec.Replicas), "echo server"))}}
+		return []Transition{{v1.EventDeployed, actionDeploy, fmt.Sprintf("Created a Deployment of %s.", plural(int(*after.Spec.Replicas), "echo server"))}}
 	}
 	var news []Transition
 	if from, to := *before.Spec.Replicas, *after.Spec.Replicas; from != to {

@@ -1,0 +1,124 @@
+package v1
+
+import corev1 "k8s.io/api/core/v1"
+
+// EchoService is the configuration of the Service.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.externalTrafficPolicy) || self.type != 'ClusterIP'",message="The field externalTrafficPolicy requires type NodePort or LoadBalancer."
+// +kubebuilder:validation:XValidation:rule="!has(self.loadBalancerClass) || self.type == 'LoadBalancer'",message="The field loadBalancerClass requires type LoadBalancer."
+type EchoService struct {
+	// type is the type of the Service: ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.
+	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
+	// +kubebuilder:default=ClusterIP
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Type",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP","urn:alm:descriptor:com.tectonic.ui:select:NodePort","urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
+	Type corev1.ServiceType `json:"type,omitempty"`
+
+	// port is the port of the Service. Defaults to 80.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +kubebuilder:default=80
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	Port int32 `json:"port,omitempty"`
+
+	// annotations are annotations to add to the Service, for example for the load balancer of a cloud provider.
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// externalTrafficPolicy specifies where nodes send external traffic: Cluster to all pods, Local to pods on the same node, which preserves the client address.
+	// +kubebuilder:validation:Enum=Cluster;Local
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
+	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
+
+	// loadBalancerClass is the class of the load balancer implementation. It requires the type LoadBalancer.
+	// +kubebuilder:validation:MinLength=1
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
+	LoadBalancerClass string `json:"loadBalancerClass,omitempty"`
+}
+
+// EchoIngress is the configuration of the Ingress. OpenShift creates a Route for it.
+//
+// +kubebuilder:validation:XValidation:rule="!self.enabled || has(self.host)",message="The field host is required when the Ingress is enabled."
+// +kubebuilder:validation:XValidation:rule="!has(self.tlsSecretName) || self.tls",message="The field tlsSecretName requires tls to be true."
+type EchoIngress struct {
+	// enabled specifies whether to create an Ingress. Defaults to false.
+	// +kubebuilder:default=false
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Enabled bool `json:"enabled,omitempty"`
+
+	// host is the host name of the Ingress. It is required when the Ingress is enabled.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
+	Host string `json:"host,omitempty"`
+
+	// path is the path prefix of the requests that the Ingress sends to the echo servers. Defaults to /.
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^/`
+	// +kubebuilder:default="/"
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
+	Path string `json:"path,omitempty"`
+
+	// className is the name of the IngressClass. Defaults to the default IngressClass of the cluster.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ingress class",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
+	ClassName string `json:"className,omitempty"`
+
+	// tls specifies whether the host is served over HTTPS. Defaults to false.
+	// +kubebuilder:default=false
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
+	TLS bool `json:"tls,omitempty"`
+
+	// tlsSecretName is the name of the Secret that contains the TLS certificate. Defaults to the default certificate of the Ingress controller.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.tls:true"}
+	TLSSecretName string `json:"tlsSecretName,omitempty"`
+
+	// annotations are annotations to add to the Ingress.
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// EchoDisruptionBudget is the configuration of the PodDisruptionBudget.
+type EchoDisruptionBudget struct {
+	// enabled specifies whether to create a PodDisruptionBudget. Defaults to true.
+	// +kubebuilder:default=true
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// maxUnavailable is the maximum number of echo servers that can be unavailable during an eviction. Defaults to 1.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	// +kubebuilder:default=1
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:fieldDependency:disruptionBudget.enabled:true"}
+	MaxUnavailable *int32 `json:"maxUnavailable,omitempty"`
+}
+
+// EchoNetworkPolicy is the configuration of the NetworkPolicy.
+type EchoNetworkPolicy struct {
+	// enabled specifies whether to create a NetworkPolicy that allows only connections to the HTTP and metrics ports, and none from the pods. Defaults to false.
+	// +kubebuilder:default=false
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Enabled bool `json:"enabled,omitempty"`
+}

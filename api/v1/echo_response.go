@@ -1,0 +1,50 @@
+package v1
+
+// EchoResponse is the default response of the echo server.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.all(h, !(h.name.lowerAscii() in ['connection', 'content-length', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']))",message="Connection headers, such as Connection or Content-Length, must not be specified."
+// +kubebuilder:validation:XValidation:rule="!has(self.headers) || has(self.body) && size(self.body) > 0 || self.headers.all(h, h.name.lowerAscii() != 'content-type' || has(h.value) && h.value.matches('^(application/json|application/problem[+]json|application/octet-stream|text/csv|text/plain)( *; *charset=[-0-9A-Za-z]+)?$'))",message="If body is not set, the Content-Type must be application/json, application/problem+json, application/octet-stream, text/csv or text/plain, because the response contains data that clients send."
+type EchoResponse struct {
+	// statusCode is the HTTP status code. Defaults to 200.
+	// +kubebuilder:validation:Minimum=200
+	// +kubebuilder:validation:Maximum=599
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Status code",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	StatusCode int32 `json:"statusCode,omitempty"`
+
+	// delayMilliseconds is the delay before each response, in milliseconds. Defaults to no delay.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=30000
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Delay in milliseconds",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	DelayMilliseconds int32 `json:"delayMilliseconds,omitempty"`
+
+	// headers are HTTP headers to add to each response.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Headers"
+	Headers []EchoHeader `json:"headers,omitempty"`
+
+	// body is the response body. Defaults to a description of the request.
+	// +kubebuilder:validation:MaxLength=65536
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Body string `json:"body,omitempty"`
+}
+
+// EchoHeader is a header of an HTTP response.
+type EchoHeader struct {
+	// name is the name of the header.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern="^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
+	// +required
+	Name string `json:"name"`
+
+	// value is the value of the header.
+	// +kubebuilder:validation:MaxLength=8192
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x08\x0a-\x1f\x7f]*$`
+	// +optional
+	Value string `json:"value,omitempty"`
+}
