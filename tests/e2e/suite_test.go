@@ -67,6 +67,9 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	awaitOperator(ctx)
 }, NodeTimeout(5*time.Minute))
 
+// It is at work again before a spec cleans up, which deletes Echoes.
+var _ = AfterEach(func(ctx SpecContext) { scaleOperator(ctx, "1") }, NodeTimeout(5*time.Minute))
+
 // An error in the log is not the fault of the spec that happens to read it, so that the suite fails as a whole.
 var _ = AfterSuite(func(ctx SpecContext) {
 	scaleOperator(ctx, "1")
