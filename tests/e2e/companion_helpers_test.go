@@ -1,0 +1,231 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// doc is the documentation of companions.
+type doc struct {
+	text        string
+	environment []string
+}
+
+// companionsDoc reads the documentation, for somebody who works in a namespace.
+func companionsDoc(ctx context.Context, namespace string) *doc {
+	GinkgoHelper()
+	text, err := os.ReadFile("../../docs/echo.md")
+	Expect(err).NotTo(HaveOccurred())
+	kubeconfig := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(os.WriteFile(kubeconfig, []byte(support.Kubectl(ctx, "config", "view", "--raw", "--flatten")), 0o600)).To(Succeed())
+	d := &doc{text: string(text), environment: append(os.Environ(), "KUBECONFIG="+kubeconfig)}
+	d.shell(ctx, "kubectl config set-context --current --namespace="+namespace)
+	return d
+}
+
+// line is the one of its commands that begins so.
+func (d *doc) line(beginning string) string {
+	GinkgoHelper()
+	lines := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(beginning)+`.*$`).FindAllString(d.text, -1)
+	Expect(lines).To(HaveLen(1), "commands in docs/echo.md that begin with %q", beginning)
+	return lines[0]
+}
+
+func (d *doc) run(ctx context.Context, beginning string) string {
+	GinkgoHelper()
+	return d.shell(ctx, d.line(beginning))
+}
+
+func (d *doc) command(ctx context.Context, script string) *exec.Cmd {
+	command := exec.CommandContext(ctx, "sh", "-euc", script)
+	command.Env = d.environment
+	return command
+}
+
+func (d *doc) shell(ctx context.Context, script string) string {
+	GinkgoHelper()
+	output, err := d.command(ctx, script).CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "%s\n%s", script, output)
+	return string(output)
+}
+
+// expectAnswer expects that a companion is found and asked as documented, and that it answers with a status. The images of tests
+// have no wget, so the prober asks its URL; and the port-forward takes any free port.
+func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status int) {
+	GinkgoHelper()
+	find := d.line("companion=")
+	Expect(d.shell(ctx, find+`; echo "$companion"`)).To(Equal("pod/" + companion.Name + "\n"))
+	url := regexp.MustCompile(`"http.*"$`).FindString(d.line("kubectl exec web-0 -- wget "))
+	url = strings.TrimSpace(d.shell(ctx, find+"; echo "+url))
+	Expect(url).To(Equal("http://" + companion.Status.PodIP + ":8080/"))
+	seen := support.StartProber(ctx, companion.Namespace, url, "--count=20", fmt.Sprintf("--status=%d", status)).Finish(ctx)
+	Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
+	Expect(seen.Pods).To(Equal(map[string]int{companion.Name: 20}))
+
+	forward := strings.ReplaceAll(d.line(`kubectl port-forward "$companion" 8080:8080`), " 8080:8080", " :8080")
+	session, err := gexec.Start(d.command(ctx, find+"; exec "+forward), GinkgoWriter, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { session.Terminate().Wait() }()
+	address := forwardedAddress(ctx, session)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", http.NoBody)
+	Expect(err).NotTo(HaveOccurred())
+	response, err := http.DefaultClient.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	Expect(response).To(HaveHTTPStatus(status))
+	Expect(response).To(HaveHTTPHeaderWithValue("X-Known", "good"))
+	Expect(response).To(HaveHTTPBody(ContainSubstring(companion.Name)))
+}
+
+// companionEcho is an Echo of one pod that answers in a way of its own, and drains for so long.
+func companionEcho(namespace, name, drain string) *v1.Echo {
+	return support.Echo(namespace, name, func(e *v1.Echo) {
+		e.Spec.Replicas = 1
+		e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: drain}}
+		e.Spec.Response = &v1.EchoResponse{StatusCode: http.StatusTeapot, Headers: []v1.EchoHeader{{Name: "X-Known", Value: "good"}}}
+	})
+}
+
+// webPod is a pod of an app, which asks for a companion of an Echo if one is given. It ends as soon as it is told to.
+func webPod(namespace, name string, echo *v1.Echo) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web"}},
+		Spec: corev1.PodSpec{
+			AutomountServiceAccountToken: new(false),
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			Containers: []corev1.Container{{Name: "web", Image: support.Image("echo-server"), Env: []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "0s"}},
+				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
+		},
+	}
+	if echo != nil {
+		pod.Labels[v1.CompanionLabel] = echo.Name
+	}
+	return pod
+}
+
+// webSet is a StatefulSet of two such pods.
+func webSet(echo *v1.Echo) *appsv1.StatefulSet {
+	template := webPod(echo.Namespace, "", echo)
+	return &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "web"},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: new(int32(2)),
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: template.Labels}, Spec: template.Spec},
+		},
+	}
+}
+
+// accompanied creates an Echo and a pod that has a companion of it.
+func accompanied(ctx context.Context, drain string) (*v1.Echo, *corev1.Pod) {
+	GinkgoHelper()
+	echo := companionEcho(newNamespace(ctx), "beside", drain)
+	Expect(k8s.Create(ctx, echo)).To(Succeed())
+	owner := webPod(echo.Namespace, "web-0", echo)
+	Expect(k8s.Create(ctx, owner)).To(Succeed())
+	eventuallyCompanion(ctx, owner, "")
+	return echo, owner
+}
+
+// companions are the companions in a namespace, whatever labels they have.
+func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
+	list := &corev1.PodList{}
+	g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	var found []corev1.Pod
+	for i := range list.Items {
+		if ownerOf(&list.Items[i]) != "" {
+			found = append(found, list.Items[i])
+		}
+	}
+	return found
+}
+
+// eventuallyCompanion waits until a pod has one companion, which is ready, beside it, and not the one that it replaces. The owner is read
+// afresh.
+func eventuallyCompanion(ctx context.Context, owner *corev1.Pod, replaced types.UID) *corev1.Pod {
+	GinkgoHelper()
+	var its []corev1.Pod
+	Eventually(func(g Gomega) {
+		its = nil
+		for _, companion := range companions(ctx, g, owner.Namespace) {
+			if ownerOf(&companion) == owner.UID {
+				its = append(its, companion)
+			}
+		}
+		g.Expect(its).To(HaveLen(1))
+		g.Expect(its[0].UID).NotTo(Equal(replaced))
+		g.Expect(its[0].DeletionTimestamp).To(BeNil())
+		g.Expect(its[0].Status.Conditions).To(ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionTrue))))
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(owner), owner)).To(Succeed())
+		g.Expect(its[0].Spec.NodeName).To(Equal(owner.Spec.NodeName))
+	}).WithContext(ctx).Should(Succeed())
+	return &its[0]
+}
+
+func eventuallyNone(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, namespace)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
+}
+
+// eventuallyPod waits for a pod of a StatefulSet, which is another than one that was deleted.
+func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, deleted types.UID) *corev1.Pod {
+	GinkgoHelper()
+	pod := &corev1.Pod{}
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: set.Namespace, Name: fmt.Sprintf("%s-%d", set.Name, ordinal)}, pod)).To(Succeed())
+		g.Expect(pod.UID).NotTo(Equal(deleted))
+	}).WithContext(ctx).Should(Succeed())
+	return pod
+}
+
+// expectEndpoints expects a Service to lead to these pods and no others.
+func expectEndpoints(ctx context.Context, namespace, service string, wanted ...corev1.Pod) {
+	GinkgoHelper()
+	var names []string
+	for _, pod := range wanted {
+		names = append(names, pod.Name)
+	}
+	there := func(g Gomega) {
+		list := &discoveryv1.EndpointSliceList{}
+		g.Expect(k8s.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service})).To(Succeed())
+		var found []string
+		for _, slice := range list.Items {
+			for _, endpoint := range slice.Endpoints {
+				found = append(found, endpoint.TargetRef.Name)
+			}
+		}
+		g.Expect(found).To(ConsistOf(names))
+	}
+	Eventually(there).WithContext(ctx).Should(Succeed())
+	Consistently(there).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
+}
+
+// eventReasons are the reasons of the events that tell of an object.
+func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
+	var reasons []string
+	for _, event := range support.EventsOf(ctx, g, k8s, object) {
+		reasons = append(reasons, event.Reason)
+	}
+	return reasons
+}
