@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// maxLogged is how much of a text from a request one line of the log carries, in bytes.
+// maxLogged is the maximum length of a string from a request in a log line, in bytes.
 const maxLogged = 1 << 10
 
-// logAccess writes one line for a request. It has no query and no header but the host: these may carry secrets.
+// logAccess writes one log line for a request. It contains neither the query nor any header but Host, because they can contain secrets.
 func logAccess(log *slog.Logger, e *exchange, r *http.Request) {
-	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // slog.Logger would look up the caller, which costs more
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // slog.Logger would look up the caller, which is slower
 	line.AddAttrs(
 		slog.String("id", e.id),
 		slog.String("method", cut(r.Method)),
@@ -22,7 +22,7 @@ func logAccess(log *slog.Logger, e *exchange, r *http.Request) {
 		slog.Int64("bytes", e.written),
 		slog.String("remote", r.RemoteAddr),
 		slog.Duration("nanoseconds", line.Time.Sub(e.began)))
-	_ = log.Handler().Handle(r.Context(), line) // there is nowhere else to tell
+	_ = log.Handler().Handle(r.Context(), line) // there is nowhere to report the error
 }
 
 func cut(text string) string {

@@ -2,7 +2,7 @@ package main
 
 import "net/http"
 
-// newAdmin serves what the cluster asks and strangers need not see. Its requests are counted but not logged.
+// newAdmin returns the handler of the admin port, which serves metrics and probes. Its requests are counted but not logged.
 func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e := newExchange(w, r)
@@ -16,9 +16,9 @@ func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
 			health(e, !life.draining.Load())
 		case "/metrics":
 			e.Header().Set("Content-Type", metricsType)
-			_, _ = e.Write(metrics.text(life.draining.Load())) // the client may be gone
+			_, _ = e.Write(metrics.text(life.draining.Load())) // the client may have disconnected
 		default:
-			refuse(e, http.StatusNotFound, "there are only /metrics, /livez and /readyz")
+			refuse(e, http.StatusNotFound, "not found: the paths are /metrics, /livez and /readyz")
 		}
 	})
 }

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// answer is what is told of a request. Its top level means what it means in the Gateway API conformance suite's echo server,
-// whose clients can read it; the groups are this server's own, and the empty ones are left out.
+// answer is the response that describes a request. The top-level fields have the same meaning as in the echo server of the Gateway API
+// conformance suite, whose client can parse it. The groups are additions of this server. Empty fields are omitted.
 type answer struct {
-	Path    string              `json:"path"` // as the request names it, with the query
+	Path    string              `json:"path"` // as in the request line, with the query
 	Host    string              `json:"host"`
 	Method  string              `json:"method"`
 	Proto   string              `json:"proto"`
 	Headers map[string][]string `json:"headers"`
-	Port    string              `json:"httpPort"` // that the server listens on
+	Port    string              `json:"httpPort"` // on which the server listens
 	identity
 	Request request  `json:"request"`
 	Client  client   `json:"client"`
@@ -27,7 +27,7 @@ type request struct {
 	ID            string              `json:"id"`
 	Time          time.Time           `json:"time"`
 	Query         map[string][]string `json:"query,omitempty"`
-	ContentLength int64               `json:"contentLength"` // bytes; -1: the request does not say
+	ContentLength int64               `json:"contentLength"` // in bytes; -1 if unknown
 	Body          *body               `json:"body,omitempty"`
 }
 
@@ -41,11 +41,11 @@ type server struct {
 	Info     map[string]string `json:"info,omitempty"`
 }
 
-// describe tells of a request. Nothing but what the request and the settings hold goes in.
+// describe returns the description of a request. It contains only data of the request and the settings.
 func (h *handler) describe(e *exchange, r *http.Request, wanted *controls, body *body) *answer {
 	var query url.Values
 	if r.URL.RawQuery != "" {
-		query, _ = url.ParseQuery(r.URL.RawQuery) // what cannot be parsed is in the path
+		query, _ = url.ParseQuery(r.URL.RawQuery) // path contains what cannot be parsed
 	}
 	return &answer{
 		Path: r.RequestURI, Host: r.Host, Method: r.Method, Proto: r.Proto,

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// answerCapacity is enough for nearly all answers, in bytes.
+// answerCapacity is the initial size of the buffer of a response, in bytes. Nearly all responses fit.
 const answerCapacity = 4 << 10
 
-// json appends the answer, as its types' tags say, which a test holds it to.
+// json appends the answer as JSON to the buffer, by the json tags of its types; a test compares it with encoding/json.
 func (a *answer) json(buffer []byte) []byte {
 	w := &jsonWriter{data: buffer}
 	w.group("{}", func() {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// applied are the controls that made an answer what it is, so that a person can tell it from one of a gateway's.
+// applied lists the controls that changed a response, so that users can tell it from a response of a gateway.
 type applied struct {
 	Status    int      `json:"status,omitempty"`
 	Delay     string   `json:"delay,omitempty"`
 	SetHeader []string `json:"setHeader,omitempty"` // the names
 	Size      *int     `json:"size,omitempty"`
 	Format    format   `json:"format,omitempty"`
-	body      bool     // such an answer shows nothing, but its X-Echo-Applied does
+	body      bool     // only in X-Echo-Applied, because the body is fixed
 }
 
-// applied is nil if no control is.
+// applied returns the controls that are set, or nil if there are none.
 func (c *controls) applied() *applied {
 	if c.status == 0 && c.delay == 0 && c.headers == nil && c.size == nil && c.format == "" && c.body == "" {
 		return nil
@@ -31,7 +31,7 @@ func (c *controls) applied() *applied {
 	return a
 }
 
-// each calls yield with each control's name and value.
+// each calls yield with the name and value of each control.
 func (a *applied) each(yield func(name, value string)) {
 	if a.Status != 0 {
 		yield("status", strconv.Itoa(a.Status))
@@ -53,7 +53,7 @@ func (a *applied) each(yield func(name, value string)) {
 	}
 }
 
-// String is the value of X-Echo-Applied, such as "status=503, delay=2s".
+// String returns the value of X-Echo-Applied, such as "status=503, delay=2s".
 func (a *applied) String() string {
 	var parts []string
 	a.each(func(name, value string) { parts = append(parts, name+"="+value) })

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// maxBody is the largest request body that is read, in bytes.
+	// maxBody is the maximum size of a request body, in bytes.
 	maxBody = 8 << 20
-	// maxShown is how much of a body is shown, in bytes.
+	// maxShown is how much of a body the response includes, in bytes.
 	maxShown = 64 << 10
 	// bodyTimeout is how long a client may take to send a body.
 	bodyTimeout = 2 * time.Minute
 )
 
-// body is what is told of a request's body.
+// body describes the body of a request.
 type body struct {
 	Size      int64  `json:"size"`
 	SHA256    string `json:"sha256"`
@@ -31,15 +31,15 @@ type body struct {
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// readBody reads all of a request's body and keeps its beginning. It returns nil for an empty one.
+// readBody reads the whole body of a request and keeps its beginning. It returns nil if the body is empty.
 func readBody(w http.ResponseWriter, r *http.Request) (*body, error) {
 	if r.Body == http.NoBody {
-		return nil, nil //nolint:nilnil // an empty body is no error, and nothing is told of it
+		return nil, nil //nolint:nilnil // an empty body is not an error, and the response omits it
 	}
-	if r.ContentLength > maxBody && r.Header.Get("Expect") != "" { // the client asks first, so that it need not send all in vain
+	if r.ContentLength > maxBody && r.Header.Get("Expect") != "" { // the client has not sent the body yet
 		return nil, &http.MaxBytesError{Limit: maxBody}
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // fails where reading fails too
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // if it fails, reading fails too
 	return digestBody(http.MaxBytesReader(w, r.Body, maxBody))
 }
 
@@ -61,7 +61,7 @@ func digestBody(source io.Reader) (*body, error) {
 	return b, nil
 }
 
-// shown is data as text, with the name of the encoding. Text that was cut within a character loses that character's beginning.
+// shown returns data as text, and its encoding. If text was truncated within a character, the incomplete character is dropped.
 func shown(data []byte, isCut bool) (text, encoding string) {
 	whole := data
 	if isCut {
@@ -86,7 +86,7 @@ func withoutPartialRune(data []byte) []byte {
 	return data
 }
 
-// unreadable answers a request whose body could not be read.
+// unreadable responds to a request whose body could not be read.
 func (h *handler) unreadable(e *exchange, err error) {
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
@@ -94,7 +94,7 @@ func (h *handler) unreadable(e *exchange, err error) {
 		h.metrics.limited(limitBody)
 		refuse(e, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		refuse(e, http.StatusRequestTimeout, "the body did not come in time")
+		refuse(e, http.StatusRequestTimeout, "the body was not received in time")
 	default:
 		refuse(e, http.StatusBadRequest, "the body could not be read")
 	}

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// maxStreamed is the largest body that /-/body sends back, in bytes.
+	// maxStreamed is the maximum size of a body that /-/body sends back, in bytes.
 	maxStreamed = 1 << 30
-	// stallTimeout is how long a stream may stand still, in either direction.
+	// stallTimeout is how long a stream may make no progress, in either direction.
 	stallTimeout = 30 * time.Second
 	streamBuffer = 32 << 10
 )
 
-// streamBody sends the request's body back as it comes.
+// streamBody sends the request body back while it is received.
 func (h *handler) streamBody(e *exchange, r *http.Request) {
 	if r.ContentLength > maxStreamed {
 		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
 		return
 	}
 	controller := http.NewResponseController(e)
-	if err := controller.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) { // HTTP/2 always is
-		refuse(e, http.StatusInternalServerError, "cannot read and write at a time")
+	if err := controller.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) { // HTTP/2 is always full-duplex
+		refuse(e, http.StatusInternalServerError, "the connection cannot read and write at the same time")
 		return
 	}
 	e.Header().Set("Content-Type", "application/octet-stream")
@@ -33,13 +33,13 @@ func (h *handler) streamBody(e *exchange, r *http.Request) {
 		e.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
 	}
 	source := http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed)
-	if err := pump(e, source, controller); err != nil {
+	if err := copyStream(e, source, controller); err != nil {
 		h.abort(err)
 	}
 }
 
-// pump copies piece by piece, and fails when one side stands still.
-func pump(target io.Writer, source io.Reader, controller *http.ResponseController) error {
+// copyStream copies source to target and fails if either side makes no progress for stallTimeout.
+func copyStream(target io.Writer, source io.Reader, controller *http.ResponseController) error {
 	buffer := make([]byte, streamBuffer)
 	for {
 		deadline := time.Now().Add(stallTimeout)
@@ -61,10 +61,10 @@ func pump(target io.Writer, source io.Reader, controller *http.ResponseControlle
 	}
 }
 
-// abort ends an answer that has begun, so that the client does not take the part that it got for the whole.
+// abort aborts a response that was partly sent, so that the client does not take it for a complete one.
 func (h *handler) abort(err error) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		h.metrics.limited(limitBody)
 	}
-	panic(http.ErrAbortHandler) // how net/http is told to
+	panic(http.ErrAbortHandler) // tells net/http to close the connection
 }

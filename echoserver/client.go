@@ -5,13 +5,13 @@ import (
 	"net/netip"
 )
 
-// client is who sent a request, as far as the server can tell.
+// client describes the client that sent a request.
 type client struct {
-	// Remote is the other end of the connection: the client, or the last proxy.
+	// Remote is the remote address of the connection: the client, or the last proxy.
 	Remote string `json:"remoteAddress"`
-	// Address is the client's, once the proxies that are trusted have been believed. Empty: the client hides it.
+	// Address is the address of the client according to the trusted proxies. It is empty if a trusted proxy hides it.
 	Address string `json:"address,omitempty"`
-	// ForwardedFor and Forwarded are what the headers say, first the client's end. They are only as true as who sent them.
+	// ForwardedFor and Forwarded are the parsed headers, starting at the client. Clients can forge them.
 	ForwardedFor []string        `json:"forwardedFor,omitempty"`
 	Forwarded    []forwardedPair `json:"forwarded,omitempty"`
 }
@@ -23,8 +23,8 @@ func describeClient(r *http.Request, trusted []netip.Prefix) client {
 	return c
 }
 
-// chain is what the proxies report, first the client's end. X-Forwarded-For goes before Forwarded: proxies that write the latter
-// nearly always write the former too, while one that writes only the former passes on a Forwarded that a client made up.
+// chain returns the addresses that the proxies report, starting at the client. X-Forwarded-For takes precedence over Forwarded:
+// proxies that set the latter nearly always set the former too, and proxies that set only the former pass on a forged Forwarded.
 func (c *client) chain() []string {
 	if len(c.ForwardedFor) > 0 {
 		return c.ForwardedFor
@@ -36,8 +36,8 @@ func (c *client) chain() []string {
 	return chain
 }
 
-// clientAddress goes from the connection's other end towards the client for as long as it meets proxies that are trusted. It
-// is empty if a trusted proxy reports what is no address, such as "unknown" (RFC 7239, 6.2).
+// clientAddress returns the first address in the chain, starting at the connection, that is not a trusted proxy. It returns "" if
+// a trusted proxy reports something that is not an address, such as "unknown" (RFC 7239, 6.2).
 func clientAddress(remote string, chain []string, trusted []netip.Prefix) string {
 	address, ok := parseNode(remote)
 	for i := len(chain) - 1; i >= 0 && ok && isTrusted(address, trusted); i-- {

@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	// slowLength is what a socket takes in without a client that reads, in bytes.
+	// slowLength is the size of a response that socket buffers hold even if the client does not read, in bytes.
 	slowLength = 64 << 10
-	// slowTimeout is how long a client may take to read more than that.
+	// slowTimeout is how long a client may take to read a longer response.
 	slowTimeout = 2 * time.Minute
 )
 
-// content is the body of an answer.
+// content is the body of a response.
 type content struct {
 	mediaType string
-	policy    string // the Content-Security-Policy; empty: the sandbox
+	policy    string // the Content-Security-Policy; empty means sandbox
 	length    int
 	source    io.WriterTo
 }
 
-// content is what is wanted: so many bytes, a fixed text, or the echo in some format. It may use the buffer.
+// content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format. The body may
+// be in buffer.
 func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *body, buffer *[answerCapacity]byte) content {
 	switch {
 	case wanted.size != nil:
@@ -35,23 +36,23 @@ func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *
 	if format == "" {
 		format = accepted(r.Header["Accept"])
 	}
-	told := h.describe(e, r, wanted, body)
+	echo := h.describe(e, r, wanted, body)
 	switch format {
 	case formatHTML:
-		page := contentOf(pageType, h.pages.echo.with(told.json(buffer[:0])))
+		page := contentOf(pageType, h.pages.echo.with(echo.json(buffer[:0])))
 		page.policy = h.pages.echo.policy
 		return page
 	case formatText:
-		return contentOf(plainText, told.text())
+		return contentOf(plainText, echo.text())
 	}
-	return contentOf("application/json", told.json(buffer[:0]))
+	return contentOf("application/json", echo.json(buffer[:0]))
 }
 
 func contentOf(mediaType string, data []byte) content {
 	return content{mediaType: mediaType, length: len(data), source: bytes.NewReader(data)}
 }
 
-// write sends the content, unless the status forbids any (RFC 9110, 15.3.5, 15.3.6 and 15.4.5).
+// write writes the content, unless the status does not allow a body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5).
 func (c *content) write(w http.ResponseWriter, status int) {
 	switch status {
 	case http.StatusNoContent, http.StatusResetContent, http.StatusNotModified:
@@ -61,13 +62,13 @@ func (c *content) write(w http.ResponseWriter, status int) {
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(c.length))
 	if c.length > slowLength {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slowTimeout)) // fails where writing fails too
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slowTimeout)) // if it fails, writing fails too
 	}
 	w.WriteHeader(status)
-	_, _ = c.source.WriteTo(w) // the client may be gone; there is nobody left to tell
+	_, _ = c.source.WriteTo(w) // the client may have disconnected
 }
 
-// filler is so many bytes of lines of text.
+// filler is text of a given size in bytes.
 type filler int
 
 // WriteTo implements io.WriterTo.

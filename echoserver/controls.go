@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// maxDelay is the longest that an answer may be held back.
+	// maxDelay is the longest delay of a response.
 	maxDelay = 30 * time.Second
-	// maxSize is the largest answer that may be asked for, in bytes.
+	// maxSize is the maximum size that a request can set, in bytes.
 	maxSize = 16 << 20
 
 	queryPrefix  = "echo."
 	headerPrefix = "X-Echo-"
 )
 
-// controls are what is answered, where that is not a 200 with the echo at once.
+// controls change the response, which by default is the echo with status 200 and without delay.
 type controls struct {
-	status  int           // 0: 200
-	delay   time.Duration // 0: at once
+	status  int           // 0 means 200
+	delay   time.Duration // 0 means none
 	headers []header
-	size    *int   // so many bytes instead of the echo; nil: the echo
-	format  format // empty: by the request's Accept
-	body    string // instead of the echo; empty: the echo. No request can ask for it.
+	size    *int   // the size of the text that replaces the echo; nil means the echo
+	format  format // empty means by the Accept header
+	body    string // replaces the echo, unless it is empty; a request cannot set it
 }
 
 type header struct {
@@ -37,8 +37,8 @@ type header struct {
 	Value string `json:"value"`
 }
 
-// with is what a request asks for, and the receiver where it asks for nothing. Where the query and the headers ask for
-// different things, the query counts. Errors name the control and say what would be right.
+// with returns the controls of a request, with c as the defaults. The query takes precedence over headers. Errors contain the name of
+// the control and describe the valid values.
 func (c controls) with(r *http.Request) (controls, error) {
 	if err := c.fromHeaders(r.Header); err != nil {
 		return c, err
@@ -47,8 +47,8 @@ func (c controls) with(r *http.Request) (controls, error) {
 		return c, nil // nearly every request
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil && strings.Contains("&"+r.URL.RawQuery, "&"+queryPrefix) { // else it is none of our business
-		return c, fmt.Errorf("the query has controls but cannot be read (write ; as %%3B and %% as %%25): %w", err)
+	if err != nil && strings.Contains("&"+r.URL.RawQuery, "&"+queryPrefix) { // otherwise the query has no controls
+		return c, fmt.Errorf("the query has controls but cannot be parsed (encode ; as %%3B and %% as %%25): %w", err)
 	}
 	return c, c.fromQuery(query)
 }
@@ -83,10 +83,10 @@ func (c *controls) fromQuery(query url.Values) error {
 	return nil
 }
 
-// set sets one control to what a request asks for.
+// set sets the named control.
 func (c *controls) set(name string, values []string) error {
 	if len(values) > 1 && name != "set-header" {
-		return errors.New("given more than once")
+		return errors.New("specified more than once")
 	}
 	switch name {
 	case "status":
@@ -100,10 +100,10 @@ func (c *controls) set(name string, values []string) error {
 	case "set-header":
 		return c.addHeaders(values)
 	}
-	return errors.New("no such control: there are status, delay, set-header, size and format")
+	return errors.New("unknown control: the controls are status, delay, set-header, size and format")
 }
 
-// addHeaders takes headers in, and those of the same names out.
+// addHeaders adds headers, which replace existing ones of the same names.
 func (c *controls) addHeaders(values []string) error {
 	added := make([]header, len(values))
 	for i, text := range values {
@@ -127,8 +127,8 @@ func (c *controls) statusOrOK() int {
 	return c.status
 }
 
-// consistent returns an error if the defaults do not go together. Only a fixed body may have any type: the echo holds what
-// strangers send.
+// consistent returns an error if the defaults contradict each other. Only a fixed body may have any Content-Type, because the echo
+// contains what clients send.
 func (c *controls) consistent() error {
 	for _, each := range c.headers {
 		if c.body == "" && strings.EqualFold(each.Name, "Content-Type") {
@@ -164,7 +164,7 @@ func parseSize(text string) (*int, error) {
 	return &size, nil
 }
 
-// parseDefaultHeaders reads the headers that the server's owner wants on every answer.
+// parseDefaultHeaders parses the headers that are added to every response.
 func parseDefaultHeaders(text string) ([]header, error) {
 	var headers []header
 	if err := json.Unmarshal([]byte(text), &headers); err != nil {

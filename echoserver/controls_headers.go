@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// tokenCharacters are what a header's name is made of, beside letters and digits (RFC 9110, 5.6.2).
+// tokenCharacters are the characters of a header name besides letters and digits (RFC 9110, 5.6.2).
 const tokenCharacters = "!#$%&'*+-.^_`|~"
 
-// parseHeader reads "Name: value" and refuses the headers that a stranger must not set.
+// parseHeader parses "Name: value" and rejects headers that a request must not set.
 func parseHeader(text string) (header, error) {
 	name, value, ok := strings.Cut(text, ":")
 	if !ok {
@@ -29,8 +29,8 @@ func parseHeader(text string) (header, error) {
 	return h, nil
 }
 
-// splitHeaders takes lists apart: a request's header may be a list, joined by commas (RFC 9110, 5.3). A comma within a value
-// is one that no name follows.
+// splitHeaders splits lists of headers that are separated by commas (RFC 9110, 5.3). A comma that is not followed by a header name is
+// part of the value.
 func splitHeaders(lists []string) []string {
 	var headers []string
 	for _, list := range lists {
@@ -48,10 +48,10 @@ func splitHeaders(lists []string) []string {
 
 func checkSyntax(h header) error {
 	if !isToken(h.Name) {
-		return fmt.Errorf("%q is not a header's name: letters, digits and %s", h.Name, tokenCharacters)
+		return fmt.Errorf("%q is not a header name, which consists of letters, digits and %s", h.Name, tokenCharacters)
 	}
 	if strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		return fmt.Errorf("the value of %s has a control character", h.Name)
+		return fmt.Errorf("the value of %s contains a control character", h.Name)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func isToken(text string) bool {
 	return text != ""
 }
 
-// checkFraming refuses what belongs to the connection and not to the answer (RFC 9110, 7.6.1).
+// checkFraming rejects headers that belong to the connection and not to the response (RFC 9110, 7.6.1).
 func checkFraming(name string) error {
 	switch http.CanonicalHeaderKey(name) {
 	case "Connection", "Content-Length", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te",
@@ -75,7 +75,7 @@ func checkFraming(name string) error {
 	return nil
 }
 
-// checkTrust refuses what would let whoever makes a link decide over what a browser keeps or allows. The name is canonical.
+// checkTrust rejects headers by which the author of a link could change what a browser stores or allows. The name is canonical.
 func checkTrust(name string) error {
 	switch name {
 	case "Alt-Svc", "Clear-Site-Data", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Nel", "Report-To",
@@ -89,7 +89,7 @@ func checkTrust(name string) error {
 	return nil
 }
 
-// checkMediaType allows types that no browser runs.
+// checkMediaType rejects types that a browser may execute.
 func checkMediaType(text string) error {
 	allowed := []string{"application/json", "application/problem+json", "application/octet-stream", "text/csv", "text/plain"}
 	mediaType, parameters, err := mime.ParseMediaType(text)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// events sends a server-sent event at once and then one each interval, until the client or the server goes. Proxies that
-// buffer are seen by events that come late, or together.
+// events sends a server-sent event immediately and then one each interval, until the client disconnects or the server stops. If a
+// proxy buffers, events arrive late or together.
 func (h *handler) events(e *exchange, r *http.Request, interval time.Duration) {
 	if r.Method != http.MethodGet {
 		e.Header().Set("Allow", http.MethodGet)
-		refuse(e, http.StatusMethodNotAllowed, "events are asked for with GET")
+		refuse(e, http.StatusMethodNotAllowed, "an event stream requires GET")
 		return
 	}
 	e.Header().Set("Content-Type", "text/event-stream")

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// maxRequestID is the longest X-Request-Id that is taken over, in bytes.
+// maxRequestID is the maximum length of an X-Request-Id that is used, in bytes.
 const maxRequestID = 128
 
-// exchange is one answer under way, with what the log and the metrics say of it.
+// exchange is the writer of a response, with the data for log and metrics.
 type exchange struct {
 	http.ResponseWriter
 	id      string
 	began   time.Time
-	status  int // 0: nothing answered yet
+	status  int // 0 before the response
 	written int64
 }
 
@@ -23,7 +23,7 @@ func newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 	return &exchange{ResponseWriter: w, id: requestID(r.Header), began: time.Now()}
 }
 
-// requestID is the id that a proxy gave the request, or a new one. It needs not be secret.
+// requestID returns the X-Request-Id of the request, or a new ID. It does not have to be secret.
 func requestID(headers http.Header) string {
 	if id := headers.Get("X-Request-Id"); id != "" && len(id) <= maxRequestID {
 		return id
@@ -49,10 +49,10 @@ func (e *exchange) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController find what the server's own writer can do.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
-// statusOrOK is the status, which net/http makes 200 where a handler names none.
+// statusOrOK returns the status, which is 200 if the handler did not set it.
 func (e *exchange) statusOrOK() int {
 	if e.status == 0 {
 		return http.StatusOK

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// format is how the echo is written.
+// format is the format of the echo.
 type format string
 
 const (
@@ -25,10 +25,10 @@ func parseFormat(text string) (format, error) {
 	return "", fmt.Errorf("%q is not json, text or html", text)
 }
 
-// accepted is the format that the values of Accept like best (RFC 9110, 12.5.1); JSON where they do not mind, or like none.
+// accepted returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.
 func accepted(accept []string) format {
 	best, quality := formatJSON, 0.0
-	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" { // nearly all that is no browser
+	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" { // nearly all clients but browsers
 		return best
 	}
 	ranges := mediaRanges(accept)
@@ -43,7 +43,7 @@ func accepted(accept []string) format {
 	return best
 }
 
-// mediaRange is an element of Accept.
+// mediaRange is an element of an Accept header.
 type mediaRange struct {
 	mediaType string
 	quality   float64
@@ -58,7 +58,7 @@ func mediaRanges(accept []string) []mediaRange {
 	return ranges
 }
 
-// qualityIn is the weight among a media range's parameters (RFC 9110, 12.4.2): 1 where there is none, 0 where it is nonsense.
+// qualityIn returns the weight in the parameters of a media range (RFC 9110, 12.4.2): 1 if it is not set, 0 if it is invalid.
 func qualityIn(parameters string) float64 {
 	for parameter := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
@@ -74,7 +74,7 @@ func qualityIn(parameters string) float64 {
 	return 1
 }
 
-// qualityOf is the weight of the most specific range that fits.
+// qualityOf returns the weight of the most specific range that matches a media type.
 func qualityOf(mediaType string, ranges []mediaRange) float64 {
 	group, _, _ := strings.Cut(mediaType, "/")
 	for _, pattern := range []string{mediaType, group + "/*", "*/*"} {

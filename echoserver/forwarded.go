@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// forwardedPair is an element of Forwarded: what one proxy reports (RFC 7239, 4).
+// forwardedPair is an element of a Forwarded header, which one proxy added (RFC 7239, 4).
 type forwardedPair struct {
 	For   string `json:"for,omitempty"`
 	By    string `json:"by,omitempty"`
@@ -13,7 +13,7 @@ type forwardedPair struct {
 	Proto string `json:"proto,omitempty"`
 }
 
-// parseForwardedFor takes X-Forwarded-For apart, first the client's end. Several headers are one list.
+// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Several headers are one list.
 func parseForwardedFor(values []string) []string {
 	var chain []string
 	for _, value := range values {
@@ -26,8 +26,8 @@ func parseForwardedFor(values []string) []string {
 	return chain
 }
 
-// parseForwarded takes Forwarded apart, first the client's end. It returns nil if anything is malformed: half of a chain
-// would be another chain.
+// parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any is malformed, because part of a chain
+// would be misleading.
 func parseForwarded(values []string) []forwardedPair {
 	var chain []forwardedPair
 	for rest := strings.Join(values, ","); rest != ""; {
@@ -43,7 +43,7 @@ func parseForwarded(values []string) []forwardedPair {
 	return chain
 }
 
-// parseElement reads name=value pairs up to a comma or the end, and returns what follows the comma.
+// parseElement parses name=value pairs up to a comma or the end, and returns the rest after the comma.
 func parseElement(text string) (element forwardedPair, rest string, ok bool) {
 	rest = text
 	for {
@@ -67,7 +67,7 @@ func parseElement(text string) (element forwardedPair, rest string, ok bool) {
 	}
 }
 
-// set keeps the parameters that the RFC defines; others may be there.
+// set sets a parameter and ignores those that the RFC does not define.
 func (p *forwardedPair) set(name, value string) {
 	switch name {
 	case "for":
@@ -81,8 +81,8 @@ func (p *forwardedPair) set(name, value string) {
 	}
 }
 
-// parseValue reads a token or a quoted string (RFC 9110, 5.6.4), and returns what follows. Addresses with colons or brackets
-// must be quoted, but proxies forget to, and nothing else can be meant.
+// parseValue parses a token or a quoted string (RFC 9110, 5.6.4), and returns the rest. Addresses with colons or brackets must be
+// quoted, but some proxies do not, and the meaning is clear.
 func parseValue(text string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		end := strings.IndexAny(text+",", ",; \t")
@@ -112,7 +112,7 @@ func withoutAddressMarks(r rune) rune {
 	return r
 }
 
-// parseNode reads an address as proxies write it: alone or with a port, IPv6 with brackets or without.
+// parseNode parses an address as proxies write it: with or without a port, and IPv6 with or without brackets.
 func parseNode(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr().Unmap().WithZone(""), true

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// reserved is the prefix of the server's own paths. Every other path is echoed.
+	// reserved is the prefix of the paths with a special meaning. Requests to all other paths are echoed.
 	reserved = "/-/"
-	// maxWaiting is how many answers may be held back at a time.
+	// maxWaiting is how many responses can be delayed at the same time.
 	maxWaiting = 1000
-	// statusClientClosedRequest is what the log says of a client that did not wait for its answer.
+	// statusClientClosedRequest is logged if a client disconnects before its response.
 	statusClientClosedRequest = 499
-	// sandbox keeps a browser from running or loading anything that an answer holds.
+	// sandbox prevents browsers from executing or loading anything in a response.
 	sandbox = "default-src 'none'; sandbox"
 )
 
-// handler answers the requests of the serving port.
+// handler serves the requests to the HTTP port.
 type handler struct {
 	settings
 	port    string
@@ -44,7 +44,7 @@ func newHandler(s settings, port string, life *lifecycle, metrics *metrics, log 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := newExchange(w, r)
 	h.metrics.began()
-	defer func() { // also when the answer is aborted
+	defer func() { // also if the response is aborted
 		h.metrics.ended("http", e, r)
 		if !isProbe(r.URL.Path) {
 			logAccess(h.log, e, r)
@@ -52,12 +52,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	harden(w.Header())
 	if h.life.draining.Load() {
-		w.Header().Set("Connection", "close") // the client's next request finds another pod
+		w.Header().Set("Connection", "close") // so that the next request of the client goes to another pod
 	}
 	h.route(e, r)
 }
 
-// route does without http.ServeMux, which would redirect paths that must be echoed.
+// route dispatches by path. http.ServeMux would redirect paths that must be echoed.
 func (h *handler) route(e *exchange, r *http.Request) {
 	switch path := r.URL.Path; {
 	case !strings.HasPrefix(path, reserved):
@@ -73,15 +73,15 @@ func (h *handler) route(e *exchange, r *http.Request) {
 	case path == "/-/sse":
 		h.events(e, r, time.Second)
 	default:
-		refuse(e, http.StatusNotFound, "under /-/ there are only livez, readyz, body, ws and sse")
+		refuse(e, http.StatusNotFound, "not found: the paths under /-/ are livez, readyz, body, ws and sse")
 	}
 }
 
-// echo answers a request with what reached the server, or as the request's controls ask. The body is read before
-// anything is answered, or net/http would drop what is left of it.
+// echo responds with the request, or as its controls specify. It reads the body before it responds, because net/http drops the rest of
+// the body afterwards.
 func (h *handler) echo(e *exchange, r *http.Request) {
-	if r.Method == http.MethodConnect { // any 2xx would promise a tunnel (RFC 9110, 9.3.6)
-		refuse(e, http.StatusMethodNotAllowed, "this server is no proxy")
+	if r.Method == http.MethodConnect { // any 2xx would mean a tunnel (RFC 9110, 9.3.6)
+		refuse(e, http.StatusMethodNotAllowed, "this server is not a proxy")
 		return
 	}
 	body, err := readBody(e.ResponseWriter, r)
@@ -99,8 +99,8 @@ func (h *handler) echo(e *exchange, r *http.Request) {
 	}
 }
 
-// hold waits until an answer may be given. It returns false when too many wait, and aborts when the client is gone: an empty
-// answer would be a wrong one for a client that has only closed its own side.
+// hold waits for the delay. It returns false if too many responses are delayed, and aborts if the client disconnects: a client that has
+// closed only its sending side would take an empty response for a valid one.
 func (h *handler) hold(e *exchange, r *http.Request, delay time.Duration) bool {
 	if delay == 0 {
 		return true
@@ -109,21 +109,21 @@ func (h *handler) hold(e *exchange, r *http.Request, delay time.Duration) bool {
 	if h.waiting.Add(1) > maxWaiting {
 		h.metrics.limited(limitDelays)
 		e.Header().Set("Retry-After", "1")
-		refuse(e, http.StatusTooManyRequests, fmt.Sprintf("%d answers are being held back already", maxWaiting))
+		refuse(e, http.StatusTooManyRequests, fmt.Sprintf("%d responses are delayed already", maxWaiting))
 		return false
 	}
 	select {
 	case <-time.After(delay):
 		return true
-	case <-h.life.ending: // better early than cut off
+	case <-h.life.ending: // better early than aborted
 		return true
 	case <-r.Context().Done():
 		e.status = statusClientClosedRequest
-		panic(http.ErrAbortHandler) // how net/http is told to
+		panic(http.ErrAbortHandler) // tells net/http to close the connection
 	}
 }
 
-// answer writes the answer that is wanted.
+// answer writes the response.
 func (h *handler) answer(e *exchange, r *http.Request, wanted *controls, body *body) {
 	header, applied := e.Header(), wanted.applied()
 	if applied != nil {
@@ -146,7 +146,7 @@ func (h *handler) answer(e *exchange, r *http.Request, wanted *controls, body *b
 	content.write(e, wanted.statusOrOK())
 }
 
-// harden sets what every answer has. The names are canonical, which saves the time to look.
+// harden sets the headers of every response. The names are canonical already, so that it need not call Set, which is slower.
 func harden(header http.Header) {
 	values := []string{"no-store", "nosniff", sandbox}
 	header["Cache-Control"] = values[0:1:1]
@@ -154,11 +154,11 @@ func harden(header http.Header) {
 	header["Content-Security-Policy"] = values[2:3:3]
 }
 
-// refuse answers with one line of text that says why.
+// refuse responds with one line of text that contains the reason.
 func refuse(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Content-Type", plainText)
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may be gone
+	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may have disconnected
 }
 
 func isProbe(path string) bool { return path == "/-/livez" || path == "/-/readyz" }

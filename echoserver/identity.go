@@ -2,20 +2,20 @@ package main
 
 import "strings"
 
-// identity is the server's own place in the cluster, as the operator tells it. Nothing else of the environment is shown.
+// identity contains the pod of the server and where it runs, which the operator sets. The response includes no other environment variables.
 type identity struct {
 	Namespace string `json:"namespace,omitempty"`
 	Ingress   string `json:"ingress,omitempty"`
 	Service   string `json:"service,omitempty"`
 	Pod       string `json:"pod,omitempty"`
-	// The answer shows these in its group "server".
+	// The response includes these in the group "server".
 	Node   string            `json:"-"`
 	PodIP  string            `json:"-"`
 	HostIP string            `json:"-"`
 	Info   map[string]string `json:"-"`
 }
 
-// infoPrefix marks the variables that users want to see: ECHO_INFO_COLOUR=blue is shown as COLOUR: blue.
+// infoPrefix is the prefix of variables that the response includes: ECHO_INFO_COLOUR=blue becomes COLOUR: blue.
 const infoPrefix = "ECHO_INFO_"
 
 func identify(env map[string]string) identity {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// jsonWriter writes an object as json.MarshalIndent would with an indent of one space, but for the HTML escapes. It is here for
-// its speed: with encoding/json a request takes a fifth more CPU, which is more than it may (make benchmark-echoserver).
+// jsonWriter writes JSON as json.MarshalIndent does with an indent of one space, but without HTML escapes. It exists because
+// encoding/json would increase the CPU time of a request by a fifth (make benchmark-echoserver).
 type jsonWriter struct {
 	data  []byte
 	depth int
@@ -38,7 +38,7 @@ func (w *jsonWriter) line() {
 	}
 }
 
-// group writes an object or a list, whose members are written by members.
+// group writes an object or a list; the function members writes its members.
 func (w *jsonWriter) group(brackets string, members func()) {
 	w.data = append(w.data, brackets[0])
 	w.depth++
@@ -60,7 +60,7 @@ func (w *jsonWriter) text(name, value string) {
 	w.quote(value)
 }
 
-// textIf leaves out what is empty, as all the functions with this ending do.
+// textIf omits an empty value, like all methods with this suffix.
 func (w *jsonWriter) textIf(name, value string) {
 	if value != "" {
 		w.text(name, value)
@@ -116,7 +116,7 @@ func (w *jsonWriter) lists(name string, values map[string][]string) {
 	})
 }
 
-// quote writes a string. One that needs no escape is written as it is, which nearly all are.
+// quote writes a string. Nearly all strings need no escapes and are copied.
 func (w *jsonWriter) quote(text string) {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -134,7 +134,7 @@ func quoted(text string) []byte {
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(text); err != nil {
-		panic("writing a string: " + err.Error()) // a defect: any string can be written
+		panic("encoding a string: " + err.Error()) // a defect: every string can be encoded
 	}
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// shutdownCap bounds how long requests in flight may take once the server has stopped listening.
-const shutdownCap = 20 * time.Second
+// shutdownTimeout is how long requests in flight may take after the server has stopped listening.
+const shutdownTimeout = 20 * time.Second
 
-// lifecycle is how far the server is: serving, then draining, then ending.
+// lifecycle is the state of the server: serving, then draining, then ending.
 type lifecycle struct {
-	draining   atomic.Bool    // not ready, but still answering
-	ending     chan struct{}  // closed when no new connection is accepted any more
+	draining   atomic.Bool    // not ready, but still responding
+	ending     chan struct{}  // closed when the server stops accepting connections
 	webSockets sync.WaitGroup // http.Server does not wait for them
 }
 
@@ -24,18 +24,18 @@ func newLifecycle() *lifecycle {
 	return &lifecycle{ending: make(chan struct{})}
 }
 
-// drain fails the readiness probe and goes on answering until the endpoints have lost this pod; then it stops listening,
-// tells those that wait or stream to end, and lets the requests in flight end.
+// drain fails the readiness probe and continues to respond until the pod is removed from the endpoints of its Service. Then it stops
+// listening, ends delays and streams, and waits for the requests in flight.
 func (l *lifecycle) drain(server *http.Server, delay time.Duration, log *slog.Logger) {
 	log.Info("draining", "delay", delay.String())
 	l.draining.Store(true)
 	<-time.After(delay)
 	close(l.ending)
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownCap)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	if err := errors.Join(server.Shutdown(ctx), l.awaitWebSockets(ctx)); err != nil {
-		log.Warn("ending with requests in flight", "error", err.Error())
-		_ = server.Close() // the process ends
+		log.Warn("stopping with requests in flight", "error", err.Error())
+		_ = server.Close() // the process exits anyway
 		return
 	}
 	log.Info("drained")

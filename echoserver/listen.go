@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// listenFunc is net.ListenConfig.Listen.
+// listenFunc is the type of net.ListenConfig.Listen.
 type listenFunc func(ctx context.Context, network, address string) (net.Listener, error)
 
-// dualStack listens on IPv6 and IPv4, and on IPv4 alone on a node where IPv6 is switched off.
+// dualStack listens on IPv6 and IPv4, or only on IPv4 if IPv6 is disabled on the node.
 func dualStack(ctx context.Context, listen listenFunc, address string) (net.Listener, error) {
 	listener, err := listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL) {
@@ -25,7 +25,7 @@ func dualStack(ctx context.Context, listen listenFunc, address string) (net.List
 	return listener, nil
 }
 
-// boundedListener closes connections beyond its limit at once: a balancer then tries another pod, where one that waited
+// boundedListener immediately closes connections over its limit, so that a load balancer tries another pod. Connections that wait
 // to be accepted would hang.
 type boundedListener struct {
 	net.Listener
@@ -46,7 +46,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		}
 		l.open.Add(-1)
 		l.refused()
-		_ = connection.Close() // nobody is there to be told
+		_ = connection.Close() // there is nowhere to report the error
 	}
 }
 

@@ -1,4 +1,4 @@
-// The echo server answers every HTTP request with what reached it.
+// The echo server responds to every HTTP request with the request that it received.
 package main
 
 import (
@@ -31,9 +31,9 @@ func main() {
 	}
 }
 
-// untilSignal ends with the first signal to stop. A second one ends the process at once.
+// untilSignal returns a context that is cancelled at the first SIGINT or SIGTERM. A second one exits the process immediately.
 func untilSignal() context.Context {
-	signals := make(chan os.Signal, 2) // signal.NotifyContext would swallow a second one that comes early
+	signals := make(chan os.Signal, 2) // signal.NotifyContext could miss an early second signal
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {

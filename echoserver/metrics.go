@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What echo_limited_total counts.
+// The reasons of echo_limited_total.
 const (
 	limitBody        = "body"
 	limitConnections = "connections"
@@ -18,7 +18,7 @@ const (
 	limitMessage     = "websocket_message"
 )
 
-// metrics are few and fixed. No label has a value that a client can make up.
+// metrics contains all metrics. Clients cannot choose the values of labels.
 type metrics struct {
 	inFlight   atomic.Int64
 	webSockets atomic.Int64
@@ -45,7 +45,7 @@ func newMetrics() *metrics {
 
 func (m *metrics) began() { m.inFlight.Add(1) }
 
-// ended counts a request that began.
+// ended counts a completed request.
 func (m *metrics) ended(listener string, e *exchange, r *http.Request) {
 	m.inFlight.Add(-1)
 	labels := requestLabels{listener, knownProto(r), knownMethod(r.Method), e.statusOrOK()}
@@ -62,7 +62,7 @@ func (m *metrics) applied(a *applied) {
 	a.each(func(name, _ string) { m.controls[name]++ })
 }
 
-// limited counts what was refused or cut off because of a limit.
+// limited counts a request or message that was rejected or truncated because of a limit.
 func (m *metrics) limited(reason string) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -88,11 +88,11 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// buckets are the upper bounds of echo_http_request_duration_seconds. The longest delay is 30 s.
+// buckets returns the upper bounds of echo_http_request_duration_seconds. The longest delay is 30 s.
 func buckets() []float64 { return []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30} }
 
 type histogram struct {
-	counts [11]uint64 // by bucket, not cumulated
+	counts [11]uint64 // by bucket, not cumulative
 	sum    float64
 	count  uint64
 }

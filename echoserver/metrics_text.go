@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// metricsType is Prometheus' text format.
+// metricsType is the media type of the Prometheus text format.
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
-// text is all metrics in Prometheus' text format.
+// text returns all metrics in the Prometheus text format.
 func (m *metrics) text(draining bool) []byte {
 	var b bytes.Buffer
 	family := func(name, kind, help string) { fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, help, kind) }
@@ -23,24 +23,24 @@ func (m *metrics) text(draining bool) []byte {
 	if draining {
 		drainingNow = 1
 	}
-	family("echo_build_info", "gauge", "What runs; always 1.")
+	family("echo_build_info", "gauge", "The versions of the server and of Go; the value is always 1.")
 	fmt.Fprintf(&b, "echo_build_info{version=%q,goversion=%q} 1\n", version, runtime.Version())
-	gauge("echo_draining", "1 from the signal to stop on.", drainingNow)
-	gauge("echo_http_requests_in_flight", "Requests being answered.", m.inFlight.Load())
+	gauge("echo_draining", "1 while the server is draining.", drainingNow)
+	gauge("echo_http_requests_in_flight", "Requests in progress.", m.inFlight.Load())
 	gauge("echo_websocket_connections", "Open WebSockets.", m.webSockets.Load())
 
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	family("echo_http_requests_total", "counter", "Requests answered.")
+	family("echo_http_requests_total", "counter", "Requests completed.")
 	for _, l := range slices.SortedFunc(maps.Keys(m.requests), byLabels) {
 		fmt.Fprintf(&b, "echo_http_requests_total{listener=%q,proto=%q,method=%q,code=\"%d\"} %d\n",
 			l.listener, l.proto, l.method, l.code, m.requests[l])
 	}
-	family("echo_http_request_duration_seconds", "histogram", "How long requests took to answer.")
+	family("echo_http_request_duration_seconds", "histogram", "The duration of requests in seconds.")
 	m.duration.text(&b, "echo_http_request_duration_seconds")
-	family("echo_controls_total", "counter", "Controls applied to answers.")
+	family("echo_controls_total", "counter", "Controls applied to responses.")
 	counters(&b, "echo_controls_total", "control", m.controls)
-	family("echo_limited_total", "counter", "What was refused or cut off because of a limit.")
+	family("echo_limited_total", "counter", "Requests, connections and messages that were rejected or truncated because of a limit.")
 	counters(&b, "echo_limited_total", "reason", m.limits)
 	return b.Bytes()
 }

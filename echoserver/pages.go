@@ -20,7 +20,7 @@ var echoPage string
 //go:embed page_websocket.html
 var webSocketPage string
 
-// pages are what browsers are shown.
+// pages contains the HTML pages.
 type pages struct {
 	echo      page
 	webSocket page
@@ -30,26 +30,26 @@ func newPages() pages {
 	return pages{echo: newPage(echoPage), webSocket: newPage(webSocketPage)}
 }
 
-// page is a static document with a place for data. Its policy lets a browser run the page's own script and nothing else, and
-// talk to this server only.
+// page is a static document with a placeholder for data. Its policy allows a browser to execute only the script of the page, and to
+// connect only to this server.
 type page struct {
 	head, tail string
 	policy     string
 }
 
-// newPage takes a document whose data goes right after id="data">, if there is such a place.
+// newPage returns the page of a document. Its data is inserted after id="data">, if the document contains that.
 func newPage(document string) page {
-	const place = `id="data">`
-	head, tail, found := strings.Cut(document, place)
+	const placeholder = `id="data">`
+	head, tail, found := strings.Cut(document, placeholder)
 	if found {
-		head += place
+		head += placeholder
 	}
 	return page{head: head, tail: tail, policy: fmt.Sprintf(
 		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src data:; connect-src 'self'; "+
 			"script-src %s; style-src %s", source(document, "script"), source(document, "style"))}
 }
 
-// source names the content of the document's one plain element of a kind by its digest (Content Security Policy, 2.3.1).
+// source returns the digest of the content of the only script or style element of the document (Content Security Policy, 2.3.1).
 func source(document, element string) string {
 	_, after, _ := strings.Cut(document, "<"+element+">")
 	text, _, _ := strings.Cut(after, "</"+element+">")
@@ -57,7 +57,7 @@ func source(document, element string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
-// with is the page with data, which is JSON. Escapes keep any byte of it from being taken for HTML.
+// with returns the page with data, which is JSON. The data is escaped so that none of it is parsed as HTML.
 func (p *page) with(data []byte) []byte {
 	var document bytes.Buffer
 	document.WriteString(p.head)
@@ -66,9 +66,9 @@ func (p *page) with(data []byte) []byte {
 	return document.Bytes()
 }
 
-// serve answers with the page as it is.
+// serve responds with the page without data.
 func (p *page) serve(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", pageType)
 	w.Header().Set("Content-Security-Policy", p.policy)
-	_, _ = io.WriteString(w, p.head+p.tail) // the client may be gone
+	_, _ = io.WriteString(w, p.head+p.tail) // the client may have disconnected
 }

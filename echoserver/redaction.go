@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// redaction are the names, in canonical form, of request headers whose values are secrets.
+// redaction contains the canonical names of request headers whose values are secrets.
 type redaction []string
 
-// parseRedaction reads the names of headers to redact beside the usual ones; "none" redacts nothing at all.
+// parseRedaction parses the names of additional headers to redact; "none" redacts nothing.
 func parseRedaction(text string) (redaction, error) {
 	if text == "none" {
 		return nil, nil
@@ -23,14 +23,14 @@ func parseRedaction(text string) (redaction, error) {
 			continue
 		}
 		if !isToken(name) {
-			return nil, fmt.Errorf("%q is neither none nor a list of headers' names such as X-Token,X-Session", text)
+			return nil, fmt.Errorf("%q is neither none nor a list of header names such as X-Token,X-Session", text)
 		}
 		names = append(names, http.CanonicalHeaderKey(name))
 	}
 	return names, nil
 }
 
-// apply returns headers without the secrets; the given ones stay as they are.
+// apply returns a copy of headers with redacted values.
 func (names redaction) apply(headers http.Header) http.Header {
 	isSecret := func(name string) bool { return len(headers[name]) > 0 }
 	if !slices.ContainsFunc(names, isSecret) {
@@ -45,7 +45,7 @@ func (names redaction) apply(headers http.Header) http.Header {
 	return headers
 }
 
-// redact tells of a secret just enough to compare it with another: its scheme if it has one, its length and a short digest.
+// redact returns the scheme of a secret if it has one, its length, and the first digits of its SHA-256, to compare it with another.
 func redact(value string) string {
 	scheme, secret, ok := strings.Cut(value, " ")
 	known := []string{"basic", "bearer", "digest", "dpop", "negotiate", "ntlm"}

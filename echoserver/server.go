@@ -10,7 +10,7 @@ import (
 
 const (
 	headerTimeout = 10 * time.Second
-	// idleTimeout is longer than load balancers keep their connections, so that they and not the server close them.
+	// idleTimeout is longer than the idle timeout of load balancers, so that they close connections and not the server.
 	idleTimeout    = 620 * time.Second
 	maxHeaders     = 64 << 10
 	maxConnections = 4096
@@ -50,7 +50,7 @@ func run(ctx context.Context, s settings, log *slog.Logger) error {
 	}
 }
 
-// newServer serves HTTP/1.1, and HTTP/2 to clients that begin with it (RFC 9113, 3.3), on the same port.
+// newServer returns a server for HTTP/1.1, and HTTP/2 without TLS with prior knowledge (RFC 9113, 3.3), on the same port.
 func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)

@@ -12,48 +12,48 @@ import (
 	"time"
 )
 
-// settings are what the server is told when it starts.
+// settings contains the flags and environment variables of the server.
 type settings struct {
 	httpAddress    string
 	adminAddress   string
 	drainDelay     time.Duration
 	trustedProxies []netip.Prefix
 	redaction      redaction
-	response       controls // what is answered where a request asks for nothing else
+	response       controls // the default response
 	identity       identity
 }
 
-// option is a setting by its flag. Its environment variable is ECHO_ and the flag's name: drain-delay is ECHO_DRAIN_DELAY.
+// option is a setting. Its environment variable is ECHO_ and the name of the flag: that of drain-delay is ECHO_DRAIN_DELAY.
 type option struct {
-	flag      string
-	otherwise string
-	usage     string
-	parse     func(string) error
+	flag        string
+	defaultText string
+	usage       string
+	parse       func(string) error
 }
 
 func (o option) variable() string {
 	return "ECHO_" + strings.ToUpper(strings.ReplaceAll(o.flag, "-", "_"))
 }
 
-// options are all that can be set, parsed into s.
+// options returns all settings; they are parsed into s.
 func (s *settings) options() []option {
 	return []option{
-		{"http-addr", ":8080", "where to serve HTTP/1.1 and h2c", parsedInto(&s.httpAddress, parseAddress)},
-		{"admin-addr", ":9090", "where to serve /metrics, /livez and /readyz", parsedInto(&s.adminAddress, parseAddress)},
-		{"drain-delay", "5s", "how long to go on answering after SIGTERM", parsedInto(&s.drainDelay, parseDrainDelay)},
-		{"trusted-proxies", "", "addresses and CIDRs whose X-Forwarded-For and Forwarded are believed, separated by commas",
+		{"http-addr", ":8080", "the address to serve HTTP/1.1 and HTTP/2 without TLS on", parsedInto(&s.httpAddress, parseAddress)},
+		{"admin-addr", ":9090", "the address to serve /metrics, /livez and /readyz on", parsedInto(&s.adminAddress, parseAddress)},
+		{"drain-delay", "5s", "how long to respond after SIGTERM before stopping", parsedInto(&s.drainDelay, parseDrainDelay)},
+		{"trusted-proxies", "", "addresses and CIDRs of proxies whose X-Forwarded-For and Forwarded are trusted, separated by commas",
 			parsedInto(&s.trustedProxies, parseTrustedProxies)},
-		{"redact-headers", "", "request headers to redact beside the usual ones, separated by commas; none: redact nothing",
+		{"redact-headers", "", "additional request headers to redact, separated by commas; none redacts nothing",
 			parsedInto(&s.redaction, parseRedaction)},
-		{"response-status", "", "the status to answer with", optional(&s.response.status, parseStatus)},
-		{"response-delay", "", "how long to hold each answer back", optional(&s.response.delay, parseDelay)},
-		{"response-headers", "", `headers to answer with, such as [{"name": "Retry-After", "value": "7"}]`,
+		{"response-status", "", "the default status of responses", optional(&s.response.status, parseStatus)},
+		{"response-delay", "", "the default delay of responses", optional(&s.response.delay, parseDelay)},
+		{"response-headers", "", `headers to add to responses, such as [{"name": "Retry-After", "value": "7"}]`,
 			optional(&s.response.headers, parseDefaultHeaders)},
-		{"response-body", "", "what to answer instead of the echo", parsedInto(&s.response.body, asIs)},
+		{"response-body", "", "the default body of responses; it replaces the echo", parsedInto(&s.response.body, asIs)},
 	}
 }
 
-// parsedInto keeps in target what parse makes of a text.
+// parsedInto returns a function that parses a text and stores the result in target.
 func parsedInto[T any](target *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) (err error) {
 		*target, err = parse(text)
@@ -61,7 +61,7 @@ func parsedInto[T any](target *T, parse func(string) (T, error)) func(string) er
 	}
 }
 
-// optional is parsedInto for a text that may be empty, which leaves target as it is.
+// optional is like parsedInto, but an empty text does not change target.
 func optional[T any](target *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		if text == "" {
@@ -71,8 +71,8 @@ func optional[T any](target *T, parse func(string) (T, error)) func(string) erro
 	}
 }
 
-// parseSettings reads the command line; where a flag is not given, the environment counts. An empty variable is as good as
-// none. Errors name the flag or the variable and say what would be right.
+// parseSettings parses flags and environment variables. Flags take precedence. An empty variable is the same as an unset one. Errors
+// contain the name of the flag or variable and describe the valid values.
 func parseSettings(arguments, environ []string, help io.Writer) (settings, error) {
 	env := environment(environ)
 	s := settings{identity: identify(env)}
@@ -85,7 +85,7 @@ func parseSettings(arguments, environ []string, help io.Writer) (settings, error
 		if fromFlag, ok := given[o.flag]; ok {
 			name, text = "--"+o.flag, fromFlag
 		} else if text == "" {
-			text = o.otherwise
+			text = o.defaultText
 		}
 		if err := o.parse(text); err != nil {
 			return s, fmt.Errorf("%s: %w", name, err)
@@ -94,13 +94,13 @@ func parseSettings(arguments, environ []string, help io.Writer) (settings, error
 	return s, s.response.consistent()
 }
 
-// parseFlags returns the texts of the flags that are given.
+// parseFlags returns the values of the flags that are set.
 func parseFlags(options []option, arguments []string, help io.Writer) (map[string]string, error) {
 	flags := flag.NewFlagSet("echo-server", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is one line, not the usage
 	given := map[string]string{}
 	for _, o := range options {
-		flags.Func(o.flag, fmt.Sprintf("%s (environment: %s; default %q)", o.usage, o.variable(), o.otherwise), func(text string) error {
+		flags.Func(o.flag, fmt.Sprintf("%s (environment: %s; default %q)", o.usage, o.variable(), o.defaultText), func(text string) error {
 			given[o.flag] = text
 			return nil
 		})
@@ -116,7 +116,7 @@ func parseFlags(options []option, arguments []string, help io.Writer) (map[strin
 	return given, err
 }
 
-// environment is a list of NAME=value, by name.
+// environment returns the values of a list of NAME=value by name.
 func environment(list []string) map[string]string {
 	env := make(map[string]string, len(list))
 	for _, entry := range list {

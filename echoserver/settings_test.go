@@ -36,7 +36,7 @@ func TestSettingsRefused(t *testing.T) {
 		"ECHO_RESPONSE_STATUS=199":               "ECHO_RESPONSE_STATUS: ",
 		"ECHO_RESPONSE_DELAY=31s":                "ECHO_RESPONSE_DELAY: ",
 		"ECHO_RESPONSE_HEADERS=x":                "ECHO_RESPONSE_HEADERS: not a list such as ",
-		`ECHO_RESPONSE_HEADERS=[{"name":"a b"}]`: `"a b" is not a header's name`,
+		`ECHO_RESPONSE_HEADERS=[{"name":"a b"}]`: `"a b" is not a header name`,
 		`ECHO_RESPONSE_HEADERS=[{"name":"content-length","value":"1"}]`:       "cannot be set",
 		`ECHO_RESPONSE_HEADERS=[{"name":"a","value":"b\r\nc: d"}]`:            "control character",
 		`ECHO_RESPONSE_HEADERS=[{"name":"content-type","value":"text/html"}]`: "without ECHO_RESPONSE_BODY",

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// text is the answer for people at a terminal: the request much as it came, then whom it came from and where to.
+// text returns the answer as plain text: the request, then the client and the server.
 func (a *answer) text() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s %s\nHost: %s\n", a.Method, a.Path, a.Proto, a.Host)
@@ -28,7 +28,7 @@ func (a *answer) text() []byte {
 	return b.Bytes()
 }
 
-// facts are names and values; an empty value is not shown.
+// facts returns names and values; empty values are omitted by the caller.
 func (a *answer) facts() [][2]string {
 	facts := [][2]string{
 		{"request", a.Request.ID},

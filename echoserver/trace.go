@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// trace is where a request stands in a distributed trace, as its traceparent says (W3C Trace Context, 3.2).
+// trace is the parsed traceparent of a request (W3C Trace Context, 3.2).
 type trace struct {
 	Version  string `json:"version"`
 	TraceID  string `json:"traceId"`
@@ -13,13 +13,13 @@ type trace struct {
 	Sampled  bool   `json:"sampled"`
 }
 
-// parseTraceparent returns nil for none, several or a malformed one, as the standard asks.
+// parseTraceparent returns nil if there is no traceparent, several, or a malformed one, as the standard requires.
 func parseTraceparent(values []string) *trace {
 	if len(values) != 1 {
 		return nil
 	}
 	parts := strings.Split(values[0], "-")
-	if len(parts) < 4 || len(parts) > 4 && parts[0] == "00" { // later versions may say more
+	if len(parts) < 4 || len(parts) > 4 && parts[0] == "00" { // later versions may have more parts
 		return nil
 	}
 	for i, digits := range []int{2, 32, 16, 2} {
@@ -38,7 +38,7 @@ func parseTraceparent(values []string) *trace {
 	return &trace{Version: parts[0], TraceID: parts[1], ParentID: parts[2], Sampled: flags[0]&1 != 0}
 }
 
-// isHex tells whether text is so many hexadecimal digits, in lower case.
+// isHex reports whether text consists of the given number of hexadecimal digits in lower case.
 func isHex(text string, digits int) bool {
 	return len(text) == digits && strings.Trim(text, "0123456789abcdef") == ""
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// parseTrustedProxies reads addresses and CIDRs, separated by commas. Empty: no proxy is trusted.
+// parseTrustedProxies parses addresses and CIDRs, separated by commas. If there are none, no proxy is trusted.
 func parseTrustedProxies(text string) ([]netip.Prefix, error) {
 	var trusted []netip.Prefix
 	for part := range strings.SplitSeq(text, ",") {

@@ -9,28 +9,28 @@ import (
 	"github.com/coder/websocket"
 )
 
-// maxMessage is the largest WebSocket message that is echoed, in bytes.
+// maxMessage is the maximum size of a WebSocket message, in bytes.
 const maxMessage = 1 << 20
 
-// webSocket echoes the messages of a WebSocket, and shows others a page to talk to it.
+// webSocket echoes the messages of a WebSocket. It responds to other requests with a page that opens one.
 func (h *handler) webSocket(e *exchange, r *http.Request) {
 	if r.Method != http.MethodGet {
 		e.Header().Set("Allow", http.MethodGet)
-		refuse(e, http.StatusMethodNotAllowed, "a WebSocket begins with GET")
+		refuse(e, http.StatusMethodNotAllowed, "a WebSocket requires GET")
 		return
 	}
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		h.pages.webSocket.serve(e)
 		return
 	}
-	h.life.webSockets.Add(1) // before the connection leaves the server, which would not wait for it any more
+	h.life.webSockets.Add(1) // before the connection is hijacked: http.Server does not wait for hijacked connections
 	defer h.life.webSockets.Done()
-	// Any origin may connect: it gets back nothing but what it sent. A gateway that changes the Host would fail the check.
+	// Any origin may connect: it receives only what it sent. The check would fail behind a gateway that changes the Host header.
 	connection, err := websocket.Accept(e, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		return // Accept has answered
+		return // Accept has responded
 	}
-	defer func() { _ = connection.CloseNow() }() // for the ends that were no handshake
+	defer func() { _ = connection.CloseNow() }() // unless it was closed by a handshake
 	h.metrics.webSockets.Add(1)
 	defer h.metrics.webSockets.Add(-1)
 
@@ -39,7 +39,7 @@ func (h *handler) webSocket(e *exchange, r *http.Request) {
 	go func() {
 		select {
 		case <-h.life.ending:
-			_ = connection.Close(websocket.StatusGoingAway, "the server is going away") // the peer may be gone
+			_ = connection.Close(websocket.StatusGoingAway, "the server is stopping") // the peer may be gone
 		case <-done:
 		}
 	}()
@@ -50,7 +50,7 @@ func (h *handler) webSocket(e *exchange, r *http.Request) {
 	}
 }
 
-// echoMessages sends each message back until the connection ends, and returns why it did.
+// echoMessages sends each message back until the connection ends, and returns the error that ended it.
 func echoMessages(ctx context.Context, connection *websocket.Conn) error {
 	for {
 		if err := echoMessage(ctx, connection); err != nil {
