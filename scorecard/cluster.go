@@ -20,23 +20,23 @@ import (
 	"github.com/echo-operator/echo-operator/scorecard/bundle"
 )
 
-// cluster is the cluster that a test looks at.
+// cluster is the cluster that a test examines.
 type cluster struct {
 	client.Client
-	// token is who the test is.
+	// token is the bearer token of the test's service account.
 	token string
-	// namespace is where the test makes what it needs.
+	// namespace is where the test creates objects.
 	namespace string
-	// patience is how long the test waits for anything, and period how often it looks.
+	// patience is how long the test waits for a state, and period how often it polls.
 	patience, period time.Duration
-	// log tells the course of the test.
+	// log is the log of the test.
 	log strings.Builder
 }
 
-// connect reaches the cluster in which the test's pod runs.
+// connect returns a client for the cluster in which the pod of the test runs.
 func connect(namespace string) (*cluster, error) {
 	if namespace == "" {
-		return nil, errors.New("SCORECARD_NAMESPACE is not set: this runs in a pod of scorecard's")
+		return nil, errors.New("SCORECARD_NAMESPACE is not set: this program must run in a pod of scorecard")
 	}
 	config, err := rest.InClusterConfig()
 	if err != nil {
@@ -46,8 +46,8 @@ func connect(namespace string) (*cluster, error) {
 }
 
 func newCluster(config *rest.Config, namespace string, patience, period time.Duration) (*cluster, error) {
-	config.QPS = -1                           // the API server has its own ways to slow clients down
-	config.WarningHandler = rest.NoWarnings{} // they would go to stderr
+	config.QPS = -1                           // unlimited; the API server throttles clients itself
+	config.WarningHandler = rest.NoWarnings{} // the default handler writes to stderr
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -62,17 +62,17 @@ func newCluster(config *rest.Config, namespace string, patience, period time.Dur
 	return &cluster{Client: c, token: config.BearerToken, namespace: namespace, patience: patience, period: period}, nil
 }
 
-// tell adds a line to the log.
-func (c *cluster) tell(format string, arguments ...any) {
+// logf adds a line to the log.
+func (c *cluster) logf(format string, arguments ...any) {
 	fmt.Fprintf(&c.log, time.Now().UTC().Format(time.TimeOnly)+" "+format+"\n", arguments...)
 }
 
-// until waits for something.
+// until waits until done returns true.
 func (c *cluster) until(ctx context.Context, done func(context.Context) (bool, error)) error {
 	return wait.PollUntilContextTimeout(ctx, c.period, c.patience, true, done)
 }
 
-// refresh reads an Echo anew. What is not in the answer any more would stay, were it read into the old one.
+// refresh reads an Echo again. It reads into a new object, because fields that are not in the response would otherwise keep their values.
 func (c *cluster) refresh(ctx context.Context, echo *v1.Echo) error {
 	now := &v1.Echo{}
 	if err := c.Get(ctx, client.ObjectKeyFromObject(echo), now); err != nil {
@@ -82,7 +82,7 @@ func (c *cluster) refresh(ctx context.Context, echo *v1.Echo) error {
 	return nil
 }
 
-// waitReady waits until an Echo is as it is wanted.
+// waitReady waits until an Echo is Ready.
 func (c *cluster) waitReady(ctx context.Context, echo *v1.Echo) error {
 	err := c.until(ctx, func(ctx context.Context) (bool, error) {
 		err := c.refresh(ctx, echo)
@@ -91,11 +91,11 @@ func (c *cluster) waitReady(ctx context.Context, echo *v1.Echo) error {
 	if err != nil {
 		return fmt.Errorf("the Echo %s is not Ready after %s: %s (%w)", echo.Name, c.patience, state(echo), err)
 	}
-	c.tell("%s is Ready with %d pods", echo.Name, echo.Status.ReadyReplicas)
+	c.logf("%s is Ready with %d pods", echo.Name, echo.Status.ReadyReplicas)
 	return nil
 }
 
-// remove deletes Echoes and waits until they are gone, even when the test was told to end.
+// remove deletes Echoes and waits until they are deleted, even if ctx is cancelled.
 func (c *cluster) remove(ctx context.Context, echoes ...*v1.Echo) error {
 	ctx = context.WithoutCancel(ctx)
 	var failed []error
@@ -105,20 +105,20 @@ func (c *cluster) remove(ctx context.Context, echoes ...*v1.Echo) error {
 	for _, echo := range echoes {
 		gone := func(ctx context.Context) (bool, error) { return isNotFound(c.refresh(ctx, echo)) }
 		if err := c.until(ctx, gone); err != nil {
-			failed = append(failed, fmt.Errorf("the Echo %s was deleted and is not gone after %s: %w", echo.Name, c.patience, err))
+			failed = append(failed, fmt.Errorf("the Echo %s still exists %s after its deletion: %w", echo.Name, c.patience, err))
 			continue
 		}
-		c.tell("%s is gone", echo.Name)
+		c.logf("%s is deleted", echo.Name)
 	}
 	return errors.Join(failed...)
 }
 
-// isNotFound tells an absence from other errors.
+// isNotFound reports whether err is NotFound, and returns any other error.
 func isNotFound(err error) (bool, error) {
 	return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 }
 
-// operator finds the pods of the operator, wherever they run.
+// operator returns the pods of the operator in all namespaces.
 func (c *cluster) operator(ctx context.Context, b bundle.Bundle) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
 	for _, deployment := range b.CSV.Spec.Install.Spec.Deployments {
@@ -131,7 +131,7 @@ func (c *cluster) operator(ctx context.Context, b bundle.Bundle) ([]corev1.Pod, 
 			return nil, err
 		}
 		if len(list.Items) == 0 {
-			return nil, fmt.Errorf("the operator is not in the cluster: no pod has the labels %s", selector)
+			return nil, fmt.Errorf("the operator is not installed: no pod has the labels %s", selector)
 		}
 		pods = append(pods, list.Items...)
 	}

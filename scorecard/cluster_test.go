@@ -52,7 +52,7 @@ var _ = Describe("with a bundle and the operator that it installs,", func() {
 		b.CSV.Spec.Install.Spec.Permissions = []bundle.Permissions{own.CSV.Spec.Install.Spec.Permissions[0]}
 		rules := &b.CSV.Spec.Install.Spec.Permissions[0].Rules
 		*rules = append((*rules)[:len(*rules):len(*rules)], rbacv1.PolicyRule{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"create"}})
-		Expect(test(ctx, "permissions", b)).To(ConsistOf(ContainSubstring("may not create jobs.batch"), ContainSubstring("may create jobs.batch, and there is no trace")))
+		Expect(test(ctx, "permissions", b)).To(ConsistOf(ContainSubstring("may not create jobs.batch"), ContainSubstring("may create jobs.batch, but there is no trace")))
 	}, SpecTimeout(time.Minute))
 
 	It("a sharp permission that the cluster gives is told", func(ctx SpecContext) {
@@ -70,7 +70,7 @@ var _ = Describe("with a bundle and the operator that it installs,", func() {
 		b.CSV.Spec.Install.Spec.Deployments = []bundle.Deployment{another}
 		for _, name := range []string{"permissions", "restricted"} {
 			_, err := test(ctx, name, b)
-			Expect(err).To(MatchError(ContainSubstring("the operator is not in the cluster")))
+			Expect(err).To(MatchError(ContainSubstring("the operator is not installed")))
 		}
 	}, SpecTimeout(time.Minute))
 

@@ -12,8 +12,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// companionOf has a pod of an Echo ask for a companion and ask no more, and returns the companion that it had. The operator alone removes
-// one whose owner stays.
+// companionOf requests a companion for a pod of an Echo, removes the request, and returns the companion that the pod had. Only the operator
+// deletes a companion whose owner still exists.
 func (c *cluster) companionOf(ctx context.Context, echo *v1.Echo) (*corev1.Pod, error) {
 	owner, err := c.podOf(ctx, echo)
 	if err != nil {
@@ -38,13 +38,13 @@ func (c *cluster) companionOf(ctx context.Context, echo *v1.Echo) (*corev1.Pod, 
 		return left == nil, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the companion of the pod %s, which asks no more for it, is not gone after %s: %w", owner.Name, c.patience, err)
+		return nil, fmt.Errorf("the companion of the pod %s still exists %s after its label was removed: %w", owner.Name, c.patience, err)
 	}
-	c.tell("the companion %s came and went", companion.Name)
+	c.logf("the companion %s was created and deleted", companion.Name)
 	return companion, nil
 }
 
-// podOf is one of an Echo's own pods.
+// podOf returns a pod of an Echo.
 func (c *cluster) podOf(ctx context.Context, echo *v1.Echo) (*corev1.Pod, error) {
 	list := &corev1.PodList{}
 	err := c.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": echo.Name})
@@ -57,13 +57,13 @@ func (c *cluster) podOf(ctx context.Context, echo *v1.Echo) (*corev1.Pod, error)
 	return &list.Items[0], nil
 }
 
-// label has a pod ask for a companion of an Echo, which is given in JSON.
+// label sets the companion label of a pod to the name of an Echo in JSON, or removes it if that is null.
 func (c *cluster) label(ctx context.Context, pod *corev1.Pod, echo string) error {
 	patch := fmt.Sprintf(`{"metadata": {"labels": {%q: %s}}}`, v1.CompanionLabel, echo)
 	return c.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
-// companion is the one that a pod has, nil for none.
+// companion returns the companion of a pod, or nil.
 func (c *cluster) companion(ctx context.Context, owner *corev1.Pod) (*corev1.Pod, error) {
 	list := &corev1.PodList{}
 	if err := c.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"}); err != nil {
@@ -74,5 +74,5 @@ func (c *cluster) companion(ctx context.Context, owner *corev1.Pod) (*corev1.Pod
 			return &list.Items[i], nil
 		}
 	}
-	return nil, nil //nolint:nilnil // that there is none is an answer
+	return nil, nil //nolint:nilnil // having no companion is not an error
 }

@@ -10,10 +10,10 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// prefix begins the names of all that the tests make.
+// prefix is the prefix of the names of all objects that the tests create.
 const prefix = "scorecard-"
 
-// ownCopy is an example under a name that nobody else has.
+// ownCopy returns a copy of an example with a generated name.
 func ownCopy(example *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	object := example.DeepCopy()
 	object.SetNamespace(namespace)
@@ -22,12 +22,12 @@ func ownCopy(example *unstructured.Unstructured, namespace string) *unstructured
 	return object
 }
 
-// plainEcho is the least that an Echo can be.
+// plainEcho returns an Echo with defaults and one replica.
 func plainEcho(namespace string) *v1.Echo {
 	return &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: prefix + "plain-"}, Spec: v1.EchoSpec{Replicas: 1}}
 }
 
-// fullEcho is an Echo that has every kind of child.
+// fullEcho returns an Echo that has every kind of child.
 func fullEcho(namespace string) *v1.Echo {
 	echo := plainEcho(namespace)
 	echo.GenerateName = prefix + "full-"
@@ -37,17 +37,17 @@ func fullEcho(namespace string) *v1.Echo {
 	return echo
 }
 
-// isReady tells whether an Echo is as it is wanted now.
+// isReady reports whether an Echo is Ready in its current generation.
 func isReady(echo *v1.Echo) bool {
 	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == echo.Generation
 }
 
-// state is what an Echo says of itself.
+// state returns the Ready condition of an Echo as text.
 func state(echo *v1.Echo) string {
 	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 	if ready == nil {
-		return "it has no condition; does the operator look after its namespace?"
+		return "it has no condition; check that the operator watches its namespace"
 	}
 	return fmt.Sprintf("generation %d of %d, %s: %s", ready.ObservedGeneration, echo.Generation, ready.Reason, ready.Message)
 }

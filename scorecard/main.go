@@ -1,5 +1,5 @@
-// echo-scorecard is one of scorecard's tests of the Echo Operator: of its bundle, or of the operator that runs in the cluster.
-// Scorecard runs it in a pod with the bundle in /bundle, and reads a result from all that it prints.
+// echo-scorecard runs one of the scorecard tests of the Echo Operator: of its bundle, or of the operator that runs in the cluster.
+// Scorecard runs it in a pod with the bundle in /bundle, and parses its output as the result.
 package main
 
 import (
@@ -19,28 +19,28 @@ import (
 )
 
 func main() {
-	// A pod's log holds what goes to stderr, too, and scorecard takes nothing but the result.
+	// The log of a pod includes stderr, but scorecard expects only the result.
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
 	name := ""
 	if len(os.Args) == 2 {
 		name = os.Args[1]
 	}
-	outcome := runUntilTold(name)
+	outcome := runUntilSignal(name)
 	if err := json.NewEncoder(os.Stdout).Encode(status{Results: []result{outcome}}); err != nil {
 		fmt.Fprintln(os.Stderr, "echo-scorecard: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-// runUntilTold runs a test until it ends, or the pod does.
-func runUntilTold(name string) result {
+// runUntilSignal runs a test until it ends or the pod is stopped.
+func runUntilSignal(name string) result {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return run(ctx, name, "/bundle", os.Getenv("SCORECARD_NAMESPACE"))
 }
 
-// run runs a test by its name.
+// run runs the test of the given name.
 func run(ctx context.Context, name, folder, namespace string) result {
 	b, err := bundle.Read(folder)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/scorecard/permissions"
 )
 
-// permissions tests that the operator has every permission that the bundle lists, needs each, and has none that is sharp.
+// permissions tests that the operator has every permission that the bundle lists, needs each of them, and has no dangerous ones.
 func (c *cluster) permissions(ctx context.Context, b bundle.Bundle) ([]string, error) {
 	pods, err := c.operator(ctx, b)
 	if err != nil {
@@ -23,7 +23,7 @@ func (c *cluster) permissions(ctx context.Context, b bundle.Bundle) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	sharp, err := c.sharp(ctx, grants, pods[0].Namespace)
+	dangerous, err := c.dangerous(ctx, grants, pods[0].Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -35,23 +35,23 @@ func (c *cluster) permissions(ctx context.Context, b bundle.Bundle) ([]string, e
 	for _, g := range grants {
 		listed = append(listed, g.permission)
 	}
-	return slices.Concat(refused, sharp, permissions.Problems(listed, traces.Written())), nil
+	return slices.Concat(refused, dangerous, permissions.Problems(listed, traces.Written())), nil
 }
 
-// grant is a permission that a service account has in a namespace; none means in all.
+// grant is a permission that a service account has in a namespace, or in all namespaces if that is empty.
 type grant struct {
 	account, namespace string
 	permission         permissions.Permission
 }
 
-// grantsOf are what the bundle gives to the operator, which runs in its own namespace and looks after another.
+// grantsOf returns what the bundle grants to the operator, which runs in the namespace own and watches the namespace other.
 func grantsOf(b bundle.Bundle, own, other string) []grant {
 	var grants []grant
 	install := b.CSV.Spec.Install.Spec
 	for _, p := range install.Permissions {
 		for _, permission := range permissions.Listed(p.Rules) {
 			namespace := other
-			if permissions.IsForItself(permission) {
+			if permissions.IsForOwnNamespace(permission) {
 				namespace = own
 			}
 			grants = append(grants, grant{account(own, p), namespace, permission})
@@ -69,7 +69,7 @@ func account(namespace string, p bundle.Permissions) string {
 	return "system:serviceaccount:" + namespace + ":" + p.ServiceAccountName
 }
 
-// refused are the permissions that the bundle lists and the cluster does not give.
+// refused returns the permissions that the bundle lists but the operator does not have in the cluster.
 func (c *cluster) refused(ctx context.Context, grants []grant) ([]string, error) {
 	var problems []string
 	for _, g := range grants {
@@ -81,19 +81,19 @@ func (c *cluster) refused(ctx context.Context, grants []grant) ([]string, error)
 			problems = append(problems, fmt.Sprintf("%s may not %s in %q, though the bundle lists it", g.account, g.permission, g.namespace))
 		}
 	}
-	c.tell("of %d listed permissions %d are refused", len(grants), len(problems))
+	c.logf("%d listed permissions, of which %d are missing", len(grants), len(problems))
 	return problems, nil
 }
 
-// sharp are the dangerous permissions that the cluster gives to the operator: in its own namespace, in that of the Echoes, or in all.
-func (c *cluster) sharp(ctx context.Context, grants []grant, own string) ([]string, error) {
+// dangerous returns the dangerous permissions that the operator has: in its own namespace, in that of the Echoes, or in all namespaces.
+func (c *cluster) dangerous(ctx context.Context, grants []grant, own string) ([]string, error) {
 	accounts := map[string]bool{}
 	for _, g := range grants {
 		accounts[g.account] = true
 	}
 	var problems []string
 	for account := range accounts {
-		for _, permission := range permissions.Sharp() {
+		for _, permission := range permissions.Dangerous() {
 			for _, namespace := range []string{"", own, c.namespace} {
 				allowed, err := c.allows(ctx, grant{account, namespace, permission})
 				if err != nil {
@@ -105,7 +105,7 @@ func (c *cluster) sharp(ctx context.Context, grants []grant, own string) ([]stri
 			}
 		}
 	}
-	c.tell("of %d sharp permissions %d are given", len(permissions.Sharp()), len(problems))
+	c.logf("%d dangerous permissions, of which %d are granted", len(permissions.Dangerous()), len(problems))
 	return problems, nil
 }
 
@@ -113,7 +113,7 @@ func (c *cluster) sharp(ctx context.Context, grants []grant, own string) ([]stri
 func (c *cluster) allows(ctx context.Context, g grant) (bool, error) {
 	review := reviewOf(g)
 	if err := c.Create(ctx, review); err != nil {
-		return false, fmt.Errorf("asking what %s may: %w", g.account, err)
+		return false, fmt.Errorf("reviewing the access of %s: %w", g.account, err)
 	}
 	return review.Status.Allowed, nil
 }

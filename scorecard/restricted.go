@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/scorecard/restricted"
 )
 
-// restricted tests that the pods of the operator, and those of an Echo with its defaults, are locked in.
+// restricted tests that the pods of the operator and those of an Echo with defaults are restricted.
 func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, error) {
 	pods, err := c.operator(ctx, b)
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, er
 		if err != nil {
 			return nil, err
 		}
-		c.tell("pod %s/%s: %d problems", pod.Namespace, pod.Name, len(found))
+		c.logf("pod %s/%s: %d problems", pod.Namespace, pod.Name, len(found))
 		for _, problem := range found {
 			problems = append(problems, fmt.Sprintf("pod %s/%s %s", pod.Namespace, pod.Name, problem))
 		}
@@ -37,7 +37,7 @@ func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, er
 	return problems, nil
 }
 
-// podsOfAnEcho are the pods of an Echo that comes and goes.
+// podsOfAnEcho creates an Echo, returns its pods, and deletes it.
 func (c *cluster) podsOfAnEcho(ctx context.Context) ([]corev1.Pod, error) {
 	echo := plainEcho(c.namespace)
 	if err := c.Create(ctx, echo); err != nil {

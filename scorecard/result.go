@@ -1,6 +1,6 @@
 package main
 
-// status is what scorecard reads: its API's TestStatus.
+// status is the output that scorecard parses: TestStatus of its API.
 type status struct {
 	Results []result `json:"results"`
 }
@@ -12,7 +12,7 @@ type result struct {
 	Errors []string `json:"errors,omitempty"`
 }
 
-// resultOf is the result of a test that found problems, or could not come to an end.
+// resultOf returns the result of a test with the problems that it found, and the error if it could not be completed.
 func resultOf(name string, problems []string, err error, log string) result {
 	r := result{Name: name, State: "pass", Log: log, Errors: problems}
 	if len(problems) > 0 {

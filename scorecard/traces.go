@@ -26,14 +26,14 @@ import (
 
 const (
 	leaseName = "echo-operator.example.com"
-	// hold keeps an Echo in the cluster when the operator has let it go, so that what went before it was the operator's doing and
-	// not the garbage collector's.
-	hold = "scorecard.example.com/hold"
-	// metricsTimeout bounds what the operator takes to answer, with two requests of its own.
+	// testFinalizer keeps an Echo in the cluster after the operator has removed its own finalizer, so that all children that do not exist
+	// by then were deleted by the operator and not by the garbage collector.
+	testFinalizer = "scorecard.example.com/hold"
+	// metricsTimeout is how long the operator may take to respond; it sends two requests to the API server.
 	metricsTimeout = 20 * time.Second
 )
 
-// traces has an Echo come and go, and gathers what the operator leaves.
+// traces creates and deletes an Echo and returns what the operator wrote meanwhile.
 func (c *cluster) traces(ctx context.Context, pods []corev1.Pod) (permissions.Traces, error) {
 	traces := permissions.Traces{Lease: &coordinationv1.Lease{}}
 	for _, pod := range pods {
@@ -42,16 +42,16 @@ func (c *cluster) traces(ctx context.Context, pods []corev1.Pod) (permissions.Tr
 	if err := c.Get(ctx, client.ObjectKey{Namespace: pods[0].Namespace, Name: leaseName}, traces.Lease); err != nil {
 		return traces, err
 	}
-	traces.MetricsStatus = c.askForMetrics(ctx, pods[0])
+	traces.MetricsStatus = c.getMetrics(ctx, pods[0])
 	echo := fullEcho(c.namespace)
 	if err := c.Create(ctx, echo); err != nil {
 		return traces, err
 	}
 	err := c.follow(ctx, echo, &traces)
-	return traces, errors.Join(err, c.letGo(ctx, echo, hold), c.remove(ctx, echo))
+	return traces, errors.Join(err, c.removeFinalizer(ctx, echo, testFinalizer), c.remove(ctx, echo))
 }
 
-// follow goes with an Echo through its life.
+// follow records the traces of an Echo until the operator has deleted its children.
 func (c *cluster) follow(ctx context.Context, echo *v1.Echo, traces *permissions.Traces) error {
 	if err := c.waitReady(ctx, echo); err != nil {
 		return err
@@ -67,13 +67,13 @@ func (c *cluster) follow(ctx context.Context, echo *v1.Echo, traces *permissions
 	if traces.Companion, err = c.companionOf(ctx, echo); err != nil {
 		return err
 	}
-	traces.Gone, err = c.watchItGo(ctx, echo)
+	traces.Gone, err = c.deleteAndWatch(ctx, echo)
 	return err
 }
 
-// childrenOf are the children that an Echo has.
+// childrenOf returns the children of an Echo that exist.
 func (c *cluster) childrenOf(ctx context.Context, echo *v1.Echo) (map[permissions.Child]metav1.Object, error) {
-	made := map[permissions.Child]metav1.Object{}
+	children := map[permissions.Child]metav1.Object{}
 	for _, child := range permissions.Children() {
 		object := objectOf(child, echo)
 		gone, err := isNotFound(c.Get(ctx, client.ObjectKeyFromObject(object), object))
@@ -81,20 +81,21 @@ func (c *cluster) childrenOf(ctx context.Context, echo *v1.Echo) (map[permission
 			return nil, err
 		}
 		if !gone {
-			made[child] = object
+			children[child] = object
 		}
 	}
-	return made, nil
+	return children, nil
 }
 
-// objectOf is the metadata of a child, which has the name of its Echo.
+// objectOf returns a child of an Echo, which has the same name.
 func objectOf(child permissions.Child, echo *v1.Echo) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}}
 	object.SetGroupVersionKind(schema.GroupVersionKind{Group: child.Group, Version: child.Version, Kind: child.Kind})
 	return object
 }
 
-// eventsOf are the events of an Echo, which are told in the background. If there are none in the end, others judge that.
+// eventsOf returns the events of an Echo. It waits for the first one, because the operator sends them in the background; it is not an
+// error if there are none.
 func (c *cluster) eventsOf(ctx context.Context, echo *v1.Echo) ([]eventsv1.Event, error) {
 	list := &eventsv1.EventList{}
 	err := c.until(ctx, func(ctx context.Context) (bool, error) {
@@ -102,15 +103,15 @@ func (c *cluster) eventsOf(ctx context.Context, echo *v1.Echo) ([]eventsv1.Event
 		return slices.ContainsFunc(list.Items, func(event eventsv1.Event) bool { return event.Regarding.UID == echo.UID }), err
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		c.tell("no event tells of %s after %s", echo.Name, c.patience)
+		c.logf("%s has no events after %s", echo.Name, c.patience)
 		err = nil
 	}
 	return list.Items, err
 }
 
-// watchItGo deletes an Echo and returns which of its children the operator deleted before it let the Echo go.
-func (c *cluster) watchItGo(ctx context.Context, echo *v1.Echo) ([]permissions.Child, error) {
-	if err := c.editFinalizers(ctx, echo, func() bool { return controllerutil.AddFinalizer(echo, hold) }); err != nil {
+// deleteAndWatch deletes an Echo and returns which of its children the operator deleted before it removed its finalizer.
+func (c *cluster) deleteAndWatch(ctx context.Context, echo *v1.Echo) ([]permissions.Child, error) {
+	if err := c.editFinalizers(ctx, echo, func() bool { return controllerutil.AddFinalizer(echo, testFinalizer) }); err != nil {
 		return nil, err
 	}
 	if err := c.Delete(ctx, echo, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
@@ -121,19 +122,19 @@ func (c *cluster) watchItGo(ctx context.Context, echo *v1.Echo) ([]permissions.C
 		return err == nil && !controllerutil.ContainsFinalizer(echo, v1.Finalizer), err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the operator does not let the Echo %s go: %s (%w)", echo.Name, state(echo), err)
+		return nil, fmt.Errorf("the operator does not remove its finalizer from the Echo %s: %s (%w)", echo.Name, state(echo), err)
 	}
 	left, err := c.childrenOf(ctx, echo)
 	return slices.DeleteFunc(permissions.Children(), func(child permissions.Child) bool { return left[child] != nil }), err
 }
 
-// letGo takes a finalizer off an Echo, if both are still there, even when the test was told to end.
-func (c *cluster) letGo(ctx context.Context, echo *v1.Echo, finalizer string) error {
+// removeFinalizer removes a finalizer from an Echo, if both still exist, even if ctx is cancelled.
+func (c *cluster) removeFinalizer(ctx context.Context, echo *v1.Echo, finalizer string) error {
 	ctx = context.WithoutCancel(ctx)
 	return client.IgnoreNotFound(c.editFinalizers(ctx, echo, func() bool { return controllerutil.RemoveFinalizer(echo, finalizer) }))
 }
 
-// editFinalizers changes an Echo's finalizers as they are now.
+// editFinalizers changes the finalizers of an Echo, and retries on conflicts.
 func (c *cluster) editFinalizers(ctx context.Context, echo *v1.Echo, edit func() bool) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if err := c.refresh(ctx, echo); err != nil {
@@ -147,14 +148,14 @@ func (c *cluster) editFinalizers(ctx context.Context, echo *v1.Echo, edit func()
 	})
 }
 
-// askForMetrics asks a pod of the operator for its metrics and returns how it answers; 0 when it does not.
-func (c *cluster) askForMetrics(ctx context.Context, pod corev1.Pod) int {
+// getMetrics requests the metrics of a pod of the operator and returns the HTTP status, or 0 if the pod does not respond.
+func (c *cluster) getMetrics(ctx context.Context, pod corev1.Pod) int {
 	status, err := get(ctx, "https://"+net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(metricsPort(&pod.Spec)))+"/metrics", c.token)
-	c.tell("asked for its metrics, %s answers %d %v", pod.Name, status, err)
+	c.logf("the status of the metrics of %s is %d %v", pod.Name, status, err)
 	return status
 }
 
-// metricsPort is the port that a pod calls so; 0 if there is none.
+// metricsPort returns the port with the name metrics, or 0 if there is none.
 func metricsPort(spec *corev1.PodSpec) int {
 	for _, container := range spec.Containers {
 		for _, port := range container.Ports {
@@ -166,15 +167,15 @@ func metricsPort(spec *corev1.PodSpec) int {
 	return 0
 }
 
-// get sends a request with a token. The operator's certificate is one that it made itself.
+// get sends a request with a token and returns the HTTP status. The certificate of the operator is self-signed.
 func get(ctx context.Context, url, token string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, err
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
-	impatient := http.Client{Timeout: metricsTimeout, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	response, err := impatient.Do(request)
+	httpClient := http.Client{Timeout: metricsTimeout, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	response, err := httpClient.Do(request)
 	if err != nil {
 		return 0, err
 	}

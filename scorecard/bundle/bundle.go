@@ -1,4 +1,4 @@
-// Package bundle reads as much of an OLM bundle as scorecard's tests look at.
+// Package bundle reads the parts of an OLM bundle that the scorecard tests use.
 package bundle
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Bundle is the ClusterServiceVersion of a bundle, and its CustomResourceDefinitions.
+// Bundle contains the ClusterServiceVersion of a bundle and its CustomResourceDefinitions.
 type Bundle struct {
 	CSV  CSV
 	CRDs []CRD
@@ -35,13 +35,13 @@ type CSV struct {
 	}
 }
 
-// Owned is a kind that the operator serves, as the console shows it.
+// Owned is a kind that the operator owns, and how the console shows it.
 type Owned struct {
 	Name, Version                      string
 	SpecDescriptors, StatusDescriptors []Descriptor
 }
 
-// Descriptor says how the console shows a field.
+// Descriptor describes how the console shows a field.
 type Descriptor struct {
 	Path, DisplayName, Description string
 	XDescriptors                   []string `json:"x-descriptors"`
@@ -53,7 +53,7 @@ type Deployment struct {
 	Spec appsv1.DeploymentSpec
 }
 
-// Permissions are what a service account may do.
+// Permissions are the permissions of a service account.
 type Permissions struct {
 	ServiceAccountName string
 	Rules              []rbacv1.PolicyRule
@@ -91,12 +91,12 @@ func Read(folder string) (Bundle, error) {
 		}
 	}
 	if csvs != 1 {
-		return bundle, fmt.Errorf("there are %d ClusterServiceVersions in %s, and not one", csvs, folder)
+		return bundle, fmt.Errorf("there are %d ClusterServiceVersions in %s, want 1", csvs, folder)
 	}
 	return bundle, nil
 }
 
-// add takes a manifest in, and tells whether it is the ClusterServiceVersion.
+// add adds a manifest and reports whether it is the ClusterServiceVersion.
 func (b *Bundle) add(manifest []byte) (bool, error) {
 	var object struct{ Kind string }
 	if err := yaml.Unmarshal(manifest, &object); err != nil {
@@ -113,7 +113,7 @@ func (b *Bundle) add(manifest []byte) (bool, error) {
 	}
 }
 
-// Examples are the objects that the console offers to create.
+// Examples returns the objects that the console offers to create.
 func (b Bundle) Examples() ([]unstructured.Unstructured, error) {
 	var examples []unstructured.Unstructured
 	if err := json.Unmarshal([]byte(b.CSV.Metadata.Annotations["alm-examples"]), &examples); err != nil {
@@ -122,7 +122,7 @@ func (b Bundle) Examples() ([]unstructured.Unstructured, error) {
 	return examples, nil
 }
 
-// Schema is the schema of a kind, in the version that the operator owns.
+// Schema returns the schema of a kind in the version that the operator owns.
 func (b Bundle) Schema(owned Owned) (Schema, bool) {
 	for _, crd := range b.CRDs {
 		for _, version := range crd.Spec.Versions {

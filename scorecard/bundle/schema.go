@@ -10,7 +10,7 @@ type Schema struct {
 	Items      *Schema
 }
 
-// At is the schema of a path such as imagePullSecrets[0].name.
+// At returns the schema of a path such as imagePullSecrets[0].name.
 func (s Schema) At(path string) (Schema, bool) {
 	for name := range strings.SplitSeq(path, ".") {
 		name, isItem := strings.CutSuffix(name, "[0]")

@@ -1,4 +1,4 @@
-// Package descriptors holds the descriptors of a bundle to its CustomResourceDefinitions, and to what OpenShift's console shows.
+// Package descriptors compares the descriptors of a bundle with its CustomResourceDefinitions and with what the OpenShift console supports.
 package descriptors
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/scorecard/bundle"
 )
 
-// Problems are what is wrong with the descriptors of the kinds that a bundle owns.
+// Problems returns the problems of the descriptors of the kinds that a bundle owns.
 func Problems(b bundle.Bundle) []string {
 	var problems []string
 	for _, owned := range b.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -24,7 +24,7 @@ func Problems(b bundle.Bundle) []string {
 	return problems
 }
 
-// part is spec or status: its fields, and what the console shows them by.
+// part is spec or status: its fields, and the widgets with which the console can show them.
 type part struct {
 	name    string
 	fields  bundle.Schema
@@ -51,7 +51,7 @@ func (p part) problems(all []bundle.Descriptor) []string {
 	return problems
 }
 
-// check holds one descriptor to the schema of its field.
+// check returns the problems of a descriptor, given the schema of its field.
 func (p part) check(d bundle.Descriptor) []string {
 	field, ok := p.fields.At(d.Path)
 	if !ok {
@@ -69,14 +69,14 @@ func (p part) check(d bundle.Descriptor) []string {
 	return problems
 }
 
-// checkWidget tells why the console would not show a field by an x-descriptor; empty if it would.
+// checkWidget returns why the console does not show a field with an x-descriptor, or "" if it does.
 func (p part) checkWidget(x string, field bundle.Schema) string {
 	w, argument, ok := find(p.widgets, x)
 	switch {
 	case slices.Contains(deprecated(), x):
 		return "is deprecated"
 	case !ok:
-		return "is none that the console knows"
+		return "is not supported by the console"
 	case len(w.types) > 0 && !slices.Contains(w.types, field.Type):
 		return fmt.Sprintf("is for a field of type %v, and this is of type %q", w.types, field.Type)
 	case w.argument == nil:

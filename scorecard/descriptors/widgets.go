@@ -17,10 +17,10 @@ const (
 type widget struct {
 	// urn is the x-descriptor; one that ends in a colon is followed by an argument.
 	urn string
-	// types are those of the fields for which it works; none means any.
+	// types are the field types that it supports; none means any.
 	types []string
-	// argument tells what is wrong with the argument, for the field and its neighbours.
-	argument func(neighbours, field bundle.Schema, argument string) string
+	// argument returns what is wrong with the argument, given the field and all fields of spec or status; nil means that there is none.
+	argument func(all, field bundle.Schema, argument string) string
 }
 
 // find returns the widget of an x-descriptor and its argument.
@@ -34,7 +34,7 @@ func find(widgets []widget, x string) (widget, string, bool) {
 	return widget{}, "", false
 }
 
-// specWidgets are what the console's form and its page of an object show fields of the spec by.
+// specWidgets returns the widgets with which the console shows fields of the spec, in its form and on the page of an object.
 func specWidgets() []widget {
 	text, object := []string{"string"}, []string{"object"}
 	return []widget{
@@ -50,17 +50,17 @@ func specWidgets() []widget {
 		{urn: console + "text", types: text},
 		{urn: console + "number", types: []string{"integer", "number"}},
 		{urn: console + "password", types: text},
-		{urn: console + "select:", types: text, argument: isValue},
-		{urn: console + "selector:", types: object, argument: isKind},
+		{urn: console + "select:", types: text, argument: checkValue},
+		{urn: console + "selector:", types: object, argument: checkKind},
 		{urn: console + "endpointList", types: []string{"array"}},
 		{urn: console + "advanced"},
 		{urn: console + "hidden"},
-		{urn: console + "fieldDependency:", argument: isNeighbour},
-		{urn: kubernetes, types: text, argument: isKind},
+		{urn: console + "fieldDependency:", argument: checkDependency},
+		{urn: kubernetes, types: text, argument: checkKind},
 	}
 }
 
-// statusWidgets are what the console's page of an object shows fields of the status by.
+// statusWidgets returns the widgets with which the console shows fields of the status on the page of an object.
 func statusWidgets() []widget {
 	text := []string{"string"}
 	return []widget{
@@ -72,25 +72,25 @@ func statusWidgets() []widget {
 		{urn: "urn:alm:descriptor:io.kubernetes.conditions", types: []string{"array"}},
 		{urn: "urn:alm:descriptor:io.kubernetes.phase", types: text},
 		{urn: "urn:alm:descriptor:io.kubernetes.phase:reason", types: text},
-		{urn: kubernetes, types: text, argument: isKind},
+		{urn: kubernetes, types: text, argument: checkKind},
 	}
 }
 
-// deprecated are what the console only knows from the past.
+// deprecated returns the x-descriptors that the console has deprecated.
 func deprecated() []string {
 	return []string{console + "label", console + "namespaceSelector", console + "fieldGroup", console + "arrayFieldGroup"}
 }
 
-// isValue wants a value that the field may have.
-func isValue(_, field bundle.Schema, value string) string {
+// checkValue requires a value that the field can have.
+func checkValue(_, field bundle.Schema, value string) string {
 	if len(field.Enum) == 0 || slices.Contains(field.Enum, any(value)) {
 		return ""
 	}
-	return fmt.Sprintf("offers what is none of %v", field.Enum)
+	return fmt.Sprintf("has a value that is not one of %v", field.Enum)
 }
 
-// isKind wants Kind or group:version:Kind, maybe with a selector.
-func isKind(_, _ bundle.Schema, kind string) string {
+// checkKind requires Kind or group:version:Kind, optionally with a selector.
+func checkKind(_, _ bundle.Schema, kind string) string {
 	kind, _, _ = strings.Cut(kind, "?")
 	if n := strings.Count(kind, ":"); n != 0 && n != 2 || strings.HasSuffix(kind, ":") {
 		return "does not name a kind"
@@ -98,20 +98,20 @@ func isKind(_, _ bundle.Schema, kind string) string {
 	return ""
 }
 
-// isNeighbour wants the path of a switch or of a choice, and a value that it may have.
-func isNeighbour(neighbours, _ bundle.Schema, dependency string) string {
+// checkDependency requires the path of a boolean or string field, and a value that the field can have.
+func checkDependency(all, _ bundle.Schema, dependency string) string {
 	path, value := dependency, ""
 	if i := strings.LastIndex(dependency, ":"); i >= 0 {
 		path, value = dependency[:i], dependency[i+1:]
 	}
-	control, ok := neighbours.At(path)
+	control, ok := all.At(path)
 	switch {
 	case !ok:
 		return "depends on a field that does not exist"
 	case control.Type == "boolean" && (value == "true" || value == "false"):
 		return ""
 	case control.Type == "string" && value != "":
-		return isValue(neighbours, control, value)
+		return checkValue(all, control, value)
 	default:
 		return "depends on a value that the field cannot have"
 	}

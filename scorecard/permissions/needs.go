@@ -2,10 +2,10 @@ package permissions
 
 import "slices"
 
-// Child is a kind of object that the operator makes for an Echo.
+// Child is a kind of object that the operator creates for an Echo.
 type Child struct{ Group, Version, Kind, Resource string }
 
-// Children are all those kinds.
+// Children returns all kinds of children.
 func Children() []Child {
 	return []Child{
 		{"", "v1", "Service", "services"},
@@ -16,38 +16,38 @@ func Children() []Child {
 	}
 }
 
-// Read are the permissions to read what the operator reads, which leaves no trace in a cluster.
+// Read returns the permissions for what the operator reads, which leaves no trace in a cluster.
 func Read() []Permission {
 	all := slices.Concat(
-		on("example.com", "echoes", "list", "watch"), // whom it works for
-		on("", "pods", "list", "watch", "get"),       // what a status tells of pods, and who asks for a companion; get before one is made
-		on("", "nodes", "list", "watch"),             // what is wrong with nodes that run pods, and whether they take companions
-		on("coordination.k8s.io", "leases", "get"),   // who leads, before it tries to
+		on("example.com", "echoes", "list", "watch"), // what it reconciles
+		on("", "pods", "list", "watch", "get"),       // for the status, and pods that request a companion; get before one is created
+		on("", "nodes", "list", "watch"),             // problems of nodes that run pods, and whether companions can run on them
+		on("coordination.k8s.io", "leases", "get"),   // the current leader
 	)
-	for _, child := range Children() { // watched, and read past the cache before the first is made
+	for _, child := range Children() { // watched, and read without the cache before the first is created
 		all = append(all, on(child.Group, child.Resource, "get", "list", "watch")...)
 	}
 	return all
 }
 
-// Optional are the permissions that the operator needs only at times.
+// Optional returns the permissions that the operator does not always use.
 func Optional() []Permission {
 	return slices.Concat(
-		// The leader election tells by an event of the core API when the lease changes hands; events last an hour.
+		// The leader election sends an event of the core API when the leader changes; events expire after an hour.
 		on("", "events", "create", "patch"),
-		// An event becomes a series when the same happens again and the Echo stays as it is, as when somebody keeps undoing what the
-		// operator does.
+		// An event becomes a series if it is repeated for an unchanged Echo, for example if another client keeps reverting the changes of
+		// the operator.
 		on("events.k8s.io", "events", "patch"))
 }
 
-// IsForItself tells whether a permission is for the operator's own namespace, and not for those of the Echoes.
-func IsForItself(p Permission) bool {
+// IsForOwnNamespace reports whether a permission is for the namespace of the operator, and not for those of the Echoes.
+func IsForOwnNamespace(p Permission) bool {
 	return p.Group == "coordination.k8s.io" || p.Group == "" && p.Resource == "events"
 }
 
-// Sharp are permissions that would let whoever takes the operator over take the cluster, too. To make pods is not more than to make
-// Deployments, which is what the operator is for.
-func Sharp() []Permission {
+// Dangerous returns permissions by which an attacker who controls the operator could control the cluster. Creating pods is not among them:
+// it gives no more control than creating Deployments, which the operator must do.
+func Dangerous() []Permission {
 	return slices.Concat(
 		on("*", "*", "*"),
 		on("", "secrets", "get", "list", "watch", "create", "update", "patch", "delete"),

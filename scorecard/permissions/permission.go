@@ -1,4 +1,4 @@
-// Package permissions judges what the operator may do in a cluster by what it does there.
+// Package permissions compares the permissions of the operator with what it does in a cluster.
 package permissions
 
 import (
@@ -10,14 +10,14 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Permission is one verb on one resource; a subresource follows its resource and a slash.
+// Permission is one verb on one resource; a subresource is written as resource/subresource.
 type Permission struct{ Group, Resource, Verb string }
 
 func (p Permission) String() string {
 	return strings.TrimSuffix(p.Verb+" "+p.Resource+"."+p.Group, ".")
 }
 
-// on are the permissions for some verbs on a resource.
+// on returns the permissions for verbs on a resource.
 func on(group, resource string, verbs ...string) []Permission {
 	var all []Permission
 	for _, verb := range verbs {
@@ -26,7 +26,7 @@ func on(group, resource string, verbs ...string) []Permission {
 	return all
 }
 
-// Listed are the permissions that rules give, each once. A URL counts as a resource.
+// Listed returns the permissions that rules grant, without duplicates. A URL is represented as a resource.
 func Listed(rules []rbacv1.PolicyRule) []Permission {
 	var all []Permission
 	for _, rule := range rules {
@@ -45,19 +45,19 @@ func Listed(rules []rbacv1.PolicyRule) []Permission {
 	return slices.Compact(all)
 }
 
-// Problems are the listed permissions that nothing needs, and the needed ones that are not listed. written are those that left a
-// trace.
+// Problems returns the listed permissions that the operator does not need, and the needed ones that are not listed. written are the
+// permissions that left a trace.
 func Problems(listed, written []Permission) []string {
 	needed := slices.Concat(Read(), Optional(), written)
 	var problems []string
 	for _, p := range listed {
 		if !slices.Contains(needed, p) {
-			problems = append(problems, fmt.Sprintf("the operator may %s, and there is no trace that it does", p))
+			problems = append(problems, fmt.Sprintf("the operator may %s, but there is no trace that it does", p))
 		}
 	}
 	for _, p := range needed {
 		if !slices.Contains(listed, p) {
-			problems = append(problems, fmt.Sprintf("the operator does %s, and the bundle does not list it", p))
+			problems = append(problems, fmt.Sprintf("the operator does %s, but the bundle does not list it", p))
 		}
 	}
 	return problems

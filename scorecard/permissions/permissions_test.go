@@ -135,11 +135,11 @@ func TestListed(t *testing.T) {
 	}
 }
 
-func TestNothingSharpIsListed(t *testing.T) {
+func TestNoDangerousPermissionIsListed(t *testing.T) {
 	all := listed(t)
-	for _, sharp := range Sharp() {
-		if slices.Contains(all, sharp) {
-			t.Errorf("the bundle lists %s", sharp)
+	for _, dangerous := range Dangerous() {
+		if slices.Contains(all, dangerous) {
+			t.Errorf("the bundle lists %s", dangerous)
 		}
 	}
 }

@@ -13,28 +13,28 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// operator is the name under which the operator writes fields and tells events.
+// operator is the field manager of the operator, and the reporting controller of its events.
 const operator = "echo-operator"
 
-// Traces are what the operator leaves in a cluster while an Echo that has every kind of child comes and goes.
+// Traces contains what the operator writes to a cluster while an Echo with every kind of child is created and deleted.
 type Traces struct {
-	// Echo was Ready.
+	// Echo is the Echo when it was Ready.
 	Echo *v1.Echo
-	// Made are the children of the Echo, and Gone those that the operator deleted.
+	// Made contains the children of the Echo, and Gone those that the operator deleted.
 	Made map[Child]metav1.Object
 	Gone []Child
-	// Companion is one that came and went while its owner stayed.
+	// Companion is a companion that was deleted before its owner.
 	Companion *corev1.Pod
-	// Events tell of the Echo.
+	// Events are the events of the Echo.
 	Events []eventsv1.Event
-	// Lease is that of the leader, and Pods name the pods of the operator.
+	// Lease is the lease of the leader election, and Pods are the names of the pods of the operator.
 	Lease *coordinationv1.Lease
 	Pods  []string
-	// MetricsStatus is what the operator answered to somebody with a token who asked for its metrics.
+	// MetricsStatus is the HTTP status of an authenticated request for the metrics of the operator.
 	MetricsStatus int
 }
 
-// Written are the permissions without which the traces would not be there.
+// Written returns the permissions without which the traces could not exist.
 func (t Traces) Written() []Permission {
 	return slices.Concat(t.echo(), t.children(), t.companion(), t.events(), t.lease(), t.metrics())
 }
@@ -54,15 +54,15 @@ func (t Traces) children() []Permission {
 	var all []Permission
 	blocking := false
 	for _, child := range Children() {
-		if made := t.Made[child]; made != nil && metav1.IsControlledBy(made, t.Echo) && wrote(made, metav1.ManagedFieldsOperationApply, "") {
+		if object := t.Made[child]; object != nil && metav1.IsControlledBy(object, t.Echo) && wrote(object, metav1.ManagedFieldsOperationApply, "") {
 			all = append(all, on(child.Group, child.Resource, "create", "patch")...)
-			blocking = blocking || blocksDeletion(made)
+			blocking = blocking || blocksDeletion(object)
 		}
 		if slices.Contains(t.Gone, child) {
 			all = append(all, on(child.Group, child.Resource, "delete")...)
 		}
 	}
-	if blocking { // which takes this where owner references are checked, as on OpenShift
+	if blocking { // which requires this permission with the admission plugin OwnerReferencesPermissionEnforcement, as on OpenShift
 		all = append(all, on("example.com", "echoes/finalizers", "update")...)
 	}
 	return all
@@ -85,7 +85,7 @@ func (t Traces) events() []Permission {
 	return on("events.k8s.io", "events", "create")
 }
 
-// lease is held by a pod of the operator, and renewed. Client libraries note the name of the program's file as the writer, and not ours.
+// lease requires that a pod of the operator holds and has renewed the lease. Its field manager is the name of the executable.
 func (t Traces) lease() []Permission {
 	if t.Lease == nil || t.Lease.Spec.HolderIdentity == nil {
 		return nil
@@ -98,7 +98,7 @@ func (t Traces) lease() []Permission {
 	return on("coordination.k8s.io", "leases", "create", "update")
 }
 
-// metrics are served, or refused to somebody who is known, only after the API server was asked who he is and what he may.
+// metrics returns the permissions to review tokens and access, without which the status would be neither OK nor Forbidden.
 func (t Traces) metrics() []Permission {
 	if t.MetricsStatus != http.StatusOK && t.MetricsStatus != http.StatusForbidden {
 		return nil
@@ -108,7 +108,7 @@ func (t Traces) metrics() []Permission {
 		on("authorization.k8s.io", "subjectaccessreviews", "create"))
 }
 
-// wrote tells whether the operator wrote fields of an object, in a certain way.
+// wrote reports whether the operator wrote fields of an object with the given operation and subresource.
 func wrote(object metav1.Object, operation metav1.ManagedFieldsOperationType, subresource string) bool {
 	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == operator && entry.Operation == operation && entry.Subresource == subresource

@@ -1,5 +1,5 @@
-// Package restricted judges how far pods are locked in: by Pod Security's strictest profile, and by what OpenShift and good
-// manners ask for beyond it.
+// Package restricted checks that pods comply with the restricted Pod Security Standard, with the additional requirements of OpenShift, and
+// with best practices.
 package restricted
 
 import (
@@ -11,7 +11,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// Problems are what is wrong with a pod.
+// Problems returns the problems of a pod.
 func Problems(pod *corev1.Pod) ([]string, error) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
@@ -22,7 +22,7 @@ func Problems(pod *corev1.Pod) ([]string, error) {
 	if result := policy.AggregateCheckResults(evaluator.EvaluatePod(strictest, &pod.ObjectMeta, &pod.Spec)); !result.Allowed {
 		problems = append(problems, "is not restricted: "+result.ForbiddenDetail())
 	}
-	if _, chosen := pod.Annotations["openshift.io/scc"]; !chosen { // where OpenShift gives pods a user itself
+	if _, chosen := pod.Annotations["openshift.io/scc"]; !chosen { // OpenShift sets the user itself
 		problems = append(problems, fixedUser(&pod.Spec)...)
 	}
 	for _, container := range containers(&pod.Spec) {
@@ -35,7 +35,7 @@ func containers(spec *corev1.PodSpec) []corev1.Container {
 	return slices.Concat(spec.InitContainers, spec.Containers)
 }
 
-// fixedUser tells who sets a user, which OpenShift refuses.
+// fixedUser returns where the pod sets a user, which OpenShift rejects.
 func fixedUser(spec *corev1.PodSpec) []string {
 	var problems []string
 	if spec.SecurityContext != nil && spec.SecurityContext.RunAsUser != nil {
