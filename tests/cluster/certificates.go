@@ -17,19 +17,19 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// validity is how long certificates last; a cluster gets new ones whenever it starts.
+// validity is how long certificates are valid; a cluster gets new ones at each start.
 const validity = 365 * 24 * time.Hour
 
-// authority signs the certificates of a cluster.
+// authority is the certificate authority of a cluster.
 type authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
 }
 
-// identity is somebody whom the API server knows by certificate.
+// identity is a client that the API server authenticates by certificate.
 type identity struct{ file, user, group string }
 
-// identities are those who talk to the API server, each with the rights that Kubernetes gives to its name.
+// identities returns the clients of the API server. Their permissions are those that Kubernetes grants to these names by default.
 func (s *settings) identities() []identity {
 	return []identity{
 		{"kubeconfig", "kubernetes-admin", "system:masters"},
@@ -40,10 +40,10 @@ func (s *settings) identities() []identity {
 	}
 }
 
-// registryNames are the registries for which the cluster's own stands in, for those who ask for images over HTTPS.
+// registryNames returns the public registries that the registry of the cluster replaces over HTTPS.
 func registryNames() []string { return []string{"quay.io", "registry.access.redhat.com"} }
 
-// writeIdentities makes a new authority, and with it everything by which the parts of a cluster know each other.
+// writeIdentities creates a new authority, and writes certificates, keys and kubeconfigs.
 func (s *settings) writeIdentities() error {
 	pki := filepath.Join(s.Data, "pki")
 	ca, err := newAuthority()
@@ -65,7 +65,7 @@ func (s *settings) writeIdentities() error {
 		"front-proxy":       {Subject: pkix.Name{CommonName: "front-proxy-client"}},
 		"service-account":   {Subject: pkix.Name{CommonName: "service-account"}},
 		"registry":          {Subject: pkix.Name{CommonName: "registry"}, DNSNames: registryNames()},
-		// What a certificate manager would have for OLM v1.
+		// For OLM v1, instead of a certificate manager.
 		"olmv1": {Subject: pkix.Name{CommonName: "olmv1"}, DNSNames: []string{"*.olmv1-system.svc", "*.olmv1-system.svc.cluster.local"}},
 	}
 	for name, subject := range subjects {
@@ -128,7 +128,7 @@ func newAuthority() (*authority, error) {
 	return a, err
 }
 
-// sign makes a key, and a certificate for it that serves both ends of a connection.
+// sign returns a new key and a certificate for it, which is valid for both servers and clients.
 func (a *authority) sign(template *x509.Certificate) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *authority) issue(template *x509.Certificate, public crypto.PublicKey) (
 		return nil, err
 	}
 	template.SerialNumber = serial
-	template.NotBefore = time.Now().Add(-time.Hour) // clocks differ
+	template.NotBefore = time.Now().Add(-time.Hour) // clocks can differ
 	template.NotAfter = time.Now().Add(validity)
 	return x509.CreateCertificate(rand.Reader, template, a.certificate, public, a.key)
 }

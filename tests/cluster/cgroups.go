@@ -13,13 +13,13 @@ import (
 	"syscall"
 )
 
-// Every process of the cluster, the containers' too, is in a control group below one of the cluster's name: however a run
-// ended, its processes are found by that.
+// All processes of the cluster, including those of containers, are in cgroups below one with the name of the cluster, so that they
+// can be found even after a crash.
 
-// services is the group of the processes that are not containers.
+// services is the cgroup of the processes that do not run in containers.
 const services = "services"
 
-// hierarchies are where control groups are mounted: one place in version 2, one for each controller in version 1.
+// hierarchies returns where cgroups are mounted: one mount in version 2, one for each controller in version 1.
 func hierarchies() ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -34,12 +34,12 @@ func hierarchies() ([]string, error) {
 		}
 	}
 	if len(mounts) == 0 {
-		return nil, errors.New("no control groups are mounted")
+		return nil, errors.New("no cgroups are mounted")
 	}
 	return mounts, nil
 }
 
-// createGroups makes the cluster's control groups and returns the command through which a process joins them.
+// createGroups creates the cgroups of the cluster and returns a command prefix that runs a program in them.
 func (s *settings) createGroups() ([]string, error) {
 	mounts, err := hierarchies()
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *settings) createGroups() ([]string, error) {
 	return []string{"sh", "-ec", join.String() + `exec "$@"`, "sh"}, nil
 }
 
-// inheritCPUs gives new groups the processors and memory nodes of their parent; in version 1 they start with none.
+// inheritCPUs copies the CPUs and memory nodes of the parent to new cgroups; in version 1 they are empty by default.
 func inheritCPUs(parent string, groups ...string) error {
 	for _, group := range groups {
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
@@ -79,7 +79,7 @@ func inheritCPUs(parent string, groups ...string) error {
 	return nil
 }
 
-// groups are all control groups of the cluster, inner ones first.
+// groups returns all cgroups of the cluster, children before parents.
 func (s *settings) groups() ([]string, error) {
 	mounts, err := hierarchies()
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *settings) groups() ([]string, error) {
 			if err == nil && entry.IsDir() {
 				found = append(found, path)
 			}
-			return nil // groups come and go
+			return nil // cgroups can be deleted meanwhile
 		})
 		if err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func (s *settings) groups() ([]string, error) {
 	return found, nil
 }
 
-// members are the processes of the cluster.
+// members returns the processes of the cluster.
 func (s *settings) members() ([]int, error) {
 	groups, err := s.groups()
 	if err != nil {
@@ -122,24 +122,24 @@ func (s *settings) members() ([]int, error) {
 	return pids, nil
 }
 
-// endMembers ends every process of the cluster. It goes on until none is left: one may have started another meanwhile.
-func (s *settings) endMembers(ctx context.Context) error {
+// killMembers kills all processes of the cluster. It repeats this until none is left, because they can start others meanwhile.
+func (s *settings) killMembers(ctx context.Context) error {
 	return await(ctx, func(context.Context) error {
 		pids, err := s.members()
 		if err != nil {
 			return final{err}
 		}
 		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended meanwhile
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited meanwhile
 		}
 		if len(pids) > 0 {
-			return fmt.Errorf("processes %v do not end", pids)
+			return fmt.Errorf("processes %v still run", pids)
 		}
 		return nil
 	})
 }
 
-// removeGroups removes the cluster's control groups, which must be empty.
+// removeGroups removes the cgroups of the cluster, which must be empty.
 func (s *settings) removeGroups(ctx context.Context) error {
 	return await(ctx, func(context.Context) error {
 		groups, err := s.groups()
@@ -148,7 +148,7 @@ func (s *settings) removeGroups(ctx context.Context) error {
 		}
 		for _, group := range groups {
 			if err := syscall.Rmdir(group); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("removing %s: %w", group, err) // the kernel takes a moment to forget processes
+				return fmt.Errorf("removing %s: %w", group, err) // exited processes may remain for a moment
 			}
 		}
 		return nil

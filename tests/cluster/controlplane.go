@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// controlPlane are the processes of Kubernetes that need neither a node nor root. All listen on the loopback interface but
-// the API server, which listens where the settings say.
+// controlPlane returns the processes of the control plane, which need neither a node nor root. The API server listens on NodeAddress, the
+// others on the loopback interface.
 func (s *settings) controlPlane(bin string, ports controlPlanePorts) []process {
 	pki := func(name string) string { return filepath.Join(s.Data, "pki", name) }
 	kubeconfig := func(name string) string { return "--kubeconfig=" + filepath.Join(s.Data, name+".kubeconfig") }
@@ -53,15 +53,15 @@ func (s *settings) controlPlane(bin string, ports controlPlanePorts) []process {
 	}
 }
 
-// controlPlanePorts are where the control plane listens on the loopback interface.
+// controlPlanePorts are the ports of the control plane on the loopback interface.
 type controlPlanePorts struct{ etcd, peer, controllerManager, scheduler int }
 
-// usualPorts are for a network namespace of one's own.
-func usualPorts() controlPlanePorts {
+// defaultPorts returns the default ports, for a separate network namespace.
+func defaultPorts() controlPlanePorts {
 	return controlPlanePorts{etcd: 2379, peer: 2380, controllerManager: 10257, scheduler: 10259}
 }
 
-// freePorts are for a host's own loopback interface. They include the API server's, which is put into the settings.
+// freePorts returns free ports of the host's loopback interface. It also sets the port of the API server.
 func (s *settings) freePorts() (controlPlanePorts, error) {
 	ports := [5]int{}
 	for i := range ports {
@@ -69,7 +69,7 @@ func (s *settings) freePorts() (controlPlanePorts, error) {
 		if err != nil {
 			return controlPlanePorts{}, err
 		}
-		defer func() { _ = listener.Close() }() // only now, so that no port is given twice
+		defer func() { _ = listener.Close() }() // at the end, so that all ports are different
 		ports[i] = listener.Addr().(*net.TCPAddr).Port
 	}
 	s.APIPort = ports[4]
@@ -80,8 +80,8 @@ func (s *settings) server() string {
 	return "https://" + net.JoinHostPort(s.NodeAddress, strconv.Itoa(s.APIPort))
 }
 
-// clients talks to a cluster as its administrator.
-func clients(kubeconfig string) (*kubernetes.Clientset, error) {
+// newClientset returns a client for a cluster.
+func newClientset(kubeconfig string) (*kubernetes.Clientset, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func clients(kubeconfig string) (*kubernetes.Clientset, error) {
 }
 
 func (s *settings) apiServerReady(ctx context.Context) error {
-	client, err := clients(s.kubeconfig())
+	client, err := newClientset(s.kubeconfig())
 	if err != nil {
 		return err
 	}

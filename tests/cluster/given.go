@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// givenCluster is somebody else's, by the path of its kubeconfig. Nothing here starts or stops it.
+// givenCluster is an existing cluster, by the path of its kubeconfig. It is neither started nor stopped.
 type givenCluster string
 
 func (c givenCluster) up(ctx context.Context) error {
-	client, err := clients(c.kubeconfig())
+	client, err := newClientset(c.kubeconfig())
 	if err == nil {
 		_, err = client.Discovery().ServerVersionWithContext(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("the cluster of KUBECONFIG=%s does not answer: %w", c, err)
+		return fmt.Errorf("the cluster of KUBECONFIG=%s does not respond: %w", c, err)
 	}
 	return nil
 }
@@ -23,7 +23,7 @@ func (c givenCluster) up(ctx context.Context) error {
 func (c givenCluster) down(context.Context) error { return nil }
 
 func (c givenCluster) wipe(context.Context) error {
-	return errors.New("KUBECONFIG names a cluster that is not this project's: unset it to wipe the project's own")
+	return errors.New("KUBECONFIG selects a cluster that this program did not start: unset it to wipe the test cluster")
 }
 
 func (c givenCluster) kubeconfig() string { return string(c) }

@@ -1,15 +1,15 @@
-// cluster runs the Kubernetes that the demo and the end-to-end tests use.
+// cluster runs the Kubernetes cluster for the demo and the end-to-end tests.
 //
-// usage: go run ./tests/cluster COMMAND      (from the project's root)
+// usage: go run ./tests/cluster COMMAND      (in the root of the project)
 //
-//	up                      start the cluster, unless it runs
-//	down                    stop it; images stay in its registry, and the logs stay
-//	wipe                    stop it and remove everything it keeps
+//	up                      start the cluster, unless it already runs
+//	down                    stop it, and keep its logs and the images in its registry
+//	wipe                    stop it and remove all its files
 //	kubeconfig              print the path of its kubeconfig
-//	start NAME -- PROGRAM   start a program that ends with the cluster (simulated clusters only)
+//	start NAME -- PROGRAM   start a program that stops with the cluster (simulated clusters only)
 //
-// Real containers run where that is possible: on Linux, as root. Elsewhere pods are simulated. With KUBECONFIG set, the
-// cluster is the one that it names, which is neither started nor stopped.
+// On Linux, as root, the cluster runs real containers. Otherwise pods are simulated. If KUBECONFIG is set, that cluster is used, and it is
+// neither started nor stopped.
 package main
 
 import (
@@ -46,8 +46,8 @@ func main() {
 }
 
 func command(ctx context.Context, arguments []string) error {
-	if len(arguments) == 2 && arguments[0] == "answers" { // this program's own way of asking inside a network namespace
-		return answers(ctx, arguments[1])
+	if len(arguments) == 2 && arguments[0] == "check-http" { // internal: runs in the network namespace of the cluster
+		return checkHTTP(ctx, arguments[1])
 	}
 	c, err := choose()
 	if err != nil {
@@ -57,24 +57,24 @@ func command(ctx context.Context, arguments []string) error {
 		"up":         func() error { return locked(ctx, c.up) },
 		"down":       func() error { return locked(ctx, c.down) },
 		"wipe":       func() error { return locked(ctx, c.wipe) },
-		"kubeconfig": func() error { return sayKubeconfig(c) },
+		"kubeconfig": func() error { return printKubeconfig(c) },
 		"start":      func() error { return start(ctx, c, arguments[1:]) },
 	}
 	if len(arguments) == 0 || commands[arguments[0]] == nil {
-		return fmt.Errorf("a command is missing: one of %v", slices.Sorted(maps.Keys(commands)))
+		return fmt.Errorf("specify one of these commands: %v", slices.Sorted(maps.Keys(commands)))
 	}
 	return commands[arguments[0]]()
 }
 
-func sayKubeconfig(c cluster) error {
+func printKubeconfig(c cluster) error {
 	if _, err := os.Stat(c.kubeconfig()); err != nil {
-		return fmt.Errorf("there is no cluster: start one with 'make cluster-up' (%w)", err)
+		return fmt.Errorf("the cluster does not run: start it with 'make cluster-up' (%w)", err)
 	}
 	_, err := fmt.Println(c.kubeconfig())
 	return err
 }
 
-// choose finds the cluster that is meant.
+// choose returns the cluster to use.
 func choose() (cluster, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -95,7 +95,7 @@ func choose() (cluster, error) {
 	}
 }
 
-// locked runs one task on a cluster at a time.
+// locked runs a task that starts or stops a cluster, one at a time.
 func locked(ctx context.Context, task func(context.Context) error) error {
 	lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("echo-cluster-%d.lock", os.Geteuid())), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -103,7 +103,7 @@ func locked(ctx context.Context, task func(context.Context) error) error {
 	}
 	defer func() { _ = lock.Close() }()
 	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-		fmt.Fprintln(os.Stderr, "cluster: waiting for another that starts or stops it")
+		fmt.Fprintln(os.Stderr, "cluster: waiting for another process that starts or stops it")
 		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func locked(ctx context.Context, task func(context.Context) error) error {
 	return task(ctx)
 }
 
-// start runs a program that belongs to a simulated cluster, where no pod can run it.
+// start starts a program that would run in a pod if the pods of the cluster were not simulated.
 func start(ctx context.Context, c cluster, arguments []string) error {
 	simulated, ok := c.(*simulatedCluster)
 	if !ok || len(arguments) < 3 || arguments[1] != "--" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// mountsBelow are the mounts below some folders, inner ones first.
+// mountsBelow returns the mounts below folders, inner ones first.
 func mountsBelow(folders ...string) ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -27,12 +27,12 @@ func mountsBelow(folders ...string) ([]string, error) {
 	return mounts, nil
 }
 
-// unescape undoes the kernel's way of writing blanks.
+// unescape decodes the octal escapes of white space and backslashes in /proc/self/mountinfo.
 func unescape(path string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
 }
 
-// unmount takes away what kubelet and containerd mounted. Nothing may be deleted before: a mount may show files of others.
+// unmount removes the mounts of kubelet and containerd. No file may be deleted before, because mounts can contain files from elsewhere.
 func (s *settings) unmount(ctx context.Context) error {
 	mounts, err := mountsBelow(s.Data, s.Run)
 	if err != nil {

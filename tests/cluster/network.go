@@ -15,13 +15,13 @@ const (
 
 func (s *settings) namespaceFile() string { return filepath.Join("/run/netns", s.Name) }
 
-// enter is the command through which something runs in the cluster's network. `ip netns exec` would not do: it mounts /sys
-// anew, without the control groups.
+// enter returns a command prefix that runs a program in the network namespace of the cluster. `ip netns exec` does not work: it mounts /sys
+// again, without cgroups.
 func (s *settings) enter() []string { return []string{"nsenter", "--net=" + s.namespaceFile(), "--"} }
 
-// createNetwork makes a network namespace and a link to it. Nothing of the host's own network or firewall changes.
+// createNetwork creates a network namespace and a link to it. It does not change other interfaces or the firewall of the host.
 func (s *settings) createNetwork(ctx context.Context) error {
-	done := step("making the network")
+	done := step("creating the network")
 	if err := s.networkFree(ctx); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *settings) createNetwork(ctx context.Context) error {
 		s.inside("ip", "link", "set", nodeLink, "up"),
 		s.inside("ip", "route", "add", "default", "via", s.HostAddress),
 		s.inside("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"),
-		// Without it, a pod could not reach itself or a neighbour through a Service.
+		// Without it, pods of the same node could not connect to each other through a Service.
 		s.inside("sh", "-c", "[ -e /proc/sys/net/bridge ] || modprobe br_netfilter; echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables"),
 	} {
 		if err := run(ctx, command[0], command[1:]...); err != nil {
@@ -48,11 +48,11 @@ func (s *settings) createNetwork(ctx context.Context) error {
 
 func (s *settings) inside(command ...string) []string { return append(s.enter(), command...) }
 
-// networkFree fails when something else uses the addresses between host and cluster.
+// networkFree fails if the addresses of the link between host and cluster are in use.
 func (s *settings) networkFree(ctx context.Context) error {
 	output, err := exec.CommandContext(ctx, "ip", "-4", "-o", "addr", "show", "to", s.HostAddress+"/24").Output()
 	if err != nil {
-		return fmt.Errorf("looking at the host's addresses: %w", err)
+		return fmt.Errorf("listing the addresses of the host: %w", err)
 	}
 	if text := strings.TrimSpace(string(output)); text != "" {
 		return fmt.Errorf("the network %s/24 is in use on this machine: %s", s.HostAddress, text)
@@ -60,7 +60,7 @@ func (s *settings) networkFree(ctx context.Context) error {
 	return nil
 }
 
-// removeNetwork takes the namespace and the link away, and with them every address and firewall rule of the cluster.
+// removeNetwork removes the namespace and the link, and with them all addresses and firewall rules of the cluster.
 func (s *settings) removeNetwork(ctx context.Context) error {
 	if exists(s.namespaceFile()) {
 		if err := run(ctx, "ip", "netns", "del", s.Name); err != nil {
@@ -68,7 +68,7 @@ func (s *settings) removeNetwork(ctx context.Context) error {
 		}
 	}
 	if err := run(ctx, "ip", "link", "del", hostLink); err != nil && exists(filepath.Join("/sys/class/net", hostLink)) {
-		return err // not merely gone with the namespace
+		return err // otherwise it was removed with the namespace
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/cluster/machine"
 )
 
-// installPackages brings the Debian packages that are missing.
+// installPackages installs the missing Debian packages.
 func installPackages(ctx context.Context) error {
 	packages := machine.MissingPackages()
 	if len(packages) == 0 {
@@ -23,7 +23,7 @@ func installPackages(ctx context.Context) error {
 		return err
 	}
 	if left := machine.MissingPackages(); len(left) > 0 {
-		return fmt.Errorf("installed, but still missing: %s", strings.Join(left, " "))
+		return fmt.Errorf("still missing after the installation: %s", strings.Join(left, " "))
 	}
 	done()
 	return nil

@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// readyTimeout is how long something may take that is waited for.
+	// readyTimeout is how long to wait for a state.
 	readyTimeout = 2 * time.Minute
-	// pollPeriod is how often something is looked at that is waited for.
+	// pollPeriod is how often to check for it.
 	pollPeriod = 100 * time.Millisecond
-	// quotedLines is how much of a log is shown when its process fails.
+	// quotedLines is how many lines of the log are printed if a process fails.
 	quotedLines = 15
 )
 
-// process is a program that a cluster runs.
+// process is a process of a cluster.
 type process struct {
 	name  string
 	path  string
 	args  []string
 	env   []string
-	ready func(context.Context) error // nil: as soon as it is started
+	ready func(context.Context) error // nil means that it is ready when it is started
 }
 
-// launch starts a process that outlives this one, with its output in a log, and waits until it is ready. prefix is a
-// command that the process is started through, for instance to put it into a network namespace.
+// launch starts a process that continues to run after this program exits, writes its output to a log, and waits until it is ready. prefix
+// is a command that runs the program, for example in a network namespace.
 func (s *settings) launch(ctx context.Context, p process, prefix ...string) error {
 	done := step("starting " + p.name)
 	log := filepath.Join(s.Logs, p.name+".log")
@@ -55,7 +55,7 @@ func (s *settings) launch(ctx context.Context, p process, prefix ...string) erro
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", p.name, err)
 	}
-	if err := s.remember(p.name, command.Process.Pid); err != nil {
+	if err := s.record(p.name, command.Process.Pid); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
@@ -74,26 +74,26 @@ func awaitReady(ctx context.Context, p process, ended <-chan error) error {
 	return await(ctx, func(ctx context.Context) error {
 		select {
 		case err := <-ended:
-			return final{fmt.Errorf("ended at once: %v", err)} //nolint:errorlint // may be nil
+			return final{fmt.Errorf("exited immediately: %v", err)} //nolint:errorlint // may be nil
 		default:
 			return p.ready(ctx)
 		}
 	})
 }
 
-// final is an error that waiting does not mend.
+// final is an error that waiting cannot resolve.
 type final struct{ error }
 
-// await calls until it returns no error, for readyTimeout at most.
-func await(ctx context.Context, until func(context.Context) error) error {
+// await calls a function until it succeeds, for readyTimeout at most.
+func await(ctx context.Context, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for {
-		err := until(ctx)
+		err := check(ctx)
 		if err == nil {
 			return nil
 		}
-		if hopeless := (final{}); errors.As(err, &hopeless) {
+		if permanent := (final{}); errors.As(err, &permanent) {
 			return err
 		}
 		select {
@@ -113,19 +113,19 @@ func lastLines(file string) string {
 	return strings.Join(lines[max(0, len(lines)-quotedLines):], "\n")
 }
 
-// remember notes a process, by its number and by when it began: a number may be another's later.
-func (s *settings) remember(name string, pid int) error {
-	return writeFile(s.pidFile(name), []byte(strconv.Itoa(pid)+"\n"+began(pid)))
+// record writes a PID file with the PID and the start time of a process, because PIDs are reused.
+func (s *settings) record(name string, pid int) error {
+	return writeFile(s.pidFile(name), []byte(strconv.Itoa(pid)+"\n"+startTime(pid)))
 }
 
 func (s *settings) pidFile(name string) string { return filepath.Join(s.Run, name+".pid") }
 
-// began tells when a process began; empty when there is none, or only what its parent has not yet collected. Linux counts it
-// exactly in /proc, where ps may be a second off from one call to the next; elsewhere ps is all there is.
-func began(pid int) string {
+// startTime returns when a process started, or "" if it does not exist or is a zombie. On Linux it is read from /proc, because the time that
+// ps prints can vary by a second between calls.
+func startTime(pid int) string {
 	if runtime.GOOS == "linux" {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		// The name, in parentheses, may hold anything; after it come the state and, as the twentieth, the time.
+		// The name, in parentheses, can contain any characters. The fields after it are the state and, as the twentieth, the start time.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if err != nil || len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
 			return ""
@@ -140,8 +140,8 @@ func began(pid int) string {
 	return strings.TrimSpace(since)
 }
 
-// remembered are the processes that were noted under a name, * for all, and still run.
-func (s *settings) remembered(name string) []int {
+// recorded returns the running processes with PID files of a name, or of all names for *.
+func (s *settings) recorded(name string) []int {
 	files, _ := filepath.Glob(s.pidFile(name)) // the only error is a bad pattern
 	var running []int
 	for _, file := range files {
@@ -151,36 +151,36 @@ func (s *settings) remembered(name string) []int {
 		}
 		number, since, _ := strings.Cut(string(text), "\n")
 		pid, err := strconv.Atoi(number)
-		if err == nil && since != "" && began(pid) == since {
+		if err == nil && since != "" && startTime(pid) == since {
 			running = append(running, pid)
 		}
 	}
 	return running
 }
 
-// intact tells whether a start came to its end and every process of it still runs.
-func (s *settings) intact(ctx context.Context) bool {
+// isRunning reports whether the cluster was started completely and all its processes still run.
+func (s *settings) isRunning(ctx context.Context) bool {
 	files, err := filepath.Glob(s.pidFile("*"))
-	return err == nil && exists(s.startedFile()) && len(s.remembered("*")) == len(files) && s.apiServerReady(ctx) == nil
+	return err == nil && exists(s.startedFile()) && len(s.recorded("*")) == len(files) && s.apiServerReady(ctx) == nil
 }
 
-// startedFile is there when a start came to its end.
+// startedFile returns the path of a file that exists once the cluster is started completely.
 func (s *settings) startedFile() string { return filepath.Join(s.Run, "started") }
 
-// endRemembered ends the processes that were noted under a name, * for all, and waits until they are gone.
-func (s *settings) endRemembered(ctx context.Context, name string) error {
-	for _, pid := range s.remembered(name) {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended meanwhile
+// killRecorded kills the processes with PID files of a name, or of all names for *, and waits until they have exited.
+func (s *settings) killRecorded(ctx context.Context, name string) error {
+	for _, pid := range s.recorded(name) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited meanwhile
 	}
 	return await(ctx, func(context.Context) error {
-		if left := s.remembered(name); len(left) > 0 {
-			return fmt.Errorf("processes %v do not end", left)
+		if left := s.recorded(name); len(left) > 0 {
+			return fmt.Errorf("processes %v still run", left)
 		}
 		return nil
 	})
 }
 
-// run runs a command to its end, with what it says in the error if it fails.
+// run runs a command. If it fails, the error contains its output.
 func run(ctx context.Context, name string, args ...string) error {
 	output, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {
@@ -189,7 +189,7 @@ func run(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// step says what is being done, and when called again, how long it took.
+// step prints what is being done, and returns a function that prints how long it took.
 func step(what string) func() {
 	started := time.Now()
 	fmt.Fprintf(os.Stderr, "cluster: %-34s", what)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sleeper starts a process that does nothing, and ends with the test.
+// sleeper starts a process that does nothing until the test ends.
 func sleeper(t *testing.T) *exec.Cmd {
 	t.Helper()
 	command := exec.Command("sleep", "60")
@@ -21,15 +21,15 @@ func sleeper(t *testing.T) *exec.Cmd {
 	return command
 }
 
-func TestOnlyItsOwnLivingProcessesAreEnded(t *testing.T) {
+func TestOnlyOwnRunningProcessesAreKilled(t *testing.T) {
 	s := settings{Run: t.TempDir()}
 	mine, ended, other := sleeper(t), sleeper(t), sleeper(t)
 	for name, command := range map[string]*exec.Cmd{"mine": mine, "ended": ended} {
-		if err := s.remember(name, command.Process.Pid); err != nil {
+		if err := s.record(name, command.Process.Pid); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// A number that was a cluster's before: the time is not this process's.
+	// The PID of an earlier process of the cluster, which another process has now: the start time differs.
 	if err := writeFile(s.pidFile("older"), fmt.Appendf(nil, "%d\n1", other.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}
@@ -37,21 +37,21 @@ func TestOnlyItsOwnLivingProcessesAreEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = ended.Wait()
-	if got := s.remembered("*"); !slices.Equal(got, []int{mine.Process.Pid}) {
-		t.Fatalf("remembered %v, want only %d", got, mine.Process.Pid)
+	if got := s.recorded("*"); !slices.Equal(got, []int{mine.Process.Pid}) {
+		t.Fatalf("recorded %v, want only %d", got, mine.Process.Pid)
 	}
-	if err := s.endRemembered(t.Context(), "*"); err != nil {
+	if err := s.killRecorded(t.Context(), "*"); err != nil {
 		t.Fatal(err)
 	}
-	if began(mine.Process.Pid) != "" {
-		t.Error("its own process still runs")
+	if startTime(mine.Process.Pid) != "" {
+		t.Error("a process of the cluster still runs")
 	}
-	if began(other.Process.Pid) == "" {
-		t.Error("another's process was ended")
+	if startTime(other.Process.Pid) == "" {
+		t.Error("a process that is not of the cluster was killed")
 	}
 }
 
-func TestEveryConfigurationFileCanBeWritten(t *testing.T) {
+func TestAllConfigurationFilesCanBeWritten(t *testing.T) {
 	s := realSettings(".", t.TempDir())
 	entries, err := configFiles.ReadDir("config")
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"text/template"
 )
 
-// settings are the names, places and addresses of a cluster. The files under config/ are written from them.
+// settings contains the names, paths and addresses of a cluster. They are inserted into the files in config/.
 type settings struct {
 	Root         string // of the project
 	Name         string
 	Node         string
-	Data         string // what a stop throws away, but for Registry and Logs
-	Run          string // sockets and locks; short, because a socket's path may have 107 bytes
+	Data         string // removed at each stop, except Registry and Logs
+	Run          string // sockets and PID files; short, because the path of a socket is limited to 107 bytes
 	Logs         string
 	Registry     string
 	HostAddress  string
@@ -23,14 +23,14 @@ type settings struct {
 	PodRange     string
 	NodePodRange string
 	ServiceRange string
-	APIAddress   string // the first of ServiceRange
+	APIAddress   string // the first address of ServiceRange
 	DNSAddress   string
 	RegistryPort int
 	APIPort      int
 	PauseImage   string
 }
 
-// realSettings are those of the cluster with real containers.
+// realSettings returns the settings of the cluster with real containers.
 func realSettings(root, data string) settings {
 	s := commonSettings(root, data)
 	s.Run = "/run/echo-cluster"
@@ -39,7 +39,7 @@ func realSettings(root, data string) settings {
 	return s
 }
 
-// simulatedSettings are those of the cluster with simulated pods.
+// simulatedSettings returns the settings of the cluster with simulated pods.
 func simulatedSettings(root, data string) settings {
 	s := commonSettings(root, data)
 	s.Run = filepath.Join(s.Data, "run")
@@ -68,7 +68,7 @@ func (s *settings) kubeconfig() string { return filepath.Join(s.Data, "kubeconfi
 //go:embed config
 var configFiles embed.FS
 
-// render fills one of the files under config/ in.
+// render returns a file of config/ with the settings inserted.
 func (s *settings) render(name string) ([]byte, error) {
 	parsed, err := template.ParseFS(configFiles, "config/"+name)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *settings) render(name string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// write fills one of the files under config/ in and puts it at a path below Data.
+// write writes a file of config/ to a path below Data, with the settings inserted.
 func (s *settings) write(name, path string) error {
 	text, err := s.render(name)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *settings) write(name, path string) error {
 
 func writeFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("no room for the cluster's files: %w", err)
+		return fmt.Errorf("creating a folder for the files of the cluster: %w", err)
 	}
 	return os.WriteFile(path, text, 0o600)
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/echo-operator/echo-operator/tests/cluster/kwok"
 )
 
-// simulatedCluster is a control plane without a node: kwok says of every pod that it runs. It needs no root and no Linux.
+// simulatedCluster is a control plane without a real node: kwok sets the status of all pods to running. It requires neither root nor Linux.
 type simulatedCluster struct{ settings }
 
-// up starts the cluster, unless it runs. What an earlier one left is cleared first.
+// up starts the cluster, unless it already runs. It first removes what an earlier cluster left behind.
 func (c *simulatedCluster) up(ctx context.Context) error {
-	if c.intact(ctx) {
-		fmt.Fprintln(os.Stderr, "cluster: is running")
+	if c.isRunning(ctx) {
+		fmt.Fprintln(os.Stderr, "cluster: already running")
 		return nil
 	}
 	tools, err := c.tools(ctx, "kubernetes", "kwok")
@@ -53,18 +53,18 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 	return writeFile(c.startedFile(), nil)
 }
 
-// replace starts a program that ends with the cluster, in place of an earlier one of the same name.
+// replace starts a program that stops with the cluster, and first kills an earlier one of the same name.
 func (c *simulatedCluster) replace(ctx context.Context, p process) error {
-	if err := c.endRemembered(ctx, p.name); err != nil {
+	if err := c.killRecorded(ctx, p.name); err != nil {
 		return err
 	}
 	return c.launch(ctx, p)
 }
 
-// down stops the cluster and forgets all that was in it.
+// down stops the cluster and removes all its files.
 func (c *simulatedCluster) down(ctx context.Context) error {
-	done := step("clearing away")
-	if err := c.endRemembered(ctx, "*"); err != nil {
+	done := step("stopping and cleaning up")
+	if err := c.killRecorded(ctx, "*"); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(c.Data); err != nil {

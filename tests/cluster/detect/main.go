@@ -1,5 +1,5 @@
-// detect prints which kind of cluster this machine can run (real, simulated or given), and in a second line why. Run it from
-// the project's root.
+// detect prints which kind of cluster is used on this machine (real, simulated or given), and in a second line why. Run it in the
+// root of the project.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package kwok says how kwok is to be started, which plays nodes and the kubelets on them.
+// Package kwok returns the arguments of kwok, which simulates nodes and their kubelets.
 package kwok
 
 import (
@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Arguments have kwok play the nodes with the annotation kwok.x-k8s.io/node=fake, by the rules of its own release, which is the one that
-// the module in the folder tools/cluster below root pins.
+// Arguments returns arguments with which kwok simulates the nodes with the annotation kwok.x-k8s.io/node=fake, by the stages of its release,
+// which the module tools/cluster pins. root is the root of the project.
 func Arguments(ctx context.Context, root, kubeconfig string) ([]string, error) {
 	command := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok")
 	command.Dir = filepath.Join(root, "tools", "cluster")
 	output, err := command.Output()
 	if err != nil {
-		return nil, fmt.Errorf("looking for kwok's stages: %w", err)
+		return nil, fmt.Errorf("finding the stages of kwok: %w", err)
 	}
 	arguments := []string{"--kubeconfig=" + kubeconfig, "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
-		"--node-lease-duration-seconds=40"} // without a lease the node counts as lost after a minute
+		"--node-lease-duration-seconds=40"} // without a lease the node becomes unreachable after a minute
 	for _, pattern := range []string{"node/fast/node-*.yaml", "node/heartbeat-with-lease/node-*.yaml", "pod/fast/pod-*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(output)), "kustomize", "stage", filepath.FromSlash(pattern)))
 		if err != nil || len(files) == 0 {

@@ -1,5 +1,4 @@
-// Package machine tells which kind of cluster this machine can run. It needs nothing but the standard library, so that the
-// answer is there at once even where nothing was built before.
+// Package machine determines which kind of cluster this machine can run. It depends only on the standard library, so that it builds fast.
 package machine
 
 import (
@@ -17,31 +16,30 @@ const (
 	Real = "real"
 	// Simulated is a real control plane whose pods are simulated.
 	Simulated = "simulated"
-	// Given is somebody else's, named by KUBECONFIG.
+	// Given is an existing cluster, which KUBECONFIG selects.
 	Given = "given"
 )
 
 // Choice is a kind of cluster.
 type Choice struct {
 	Kind string
-	// Why says why the cluster is of its kind.
+	// Why is the reason for the kind.
 	Why string
 	// Data is where the cluster keeps its files; empty for Given.
 	Data string
 }
 
-// realData is where a cluster with real containers keeps its files. There is one on a machine: its network has fixed
-// addresses.
+// realData is where a cluster with real containers keeps its files. A machine can have only one, because its addresses are fixed.
 const realData = "/var/lib/echo-cluster"
 
-// Choose tells which cluster is meant. Simulated clusters are kept under the folder cache, one for each copy of the project.
-// A kubeconfig of the project's own clusters does not make these somebody else's.
+// Choose returns which cluster to use. Simulated clusters keep their files in the folder cache, one cluster for each copy of the project.
+// If KUBECONFIG is the kubeconfig of one of these clusters, the kind is still Real or Simulated.
 func Choose(cache string) Choice {
 	simulatedData := filepath.Join(cache, "simulated-cluster")
 	given := os.Getenv("KUBECONFIG")
 	own := []string{"", filepath.Join(realData, "kubeconfig"), filepath.Join(simulatedData, "kubeconfig")}
 	if !slices.Contains(own, given) {
-		return Choice{Kind: Given, Why: "KUBECONFIG names it"}
+		return Choice{Kind: Given, Why: "KUBECONFIG is set"}
 	}
 	if reason := realImpossible(); reason != "" {
 		return Choice{Kind: Simulated, Why: reason, Data: simulatedData}
@@ -49,8 +47,8 @@ func Choose(cache string) Choice {
 	return Choice{Kind: Real, Why: "this is Linux and this user is root", Data: realData}
 }
 
-// Cache is the folder for what the project builds: CACHE if set, else .cache in the project's root, which is the present
-// folder.
+// Cache returns the folder for build results: CACHE if it is set, otherwise .cache in the root of the project, which must be the working
+// directory.
 func Cache() (string, error) {
 	if cache := os.Getenv("CACHE"); cache != "" {
 		return filepath.Abs(cache)
@@ -58,7 +56,7 @@ func Cache() (string, error) {
 	return filepath.Abs(".cache")
 }
 
-// need is a program that a cluster with real containers runs, and the Debian package that brings it.
+// need is a program that a cluster with real containers requires, and its Debian package.
 type need struct{ file, pkg string }
 
 func needs() []need {
@@ -75,7 +73,7 @@ func needs() []need {
 	}
 }
 
-// MissingPackages are the Debian packages that a cluster with real containers needs and whose programs are not there.
+// MissingPackages returns the Debian packages that a cluster with real containers requires and that are not installed.
 func MissingPackages() []string {
 	var packages []string
 	for _, n := range needs() {
@@ -86,7 +84,7 @@ func MissingPackages() []string {
 	return packages
 }
 
-// realImpossible says why real containers cannot run here; empty when they can, perhaps after installing packages.
+// realImpossible returns why real containers cannot run on this machine, or "" if they can, possibly after packages are installed.
 func realImpossible() string {
 	_, noApt := exec.LookPath("apt-get")
 	packages := MissingPackages()
@@ -94,11 +92,11 @@ func realImpossible() string {
 	case runtime.GOOS != "linux":
 		return "this is not Linux"
 	case os.Geteuid() != 0 && len(packages) > 0:
-		return "this user is not root (and root would need the Debian packages " + strings.Join(packages, " ") + ")"
+		return "this user is not root, and these Debian packages are missing: " + strings.Join(packages, " ")
 	case os.Geteuid() != 0:
 		return "this user is not root"
 	case len(packages) > 0 && noApt != nil:
-		return "these Debian packages are missing and there is no apt-get to install them: " + strings.Join(packages, " ")
+		return "there is no apt-get, and these Debian packages are missing: " + strings.Join(packages, " ")
 	default:
 		return ""
 	}

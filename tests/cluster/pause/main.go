@@ -1,4 +1,4 @@
-// pause holds a pod's namespaces, and collects the processes that the pod's containers leave behind.
+// pause keeps the namespaces of a pod alive and reaps orphaned processes of its containers.
 package main
 
 import (
@@ -14,7 +14,7 @@ func main() {
 		if s != syscall.SIGCHLD {
 			return
 		}
-		for { // one signal may stand for several
+		for { // one signal can stand for several processes
 			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
 				break
 			}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// removeFiles removes the files of a cluster, except its registry and its logs.
+func (c *realCluster) removeFiles() error {
+	entries, err := os.ReadDir(c.Data)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, entry := range entries {
+		if path := filepath.Join(c.Data, entry.Name()); path != c.Registry && path != c.Logs {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	if err := os.RemoveAll(c.Run); err != nil {
+		return err
+	}
+	return c.removeLeftovers()
+}
+
+// removeLeftovers removes files that containerd, kubelet and the network plug-ins write to fixed paths.
+func (c *realCluster) removeLeftovers() error {
+	leftovers, err := filepath.Glob("/var/lib/cni/results/" + c.Name + "-*")
+	if err != nil {
+		return err
+	}
+	for _, result := range leftovers { // each has a counterpart for the loopback interface of the pod
+		id := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(result), c.Name+"-"), "-eth0")
+		if loopback := "/var/lib/cni/results/cni-loopback-" + id + "-lo"; exists(loopback) {
+			leftovers = append(leftovers, loopback)
+		}
+	}
+	links, err := filepath.Glob("/var/log/containers/*.log")
+	if err != nil {
+		return err
+	}
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && strings.HasPrefix(target, c.Data+"/") {
+			leftovers = append(leftovers, link)
+		}
+	}
+	sockets, err := unusedSockets("/run/containerd/s/*", "/var/lib/kubelet/device-plugins/kubelet.sock")
+	if err != nil {
+		return err
+	}
+	for _, path := range append(leftovers, sockets...) {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// unusedSockets returns the sockets on which no process listens.
+func unusedSockets(patterns ...string) ([]string, error) {
+	inUse, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil, err
+	}
+	var unused []string
+	for _, pattern := range patterns {
+		sockets, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, socket := range sockets {
+			if !strings.Contains(string(inUse), " "+socket+"\n") {
+				unused = append(unused, socket)
+			}
+		}
+	}
+	return unused, nil
+}
