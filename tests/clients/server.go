@@ -1,4 +1,4 @@
-// Package clients starts the echo server for the tests in the folders below.
+// Package clients starts the echo server for the tests in its subfolders.
 package clients
 
 import (
@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Start builds and starts the echo server with additions to the environment, and returns the address where it listens. It ends
-// with the test.
+// Start builds and starts the echo server with additional environment variables, and returns its address. The server stops after the test.
 func Start(t *testing.T, environ ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "echo-server")
@@ -30,11 +29,11 @@ func Start(t *testing.T, environ ...string) string {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Wait() }) // it is killed when the test's context ends, and says so
+	t.Cleanup(func() { _ = server.Wait() }) // it returns an error because the process is killed after the test
 	var first struct{ Address string }
 	line, err := bufio.NewReader(stderr).ReadBytes('\n')
 	if err != nil || json.Unmarshal(line, &first) != nil || first.Address == "" {
-		t.Fatalf("it begins with %q, %v", line, err)
+		t.Fatalf("the first line of the log is %q, %v", line, err)
 	}
 	return first.Address
 }

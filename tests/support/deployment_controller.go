@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// RollOut gives a Deployment the status that the Deployment controller gives it when all its pods are available. A test
-// control plane runs no controllers, so tests play them.
+// RollOut sets the status of a Deployment to that of a completed rollout. The test control plane has no controllers, so tests must set
+// the status.
 func RollOut(ctx context.Context, c client.Client, d *appsv1.Deployment) error {
 	return SetDeploymentStatus(ctx, c, d, *d.Spec.Replicas, "NewReplicaSetAvailable")
 }
 
-// SetDeploymentStatus gives a Deployment a status in which all its pods exist and some are available. reason is that of its
-// Progressing condition.
+// SetDeploymentStatus sets the status of a Deployment whose pods all exist and of which some are available. reason is the reason of its
+// condition Progressing.
 func SetDeploymentStatus(ctx context.Context, c client.Client, d *appsv1.Deployment, available int32, reason string) error {
 	before := d.DeepCopy()
 	progressing := corev1.ConditionTrue

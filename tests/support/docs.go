@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// Documented is the first block of commands after a text in a page of documentation.
+// Documented returns the first block of commands after a text in a page of the documentation.
 func Documented(page, after string) string {
 	GinkgoHelper()
 	text, err := os.ReadFile(page)
@@ -24,7 +24,7 @@ func Documented(page, after string) string {
 	return block[1]
 }
 
-// Run runs commands as somebody would who pastes them, stops at the first that fails, and returns what they print.
+// Run runs commands in a shell, fails if one of them fails, and returns their output.
 func Run(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)

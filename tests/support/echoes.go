@@ -1,4 +1,4 @@
-// Package support is what the test suites share.
+// Package support contains helpers that the test suites share.
 package support
 
 import (
@@ -7,7 +7,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Echo makes an Echo of two replicas with the defaults of the schema, changed as asked.
+// Echo returns an Echo with two replicas and the defaults of the schema, with changes applied.
 func Echo(namespace, name string, changes ...func(*v1.Echo)) *v1.Echo {
 	echo := &v1.Echo{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: "Echo"},

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// RemoveFinalizers lets an object go that waits for somebody who is not there any more.
+// RemoveFinalizers removes all finalizers from an object, for example if the operator that would do it does not run anymore.
 func RemoveFinalizers(ctx context.Context, c client.Client, object client.Object) error {
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`))
 	return client.IgnoreNotFound(c.Patch(ctx, object, patch))

@@ -10,19 +10,19 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// Kubectl runs a command of kubectl that must succeed, and returns what it prints to its standard output.
+// Kubectl runs kubectl, which must succeed, and returns its standard output.
 func Kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	return KubectlInput(ctx, "", arguments...)
 }
 
-// Show writes what a command of kubectl prints, or why it fails, to the report of a failed test.
+// Show runs kubectl and writes its output, or its error, to the report of a failed test.
 func Show(ctx context.Context, arguments ...string) {
 	output, err := exec.CommandContext(ctx, "kubectl", arguments...).CombinedOutput()
 	GinkgoWriter.Println("$ kubectl "+strings.Join(arguments, " ")+"\n"+string(output), err)
 }
 
-// KubectlInput is Kubectl with something to read from its standard input.
+// KubectlInput is like Kubectl, with standard input.
 func KubectlInput(ctx context.Context, stdin string, arguments ...string) string {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "kubectl", arguments...)

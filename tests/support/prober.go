@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Prober is a pod that sends requests to echo servers: tests/programs/prober.
+// Prober is a pod that sends requests to echo servers. It runs tests/programs/prober.
 type Prober struct{ namespace, pod string }
 
-// Seen is what a prober saw.
+// Seen is the summary of a prober.
 type Seen struct {
 	Requests int
 	Failed   int
@@ -27,16 +27,16 @@ type Seen struct {
 	Pods     map[string]int
 }
 
-// Image is the name, by digest, of one of the images that the make target has built for its suite.
+// Image returns the name with digest of an image that the make target of the suite has built.
 func Image(name string) string {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(os.Getenv("IMAGES"), name))
-	Expect(err).NotTo(HaveOccurred(), "run the suite by its make target, which builds the images")
+	Expect(err).NotTo(HaveOccurred(), "run the suite with its make target, which builds the images")
 	return strings.TrimSpace(string(text))
 }
 
-// StartProber starts a prober with the arguments of tests/programs/prober, and waits until it is connected to the URL. A test that fails
-// leaves none behind.
+// StartProber starts a prober with the arguments of tests/programs/prober, and waits until it is connected to the URL. The prober is
+// deleted after the test.
 func StartProber(ctx context.Context, namespace, url string, arguments ...string) Prober {
 	GinkgoHelper()
 	text, err := os.ReadFile("../programs/prober/pod.yaml")
@@ -57,17 +57,17 @@ func StartProber(ctx context.Context, namespace, url string, arguments ...string
 	return p
 }
 
-// Name is the name of its pod.
+// Name returns the name of the pod.
 func (p Prober) Name() string { return strings.TrimPrefix(p.pod, "pod/") }
 
-// Stop ends a prober before its time, and returns what it saw.
+// Stop stops a prober early, and returns its summary.
 func (p Prober) Stop(ctx context.Context) Seen {
 	GinkgoHelper()
 	p.kubectl(ctx, "exec", p.pod, "--", "/prober", "--stop")
 	return p.Finish(ctx)
 }
 
-// Finish waits for a prober to end, and returns what it saw. The pod is deleted.
+// Finish waits until a prober has finished, deletes its pod, and returns its summary.
 func (p Prober) Finish(ctx context.Context) Seen {
 	GinkgoHelper()
 	Eventually(p.kubectl).WithContext(ctx).WithArguments("get", p.pod, "-o", "jsonpath={.status.phase}").

@@ -13,12 +13,12 @@ import (
 
 const (
 	loadTimeout = time.Minute
-	// maxAnswer is the longest answer that is understood, headers and body, in bytes.
+	// maxAnswer is the maximum size of a response, headers and body, in bytes.
 	maxAnswer = 16 << 10
 )
 
-// load sends so many requests over so many connections, each as soon as the one before is answered. It asks the kernel for
-// answers without ever sleeping: to wake a client that sleeps costs the server, the more the slower it is.
+// load sends requests over parallel connections, each as soon as the previous one on its connection is completed. It polls without
+// sleeping, because waking up a sleeping client costs CPU time of the server.
 func load(ctx context.Context, address, path string, connections, requests int) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -38,7 +38,7 @@ func load(ctx context.Context, address, path string, connections, requests int) 
 	return l.run(ctx)
 }
 
-// loader is the client's side of the connections, by their file descriptors.
+// loader is the client side of the connections, by file descriptor.
 type loader struct {
 	poll     int
 	request  []byte
@@ -116,20 +116,20 @@ func (l *loader) receive(socket int32) error {
 	return l.send(socket)
 }
 
-// answer is what has come of an answer.
+// answer is the received part of a response.
 type answer struct {
 	data [maxAnswer]byte
 	size int
 }
 
-// read reads what there is, and returns true when the answer is whole.
+// read reads the available data, and returns true if the response is complete.
 func (a *answer) read(socket int) (bool, error) {
 	n, err := syscall.Read(socket, a.data[a.size:])
 	if err != nil {
 		return false, fmt.Errorf("reading: %w", err)
 	}
 	if n == 0 {
-		return false, errors.New("the connection was closed, or the answer is too long")
+		return false, errors.New("the connection was closed, or the response is too long")
 	}
 	a.size += n
 	length, err := answerLength(a.data[:a.size])
@@ -140,7 +140,7 @@ func (a *answer) read(socket int) (bool, error) {
 	return true, nil
 }
 
-// answerLength is the length of an answer that begins with data, or -1 if that cannot be told yet. All the servers send a
+// answerLength returns the length of a response that begins with data, or -1 if it is not known yet. All measured servers send
 // Content-Length.
 func answerLength(data []byte) (int, error) {
 	headers, _, ok := bytes.Cut(data, []byte("\r\n\r\n"))
@@ -148,11 +148,11 @@ func answerLength(data []byte) (int, error) {
 		return -1, nil
 	}
 	if !bytes.HasPrefix(headers, []byte("HTTP/1.1 200")) {
-		return 0, fmt.Errorf("answered %.100q", headers)
+		return 0, fmt.Errorf("the response begins with %.100q", headers)
 	}
 	_, after, ok := bytes.Cut(headers, []byte("\r\nContent-Length: "))
 	if !ok {
-		return 0, errors.New("an answer without Content-Length")
+		return 0, errors.New("the response has no Content-Length")
 	}
 	value, _, _ := bytes.Cut(after, []byte("\r\n"))
 	body, err := strconv.Atoi(string(value))

@@ -1,9 +1,10 @@
-// echoserver measures what a request costs the echo server and its peers, against a bare net/http hello on the same core in
-// the same run. It prints a table in Markdown. Run it by `make benchmark-echoserver`.
+// echoserver measures the CPU time of a request to the echo server and to similar servers, relative to a minimal net/http server on the
+// same core in the same run. It prints a Markdown table. Run it with `make benchmark-echoserver`.
 //
 // usage: echoserver [flags] "NAME PATH COMMAND"...
 //
-// PATH is what is asked for. In a command, {address} and {port} stand for where to listen, on 127.0.0.1. The first server is what the others are compared with.
+// PATH is the path of the requests. In a command, {address} and {port} are replaced by an address to listen on. The other servers are
+// compared with the first one.
 package main
 
 import (
@@ -18,10 +19,10 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 5, "how many rounds; in each, every server gets its turn")
-	requests := flag.Int("requests", 100000, "how many requests a server gets in a round")
-	connections := flag.Int("connections", 50, "over how many connections")
-	core := flag.Int("core", 0, "the core that the servers run on")
+	rounds := flag.Int("rounds", 5, "the number of rounds; each round measures all servers")
+	requests := flag.Int("requests", 100000, "the number of requests to a server in a round")
+	connections := flag.Int("connections", 50, "the number of parallel connections")
+	core := flag.Int("core", 0, "the CPU core on which the servers run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, flag.Args(), plan{*rounds, *requests, *connections, *core})
@@ -34,10 +35,10 @@ func main() {
 
 type plan struct{ rounds, requests, connections, core int }
 
-// run measures all servers by turns, so that what else the machine does hits them alike.
+// run measures the servers in turn, so that other load of the machine affects all of them.
 func run(ctx context.Context, named []string, p plan) (err error) {
 	if len(named) == 0 {
-		return errors.New("no server is named: give NAME PATH COMMAND for each")
+		return errors.New("no servers: specify NAME PATH COMMAND for each")
 	}
 	servers := make([]*server, 0, len(named))
 	defer func() {

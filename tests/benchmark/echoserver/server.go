@@ -20,18 +20,18 @@ const (
 	tick = 10 * time.Millisecond
 )
 
-// server is a program under measurement.
+// server is a measured server.
 type server struct {
 	name     string
 	address  string
-	path     string // what is asked for
+	path     string // of the requests
 	command  *exec.Cmd
 	binaryMB float64
 	idle     float64 // RSS before any load, in MiB
 	costs    durations
 }
 
-// durations are the CPU times of a request, one for each round.
+// durations contains the CPU time of a request in each round.
 type durations []time.Duration
 
 func (d durations) median() time.Duration {
@@ -39,8 +39,7 @@ func (d durations) median() time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// start starts a command on one core, with its output in a file as a container runtime would have it, and waits until it
-// answers.
+// start starts a server on one core, with its output in a file as with container runtimes, and waits until it responds.
 func start(ctx context.Context, name, path string, command []string, core int) (*server, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
@@ -63,7 +62,7 @@ func start(ctx context.Context, name, path string, command []string, core int) (
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = errors.Join(log.Close(), os.Remove(log.Name())) }() // the server has it open
+	defer func() { _ = errors.Join(log.Close(), os.Remove(log.Name())) }() // the server still has it open
 	s.command.Stdout, s.command.Stderr = log, log
 	if err := s.command.Start(); err != nil {
 		return nil, err
@@ -94,7 +93,7 @@ func (s *server) awaitAnswer(ctx context.Context) error {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("it does not answer: %w", err)
+			return fmt.Errorf("it does not respond: %w", err)
 		}
 	}
 }
@@ -103,11 +102,11 @@ func (s *server) stop() error {
 	if err := s.command.Process.Kill(); err != nil {
 		return err
 	}
-	_ = s.command.Wait() // it was killed, and says so
+	_ = s.command.Wait() // it returns an error because the process was killed
 	return nil
 }
 
-// round loads the server and keeps what a request cost it.
+// round sends requests to the server and records the CPU time of a request.
 func (s *server) round(ctx context.Context, p plan) error {
 	before, err := s.cpuTime()
 	if err != nil {
@@ -121,13 +120,13 @@ func (s *server) round(ctx context.Context, p plan) error {
 	return err
 }
 
-// cpuTime is what the process has used, of user and system time.
+// cpuTime returns the user and system time of the process.
 func (s *server) cpuTime() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.command.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the name before may have spaces
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the name before it can contain spaces
 	user, errUser := strconv.ParseInt(string(fields[11]), 10, 64)
 	system, errSystem := strconv.ParseInt(string(fields[12]), 10, 64)
 	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)

@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-// patience is how long a page may take, with a browser that starts on a busy machine.
+// patience is how long a page may take to load, including the start of the browser on a busy machine.
 const patience = time.Minute
 
 func TestEchoPage(t *testing.T) {
@@ -45,10 +45,10 @@ func TestEchoPage(t *testing.T) {
 			t.Errorf("the page does not show %q:\n%s", want, text)
 		}
 	}
-	tab.expectNothingElse(t, server)
+	tab.expectNoErrors(t, server)
 }
 
-// attack is markup that changes the title of a page that takes it for such.
+// attack is markup that changes the title of a page if it is not escaped.
 const attack = "</script><script>document.title='broken'</script><img src=x onerror=document.title='broken'>"
 
 func TestMarkupStaysText(t *testing.T) {
@@ -67,7 +67,7 @@ func TestMarkupStaysText(t *testing.T) {
 	if shown := strings.Count(text, attack); shown != 3 { // the header, the query, the information
 		t.Errorf("it is shown %d times:\n%s", shown, text)
 	}
-	tab.expectNothingElse(t, server)
+	tab.expectNoErrors(t, server)
 }
 
 func TestWebSocketPage(t *testing.T) {
@@ -88,10 +88,10 @@ func TestWebSocketPage(t *testing.T) {
 			t.Errorf("the page does not show %q:\n%s", want, log)
 		}
 	}
-	tab.expectNothingElse(t, server)
+	tab.expectNoErrors(t, server)
 }
 
-// tab is a browser's tab, and what it did beside showing a page.
+// tab is a browser tab with its errors and requests.
 type tab struct {
 	context context.Context //nolint:containedctx // chromedp keeps its tabs in contexts
 	mutex   sync.Mutex
@@ -113,7 +113,7 @@ func open(t *testing.T, headers network.Headers) *tab {
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	opened := &tab{context: ctx}
-	chromedp.ListenTarget(ctx, opened.note)
+	chromedp.ListenTarget(ctx, opened.record)
 	actions := []chromedp.Action{network.Enable(), log.Enable(), runtime.Enable()}
 	if headers != nil {
 		actions = append(actions, network.SetExtraHTTPHeaders(headers))
@@ -125,12 +125,12 @@ func open(t *testing.T, headers network.Headers) *tab {
 func (tab *tab) run(t *testing.T, actions ...chromedp.Action) {
 	t.Helper()
 	if err := chromedp.Run(tab.context, actions...); err != nil {
-		t.Fatalf("%v; the browser says %q", err, tab.errors)
+		t.Fatalf("%v; the errors of the browser are %q", err, tab.errors)
 	}
 }
 
-// note keeps what the browser complains of and what it asks for.
-func (tab *tab) note(event any) {
+// record records errors and requests of the browser.
+func (tab *tab) record(event any) {
 	tab.mutex.Lock()
 	defer tab.mutex.Unlock()
 	switch event := event.(type) {
@@ -147,25 +147,25 @@ func (tab *tab) note(event any) {
 	}
 }
 
-// expectNothingElse fails the test if the page complained, or asked anyone but the server for anything.
-func (tab *tab) expectNothingElse(t *testing.T, server string) {
+// expectNoErrors fails the test if the browser reported errors, or sent requests to any other server.
+func (tab *tab) expectNoErrors(t *testing.T, server string) {
 	t.Helper()
 	tab.mutex.Lock()
 	defer tab.mutex.Unlock()
 	if len(tab.errors) > 0 {
-		t.Errorf("the browser says %q", tab.errors)
+		t.Errorf("the errors of the browser are %q", tab.errors)
 	}
 	if len(tab.loaded) == 0 {
-		t.Error("no request was seen, not even the page's")
+		t.Error("no requests were recorded, not even that of the page")
 	}
 	for _, url := range tab.loaded {
 		if !strings.HasPrefix(url, "http://"+server+"/") && !strings.HasPrefix(url, "data:") {
-			t.Errorf("the page asked for %s", url)
+			t.Errorf("the page requested %s", url)
 		}
 	}
 }
 
-// screenshot keeps a picture in the folder SCREENSHOTS, if there is one.
+// screenshot saves a screenshot in the folder SCREENSHOTS, if it is set.
 func (tab *tab) screenshot(t *testing.T, name string) {
 	t.Helper()
 	folder := os.Getenv("SCREENSHOTS")

@@ -1,5 +1,4 @@
-// Package gatewayapi holds the echo server's answer to the Gateway API conformance suite, whose client reads it as that of the
-// suite's own echo server.
+// Package gatewayapi tests that the client of the Gateway API conformance suite can parse the response of the echo server.
 package gatewayapi
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/clients"
 )
 
-func TestTheSuitesClientReadsTheAnswer(t *testing.T) {
+func TestClientParsesResponse(t *testing.T) {
 	address := clients.Start(t, "POD_NAMESPACE=ns", "POD_NAME=pod-1", "SERVICE_NAME=service", "INGRESS_NAME=ingress")
 	client := &roundtripper.DefaultRoundTripper{TimeoutConfig: config.DefaultTimeoutConfig()}
 	for protocol, proto := range map[string]string{"": "HTTP/1.1", roundtripper.H2CPriorKnowledgeProtocol: "HTTP/2.0"} {

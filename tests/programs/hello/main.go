@@ -1,4 +1,4 @@
-// hello stands in, in the tests, for images that insist on root: it writes to its root file system and listens on port 80.
+// hello is a test image that requires root: it writes to its root file system and listens on port 80.
 package main
 
 import (

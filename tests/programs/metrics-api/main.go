@@ -1,5 +1,5 @@
-// metrics-api is the tests' metrics.k8s.io: it tells an autoscaler that every pod with the labels asked for uses as much CPU as
-// the command line says.
+// metrics-api serves metrics.k8s.io for tests of autoscaling: it reports the same CPU usage, which a flag sets, for the containers of all
+// pods that match the label selector of a request.
 package main
 
 import (
@@ -25,10 +25,10 @@ import (
 const root = "/apis/metrics.k8s.io/v1beta1"
 
 func main() {
-	cpu := flag.String("cpu", "10m", "what every container uses")
+	cpu := flag.String("cpu", "10m", "the CPU usage of each container")
 	flag.Parse()
 	if err := run(*cpu); err != nil {
-		fmt.Fprintln(os.Stderr, "metrics: "+err.Error())
+		fmt.Fprintln(os.Stderr, "metrics-api: "+err.Error())
 		os.Exit(1)
 	}
 }
@@ -69,7 +69,7 @@ func discover(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// usage is a PodMetricsList.
+// usage returns a PodMetricsList.
 func usage(pods []corev1.Pod, cpu string) map[string]any {
 	items := []any{}
 	for i := range pods {
@@ -90,7 +90,7 @@ func answer(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// selfSigned is a certificate that nobody checks.
+// selfSigned returns a self-signed certificate; clients must not verify it.
 func selfSigned() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

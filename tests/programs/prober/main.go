@@ -1,6 +1,6 @@
-// prober is the tests' client inside the cluster: it sends requests to echo servers, a bounded number in a bounded time, and
-// prints what came back: that it is connected, the first answer of each pod if asked, and in the last line a summary as JSON. It
-// exits 1 when a request failed.
+// prober is the HTTP client of the tests in the cluster. It sends requests to echo servers, up to a number and a time, and prints that it
+// is connected, optionally the first response of each pod, and in the last line a summary as JSON. It exits with code 1 if a request
+// failed.
 package main
 
 import (
@@ -18,20 +18,20 @@ import (
 	"time"
 )
 
-// report is what came back.
+// report is the summary.
 type report struct {
 	Requests int `json:"requests"`
 	Failed   int `json:"failed"`
-	// Seconds are how long the requests took altogether, with the pauses between them.
+	// Seconds is how long all requests took, including the pauses between them.
 	Seconds float64 `json:"seconds"`
-	// Errors are the first few failures.
+	// Errors contains the first errors.
 	Errors []string `json:"errors,omitempty"`
-	// Pods are how many requests each pod answered.
+	// Pods contains the number of responses of each pod.
 	Pods map[string]int `json:"pods"`
-	// status and text are what an answer must be.
+	// status is the required status of responses; text means that they need not be JSON.
 	status int
 	text   bool
-	// answers are the first answer of each pod.
+	// answers contains the first response of each pod.
 	answers map[string]string
 }
 
@@ -41,15 +41,15 @@ const (
 )
 
 func main() {
-	url := flag.String("url", "", "where to send requests")
-	count := flag.Int("count", 100, "how many requests to send at most")
-	pods := flag.Int("pods", 0, "stop as soon as this many pods have answered; 0: go on")
-	interval := flag.Duration("interval", 10*time.Millisecond, "how long to wait between requests")
-	duration := flag.Duration("duration", time.Minute, "how long to go on at most; a signal ends it sooner")
-	status := flag.Int("status", http.StatusOK, "the status that every answer must have")
-	text := flag.Bool("text", false, "take any text for an answer, and not only an echo")
-	stop := flag.Bool("stop", false, "do nothing but end the prober that this container runs")
-	show := flag.Bool("show", false, "print the first answer of each pod")
+	url := flag.String("url", "", "the URL to send requests to")
+	count := flag.Int("count", 100, "the maximum number of requests")
+	pods := flag.Int("pods", 0, "stop when this many pods have responded, unless it is 0")
+	interval := flag.Duration("interval", 10*time.Millisecond, "the pause between requests")
+	duration := flag.Duration("duration", time.Minute, "the maximum duration; a signal stops the prober earlier")
+	status := flag.Int("status", http.StatusOK, "the required status of responses")
+	text := flag.Bool("text", false, "allow responses that are not JSON")
+	stop := flag.Bool("stop", false, "stop the prober of this container")
+	show := flag.Bool("show", false, "print the first response of each pod")
 	flag.Parse()
 	if *stop {
 		if err := syscall.Kill(1, syscall.SIGTERM); err != nil {
@@ -70,7 +70,7 @@ func main() {
 	}
 }
 
-// run probes until it has done enough, its time is over, or a signal comes.
+// run sends requests until the number or the duration is reached, or a signal is received.
 func (r *report) run(url string, count, pods int, interval, duration time.Duration) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -80,7 +80,7 @@ func (r *report) run(url string, count, pods int, interval, duration time.Durati
 	r.probe(ctx, url, count, pods, interval)
 }
 
-// await waits for the first connection: nodes learn of a Service's pods a moment after these are ready.
+// await waits for the first connection, because nodes update the endpoints of a Service some time after its pods are ready.
 func (r *report) await(ctx context.Context, url string, interval time.Duration) {
 	client := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	for ; ctx.Err() == nil; <-time.After(interval) {
@@ -96,7 +96,7 @@ func (r *report) await(ctx context.Context, url string, interval time.Duration) 
 	}
 }
 
-// probe sends requests, by turns on a connection of their own and on one that is kept, as clients do.
+// probe sends requests alternately over a new connection and over one that is kept alive.
 func (r *report) probe(ctx context.Context, url string, count, pods int, interval time.Duration) {
 	kept := &http.Client{Timeout: requestTimeout}
 	fresh := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -107,7 +107,7 @@ func (r *report) probe(ctx context.Context, url string, count, pods int, interva
 		if i%2 == 0 {
 			client = fresh
 		}
-		// A request that was begun is finished: the end of the probe is no failure of the server.
+		// The request is completed even if the time is over, so that this is not counted as a failure.
 		if err := r.request(context.WithoutCancel(ctx), client, url); err != nil {
 			r.Failed++
 			if len(r.Errors) < keptErrors {
@@ -126,7 +126,7 @@ func (r *report) probe(ctx context.Context, url string, count, pods int, interva
 	}
 }
 
-// request sends one request and notes which pod answered.
+// request sends a request and records which pod responded.
 func (r *report) request(ctx context.Context, client *http.Client, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *report) request(ctx context.Context, client *http.Client, url string) e
 		Pod string `json:"pod"`
 	}{}
 	if err := json.Unmarshal(body, &answer); err != nil && !r.text || response.StatusCode != r.status {
-		return fmt.Errorf("answered %s: %.200q", response.Status, body)
+		return fmt.Errorf("the response is %s: %.200q", response.Status, body)
 	}
 	if r.Pods[answer.Pod] == 0 {
 		r.answers[answer.Pod] = string(body)

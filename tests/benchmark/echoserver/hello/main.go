@@ -1,4 +1,4 @@
-// hello is the least that an HTTP server in Go costs: what the others are measured against.
+// hello is a minimal HTTP server in Go, with which other servers are compared.
 package main
 
 import (
