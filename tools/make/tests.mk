@@ -3,6 +3,9 @@
 # assets: the API server for integration tests.
 assets = KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(call tool,kubernetes)}"
 
+# Specs run in random order.
+random_order := -ginkgo.randomize-all
+
 # The packages whose coverage is measured, and the percentage of their statements that tests must reach.
 covered := ./controllers/...,./internal/...
 least := 90
@@ -14,14 +17,15 @@ setup-envtest: ## Build the API server for integration tests and print its folde
 # Go's cache of test results does not see the files outside of a module, hence -count=1.
 .PHONY: test
 test: ## Run the unit tests, and the integration tests on a real API server. Root is not needed.
-	@$(assets) go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|olm)$$')
+	@$(assets) go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|olm)$$')
+	@$(assets) go test -trimpath $(TESTFLAGS) ./tests/integration $(random_order)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
 	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath $(TESTFLAGS) ./...); done
 
 .PHONY: test-oldest
 test-oldest: ## Run the integration tests on the oldest API server that is supported. Root is not needed.
 	@oldest=$(call tool,kubernetes-oldest)/kube-apiserver; "$$oldest" --version; \
-	$(assets) TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 ./tests/integration $(TESTFLAGS)
+	$(assets) TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 ./tests/integration $(TESTFLAGS) $(random_order)
 
 .PHONY: coverage
 coverage: ## Measure which statements the tests reach, and fail below 90 %.
