@@ -1,0 +1,128 @@
+package v1
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// declared is a constant of echo_reasons.go as it is written there.
+type declared struct{ goType, value string }
+
+// declaredReasons reads all constants of echo_reasons.go, so that a reason that is added later is checked, too.
+func declaredReasons(t *testing.T) map[string]declared {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "echo_reasons.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]declared{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		goType, hasType := spec.Type.(*ast.Ident)
+		literal, isLiteral := spec.Values[0].(*ast.BasicLit)
+		if !hasType || !isLiteral {
+			t.Fatalf("%s has no type or is no literal", spec.Names[0])
+		}
+		value, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[spec.Names[0].Name] = declared{goType.Name, value}
+		return true
+	})
+	if len(all) < 30 {
+		t.Fatalf("only %d reasons were found", len(all))
+	}
+	return all
+}
+
+func TestReasonsOfConditionsAreUnique(t *testing.T) {
+	names := map[string]string{}
+	for name, reason := range declaredReasons(t) {
+		if !strings.HasPrefix(name, "Reason") {
+			continue
+		}
+		if other, taken := names[reason.value]; taken {
+			t.Errorf("%s and %s are both %q", name, other, reason.value)
+		}
+		names[reason.value] = name
+		if name != "Reason"+reason.value {
+			t.Errorf("%s is %q", name, reason.value)
+		}
+	}
+}
+
+func TestReasonsOfEventsAreUniqueForEachType(t *testing.T) {
+	names := map[declared]string{}
+	for name, reason := range declaredReasons(t) {
+		if !strings.HasPrefix(name, "Event") {
+			continue
+		}
+		if other, taken := names[reason]; taken {
+			t.Errorf("%s and %s are both the %s %q", name, other, reason.goType, reason.value)
+		}
+		names[reason] = name
+	}
+}
+
+// TestReasonsAreAcceptedByTheAPIServer checks the limits of metav1.Condition and of Events. The API server rejects a whole status
+// for one reason that is not valid.
+func TestReasonsAreAcceptedByTheAPIServer(t *testing.T) {
+	condition := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+	for name, reason := range declaredReasons(t) {
+		if !condition.MatchString(reason.value) {
+			t.Errorf("%s: %q is not a valid reason of a condition", name, reason.value)
+		}
+		if len(reason.value) > 128 {
+			t.Errorf("%s: %q is too long for an event", name, reason.value)
+		}
+	}
+}
+
+// TestWarnings lists the reasons that are reported by Warning events: those that are unlikely to go away without action.
+func TestWarnings(t *testing.T) {
+	want := map[string]bool{
+		"ReasonProgressDeadlineExceeded": true, "ReasonQuotaExceeded": true, "ReasonPodsRefused": true, "ReasonUnschedulable": true,
+		"ReasonImagePullFailed": true, "ReasonContainerNotStarted": true, "ReasonPodsCrashing": true, "ReasonPodFailed": true,
+		"ReasonInvalidSpec": true, "ReasonNameConflict": true, "ReasonForbidden": true, "ReasonApplyFailed": true,
+		"EventNotReady": true, "EventNodeProblem": true, "EventEchoNotFound": true, "EventCompanionRefused": true,
+	}
+	got := map[string]bool{}
+	for name, reason := range declaredReasons(t) {
+		switch reason.goType {
+		case "WarningReason":
+			got[name] = true
+		case "NormalReason":
+		default:
+			t.Errorf("%s has the type %s", name, reason.goType)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheTypeOfAReasonDecidesTheTypeOfItsEvent(t *testing.T) {
+	for want, reason := range map[string]Reason{
+		corev1.EventTypeNormal:  NormalReason("Same"),
+		corev1.EventTypeWarning: WarningReason("Same"),
+	} {
+		if got := reason.EventType(); got != want || reason.String() != "Same" {
+			t.Errorf("%T: an event of type %s with the reason %s", reason, got, reason)
+		}
+	}
+	if EventRollout.String() != EventNotReady.String() || Reason(EventRollout) == Reason(EventNotReady) {
+		t.Error("both events about an Echo that is not ready have the same reason, but different types")
+	}
+}

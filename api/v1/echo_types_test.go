@@ -1,0 +1,120 @@
+package v1
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fill sets every exported field of a value, with one element in each list and map, so that a field that is added later is filled,
+// too. Types of other packages are left empty: their copies are not generated here.
+func fill(value reflect.Value) {
+	switch value.Kind() {
+	case reflect.Pointer:
+		value.Set(reflect.New(value.Type().Elem()))
+		fill(value.Elem())
+	case reflect.Struct:
+		if value.Type().PkgPath() != reflect.TypeFor[Echo]().PkgPath() {
+			return
+		}
+		for i := range value.NumField() {
+			fill(value.Field(i))
+		}
+	case reflect.Slice:
+		value.Set(reflect.MakeSlice(value.Type(), 1, 1))
+		fill(value.Index(0))
+	case reflect.Map:
+		element := reflect.New(value.Type().Elem()).Elem()
+		fill(element)
+		value.Set(reflect.MakeMap(value.Type()))
+		value.SetMapIndex(reflect.ValueOf("key"), element)
+	case reflect.String:
+		value.SetString("text")
+	case reflect.Bool:
+		value.SetBool(true)
+	case reflect.Int32, reflect.Int64:
+		value.SetInt(7)
+	}
+}
+
+// spoil changes every number, text and flag that can be reached from a value.
+func spoil(value reflect.Value) {
+	switch value.Kind() {
+	case reflect.Pointer:
+		if !value.IsNil() {
+			spoil(value.Elem())
+		}
+	case reflect.Struct:
+		for i := range value.NumField() {
+			if field := value.Field(i); field.CanSet() {
+				spoil(field)
+			}
+		}
+	case reflect.Slice:
+		for i := range value.Len() {
+			spoil(value.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range value.MapKeys() {
+			if element := value.MapIndex(key); element.Kind() == reflect.Slice {
+				spoil(element)
+			}
+			value.SetMapIndex(key, reflect.Value{})
+		}
+	case reflect.String:
+		value.SetString("spoiled")
+	case reflect.Bool:
+		value.SetBool(false)
+	case reflect.Int32, reflect.Int64:
+		value.SetInt(-1)
+	}
+}
+
+func TestACopyOfAnEchoSharesNothingWithIt(t *testing.T) {
+	filled := func() *EchoList {
+		list := &EchoList{}
+		fill(reflect.ValueOf(list).Elem())
+		return list
+	}
+	original := filled()
+	copied, ok := original.DeepCopyObject().(*EchoList)
+	if !ok || !cmp.Equal(original, copied) {
+		t.Fatalf("the copy differs: %s", cmp.Diff(original, copied))
+	}
+	spoil(reflect.ValueOf(copied).Elem())
+	if diff := cmp.Diff(filled(), original); diff != "" {
+		t.Errorf("a change of the copy changed the original: %s", diff)
+	}
+}
+
+// TestEveryFieldSurvivesJSON checks that no two fields have the same name in JSON, which would drop both.
+func TestEveryFieldSurvivesJSON(t *testing.T) {
+	echo, again := &Echo{}, &Echo{}
+	fill(reflect.ValueOf(echo).Elem())
+	text, err := json.Marshal(echo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(echo, again); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWhatIsNotSetIsNotWritten checks that an empty Echo has no optional field in JSON: an apply configuration that is made of it
+// would own them. Replicas are required, and the numbers of a status that is written are always shown.
+func TestWhatIsNotSetIsNotWritten(t *testing.T) {
+	text, err := json.Marshal(&Echo{})
+	if err != nil || string(text) != `{"metadata":{},"spec":{"replicas":0}}` {
+		t.Errorf("%s, %v", text, err)
+	}
+	text, err = json.Marshal(&Echo{Status: EchoStatus{Phase: PhasePending}})
+	if err != nil || !strings.HasSuffix(string(text), `"status":{"phase":"Pending","replicas":0,"readyReplicas":0,"updatedReplicas":0}}`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
