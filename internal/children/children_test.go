@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -48,6 +49,27 @@ func everything(e *v1.Echo) {
 		PodSecurityContext:        &corev1.PodSecurityContext{RunAsUser: new(int64(0))},
 		SecurityContext:           &corev1.SecurityContext{RunAsUser: new(int64(0))},
 	}
+}
+
+// liveChild returns the child of a Go type as the API server would return it, nil if there should be none. It fails on fields that the
+// type does not have.
+func liveChild[T any](t *testing.T, echo *v1.Echo, images Images) *T {
+	t.Helper()
+	all, err := Of(echo, images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		live, ok := any(c.Blank()).(*T)
+		if !ok || c.Want == nil {
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(c.Want.Object, live, true); err != nil {
+			t.Fatalf("%s: %v", c.Kind, err)
+		}
+		return live
+	}
+	return nil
 }
 
 // TestChildren compares what is made for an Echo with the files in testdata. UPDATE=1 writes them anew, for a reviewer to read.

@@ -1,0 +1,81 @@
+package children
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func TestNoOldPodIsStoppedBeforeANewOneIsReady(t *testing.T) {
+	spec := liveDeployment(t, support.Echo("ns", "x")).Spec
+	want := appsv1.DeploymentStrategy{
+		Type:          appsv1.RollingUpdateDeploymentStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(0)), MaxSurge: new(intstr.FromString("25%"))},
+	}
+	if diff := cmp.Diff(want, spec.Strategy); diff != "" {
+		t.Error(diff)
+	}
+	if spec.ProgressDeadlineSeconds == nil || *spec.ProgressDeadlineSeconds != 600 {
+		t.Errorf("the progress deadline is %v s, want 600: the status tells of 10 minutes", spec.ProgressDeadlineSeconds)
+	}
+}
+
+func TestDeploymentReplicas(t *testing.T) {
+	for _, replicas := range []int32{0, 1, 20} {
+		d := liveDeployment(t, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = replicas }))
+		// Without the field the API server would set 1.
+		if d.Spec.Replicas == nil || *d.Spec.Replicas != replicas {
+			t.Errorf("%d replicas: the Deployment has %v", replicas, d.Spec.Replicas)
+		}
+	}
+}
+
+// TestTheSelectorOfADeploymentNeverChanges compares Echoes that differ in all fields: the API server rejects another selector.
+func TestTheSelectorOfADeploymentNeverChanges(t *testing.T) {
+	minimal, full := liveDeployment(t, support.Echo("ns", "x")), liveDeployment(t, support.Echo("ns", "x", everything))
+	if diff := cmp.Diff(minimal.Spec.Selector, full.Spec.Selector); diff != "" {
+		t.Error(diff)
+	}
+	want := map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "x"}
+	if diff := cmp.Diff(want, minimal.Spec.Selector.MatchLabels); diff != "" {
+		t.Errorf("another version of the operator could not update the Deployment: %s", diff)
+	}
+}
+
+func TestLabelsAndAnnotationsOfPods(t *testing.T) {
+	operators := map[string]string{
+		"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "x",
+		"app.kubernetes.io/component": "echo-server", "app.kubernetes.io/managed-by": "echo-operator",
+	}
+	with := func(key, value string) map[string]string {
+		labels := map[string]string{key: value}
+		for key, value := range operators {
+			labels[key] = value
+		}
+		return labels
+	}
+	for name, c := range map[string]struct {
+		change              func(*v1.Echo)
+		labels, annotations map[string]string
+	}{
+		"none are given":         {func(*v1.Echo) {}, operators, nil},
+		"labels are given":       {func(e *v1.Echo) { e.Spec.PodLabels = map[string]string{"team": "a"} }, with("team", "a"), nil},
+		"the operator's are set": {func(e *v1.Echo) { e.Spec.PodLabels = map[string]string{labelInstance: "y"} }, operators, nil}, // the schema rejects it
+		"annotations are given":  {func(e *v1.Echo) { e.Spec.PodAnnotations = map[string]string{"a": "b"} }, operators, map[string]string{"a": "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := liveDeployment(t, support.Echo("ns", "x", c.change)).Spec.Template
+			if diff := cmp.Diff(c.labels, template.Labels); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.annotations, template.Annotations); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

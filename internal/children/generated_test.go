@@ -1,0 +1,268 @@
+package children
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// generatedEchoes is the number of Echoes that each test generates. The seed is fixed, so that a failure repeats.
+const generatedEchoes = 100
+
+// generator makes valid Echoes of random fields.
+type generator struct{ *rand.Rand }
+
+func newGenerator() generator { return generator{rand.New(rand.NewSource(1))} }
+
+// maybe calls a function half of the time.
+func (g generator) maybe(set func()) {
+	if g.Intn(2) == 0 {
+		set()
+	}
+}
+
+// text returns a text with characters that JSON, YAML or Kubernetes treat in their own way, and sometimes an empty one.
+func (g generator) text() string {
+	all := []string{"", "a", "$(POD_NAME)", "$$", "\"", "\\", "<b>&", "a: b\n- c", "ä€😀", "\t", "0", "null", "\u2028"}
+	return all[g.Intn(len(all))] + all[g.Intn(len(all))]
+}
+
+// annotations returns up to three annotations, nil included.
+func (g generator) annotations() map[string]string {
+	if g.Intn(3) == 0 {
+		return nil
+	}
+	m := map[string]string{}
+	for i := range g.Intn(4) {
+		m[fmt.Sprintf("example.com/k%d", i)] = g.text()
+	}
+	return m
+}
+
+// some returns up to three values.
+func some[T any](g generator, one func(i int) T) []T {
+	var all []T
+	for i := range g.Intn(4) {
+		all = append(all, one(i))
+	}
+	return all
+}
+
+func (g generator) echo() *v1.Echo {
+	e := companionEcho(func(e *v1.Echo) { e.UID = "1234" })
+	e.Spec.Replicas, e.Spec.Port = g.Int31n(21), 1+g.Int31n(65535)
+	e.Spec.PodLabels, e.Spec.PodAnnotations, e.Spec.NodeSelector = g.annotations(), g.annotations(), g.annotations()
+	g.maybe(func() { e.Spec.Image = "registry.example.com/other:1" })
+	g.maybe(func() { e.Spec.ImagePullPolicy = corev1.PullNever })
+	g.maybe(func() { e.Spec.PriorityClassName = "high" })
+	g.maybe(func() { e.Spec.Response = g.response() })
+	e.Spec.Args = some(g, func(int) string { return g.text() })
+	e.Spec.Env = some(g, g.variable)
+	e.Spec.ImagePullSecrets = some(g, func(i int) v1.ImagePullSecret { return v1.ImagePullSecret{Name: fmt.Sprintf("s%d", i)} })
+	g.objects(&e.Spec)
+	g.scheduling(&e.Spec)
+	g.security(&e.Spec)
+	return e
+}
+
+func (g generator) response() *v1.EchoResponse {
+	return &v1.EchoResponse{StatusCode: []int32{0, 200, 599}[g.Intn(3)], DelayMilliseconds: g.Int31n(3), Body: g.text(),
+		Headers: some(g, func(i int) v1.EchoHeader { return v1.EchoHeader{Name: fmt.Sprintf("X-%d", i), Value: g.text()} })}
+}
+
+// variable returns a variable, which may have the name of one that the operator sets.
+func (g generator) variable(i int) corev1.EnvVar {
+	names := [][]string{{"A", "ECHO_HTTP_ADDR"}, {"B", "ECHO_ADMIN_ADDR"}, {"C", "ECHO_RESPONSE_BODY"}}
+	variable := corev1.EnvVar{Name: names[i][g.Intn(2)], Value: g.text()}
+	g.maybe(func() {
+		variable.Value, variable.ValueFrom = "", &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k", Optional: new(g.Intn(2) == 0)}}
+	})
+	return variable
+}
+
+// objects configures the objects beside the Deployment.
+func (g generator) objects(spec *v1.EchoSpec) {
+	spec.Service.Annotations = g.annotations()
+	g.maybe(func() {
+		spec.Service.Type, spec.Service.Port = corev1.ServiceTypeLoadBalancer, 1+g.Int31n(65535)
+		spec.Service.ExternalTrafficPolicy, spec.Service.LoadBalancerClass = corev1.ServiceExternalTrafficPolicyLocal, "example.com/class"
+	})
+	g.maybe(func() {
+		spec.Ingress = &v1.EchoIngress{Enabled: g.Intn(4) > 0, Host: "echo.example.com", TLS: g.Intn(2) == 0, Annotations: g.annotations(),
+			Path: []string{"", "/", "/e/"}[g.Intn(3)], ClassName: []string{"", "nginx"}[g.Intn(2)]}
+		if spec.Ingress.TLS {
+			g.maybe(func() { spec.Ingress.TLSSecretName = "certificate" })
+		}
+	})
+	g.maybe(func() {
+		spec.DisruptionBudget = v1.EchoDisruptionBudget{Enabled: new(g.Intn(4) > 0), MaxUnavailable: new(g.Int31n(3))}
+	})
+	g.maybe(func() { spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: g.Intn(4) > 0} })
+}
+
+// scheduling configures where the pods run.
+func (g generator) scheduling(spec *v1.EchoSpec) {
+	spec.Tolerations = some(g, func(i int) corev1.Toleration {
+		return corev1.Toleration{Key: fmt.Sprintf("k%d", i), Operator: corev1.TolerationOpExists, TolerationSeconds: new(g.Int63n(3))}
+	})
+	spec.TopologySpreadConstraints = some(g, func(i int) corev1.TopologySpreadConstraint {
+		return corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: fmt.Sprintf("t%d", i), WhenUnsatisfiable: corev1.DoNotSchedule,
+			LabelSelector: &metav1.LabelSelector{}}
+	})
+	g.maybe(func() {
+		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1 + g.Int31n(100),
+				PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: g.annotations()}}}}}}
+	})
+}
+
+// security configures resources and security contexts.
+func (g generator) security(spec *v1.EchoSpec) {
+	g.maybe(func() {
+		spec.Resources = &corev1.ResourceRequirements{}
+		g.maybe(func() {
+			spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse([]string{"0.5Gi", "1e3", "128Mi"}[g.Intn(3)])}
+		})
+	})
+	g.maybe(func() { spec.PodSecurityContext = &corev1.PodSecurityContext{FSGroup: new(g.Int63n(2))} })
+	g.maybe(func() {
+		spec.SecurityContext = &corev1.SecurityContext{Privileged: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+	})
+}
+
+// children returns all that is made for an Echo, its companion included, without what is not wanted.
+func (g generator) children(t *testing.T, echo *v1.Echo) []Child {
+	t.Helper()
+	all, err := Of(echo, testImages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := []Child{}
+	for _, c := range all {
+		if c.Want != nil {
+			wanted = append(wanted, c)
+		}
+	}
+	c, err := companion(asking(), echo, testImages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(wanted, c)
+}
+
+func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
+	g := newGenerator()
+	for range generatedEchoes {
+		echo := g.echo()
+		before := echo.DeepCopy()
+		all := g.children(t, echo)
+		for i, again := range g.children(t, echo.DeepCopy()) {
+			if diff := cmp.Diff(all[i].Want, again.Want); diff != "" {
+				t.Fatalf("a %s differs from the one before: %s", again.Kind, diff)
+			}
+		}
+		if diff := cmp.Diff(before, echo); diff != "" {
+			t.Fatalf("the Echo itself, which belongs to the cache, was changed: %s", diff)
+		}
+	}
+}
+
+// TestWhatWasAppliedMatches reads each child into its Go type, as the cache holds it. A child that does not match would be applied
+// again in each pass, without an end.
+func TestWhatWasAppliedMatches(t *testing.T) {
+	g := newGenerator()
+	for range generatedEchoes {
+		for _, c := range g.children(t, g.echo()) {
+			live := c.Blank()
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(c.Want.Object, live, true); err != nil {
+				t.Fatalf("a %s has fields that do not exist: %v", c.Kind, err)
+			}
+			if matches, err := c.Matches(live); err != nil || !matches {
+				t.Fatalf("a %s does not match what it was made of: %v\n%v", c.Kind, err, c.Want.Object)
+			}
+		}
+	}
+}
+
+// TestEveryChangeOfAChildIsSeen changes one value of each child at a time, and removes it.
+func TestEveryChangeOfAChildIsSeen(t *testing.T) {
+	g := newGenerator()
+	for range generatedEchoes / 20 {
+		for _, c := range g.children(t, g.echo()) {
+			for i := range leaves(c.Want.Object, nil) {
+				for name, spoil := range map[string]func(leaf){"changed": leaf.change, "removed": leaf.remove} {
+					live := c.Want.DeepCopy()
+					at := leaves(live.Object, nil)[i]
+					if reflect.DeepEqual(at.parent, any(live.Object)) {
+						continue // the version and the kind, which objects of the cache do not have
+					}
+					spoil(at)
+					if matches, err := c.Matches(live); err != nil || matches {
+						t.Fatalf("a %s of which %v is %s still matches: %v", c.Kind, at.key, name, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// leaf is a value in a tree that is no map and no list.
+type leaf struct {
+	parent any // a map, or a list
+	key    any
+}
+
+// leaves returns the leaves of a tree, in an order that does not change.
+func leaves(tree any, all []leaf) []leaf {
+	add := func(key, value any) {
+		switch value.(type) {
+		case map[string]any, []any:
+			all = leaves(value, all)
+		default:
+			all = append(all, leaf{tree, key})
+		}
+	}
+	switch tree := tree.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(tree)) {
+			add(key, tree[key])
+		}
+	case []any:
+		for i := range tree {
+			add(i, tree[i])
+		}
+	}
+	return all
+}
+
+func (l leaf) change() { l.set("changed") }
+
+func (l leaf) set(value any) {
+	switch parent := l.parent.(type) {
+	case map[string]any:
+		parent[l.key.(string)] = value
+	case []any:
+		parent[l.key.(int)] = value
+	}
+}
+
+// remove removes a field of a map. An element of a list is emptied.
+func (l leaf) remove() {
+	if parent, ok := l.parent.(map[string]any); ok {
+		delete(parent, l.key.(string))
+		return
+	}
+	l.set(nil)
+}

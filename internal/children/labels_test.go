@@ -1,0 +1,68 @@
+package children
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// TestWhatSelectorsSelect checks who is selected by what: a Service that selects companions would send them requests, and a cache that
+// does not select an object makes the operator believe that it is missing.
+func TestWhatSelectorsSelect(t *testing.T) {
+	echo, neighbor := support.Echo("ns", "x"), support.Echo("ns", "y")
+	selectors := map[string]labels.Selector{
+		"Service and Deployment": labels.SelectorFromSet(SelectorLabels(echo)),
+		"status of the Echo":     labels.SelectorFromSet(InstanceLabels(echo)),
+		"cache":                  ManagedSelector(),
+	}
+	for name, c := range map[string]struct {
+		labels map[string]string
+		by     []string
+	}{
+		"a pod of the Echo":        {childLabels(echo), []string{"Service and Deployment", "status of the Echo", "cache"}},
+		"a companion of the Echo":  {companionLabels(echo), []string{"status of the Echo", "cache"}},
+		"a pod of another Echo":    {childLabels(neighbor), []string{"cache"}},
+		"a companion of another":   {companionLabels(neighbor), []string{"cache"}},
+		"a pod without labels":     {nil, nil},
+		"a pod of Helm":            {map[string]string{labelName: nameValue, labelManagedBy: "Helm"}, nil},
+		"a pod of Helm, same name": {map[string]string{labelName: nameValue, labelInstance: "x", labelManagedBy: "Helm"}, []string{"Service and Deployment"}},
+	} {
+		want := map[string]bool{}
+		for _, selector := range c.by {
+			want[selector] = true
+		}
+		for selector, s := range selectors {
+			if got := s.Matches(labels.Set(c.labels)); got != want[selector] {
+				t.Errorf("%s is selected by %s: %t", name, selector, got)
+			}
+		}
+	}
+}
+
+func TestLabelsAreValid(t *testing.T) {
+	// The longest name that the schema accepts is also the longest value of a label.
+	longest := support.Echo("ns", "a23456789-123456789-123456789-123456789-123456789-123456789-123")
+	for name, all := range map[string]map[string]string{"children": childLabels(longest), "companions": companionLabels(longest)} {
+		for key, value := range all {
+			if problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); problems != nil {
+				t.Errorf("%s: %s=%s: %v", name, key, value, problems)
+			}
+		}
+	}
+}
+
+func TestEchoOfIsTheInstanceOfPodsAndCompanions(t *testing.T) {
+	pod := asking()
+	if got := EchoOf(pod); got != "" {
+		t.Errorf("a pod that asks for a companion belongs to %q", got)
+	}
+	for name, all := range map[string]map[string]string{"a pod": childLabels(support.Echo("ns", "x")), "a companion": companionLabels(support.Echo("ns", "x"))} {
+		pod.Labels = all
+		if got := EchoOf(pod); got != "x" {
+			t.Errorf("%s belongs to %q", name, got)
+		}
+	}
+}

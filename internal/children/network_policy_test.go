@@ -1,0 +1,71 @@
+package children
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// networkPolicyOf returns the NetworkPolicy of an Echo that listens on a port.
+func networkPolicyOf(t *testing.T, port int32) *networkingv1.NetworkPolicy {
+	t.Helper()
+	return liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.Port, e.Spec.NetworkPolicy = port, &v1.EchoNetworkPolicy{Enabled: true}
+	}), testImages)
+}
+
+func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
+	for port, metrics := range map[int32]int32{8080: 9090, 80: 9090, 9090: 9091} {
+		got := networkPolicyOf(t, port).Spec
+		allowed := func(number int32) networkingv1.NetworkPolicyPort {
+			return networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(number))}
+		}
+		// One rule without "from" allows everybody; no rule for egress allows nothing.
+		want := []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{allowed(port), allowed(metrics)}}}
+		if diff := cmp.Diff(want, got.Ingress); diff != "" {
+			t.Errorf("port %d: %s", port, diff)
+		}
+		if diff := cmp.Diff([]networkingv1.PolicyType{"Ingress", "Egress"}, got.PolicyTypes); diff != "" || got.Egress != nil {
+			t.Errorf("port %d: outgoing traffic is allowed to %v: %s", port, got.Egress, diff)
+		}
+	}
+}
+
+func TestNetworkPolicySelectsEchoServersAndCompanionsOfItsEcho(t *testing.T) {
+	policy := networkPolicyOf(t, 8080)
+	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		labels map[string]string
+		want   bool
+	}{
+		"an echo server":            {childLabels(support.Echo("ns", "x")), true},
+		"a companion":               {companionLabels(support.Echo("ns", "x")), true},
+		"an echo server of another": {childLabels(support.Echo("ns", "y")), false},
+		"a companion of another":    {companionLabels(support.Echo("ns", "y")), false},
+		"another program":           {map[string]string{labelInstance: "x", labelName: "postgresql"}, false},
+	} {
+		if got := selector.Matches(labels.Set(c.labels)); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func TestNetworkPolicyIsOffByDefault(t *testing.T) {
+	for name, wanted := range map[string]*v1.EchoNetworkPolicy{"not configured": nil, "disabled": {}} {
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = wanted })
+		if got := liveChild[networkingv1.NetworkPolicy](t, echo, testImages); got != nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package children
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func TestPodsHaveNoCredentialsAndTimeToDrain(t *testing.T) {
+	for name, spec := range map[string]corev1.PodSpec{
+		"an echo server": liveDeployment(t, support.Echo("ns", "x")).Spec.Template.Spec,
+		"a companion":    companionFor(t, asking(), companionEcho()).Spec,
+	} {
+		if spec.AutomountServiceAccountToken == nil || *spec.AutomountServiceAccountToken {
+			t.Errorf("%s has a token of the API server", name)
+		}
+		if spec.EnableServiceLinks == nil || *spec.EnableServiceLinks {
+			t.Errorf("%s shows the Services of its namespace to everybody who sends a request", name)
+		}
+		if spec.TerminationGracePeriodSeconds == nil || *spec.TerminationGracePeriodSeconds < 5+20 {
+			t.Errorf("%s is killed after %v s, before it has drained its connections", name, spec.TerminationGracePeriodSeconds)
+		}
+	}
+}
+
+// TestACompanionRunsWhatTheEchoRuns compares the pods of an Echo with its companions. They differ in where they run, and in that no
+// Service and no Ingress is in front of a companion.
+func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
+	differ := []string{"Affinity", "NodeSelector", "PriorityClassName", "Tolerations", "TopologySpreadConstraints"}
+	for name, c := range map[string]struct {
+		change func(*v1.Echo)
+		fields []string // that do differ
+	}{
+		"minimal":    {func(*v1.Echo) {}, []string{"Affinity", "Tolerations", "TopologySpreadConstraints"}},
+		"everything": {everything, []string{"Affinity", "NodeSelector", "PriorityClassName", "TopologySpreadConstraints"}}, // the same toleration
+	} {
+		t.Run(name, func(t *testing.T) {
+			echo := companionEcho(c.change)
+			own, companion := liveDeployment(t, echo).Spec.Template.Spec, companionFor(t, asking(), echo).Spec
+			own.Containers[0].Env = slices.DeleteFunc(own.Containers[0].Env, func(e corev1.EnvVar) bool {
+				return e.Name == "SERVICE_NAME" || e.Name == "INGRESS_NAME"
+			})
+			var got []string
+			for _, field := range differ {
+				a, b := reflect.ValueOf(&own).Elem().FieldByName(field), reflect.ValueOf(&companion).Elem().FieldByName(field)
+				if !cmp.Equal(a.Interface(), b.Interface()) {
+					got = append(got, field)
+				}
+				a.SetZero()
+				b.SetZero()
+			}
+			if diff := cmp.Diff(c.fields, got); diff != "" {
+				t.Errorf("where they run: %s", diff)
+			}
+			if diff := cmp.Diff(own, companion); diff != "" {
+				t.Errorf("what they run: %s", diff)
+			}
+		})
+	}
+}
+
+func TestWhereEchoServersRun(t *testing.T) {
+	spec := liveDeployment(t, support.Echo("ns", "x", everything)).Spec.Template.Spec
+	wanted := support.Echo("ns", "x", everything).Spec
+	got := corev1.PodSpec{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations, Affinity: spec.Affinity,
+		TopologySpreadConstraints: spec.TopologySpreadConstraints, PriorityClassName: spec.PriorityClassName}
+	want := corev1.PodSpec{NodeSelector: wanted.NodeSelector, Tolerations: wanted.Tolerations, Affinity: wanted.Affinity,
+		TopologySpreadConstraints: wanted.TopologySpreadConstraints, PriorityClassName: wanted.PriorityClassName}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSpreadDefaultsToNodesAndZones(t *testing.T) {
+	var want []corev1.TopologySpreadConstraint
+	for _, key := range []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone"} {
+		want = append(want, corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: SelectorLabels(support.Echo("ns", "x"))}})
+	}
+	spec := liveDeployment(t, support.Echo("ns", "x")).Spec.Template.Spec
+	if diff := cmp.Diff(want, spec.TopologySpreadConstraints); diff != "" {
+		t.Error(diff)
+	}
+	if spec.Affinity != nil || spec.NodeSelector != nil || spec.Tolerations != nil || spec.PriorityClassName != "" {
+		t.Errorf("an Echo that asks for nothing is scheduled by %+v", spec)
+	}
+}
+
+func TestTolerationsKeepAllFields(t *testing.T) {
+	given := []corev1.Toleration{
+		{Key: "a", Operator: corev1.TolerationOpEqual, Value: "b", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(0))},
+		{Operator: corev1.TolerationOpExists},
+	}
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Tolerations = given })
+	if diff := cmp.Diff(given, liveDeployment(t, echo).Spec.Template.Spec.Tolerations); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestImagePullSecretsOfAllPods(t *testing.T) {
+	echo := companionEcho(func(e *v1.Echo) { e.Spec.ImagePullSecrets = []v1.ImagePullSecret{{Name: "b"}, {Name: "a"}} })
+	want := []corev1.LocalObjectReference{{Name: "b"}, {Name: "a"}} // the kubelet tries them in this order
+	for name, spec := range map[string]corev1.PodSpec{
+		"an echo server": liveDeployment(t, echo).Spec.Template.Spec, "a companion": companionFor(t, asking(), echo).Spec,
+	} {
+		if diff := cmp.Diff(want, spec.ImagePullSecrets); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

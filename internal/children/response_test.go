@@ -1,0 +1,50 @@
+package children
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+func TestResponse(t *testing.T) {
+	type env = map[string]string
+	for name, c := range map[string]struct {
+		wanted *v1.EchoResponse
+		want   env
+	}{
+		"not configured": {nil, env{}},
+		"empty":          {&v1.EchoResponse{}, env{}},
+		"a status":       {&v1.EchoResponse{StatusCode: 503}, env{"ECHO_RESPONSE_STATUS": "503"}},
+		"a delay":        {&v1.EchoResponse{DelayMilliseconds: 30000}, env{"ECHO_RESPONSE_DELAY": "30000ms"}},
+		"a body":         {&v1.EchoResponse{Body: "a\nb"}, env{"ECHO_RESPONSE_BODY": "a\nb"}},
+		"headers": {&v1.EchoResponse{Headers: []v1.EchoHeader{{Name: "X-A", Value: `a "b"`}, {Name: "X-A"}}},
+			env{"ECHO_RESPONSE_HEADERS": `[{"name":"X-A","value":"a \"b\""},{"name":"X-A"}]`}},
+		"a reference in the body": {&v1.EchoResponse{Body: "$(POD_NAME) costs $5, $$"}, env{"ECHO_RESPONSE_BODY": "$$(POD_NAME) costs $$5, $$$$"}},
+		"a reference in a header": {&v1.EchoResponse{Headers: []v1.EchoHeader{{Name: "X-$", Value: "$(HOST_IP)"}}},
+			env{"ECHO_RESPONSE_HEADERS": `[{"name":"X-$$","value":"$$(HOST_IP)"}]`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := env{}
+			for _, e := range response(c.wanted) {
+				got[*e.Name] = *e.Value
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestTheResponseFitsIntoAContainer checks the longest response that the schema accepts: Linux limits one variable to 128 KiB, and a
+// container with a longer one cannot be started.
+func TestTheResponseFitsIntoAContainer(t *testing.T) {
+	for _, e := range response(&v1.EchoResponse{Body: strings.Repeat("$", 65536)}) {
+		started := strings.ReplaceAll(*e.Value, "$$", "$") // what the kubelet makes of it
+		if size := len(*e.Name + "=" + started + "\x00"); size > 128*1024 {
+			t.Errorf("%s has %d bytes", *e.Name, size)
+		}
+	}
+}

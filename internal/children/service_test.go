@@ -1,0 +1,66 @@
+package children
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func TestService(t *testing.T) {
+	selector := map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "x"}
+	ports := func(number int32) []corev1.ServicePort {
+		return []corev1.ServicePort{{Name: "http", Protocol: corev1.ProtocolTCP, Port: number, TargetPort: intstr.FromString("http")}}
+	}
+	for name, c := range map[string]struct {
+		wanted v1.EchoService
+		want   corev1.ServiceSpec
+	}{
+		"default": {v1.EchoService{Type: "ClusterIP", Port: 80}, corev1.ServiceSpec{Type: "ClusterIP", Selector: selector, Ports: ports(80)}},
+		"of nodes": {v1.EchoService{Type: "NodePort", Port: 81, ExternalTrafficPolicy: "Local"},
+			corev1.ServiceSpec{Type: "NodePort", Selector: selector, Ports: ports(81), ExternalTrafficPolicy: "Local"}},
+		"of a load balancer": {v1.EchoService{Type: "LoadBalancer", Port: 65535, LoadBalancerClass: "example.com/class"},
+			corev1.ServiceSpec{Type: "LoadBalancer", Selector: selector, Ports: ports(65535), LoadBalancerClass: new("example.com/class")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := liveChild[corev1.Service](t, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Service = c.wanted }), testImages)
+			if diff := cmp.Diff(c.want, live.Spec); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestRequestsReachTheContainer checks that the Service and the Ingress name a port that the container has, on whatever port it
+// listens.
+func TestRequestsReachTheContainer(t *testing.T) {
+	for _, change := range []func(*v1.Echo){func(*v1.Echo) {}, everything} {
+		echo := support.Echo("ns", "x", change)
+		reached := int32(0)
+		for _, port := range container(echo, testImages).Ports {
+			if *port.Name == liveChild[corev1.Service](t, echo, testImages).Spec.Ports[0].TargetPort.StrVal {
+				reached = *port.ContainerPort
+			}
+		}
+		if reached != echo.Spec.Port {
+			t.Errorf("the Service sends requests to port %d, but the container listens on %d", reached, echo.Spec.Port)
+		}
+	}
+	backend := ingressOf(func(*v1.EchoIngress) {}).Spec.Rules[0].HTTP.Paths[0].Backend.Service
+	if live := liveChild[corev1.Service](t, support.Echo("ns", "x"), testImages); *backend.Name != live.Name || *backend.Port.Name != live.Spec.Ports[0].Name {
+		t.Errorf("the Ingress sends requests to %s:%s", *backend.Name, *backend.Port.Name)
+	}
+}
+
+func TestServiceAnnotationsAreKeptBesideTheDigest(t *testing.T) {
+	live := liveChild[corev1.Service](t, support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.Service.Annotations = map[string]string{"example.com/internal": "true"}
+	}), testImages)
+	if len(live.Annotations) != 2 || live.Annotations["example.com/internal"] != "true" || live.Annotations[v1.AppliedHashAnnotation] == "" {
+		t.Errorf("the annotations are %v", live.Annotations)
+	}
+}
