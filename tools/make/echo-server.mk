@@ -1,7 +1,7 @@
 ##@ Echo server
 
 .PHONY: race
-race: ## Run the tests of the echo server with the race detector. Needs a C compiler.
+race: ## Run the tests of the echo server with the race detector. Requires a C compiler.
 	@tools/make/require gcc gcc libc6-dev
 	@CGO_ENABLED=1 go test -trimpath -race -short -count=1 $(TESTFLAGS) ./echoserver
 
@@ -17,12 +17,12 @@ test-clients: ## Test the echo server with headless Chromium and the client of t
 
 .PHONY: test-image
 test-image: PLATFORMS := $(release_platforms)
-test-image: ## Check the size and the settings of the image of the echo server, and run it as an unknown user. Needs root.
+test-image: ## Check the size and the settings of the image of the echo server, and run it as an unknown user. Requires root.
 	@$(call compile,echo-server,./echoserver)
 	@tools/make/test-image
 
 .PHONY: benchmark-echoserver
-benchmark-echoserver: ## Measure the echo server and its peers, relative to a minimal server in Go. Needs two cores.
+benchmark-echoserver: ## Measure the echo server and similar servers, relative to a minimal server in Go. Requires two cores.
 	@$(GO_BUILD) -o bin/benchmark/ ./echoserver ./tests/benchmark/echoserver/hello
 	@$(GO_BUILD) -o bin/benchmark/load ./tests/benchmark/echoserver
 	@tools/make/benchmark-echoserver

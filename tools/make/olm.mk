@@ -48,9 +48,9 @@ operator-sdk-images: busybox
 
 .PHONY: own-cluster
 own-cluster:
-	@[ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "this works on the test cluster only: unset KUBECONFIG and REGISTRY"; exit 1; }
+	@[ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "this requires the test cluster: unset KUBECONFIG and REGISTRY"; exit 1; }
 
-# The releases are throwaway ones, which the suite installs and upgrades to. `make -n` runs lines with $(MAKE), so these stand alone.
+# The suite installs throwaway releases and upgrades between them. `make -n` runs lines that contain $(MAKE), so these are separate.
 .PHONY: e2e-olm e2e-olm-all scorecard
 e2e-olm: releases := good good
 e2e-olm: filter := !all

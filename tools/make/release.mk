@@ -12,9 +12,9 @@ next-version: ## Prepare the tree for VERSION, the next one to be released.
 
 .PHONY: push-release
 push-release: ## Push the images of `make release` to quay.io/echo-operator, or to REGISTRY.
-	@ls dist/images/*/index.json >/dev/null 2>&1 || { echo "push-release: there are no images: run 'make release' first"; exit 1; }
+	@ls dist/images/*/index.json >/dev/null 2>&1 || { echo "push-release: no images found: run 'make release' first"; exit 1; }
 	@$(call tool,image)/image push $(or $(REGISTRY),quay.io/echo-operator) dist/images/*
 
 .PHONY: test-release
-test-release: ## Make the release of this tree twice, for amd64 and arm64, and compare. Root is not needed.
+test-release: ## Make the release of this tree twice, for amd64 and arm64, and compare. Does not require root.
 	@tools/release/check

@@ -6,7 +6,7 @@ assets = KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(call tool,kubernetes)}"
 # Specs run in random order.
 random_order := -ginkgo.randomize-all
 
-# The packages whose coverage is measured, and the percentage of their statements that tests must reach.
+# The packages whose coverage is measured, and the required percentage of their statements.
 covered := ./controllers/...,./internal/...
 least := 90
 
@@ -14,21 +14,21 @@ least := 90
 setup-envtest: ## Build the API server for integration tests and print its folder, for KUBEBUILDER_ASSETS.
 	@echo "$(call tool,kubernetes)"
 
-# Go's cache of test results does not see the files outside of a module, hence -count=1.
+# -count=1 because the cache of test results ignores files outside of the module.
 .PHONY: test
-test: ## Run the unit tests, and the integration tests on a real API server. Root is not needed.
+test: ## Run the unit tests, and the integration tests on a real API server. Does not require root.
 	@$(assets) go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|olm)$$')
 	@$(assets) go test -trimpath $(TESTFLAGS) ./tests/integration $(random_order)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
 	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath $(TESTFLAGS) ./...); done
 
 .PHONY: test-oldest
-test-oldest: ## Run the integration tests on the oldest API server that is supported. Root is not needed.
+test-oldest: ## Run the integration tests on the oldest API server that is supported. Does not require root.
 	@oldest=$(call tool,kubernetes-oldest)/kube-apiserver; "$$oldest" --version; \
 	$(assets) TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 ./tests/integration $(TESTFLAGS) $(random_order)
 
 .PHONY: coverage
-coverage: ## Measure which statements the tests reach, and fail below 90 %.
+coverage: ## Measure the coverage of the tests, and fail below 90 %.
 	@$(assets) tools/make/coverage $(least) $(covered)
 
 .PHONY: test-dockerfiles
@@ -48,7 +48,7 @@ e2e-images: images
 	@[ -n "$(REGISTRY)" ] || tools/make/push-image docker.io/nginxdemos/hello:0.3-plain-text tests/programs/hello/Dockerfile
 
 .PHONY: e2e test-e2e
-e2e: ## Run the end-to-end tests on the test cluster, with real containers. Needs root, or KUBECONFIG and REGISTRY.
+e2e: ## Run the end-to-end tests on the test cluster, with real containers. Requires root, or KUBECONFIG and REGISTRY.
 test-e2e: ## The same as e2e.
 e2e test-e2e: e2e-possible cluster-up e2e-images
 	@tools/make/require curl curl

@@ -1,6 +1,6 @@
-// kubernetes is etcd and the programs of Kubernetes in one. It is that one of them by whose name it is called.
+// kubernetes contains etcd and the programs of Kubernetes in one binary. The name by which it is called selects the program.
 //
-// A program more costs next to nothing here, while on its own it would be linked on its own, with all that they share.
+// One binary is linked faster than several, because the programs share most packages.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
-// servers have all the same main function upstream.
+// servers contains the programs that have the same main function upstream.
 var servers = map[string]func() *cobra.Command{
 	"kube-apiserver":          apiserver.NewAPIServerCommand,
 	"kube-controller-manager": controllermanager.NewControllerManagerCommand,
@@ -46,14 +46,14 @@ func main() {
 	case name == "kubectl":
 		runKubectl()
 	default:
-		fmt.Fprintf(os.Stderr, "%s: call it by the name of a program, as the links beside it do\n", name)
+		fmt.Fprintf(os.Stderr, "%s: call this program by the name of a Kubernetes program, through a link\n", name)
 		os.Exit(2)
 	}
 }
 
-// runKubectl is kubectl's own main function.
+// runKubectl is the main function of kubectl.
 func runKubectl() {
-	_, _ = logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)) // as upstream: flags are parsed, and complained of, later
+	_, _ = logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)) // as upstream; invalid flags are reported later
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err)
 	}

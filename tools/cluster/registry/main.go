@@ -1,4 +1,4 @@
-// The CNCF Distribution registry with nothing but the file system to keep images in.
+// registry is the CNCF Distribution registry with only the file system storage driver.
 package main
 
 import (

@@ -1,13 +1,13 @@
-// channels works on the channels of the catalog, each of which is a document of config/catalog/channels.yaml.
+// channels reads and changes the channels of the catalog. Each channel is a document in config/catalog/channels.yaml.
 //
-// usage: channels of FILE VERSION                    print the channels that have a version, one a line
+// usage: channels of FILE VERSION                    print the channels that contain a version, one per line
 //
-//	channels default FILE                       print the channel for whoever names none: stable, once there is one
+//	channels default FILE                       print the default channel: stable if it exists, otherwise candidate
 //	channels open FILE VERSION UNRELEASED CHANNEL...
-//	                                            give each channel a version, as its new head. UNRELEASED, unless it is
-//	                                            empty, is a version that was never released: it leaves all channels first
-//	channels release-config FILE VERSION        print what the pipelines of the community catalogs read of a version:
-//	                                            its channels and what it replaces in each
+//	                                            make a version the head of channels. UNRELEASED, unless it is empty, is
+//	                                            a version that was never released and is removed from all channels
+//	channels release-config FILE VERSION        print the configuration of the release pipelines of the community
+//	                                            catalogs for a version: its channels and what it replaces in each
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 
 const (
 	pkg = "echo-operator"
-	// oldest is below every version, so that each may go straight to a newer one.
+	// oldest is lower than all versions, so that each can be upgraded directly to a newer one.
 	oldest = ">=0.0.1 <"
 )
 
@@ -57,7 +57,7 @@ func run(arguments []string) error {
 	case command == "release-config" && len(rest) == 1:
 		return printReleaseConfig(having(all, rest[0]), rest[0])
 	}
-	return fmt.Errorf("the command %q is unknown, or has not the right arguments", command)
+	return fmt.Errorf("unknown command %q, or wrong number of arguments", command)
 }
 
 // channel is a channel of the catalog; its head is its last entry.
@@ -68,8 +68,8 @@ type channel struct {
 	Entries []entry `yaml:"entries"`
 }
 
-// entry is a version in a channel. It has both edges: `replaces`, the version before it, keeps the history whole, and
-// `skipRange` lets older versions go straight to it.
+// entry is a version in a channel. `replaces` is the previous version, and `skipRange` the older versions that can be upgraded to it
+// directly.
 type entry struct {
 	Name      string   `yaml:"name"`
 	Replaces  string   `yaml:"replaces,omitempty"`
@@ -83,6 +83,7 @@ func (c channel) find(version string) int {
 	return slices.IndexFunc(c.Entries, func(e entry) bool { return e.Name == bundleName(version) })
 }
 
+// having returns the channels that contain a version.
 func having(all []channel, version string) []channel {
 	return slices.DeleteFunc(slices.Clone(all), func(c channel) bool { return c.find(version) < 0 })
 }
@@ -94,7 +95,7 @@ func defaultChannel(all []channel) string {
 	return "candidate"
 }
 
-// open gives channels a version as their head, in place of an unreleased one.
+// open makes a version the head of channels and removes an unreleased one.
 func open(all []channel, version, unreleased string, names []string) []channel {
 	for i := range all {
 		if at := all[i].find(unreleased); at >= 0 {
@@ -123,7 +124,7 @@ func (c *channel) add(version string) {
 	c.Entries = append(c.Entries, next)
 }
 
-// releaseConfig is the release-config.yaml of operator-pipelines,
+// releaseConfig is release-config.yaml of operator-pipelines, see
 // https://redhat-openshift-ecosystem.github.io/operator-pipelines/users/fbc_autorelease/.
 type releaseConfig struct {
 	CatalogTemplates []templateUpdate `yaml:"catalog_templates"`
@@ -170,7 +171,7 @@ func read(file string) ([]channel, error) {
 	return all, nil
 }
 
-// write keeps the comment above the first document.
+// write writes the channels, and preserves the comment before the first document.
 func write(file string, all []channel) error {
 	before, err := os.ReadFile(file)
 	if err != nil {

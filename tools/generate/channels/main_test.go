@@ -22,7 +22,7 @@ func TestOpen(t *testing.T) {
 		"again":                  {[]channel{candidate(first, second)}, "", []string{"candidate"}, []channel{candidate(first, second)}},
 		"in a new channel, too":  {[]channel{candidate(first)}, "", []string{"candidate", "stable"}, []channel{candidate(first, second), stable(alone)}},
 		"not in another channel": {[]channel{candidate(first), stable(first)}, "", []string{"candidate"}, []channel{candidate(first, second), stable(first)}},
-		"a channel left empty":   {[]channel{candidate(first), stable(first)}, "0.1.0", []string{"candidate"}, []channel{candidate(alone)}},
+		"an empty channel":       {[]channel{candidate(first), stable(first)}, "0.1.0", []string{"candidate"}, []channel{candidate(alone)}},
 	} {
 		if got := open(c.before, "0.2.0", c.unreleased, c.channels); !reflect.DeepEqual(got, c.after) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.after)

@@ -1,11 +1,10 @@
-// finish-bundle puts right what operator-sdk leaves out of a bundle, or changes at every run, so that the same tree always
-// gives the same bundle.
+// finish-bundle completes a bundle that operator-sdk has generated, and makes it reproducible.
 //
-// usage: finish-bundle CSV BASE ICON OPENSHIFT      (from the project's root)
+// usage: finish-bundle CSV BASE ICON OPENSHIFT      (in the root of the project)
 //
-// CSV is the bundle's ClusterServiceVersion, BASE the one that it was generated from. The date of creation is BASE's, the icon
-// is the SVG file ICON, each example gets a status, and OPENSHIFT, such as v4.17, is the first version of OpenShift that the
-// bundle is for; it is written into bundle/metadata/annotations.yaml and bundle.Dockerfile, which must say the same.
+// CSV is the ClusterServiceVersion of the bundle, and BASE the one from which it was generated. CSV gets the creation date of BASE, the
+// icon in the SVG file ICON, and a status for each example. OPENSHIFT, such as v4.17, is the first OpenShift version that the bundle
+// supports; it is written to bundle/metadata/annotations.yaml and bundle.Dockerfile.
 package main
 
 import (
@@ -51,7 +50,7 @@ func run(csv, base, icon, openshift string) error {
 	return os.WriteFile("bundle.Dockerfile", []byte(label+strings.TrimPrefix(string(dockerfile), from)), 0o600)
 }
 
-// finishCSV sets the date of creation, the icon and the status of the examples.
+// finishCSV sets the creation date, the icon and the statuses of the examples.
 func finishCSV(csv, base, icon string) error {
 	source, err := yaml.ReadFile(base)
 	if err != nil {
@@ -73,19 +72,19 @@ func finishCSV(csv, base, icon string) error {
 		yaml.FilterFunc(addStatuses))
 }
 
-// addStatuses gives each example the status that it has when all its echo servers answer: scorecard suggests that examples have
-// one. Who makes an Echo of an example is not misled, for the API server drops a status that comes with a new object.
+// addStatuses adds the status of a Ready Echo to each example, as scorecard suggests. It does not affect users who create an Echo from an
+// example, because the API server drops the status of new objects.
 func addStatuses(csv *yaml.RNode) (*yaml.RNode, error) {
 	const annotation = "alm-examples"
 	written := csv.GetAnnotations()[annotation]
 	var examples []map[string]any
 	decoder := json.NewDecoder(strings.NewReader(written))
-	decoder.UseNumber() // which leaves large numbers as they are
+	decoder.UseNumber() // preserves large numbers
 	if err := decoder.Decode(&examples); err != nil {
 		return nil, fmt.Errorf("%s: %w", annotation, err)
 	}
 	if same, err := json.MarshalIndent(examples, "", "  "); err != nil || string(same) != written {
-		return nil, fmt.Errorf("%s would change by more than the status", annotation)
+		return nil, fmt.Errorf("decoding and encoding %s changes it", annotation)
 	}
 	for _, example := range examples {
 		spec, _ := example["spec"].(map[string]any)

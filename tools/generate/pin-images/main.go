@@ -1,9 +1,9 @@
-// pin-images names images by digest instead of by tag.
+// pin-images replaces the tags of images by digests.
 //
 // usage: pin-images DIGESTS FILE...
 //
-// Each line of DIGESTS has an image by tag and the same by digest, with a space between them. Where there is no such file, as
-// between releases, nothing is done.
+// Each line of DIGESTS contains the name of an image with a tag and with a digest, separated by a space. If the file does not exist, as
+// between releases, the files are not changed.
 package main
 
 import (
@@ -34,7 +34,7 @@ func run(digests string, files []string) error {
 	}
 	words := strings.Fields(string(pairs))
 	if len(words)%2 != 0 {
-		return fmt.Errorf("%s: each line needs two names of an image, by tag and by digest", digests)
+		return fmt.Errorf("%s: each line must contain two names of an image, with a tag and with a digest", digests)
 	}
 	replacer := strings.NewReplacer(words...)
 	for _, file := range files {

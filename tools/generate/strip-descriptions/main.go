@@ -1,9 +1,9 @@
-// strip-descriptions takes the descriptions out of a CustomResourceDefinition's schema below the fields that it is told.
+// strip-descriptions removes the descriptions below fields from the schema of a CustomResourceDefinition.
 //
 // usage: strip-descriptions FILE FIELD...      (a FIELD is a path as in kubectl explain: spec.env)
 //
-// Those fields are Kubernetes' own types, whose texts change with every release of Kubernetes: OLM v1 refuses an upgrade
-// that changes the text of an existing field, and the texts are most of the file. A field's own description stays.
+// It is meant for fields with types of Kubernetes, whose descriptions change with each release of Kubernetes: OLM v1 rejects upgrades that
+// change the description of an existing field, and the descriptions are most of the file. The descriptions of the FIELDs are not removed.
 package main
 
 import (
@@ -54,7 +54,7 @@ func run(file string, fields []string) error {
 	return yaml.WriteFile(crd, file)
 }
 
-// strip removes every description in a schema, or in a map of names to schemas, in which "description" is but a name.
+// strip removes all descriptions in a schema. If names is true, node is a map of names to schemas, and "description" is a name.
 func strip(node *yaml.Node, names bool) {
 	switch node.Kind {
 	case yaml.SequenceNode:

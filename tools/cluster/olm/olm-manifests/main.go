@@ -1,9 +1,9 @@
-// olm-manifests renders the chart that OLM's module has, by helm's own engine, as `helm template` does. All else that helm does
-// stays out: it is most of helm.
+// olm-manifests renders the Helm chart in the module of OLM, as `helm template` does. It only uses the template engine, which is a small
+// part of Helm.
 //
 // usage: olm-manifests MODULE VERSION FOLDER <VALUES
 //
-// MODULE is the folder of OLM's module. The CustomResourceDefinitions go to FOLDER/crds, and everything else to
+// MODULE is the folder of the module of OLM. The CustomResourceDefinitions are written to FOLDER/crds, all other objects to
 // FOLDER/templates.
 package main
 
@@ -55,7 +55,7 @@ func run(arguments []string) error {
 	return writeAll(olm, rendered, folder)
 }
 
-// load reads the chart. It has no version of its own, and a catalog of the whole world, which cannot be pulled and stays out.
+// load reads the chart and sets its version. It omits the CatalogSource of OperatorHub.io, because the test cluster cannot pull its image.
 func load(folder, version string) (*chart.Chart, error) {
 	var files []*loader.BufferedFile
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -79,7 +79,7 @@ func load(folder, version string) (*chart.Chart, error) {
 	return loader.LoadFiles(files)
 }
 
-// readValues are those of a file, under those that are read from in.
+// readValues returns the values in a file, overridden by those that it reads from in.
 func readValues(file string, in io.Reader) (chartutil.Values, error) {
 	base, err := chartutil.ReadValuesFile(file)
 	if err != nil {
@@ -103,7 +103,7 @@ func writeAll(olm *chart.Chart, rendered map[string]string, folder string) error
 		}
 	}
 	for name, text := range rendered {
-		_, name, _ = strings.Cut(name, "/") // the chart's name
+		_, name, _ = strings.Cut(name, "/") // the name of the chart
 		if strings.HasPrefix(filepath.Base(name), "_") || strings.TrimSpace(text) == "" {
 			continue
 		}
