@@ -1,5 +1,5 @@
-// Package packaging holds what is shipped to what it was made from, bundle and catalog to config and API, and to the rules of
-// those who take it in.
+// Package packaging tests that the bundle, the catalog and the images match config/ and the API, and comply with the rules of catalogs and
+// hubs.
 package packaging
 
 import (
@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// inProject is the path of a file of the project.
+// inProject returns the path of a file of the project.
 func inProject(path ...string) string {
 	return filepath.Join(append([]string{"..", ".."}, path...)...)
 }
@@ -65,13 +65,13 @@ func version(t *testing.T) string {
 func TestOneVersionEverywhere(t *testing.T) {
 	v, csv := version(t), bundleCSV(t)
 	if csv.Spec.Version.String() != v || csv.Name != "echo-operator.v"+v {
-		t.Errorf("the bundle is %s, version %s, and VERSION says %s", csv.Name, csv.Spec.Version, v)
+		t.Errorf("the bundle is %s, version %s, but VERSION contains %s", csv.Name, csv.Spec.Version, v)
 	}
 	pinned := pinnedImages(t)
 	for _, file := range []string{"config/manager/manager.yaml", "config/scorecard/config.yaml", "docs/install.md", "README.md"} {
 		for _, image := range ownImages(t, file) {
 			if !strings.HasSuffix(image, ":v"+v) {
-				t.Errorf("%s has %s, and VERSION says %s", file, image, v)
+				t.Errorf("%s has %s, but VERSION contains %s", file, image, v)
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func TestOneVersionEverywhere(t *testing.T) {
 		"catalog/echo-operator/v" + v + ".yaml"} {
 		for _, image := range ownImages(t, file) {
 			if !slices.Contains(pinned, image) && (len(pinned) > 0 || !strings.HasSuffix(image, ":v"+v)) {
-				t.Errorf("%s has %s; VERSION says %s, and config/manifests/digests %v", file, image, v, pinned)
+				t.Errorf("%s has %s, but VERSION contains %s, and config/manifests/digests %v", file, image, v, pinned)
 			}
 		}
 	}
@@ -88,17 +88,17 @@ func TestOneVersionEverywhere(t *testing.T) {
 	}
 }
 
-// ownImages are the project's own images that a file names.
+// ownImages returns the images of the project in a file.
 func ownImages(t *testing.T, file string) []string {
 	t.Helper()
 	found := regexp.MustCompile(`quay\.io/echo-operator/[a-z-]+(:v[0-9.]+[0-9]|@sha256:[0-9a-f]{64})`).FindAllString(text(t, file), -1)
 	if len(found) == 0 {
-		t.Errorf("%s names no image", file)
+		t.Errorf("%s contains no image", file)
 	}
 	return found
 }
 
-// pinnedImages are the images of a release by digest; between releases there are none.
+// pinnedImages returns the images of a release by digest; between releases there are none.
 func pinnedImages(t *testing.T) []string {
 	t.Helper()
 	pairs, err := os.ReadFile("../../config/manifests/digests")
@@ -112,7 +112,7 @@ func pinnedImages(t *testing.T) []string {
 	return pinned
 }
 
-// TestEveryReleaseHasItsCRD: upgrades are judged by what was released.
+// TestEveryReleaseHasItsCRD: TestUpgradeFromEveryRelease requires the CRDs of all releases.
 func TestEveryReleaseHasItsCRD(t *testing.T) {
 	catalogs, err := filepath.Glob("../../catalog/echo-operator/v*.yaml")
 	if err != nil || len(catalogs) == 0 {
@@ -121,7 +121,7 @@ func TestEveryReleaseHasItsCRD(t *testing.T) {
 	for _, catalog := range catalogs {
 		released := strings.TrimSuffix(filepath.Base(catalog), ".yaml")
 		if released == "v"+version(t) && len(pinnedImages(t)) == 0 {
-			continue // not yet
+			continue // not released yet
 		}
 		if _, err := os.Stat("released/echoes." + released + ".yaml"); err != nil {
 			t.Error(err)
@@ -144,15 +144,15 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	}
 	namespaced := slices.Concat(rules("leader_election_role.yaml"), rules("role.yaml"))
 	if len(spec.Permissions) != 1 || !reflect.DeepEqual(spec.Permissions[0].Rules, namespaced) {
-		t.Fatalf("the namespaced rules are %+v, want those of the leader election and of the manager", spec.Permissions)
+		t.Fatalf("the namespaced rules are %+v, want those for leader election and of the manager", spec.Permissions)
 	}
 	forTheCluster := slices.Concat(rules("metrics_auth_role.yaml"), rules("node_reader_role.yaml"))
 	if len(spec.ClusterPermissions) != 1 || !reflect.DeepEqual(spec.ClusterPermissions[0].Rules, forTheCluster) {
-		t.Fatalf("the rules for the cluster are %+v, want those of the metrics and of the nodes", spec.ClusterPermissions)
+		t.Fatalf("the rules for the cluster are %+v, want those for metrics and for nodes", spec.ClusterPermissions)
 	}
 	for _, rule := range slices.Concat(spec.Permissions[0].Rules, spec.ClusterPermissions[0].Rules) {
 		if slices.Contains(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs), "*") || slices.Contains(rule.Resources, "secrets") {
-			t.Errorf("the rule %+v gives too much", rule)
+			t.Errorf("the rule %+v grants too much", rule)
 		}
 	}
 }
@@ -164,23 +164,23 @@ func TestEveryInstallModeIsSupported(t *testing.T) {
 	}
 }
 
-// TestTheOldestKubernetes: the bundle asks for the oldest Kubernetes that is tested, and for the first OpenShift that has it. The
-// community's pipeline refuses one without the other, and an OpenShift that is older.
+// TestTheOldestKubernetes: the bundle requires the oldest Kubernetes version that is tested, and the first OpenShift version with it. The
+// community pipeline rejects a bundle with only one of them, or with an older OpenShift version.
 func TestTheOldestKubernetes(t *testing.T) {
 	const label = "com.redhat.openshift.versions"
 	openshift := read[struct{ Annotations map[string]string }](t, "bundle", "metadata", "annotations.yaml").Annotations[label]
 	if !strings.Contains(text(t, "bundle.Dockerfile"), "LABEL "+label+"="+openshift+"\n") {
-		t.Errorf("annotations.yaml has OpenShift %q, which bundle.Dockerfile must have too", openshift)
+		t.Errorf("annotations.yaml has OpenShift %q, but bundle.Dockerfile does not", openshift)
 	}
 	var minor int
 	if _, err := fmt.Sscanf(openshift, "v4.%d", &minor); err != nil {
 		t.Fatalf("OpenShift %q: %v", openshift, err)
 	}
-	kubernetes := fmt.Sprintf("1.%d.", minor+13) // 4.17 has 1.30, and so on: each OpenShift 4 one more
+	kubernetes := fmt.Sprintf("1.%d.", minor+13) // OpenShift 4.17 contains Kubernetes 1.30, 4.18 contains 1.31, and so on
 	if got := bundleCSV(t).Spec.MinKubeVersion; got != kubernetes+"0" {
-		t.Errorf("the oldest Kubernetes is %q, and OpenShift %s has %sx", got, openshift, kubernetes)
+		t.Errorf("the oldest Kubernetes version is %q, but OpenShift %s contains %sx", got, openshift, kubernetes)
 	}
 	if !strings.Contains(text(t, "tools", "kubernetes-oldest", "go.mod"), "k8s.io/kubernetes v"+kubernetes) {
-		t.Errorf("the oldest Kubernetes that is tested is not %sx", kubernetes)
+		t.Errorf("the oldest Kubernetes version that is tested is not %sx", kubernetes)
 	}
 }

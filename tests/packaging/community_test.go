@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestFieldsOfTheCommunity: the static tests of the community's pipeline for OpenShift, where the validators ask for less.
-func TestFieldsOfTheCommunity(t *testing.T) {
+// TestCommunityFields: the static tests of the community pipeline for OpenShift, as far as the validators do not include them.
+func TestCommunityFields(t *testing.T) {
 	csv := bundleCSV(t)
 	for field, want := range map[string]struct{ value, pattern string }{
 		"displayName":               {csv.Spec.DisplayName, `^.{3,50}$`},
@@ -23,7 +23,7 @@ func TestFieldsOfTheCommunity(t *testing.T) {
 		"annotation alm-examples":   {csv.Annotations["alm-examples"], `(?s)^.{30,}$`},
 	} {
 		if !regexp.MustCompile(want.pattern).MatchString(want.value) {
-			t.Errorf("%s is %q, and must match %s", field, want.value, want.pattern)
+			t.Errorf("%s is %q, but must match %s", field, want.value, want.pattern)
 		}
 	}
 	if _, err := time.Parse(time.RFC3339, csv.Annotations["createdAt"]); err != nil {
@@ -36,19 +36,19 @@ func TestFieldsOfTheCommunity(t *testing.T) {
 	}
 }
 
-func TestTheIconIsTheFile(t *testing.T) {
+func TestIconIsTheFile(t *testing.T) {
 	icons := bundleCSV(t).Spec.Icon
 	if len(icons) != 1 || icons[0].MediaType != "image/svg+xml" {
 		t.Fatalf("the icons are %+v", icons)
 	}
 	if icon, err := base64.StdEncoding.DecodeString(icons[0].Data); err != nil || string(icon) != text(t, "config", "manifests", "icon.svg") {
-		t.Errorf("the icon is %q, and not config/manifests/icon.svg: %v", icon, err)
+		t.Errorf("the icon is %q, not config/manifests/icon.svg: %v", icon, err)
 	}
 }
 
-// TestTheBundleInstallsEverywhere: the community's pipeline refuses a NetworkPolicy, and OLM installs none of a bundle where one
-// of its kinds is unknown, as those of Prometheus's operator and of OpenShift's console may be.
-func TestTheBundleInstallsEverywhere(t *testing.T) {
+// TestBundleInstallsEverywhere: the community pipeline rejects a NetworkPolicy, and OLM does not install a bundle with a kind that the
+// cluster does not have, such as the kinds of the Prometheus operator and of the OpenShift console.
+func TestBundleInstallsEverywhere(t *testing.T) {
 	for _, object := range loadBundle(t).Objects {
 		kind := object.GroupVersionKind().GroupKind()
 		if kind.Kind == "NetworkPolicy" || slices.Contains([]string{"monitoring.coreos.com", "console.openshift.io"}, kind.Group) {

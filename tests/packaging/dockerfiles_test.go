@@ -48,10 +48,10 @@ func instructions(content string) []instruction {
 	return all
 }
 
-// builtByMake reports whether a Dockerfile contains programs of others, which only make builds.
+// builtByMake reports whether a Dockerfile contains programs of other projects, which only make builds.
 func builtByMake(file string) bool { return strings.HasPrefix(file, "tests/olm/images/") }
 
-// TestPlatformsAreThoseOfBuildKit: a default would hide the platform that BuildKit builds for.
+// TestPlatformsAreThoseOfBuildKit: a default would override the platform that BuildKit sets.
 func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	for file, all := range dockerfiles(t) {
 		for _, i := range all {
@@ -62,8 +62,8 @@ func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	}
 }
 
-// TestBaseImagesArePinned: programs are built by one exact version of Go, not older than go.mod needs, on the platform of the
-// builder; images contain nothing else.
+// TestBaseImagesArePinned: programs are built with one exact version of Go, which go.mod allows, on the platform of the builder; images
+// contain nothing else.
 func TestBaseImagesArePinned(t *testing.T) {
 	golang := regexp.MustCompile(`^--platform=\$BUILDPLATFORM golang:(\d+\.\d+\.\d+) AS \w+$`)
 	needed := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(text(t, "go.mod"))[1]
@@ -89,13 +89,13 @@ func TestBaseImagesArePinned(t *testing.T) {
 	}
 	for version := range versions {
 		if len(versions) > 1 || strings.Join(strings.Split(version, ".")[:2], ".") != strings.Join(strings.Split(needed, ".")[:2], ".") {
-			t.Errorf("the Dockerfiles have Go %s, of %d versions; go.mod needs %s", version, len(versions), needed)
+			t.Errorf("the Dockerfiles have Go %s, and %d different versions; go.mod requires %s", version, len(versions), needed)
 		}
 	}
 }
 
-// TestDockerfilesWorkOnAFreshClone: what COPY takes from the build context exists, and neither git nor Docker ignores it; the rest
-// comes from an earlier stage.
+// TestDockerfilesWorkOnAFreshClone: files that COPY copies from the build context exist and are not ignored, and all others are from an
+// earlier stage.
 func TestDockerfilesWorkOnAFreshClone(t *testing.T) {
 	comments := regexp.MustCompile(`(?m)^#.*`)
 	ignored := strings.Fields(comments.ReplaceAllString(text(t, ".dockerignore"), ""))
@@ -134,11 +134,11 @@ func checkSources(t *testing.T, file, arguments string, ignored []string) {
 	}
 }
 
-// TestDockerfilesBuildAsMake: one program must not differ by who built it.
+// TestDockerfilesBuildAsMake: Dockerfiles must build the same programs as make.
 func TestDockerfilesBuildAsMake(t *testing.T) {
 	flags := regexp.MustCompile(`(?m)^GO_BUILD := (go build .*)$`).FindStringSubmatch(text(t, "Makefile"))
 	if flags == nil || !strings.Contains(text(t, "Makefile"), "export CGO_ENABLED := 0\n") {
-		t.Fatal("the Makefile does not say how programs are built")
+		t.Fatal("the Makefile does not contain the build flags")
 	}
 	shipped := "CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH " + strings.ReplaceAll(flags[1], "$(VERSION)", "${VERSION}") + " -o /out/"
 	tests := strings.Replace(shipped, " -X main.version=v${VERSION}", "", 1) // these have no version

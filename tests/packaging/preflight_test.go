@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestFeaturesAreClaimedOrDenied(t *testing.T) {
+func TestFeatureAnnotationsAreSet(t *testing.T) {
 	annotations := bundleCSV(t).Annotations
 	for _, feature := range []string{"cnf", "cni", "csi", "disconnected", "fips-compliant", "proxy-aware", "tls-profiles",
 		"token-auth-aws", "token-auth-azure", "token-auth-gcp"} {
@@ -17,8 +17,7 @@ func TestFeaturesAreClaimedOrDenied(t *testing.T) {
 	}
 }
 
-// TestImagesForMirrors: a cluster without the internet has the related images and no others, and the operator must know their
-// names.
+// TestImagesForMirrors: a disconnected cluster mirrors only the related images, and the operator must know their names.
 func TestImagesForMirrors(t *testing.T) {
 	csv := bundleCSV(t)
 	container := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]
@@ -32,17 +31,16 @@ func TestImagesForMirrors(t *testing.T) {
 		}
 	}
 	if slices.Sort(related); len(known) == 0 || !slices.Equal(related, slices.Sorted(slices.Values(known))) {
-		t.Errorf("the related images are %v, and the operator knows %v", related, known)
+		t.Errorf("the related images are %v, but the operator knows %v", related, known)
 	}
 	for _, image := range []string{container.Image, csv.Annotations["containerImage"]} {
 		if !slices.Contains(related, image) {
-			t.Errorf("%s is not among the related images %v", image, related)
+			t.Errorf("%s is not in the related images %v", image, related)
 		}
 	}
 }
 
-// TestDigestsForAllOrNone: while it is developed, the bundle has tags; mirrors know digests alone, so that a release has no tag
-// left.
+// TestDigestsForAllOrNone: during development, images have tags. In a release, all images have digests, which mirrors require.
 func TestDigestsForAllOrNone(t *testing.T) {
 	images := regexp.MustCompile(`quay\.io/echo-operator/[\w./:@-]+`).
 		FindAllString(text(t, "bundle", "manifests", "echo-operator.clusterserviceversion.yaml"), -1)
@@ -52,7 +50,7 @@ func TestDigestsForAllOrNone(t *testing.T) {
 	}
 }
 
-// TestImagesOfTheOperator holds what the Dockerfiles say to preflight's rules for images, all but the base image: there is none.
+// TestImagesOfTheOperator: the Dockerfiles comply with the rules of preflight for images, except for the base image, because they have none.
 func TestImagesOfTheOperator(t *testing.T) {
 	label := regexp.MustCompile(`(?m)^(?:LABEL)?\s+(\w+)="(.+)"`)
 	user := regexp.MustCompile(`(?m)^USER ([1-9]\d*)(:\d+)?$`)

@@ -23,7 +23,7 @@ func currentCRD(t *testing.T) *definition {
 	return &crd
 }
 
-// TestUpgradeFromEveryRelease: OLM v1 stops at a CRD that could make existing Echoes invalid.
+// TestUpgradeFromEveryRelease: OLM v1 rejects an upgrade with a CRD that could make existing Echoes invalid.
 func TestUpgradeFromEveryRelease(t *testing.T) {
 	released, err := filepath.Glob("released/*.yaml")
 	if err != nil {
@@ -37,17 +37,17 @@ func TestUpgradeFromEveryRelease(t *testing.T) {
 		if from.Name != to.Name {
 			t.Errorf("%s has the CRD %q", file, from.Name)
 		}
-		for _, reason := range refusals(t, &from, to) {
+		for _, reason := range rejections(t, &from, to) {
 			t.Errorf("no upgrade from %s: %s", file, reason)
 		}
 	}
 }
 
-// refusals are the reasons why OLM v1 would not replace one CRD by another, by the library that it uses. Newer releases of it allow
-// other descriptions and more values of an enum. Older ones do not, and neither does this.
-func refusals(t *testing.T, from, to *definition) []string {
+// rejections returns the reasons why OLM v1 would not replace one CRD by another, according to the library that it uses. Newer versions of
+// the library allow changed descriptions and additional values of an enum. Older ones do not, and neither does this function.
+func rejections(t *testing.T, from, to *definition) []string {
 	t.Helper()
-	for _, version := range from.Spec.Versions { // as the API server says of a CRD that is installed
+	for _, version := range from.Spec.Versions { // as the API server sets it for an installed CRD
 		from.Status.StoredVersions = append(from.Status.StoredVersions, version.Name)
 	}
 	checker, err := runner.New(&config.Config{}, runner.DefaultRegistry())
@@ -76,7 +76,7 @@ func failures(of string, compared []validations.ComparisonResult) []string {
 	return found
 }
 
-func TestUnsafeChangesAreRefused(t *testing.T) {
+func TestUnsafeChangesAreRejected(t *testing.T) {
 	for change, unsafe := range map[string]struct {
 		rule  string
 		apply func(*definition)
@@ -93,35 +93,35 @@ func TestUnsafeChangesAreRefused(t *testing.T) {
 		"a new enum":       {"enum", inField("image", func(image *property) { image.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}} })},
 		"a lower maximum":  {"maximum", inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(999)) })},
 		"a higher minimum": {"minimum", inField("port", func(port *property) { port.Minimum = new(float64(1024)) })},
-		"other words":      {"description", inField("paused", func(paused *property) { paused.Description += "!" })},
+		"new description":  {"description", inField("paused", func(paused *property) { paused.Description += "!" })},
 		"a new rule": {"unhandled", inField("image", func(image *property) {
 			image.XValidations = apiextensionsv1.ValidationRules{{Rule: "self != ''"}}
 		})},
 	} {
 		to := currentCRD(t)
 		unsafe.apply(to)
-		reasons := refusals(t, currentCRD(t), to)
+		reasons := rejections(t, currentCRD(t), to)
 		if !slices.ContainsFunc(reasons, func(reason string) bool { return strings.Contains(reason, ": "+unsafe.rule+": ") }) {
-			t.Errorf("%s: refused for %q, want for %s", change, reasons, unsafe.rule)
+			t.Errorf("%s: rejected because of %q, want %s", change, reasons, unsafe.rule)
 		}
 	}
 }
 
-func TestSafeChangesAreNotRefused(t *testing.T) {
+func TestSafeChangesAreAccepted(t *testing.T) {
 	to := currentCRD(t)
 	inSpec(func(spec *property) { spec.Properties["new"] = property{Type: "string"} })(to)
 	inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(2000)) })(to)
-	if reasons := refusals(t, currentCRD(t), to); len(reasons) > 0 {
-		t.Errorf("refused for %q", reasons)
+	if reasons := rejections(t, currentCRD(t), to); len(reasons) > 0 {
+		t.Errorf("rejected because of %q", reasons)
 	}
 }
 
-// inSpec changes the schema of spec.
+// inSpec returns a function that changes the schema of spec.
 func inSpec(change func(spec *property)) func(*definition) {
 	return func(crd *definition) { changeIn(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, "spec", change) }
 }
 
-// inField changes the schema of a field of spec.
+// inField returns a function that changes the schema of a field of spec.
 func inField(name string, change func(field *property)) func(*definition) {
 	return inSpec(func(spec *property) { changeIn(spec, name, change) })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 )
 
-// TestValidators runs all that operator-sdk, the hubs and preflight have, and takes no warning either.
+// TestValidators runs all validators of operator-sdk, the hubs and preflight. Warnings are failures.
 func TestValidators(t *testing.T) {
 	imagesFor(t, "amd64", "arm64")
 	objects := append(loadBundle(t).ObjectsToValidate(), map[string]string{"k8s-version": "1.36"})
@@ -20,8 +20,8 @@ func TestValidators(t *testing.T) {
 	}
 }
 
-// imagesFor lets the validator of architectures find every image there, for Linux on these. It holds labels and node affinity
-// to the images, by docker; but a release is tested before its images are pushed.
+// imagesFor puts a fake docker in PATH that reports all images for Linux on the given architectures. The validator of architectures compares
+// labels and node affinity with the images, but a release is tested before its images are pushed.
 func imagesFor(t *testing.T, architectures ...string) {
 	t.Helper()
 	docker := "#!/bin/sh\n[ $1 = pull ] || echo '{\"manifests\":[{}"

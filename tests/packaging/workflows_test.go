@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// workflow is what the tests read of a GitHub workflow.
+// workflow contains the parts of a GitHub workflow that the tests use.
 type workflow struct {
 	Jobs map[string]struct {
 		Strategy struct{ Matrix struct{ Target []string } }
@@ -19,7 +19,7 @@ type workflow struct {
 	}
 }
 
-// TestEveryModuleHasADependabotEntry fails for a go.mod that nobody updates, and for an entry whose module is gone.
+// TestEveryModuleHasADependabotEntry fails for a go.mod without an entry, and for an entry without a go.mod.
 func TestEveryModuleHasADependabotEntry(t *testing.T) {
 	config := read[struct {
 		Updates []struct {
@@ -38,7 +38,7 @@ func TestEveryModuleHasADependabotEntry(t *testing.T) {
 	entries = slices.DeleteFunc(entries, func(entry string) bool { return entry == "" })
 	slices.Sort(entries)
 	if modules := moduleFolders(t); !slices.Equal(entries, modules) {
-		t.Errorf(".github/dependabot.yml lists the Go modules\n%s\nand the modules of the project are\n%s", strings.Join(entries, "\n"), strings.Join(modules, "\n"))
+		t.Errorf(".github/dependabot.yml lists the Go modules\n%s\nbut the modules of the project are\n%s", strings.Join(entries, "\n"), strings.Join(modules, "\n"))
 	}
 }
 
@@ -70,7 +70,7 @@ func TestWorkflowsRunTheChecks(t *testing.T) {
 	run, defined := workflowTargets(t), makeTargets(t)
 	for _, target := range run {
 		if !slices.Contains(defined, target) {
-			t.Errorf("a workflow runs 'make %s', and the Makefile has no such target", target)
+			t.Errorf("a workflow runs 'make %s', which is not a target of the Makefile", target)
 		}
 	}
 	checks := regexp.MustCompile(`(?m)^check \S+ (?:make )?([a-z0-9-]+)`).FindAllStringSubmatch(text(t, ".ci", "run"), -1)
@@ -79,12 +79,12 @@ func TestWorkflowsRunTheChecks(t *testing.T) {
 	}
 	for _, check := range checks {
 		if target := check[1]; slices.Contains(defined, target) && !slices.Contains(run, target) {
-			t.Errorf(".ci/run checks 'make %s', and no workflow does", target)
+			t.Errorf(".ci/run runs 'make %s', but no workflow does", target)
 		}
 	}
 }
 
-// workflowTargets returns the make targets that workflows run: those in commands, and those of a matrix.
+// workflowTargets returns the make targets that workflows run, in commands or by a matrix.
 func workflowTargets(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(inProject(".github", "workflows", "*"))
