@@ -5,13 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -21,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -279,47 +274,3 @@ type (
 		}
 	}
 )
-
-// requestLog are the requests that an operator sends.
-type requestLog struct {
-	lock sync.Mutex
-	all  []string
-}
-
-// proxy notes the requests that go through it to an API server, as its administrator, and returns its address.
-func (l *requestLog) proxy(to *rest.Config) string {
-	GinkgoHelper()
-	target, err := url.Parse(to.Host)
-	Expect(err).NotTo(HaveOccurred())
-	if target.Scheme == "" {
-		target, err = url.Parse("https://" + to.Host)
-		Expect(err).NotTo(HaveOccurred())
-	}
-	transport, err := rest.TransportFor(to)
-	Expect(err).NotTo(HaveOccurred())
-	reverse := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport:     transport,
-		FlushInterval: -1,
-	}
-	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		l.lock.Lock()
-		l.all = append(l.all, r.Method+" "+r.URL.String())
-		l.lock.Unlock()
-		reverse.ServeHTTP(w, r)
-	}))
-	DeferCleanup(func() {
-		listening.CloseClientConnections()
-		listening.Close()
-	})
-	return listening.URL
-}
-
-// data are the requests so far but for those that ask who somebody is, what he may do, and who leads.
-func (l *requestLog) data() []string {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	return slices.DeleteFunc(slices.Clone(l.all), func(request string) bool {
-		return strings.Contains(request, "/tokenreviews") || strings.Contains(request, "/subjectaccessreviews") || strings.Contains(request, "/leases")
-	})
-}

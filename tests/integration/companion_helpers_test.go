@@ -1,0 +1,130 @@
+package integration
+
+import (
+	"context"
+	"sync/atomic"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// createAccompanied creates an Echo and a pod that has a companion of it.
+func createAccompanied(ctx context.Context, name string) (*v1.Echo, *corev1.Pod) {
+	GinkgoHelper()
+	echo := createEcho(ctx, support.Echo(newNamespace(ctx), name))
+	owner := createOwner(ctx, k8s, echo.Namespace, "web-0", name)
+	bind(ctx, k8s, owner, newNode(ctx, k8s))
+	eventuallyOne(ctx, k8s, owner)
+	expectCompanions(ctx, echo, 1)
+	return echo, owner
+}
+
+// createOwner creates a pod that asks for a companion of an Echo.
+func createOwner(ctx context.Context, c client.Client, namespace, name, echo string) *corev1.Pod {
+	GinkgoHelper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web", v1.CompanionLabel: echo}},
+		Spec: corev1.PodSpec{
+			Containers:  []corev1.Container{{Name: "web", Image: "web:1"}},
+			Tolerations: []corev1.Toleration{{Key: "rare", Operator: corev1.TolerationOpExists}},
+		},
+	}
+	Expect(c.Create(ctx, pod)).To(Succeed())
+	return pod
+}
+
+func newNode(ctx context.Context, c client.Client) *corev1.Node {
+	GinkgoHelper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}}
+	Expect(c.Create(ctx, node)).To(Succeed())
+	return node
+}
+
+// bind plays the scheduler.
+func bind(ctx context.Context, c client.Client, pod *corev1.Pod, node *corev1.Node) {
+	GinkgoHelper()
+	Expect(c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node.Name}})).To(Succeed())
+}
+
+// setPhase plays the kubelet.
+func setPhase(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) {
+	GinkgoHelper()
+	before := pod.DeepCopy()
+	pod.Status.Phase = phase
+	Expect(k8s.Status().Patch(ctx, pod, client.MergeFrom(before))).To(Succeed())
+}
+
+// hold keeps a pod from going, as its kubelet does until its containers have ended.
+func hold(ctx context.Context, pod *corev1.Pod) {
+	GinkgoHelper()
+	edit(ctx, pod, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
+}
+
+// expectNoRequest expects passes over a pod that has its companion to send nothing.
+func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) { // until the cache has the companion
+		cached := &corev1.PodList{}
+		g.Expect(underTest.GetClient().List(ctx, cached, client.InNamespace(owner.Namespace),
+			client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"})).To(Succeed())
+		g.Expect(cached.Items).To(HaveLen(1))
+	}).WithContext(ctx).Should(Succeed())
+	requests := &atomic.Int64{}
+	counting := &controllers.CompanionReconciler{Dependencies: underTest.Companions.Dependencies, Labelled: underTest.Companions.Labelled}
+	counting.Client = countingClient(requests)
+	counting.Live = counting.Client
+	for range 3 {
+		result, err := counting.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result).To(BeZero())
+	}
+	Expect(requests.Load()).To(BeZero(), "requests of three passes over a pod that has its companion")
+}
+
+// companionsNow are the companions in a namespace.
+func companionsNow(ctx context.Context, g Gomega, c client.Client, namespace string) []corev1.Pod {
+	list := &corev1.PodList{}
+	g.Expect(c.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"})).To(Succeed())
+	return list.Items
+}
+
+// eventuallyOne waits until there is one companion in a pod's namespace, which is the pod's.
+func eventuallyOne(ctx context.Context, c client.Client, owner *corev1.Pod) *corev1.Pod {
+	GinkgoHelper()
+	var all []corev1.Pod
+	Eventually(func(g Gomega) {
+		all = companionsNow(ctx, g, c, owner.Namespace)
+		g.Expect(all).To(HaveLen(1))
+		g.Expect(all[0].DeletionTimestamp).To(BeNil())
+		g.Expect(metav1.IsControlledBy(&all[0], owner)).To(BeTrue())
+	}).WithContext(ctx).Should(Succeed())
+	return &all[0]
+}
+
+// eventuallyAnother waits until a companion has taken the place of another.
+func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod {
+	GinkgoHelper()
+	var next *corev1.Pod
+	Eventually(func(g Gomega) {
+		next = get(ctx, g, last.Namespace, last.Name, &corev1.Pod{})
+		g.Expect(next.UID).NotTo(Equal(last.UID))
+		g.Expect(metav1.IsControlledBy(next, owner)).To(BeTrue())
+	}).WithContext(ctx).Should(Succeed())
+	return next
+}
+
+// expectCompanions expects an Echo's status to count its companions.
+func expectCompanions(ctx context.Context, echo *v1.Echo, count int) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Companions).To(BeEquivalentTo(count))
+	}).WithContext(ctx).Should(Succeed())
+}

@@ -1,0 +1,90 @@
+package integration
+
+import (
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("companions and an operator that is killed", Ordered, func() {
+	var program string
+	var server *envtest.Environment
+	var admin client.Client
+	var session *gexec.Session
+
+	BeforeAll(func() {
+		program = buildProgram()
+		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
+		var err error
+		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("are neither two nor none after each step", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default"}
+		restartAfter := func(step func()) {
+			GinkgoHelper()
+			if session != nil {
+				session.Kill().Wait()
+			}
+			step()
+			session = startProgram(program, environment, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		}
+		expectOne := func(owner *corev1.Pod, image string) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				g.Expect(eventuallyOne(ctx, admin, owner).Spec.Containers[0].Image).To(Equal(image))
+			}).WithContext(ctx).Should(Succeed())
+		}
+		expectNone := func() {
+			GinkgoHelper()
+			Eventually(func(g Gomega) { g.Expect(companionsNow(ctx, g, admin, "default")).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
+		}
+		echo := support.Echo("default", "x")
+		node := newNode(ctx, admin)
+		var owner *corev1.Pod
+
+		By("killed before the pod is there")
+		restartAfter(func() { Expect(admin.Create(ctx, echo)).To(Succeed()) })
+		restartAfter(func() { owner = createOwner(ctx, admin, "default", "web-0", "x"); bind(ctx, admin, owner, node) })
+		expectOne(owner, echoServerImage)
+
+		By("killed before the Echo's image changes")
+		restartAfter(func() {
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+			echo.Spec.Image = "other:1"
+			Expect(admin.Update(ctx, echo)).To(Succeed())
+		})
+		expectOne(owner, "other:1")
+
+		By("killed before the companion is deleted")
+		restartAfter(func() {
+			Expect(admin.Delete(ctx, eventuallyOne(ctx, admin, owner), client.GracePeriodSeconds(0))).To(Succeed())
+		})
+		expectOne(owner, "other:1")
+
+		By("killed before another pod takes the owner's name, with no garbage collector at hand")
+		restartAfter(func() {
+			Expect(admin.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
+			owner = createOwner(ctx, admin, "default", "web-0", "x")
+			bind(ctx, admin, owner, node)
+		})
+		expectOne(owner, "other:1")
+
+		By("killed before the owner loses its label")
+		restartAfter(func() {
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(owner), owner)).To(Succeed())
+			owner.Labels = nil
+			Expect(admin.Update(ctx, owner)).To(Succeed())
+		})
+		expectNone()
+	})
+})
