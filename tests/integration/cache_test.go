@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("the cache of the operator", func() {
-	It("holds what the operator created, and nothing of others", func(ctx SpecContext) {
+	It("contains the objects that the operator created, and no others", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "cached", func(e *v1.Echo) {
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "cached.example.com"}
 			e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
@@ -26,17 +26,17 @@ var _ = Describe("the cache of the operator", func() {
 			own := eventuallyCached(ctx, echo.Namespace, echo.Name, kind)
 			Expect(own.GetManagedFields()).To(BeEmpty(), "of %T", kind)
 
-			By("creating what has another label, and then what has the operator's")
-			foreign, labelled := copyOf(own, "foreign", "somebody-else"), copyOf(own, "labelled", "echo-operator")
+			By("creating an object with another label, and then one with the label of the operator")
+			foreign, labelled := copyOf(own, "foreign", "another-client"), copyOf(own, "labelled", "echo-operator")
 			Expect(k8s.Create(ctx, foreign)).To(Succeed())
 			Expect(k8s.Create(ctx, labelled)).To(Succeed())
-			eventuallyCached(ctx, echo.Namespace, "labelled", kind) // one watch has both, in order
+			eventuallyCached(ctx, echo.Namespace, "labelled", kind) // the watch receives both, in order
 			err := underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(foreign), kind)
 			Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%T: %v", kind, err)
 		}
 	})
 
-	It("holds of nodes, and of pods with a companion label, only what the operator reads", func(ctx SpecContext) {
+	It("contains only the fields of nodes, and of pods with a companion label, that the operator reads", func(ctx SpecContext) {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-", Labels: map[string]string{"zone": "a"}}}
 		Expect(k8s.Create(ctx, node)).To(Succeed())
 		Expect(eventuallyCached(ctx, "", node.Name, &corev1.Node{}).GetLabels()).To(BeEmpty())
@@ -54,7 +54,7 @@ var _ = Describe("the cache of the operator", func() {
 	})
 })
 
-// eventuallyCached returns an object as the cache holds it.
+// eventuallyCached waits until an object is in the cache, and returns it.
 func eventuallyCached(ctx context.Context, namespace, name string, kind client.Object) client.Object {
 	GinkgoHelper()
 	cached := kind.DeepCopyObject().(client.Object)
@@ -64,7 +64,7 @@ func eventuallyCached(ctx context.Context, namespace, name string, kind client.O
 	return cached
 }
 
-// copyOf returns a copy of an object under another name, which has no owner and is managed by somebody.
+// copyOf returns a copy of an object with another name, without owner, and with a managed-by label.
 func copyOf(object client.Object, name, manager string) client.Object {
 	other := object.DeepCopyObject().(client.Object)
 	other.SetName(name)

@@ -27,8 +27,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// The API server is one that no operator works on, so that all that happens is the tests' own. It begins without the kind Echo.
-var _ = Describe("the program's commands", Ordered, func() {
+// The API server has no operator, so that only the tests change objects. At first, it does not have the kind Echo.
+var _ = Describe("the commands of the program", Ordered, func() {
 	var program string
 	var server *envtest.Environment
 	var admin string
@@ -55,14 +55,14 @@ var _ = Describe("the program's commands", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred(), string(output))
 	}
 
-	DescribeTable("refuses what it does not know with its usage, and exits 2",
+	DescribeTable("rejects invalid arguments, prints the usage, and exits with code 2",
 		func(message, usage string, arguments ...string) {
 			session := run(arguments...)
 			Eventually(session).Should(gexec.Exit(2))
 			Expect(session.Out.Contents()).To(BeEmpty())
-			said := string(session.Err.Contents())
-			Expect(said).To(HavePrefix("echo-operator: " + message))
-			Expect(said).To(And(ContainSubstring("Usage:\n  manager"), ContainSubstring(usage)))
+			output := string(session.Err.Contents())
+			Expect(output).To(HavePrefix("echo-operator: " + message))
+			Expect(output).To(And(ContainSubstring("Usage:\n  manager"), ContainSubstring(usage)))
 		},
 		Entry("a command", `unknown command "up" for "manager"`, "--leader-elect", "up"),
 		Entry("a flag of the operator", "unknown flag: --follow", "manager [command]", "--follow"),
@@ -76,7 +76,7 @@ var _ = Describe("the program's commands", Ordered, func() {
 		Entry("a namespace of nodes", "--namespace: nodes are not namespaced", "--selector", "watch", "nodes", "-n", "default"),
 	)
 
-	DescribeTable("shows usage to those who ask for it, and exits 0",
+	DescribeTable("prints the usage, and exits with code 0",
 		func(usage string, arguments ...string) {
 			session := run(arguments...)
 			Eventually(session).Should(gexec.Exit(0))
@@ -91,13 +91,13 @@ var _ = Describe("the program's commands", Ordered, func() {
 		Entry("of crd", "manager crd", "crd", "-h"),
 	)
 
-	It("tells its version", func() {
+	It("prints its version", func() {
 		session := run("version")
 		Eventually(session).Should(gexec.Exit(0))
 		Expect(string(session.Out.Contents())).To(MatchRegexp(`^echo-operator dev \(go1\.\S+ \w+/\w+\)\n$`))
 	})
 
-	It("says that there is no cluster in one line, and exits 1", func() {
+	It("prints one line if there is no cluster, and exits with code 1", func() {
 		session := startProgram(program, []string{"KUBECONFIG=/nowhere"}, "watch", "pods")
 		Eventually(session).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(ContainSubstring("set KUBECONFIG"))
@@ -106,7 +106,7 @@ var _ = Describe("the program's commands", Ordered, func() {
 		Expect(oneLine(session)).To(ContainSubstring("does not answer"))
 	})
 
-	It("watches other kinds where there are no Echoes", func(ctx SpecContext) {
+	It("watches other kinds without the CRD of Echoes", func(ctx SpecContext) {
 		nodes, pods := run("watch", "nodes"), run("watch", "pods", "-n", "kube-public")
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
 		Expect(c.Create(ctx, node)).To(Succeed())
@@ -139,12 +139,12 @@ var _ = Describe("the program's commands", Ordered, func() {
 		Eventually(func() error { return c.List(ctx, &v1.EchoList{}) }).WithContext(ctx).Should(Succeed())
 	})
 
-	It("watches an Echo's life, and tells what changed but no value of its environment", func(ctx SpecContext) {
+	It("watches an Echo from creation to deletion, and prints changes but not the values of variables", func(ctx SpecContext) {
 		session, asJSON := run("watch", "echoes"), run("watch", "-o", "json", "echoes")
 		echo := support.Echo("default", "life", func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: "secret-1"}} })
 		Expect(c.Create(ctx, echo)).To(Succeed())
 		Eventually(session).Should(gbytes.Say(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)  ADDED    default/life  0/2 ready\n`))
-		Eventually(asJSON).Should(gbytes.Say(`"type":"ADDED"`)) // from here on neither misses anything
+		Eventually(asJSON).Should(gbytes.Say(`"type":"ADDED"`)) // both watches have started
 
 		meta.SetStatusCondition(&echo.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: "RollingOut"})
 		Expect(c.Status().Update(ctx, echo)).To(Succeed())
@@ -177,7 +177,7 @@ var _ = Describe("the program's commands", Ordered, func() {
 		Eventually(asJSON, 2*time.Second).Should(gexec.Exit(0))
 	})
 
-	It("watches only what has the labels, in the namespace", func(ctx SpecContext) {
+	It("watches only objects that match the label selector and the namespace", func(ctx SpecContext) {
 		session := run("watch", "echoes", "-n", "default", "-l", "tier in (a)")
 		labelled := func(tier string) func(*v1.Echo) {
 			return func(e *v1.Echo) { e.Labels = map[string]string{"tier": tier} }
@@ -188,48 +188,49 @@ var _ = Describe("the program's commands", Ordered, func() {
 			DeferCleanup(c.Delete, echo)
 		}
 		Eventually(session).Should(gbytes.Say("ADDED    default/wanted"))
-		Expect(happened(session)).To(Equal([]string{"ADDED default/wanted"}))
+		Expect(printedEvents(session)).To(Equal([]string{"ADDED default/wanted"}))
 	})
 
-	DescribeTable("survives a break, and then tells only what happened meanwhile",
-		func(ctx SpecContext, during func(*proxy), message string) {
+	DescribeTable("continues to watch after an interruption, and prints only what changed meanwhile",
+		func(ctx SpecContext, interrupt func(*proxy), message string) {
 			names := func(name string) *v1.Echo { return support.Echo("default", name) }
-			changed, gone, same := names("changed"), names("gone"), names("same")
-			for _, echo := range []*v1.Echo{changed, gone, same} {
+			changed, deleted, unchanged := names("changed"), names("deleted"), names("unchanged")
+			for _, echo := range []*v1.Echo{changed, deleted, unchanged} {
 				Expect(c.Create(ctx, echo)).To(Succeed())
 			}
-			between := startProxy(server.Config.Host)
-			session := startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(between.instead(adminKubeconfig(server)))}, "watch", "echoes")
-			Eventually(func() []string { return happened(session) }).Should(ConsistOf("ADDED default/changed", "ADDED default/gone", "ADDED default/same"))
+			p := startProxy(server.Config.Host)
+			session := startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(p.kubeconfig(adminKubeconfig(server)))}, "watch", "echoes")
+			Eventually(func() []string { return printedEvents(session) }).Should(
+				ConsistOf("ADDED default/changed", "ADDED default/deleted", "ADDED default/unchanged"))
 
-			during(between)
+			interrupt(p)
 			Eventually(session.Err).Should(gbytes.Say(`(?m)^ERROR    \S+  no response from the API server, retrying: .*` + message))
 			changed.Spec.Replicas = 5
 			Expect(c.Update(ctx, changed)).To(Succeed())
-			Expect(c.Delete(ctx, gone)).To(Succeed())
-			between.accept()
+			Expect(c.Delete(ctx, deleted)).To(Succeed())
+			p.accept()
 			Eventually(session.Out, time.Minute).Should(gbytes.Say(`UPDATED  default/changed  metadata.generation: 1 -> 2, spec.replicas: 2 -> 5\n`))
 			last := names("last")
 			Expect(c.Create(ctx, last)).To(Succeed())
 			Eventually(session.Out).Should(gbytes.Say("ADDED    default/last"))
-			Expect(happened(session)).To(ConsistOf("ADDED default/changed", "ADDED default/gone", "ADDED default/same",
-				"UPDATED default/changed", "DELETED default/gone", "ADDED default/last"))
+			Expect(printedEvents(session)).To(ConsistOf("ADDED default/changed", "ADDED default/deleted", "ADDED default/unchanged",
+				"UPDATED default/changed", "DELETED default/deleted", "ADDED default/last"))
 			for line := range strings.Lines(string(session.Err.Contents())) {
 				Expect(line).To(HavePrefix("ERROR    "))
 			}
 
-			between.refuse() // it ends at once, even when it would try again only later
+			p.refuse() // it must exit immediately, even while it waits to retry
 			Eventually(session.Err).Should(gbytes.Say("refused"))
 			session.Terminate()
 			Eventually(session, 2*time.Second).Should(gexec.Exit(0))
 			Expect(c.DeleteAllOf(ctx, &v1.Echo{}, client.InNamespace("default"))).To(Succeed())
 		},
 		Entry("in which connections are refused", (*proxy).refuse, "connection refused"),
-		Entry("in which connections break", (*proxy).slam, "EOF"),
-		Entry("in which somebody else answers, so that the list is read anew", (*proxy).babble, "does not look like a TLS handshake"),
+		Entry("in which connections are closed", (*proxy).drop, "EOF"),
+		Entry("in which responses are invalid, so that it lists again", (*proxy).respondInvalid, "does not look like a TLS handshake"),
 	)
 
-	It("tells that it has no right, as JSON too, and goes on when it gets it", func(ctx SpecContext) {
+	It("reports missing permissions, in JSON too, and continues when they are granted", func(ctx SpecContext) {
 		user, err := server.AddUser(envtest.User{Name: "guest"}, nil)
 		Expect(err).NotTo(HaveOccurred())
 		text, err := user.KubeConfig()
@@ -253,8 +254,8 @@ var _ = Describe("the program's commands", Ordered, func() {
 	})
 })
 
-// happened is what a program that watches has said so far: type and name.
-func happened(session *gexec.Session) []string {
+// printedEvents returns the type and the name of each event that a watch has printed.
+func printedEvents(session *gexec.Session) []string {
 	var all []string
 	for line := range strings.Lines(string(session.Out.Contents())) {
 		if fields := strings.Fields(line); len(fields) > 2 {

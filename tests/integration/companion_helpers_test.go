@@ -16,8 +16,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// createAccompanied creates an Echo and a pod that has a companion of it.
-func createAccompanied(ctx context.Context, name string) (*v1.Echo, *corev1.Pod) {
+// createEchoAndOwner creates an Echo and a pod with a companion of it.
+func createEchoAndOwner(ctx context.Context, name string) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
 	echo := createEcho(ctx, support.Echo(newNamespace(ctx), name))
 	owner := createOwner(ctx, k8s, echo.Namespace, "web-0", name)
@@ -27,7 +27,7 @@ func createAccompanied(ctx context.Context, name string) (*v1.Echo, *corev1.Pod)
 	return echo, owner
 }
 
-// createOwner creates a pod that asks for a companion of an Echo.
+// createOwner creates a pod that requests a companion of an Echo.
 func createOwner(ctx context.Context, c client.Client, namespace, name, echo string) *corev1.Pod {
 	GinkgoHelper()
 	pod := &corev1.Pod{
@@ -48,13 +48,13 @@ func newNode(ctx context.Context, c client.Client) *corev1.Node {
 	return node
 }
 
-// bind plays the scheduler.
+// bind assigns a pod to a node, as the scheduler does.
 func bind(ctx context.Context, c client.Client, pod *corev1.Pod, node *corev1.Node) {
 	GinkgoHelper()
 	Expect(c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node.Name}})).To(Succeed())
 }
 
-// setPhase plays the kubelet.
+// setPhase sets the phase of a pod, as the kubelet does.
 func setPhase(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) {
 	GinkgoHelper()
 	before := pod.DeepCopy()
@@ -62,16 +62,16 @@ func setPhase(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) {
 	Expect(k8s.Status().Patch(ctx, pod, client.MergeFrom(before))).To(Succeed())
 }
 
-// hold keeps a pod from going, as its kubelet does until its containers have ended.
-func hold(ctx context.Context, pod *corev1.Pod) {
+// blockDeletion prevents that a pod is removed, as the kubelet does until its containers have stopped.
+func blockDeletion(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	edit(ctx, pod, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
 }
 
-// expectNoRequest expects passes over a pod that has its companion to send nothing.
+// expectNoRequest expects that passes over a pod with a companion send no requests.
 func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) { // until the cache has the companion
+	Eventually(func(g Gomega) { // until the cache contains the companion
 		cached := &corev1.PodList{}
 		g.Expect(underTest.GetClient().List(ctx, cached, client.InNamespace(owner.Namespace),
 			client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"})).To(Succeed())
@@ -86,17 +86,17 @@ func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(result).To(BeZero())
 	}
-	Expect(requests.Load()).To(BeZero(), "requests of three passes over a pod that has its companion")
+	Expect(requests.Load()).To(BeZero(), "requests of three passes over a pod with a companion")
 }
 
-// companionsNow are the companions in a namespace.
+// companionsNow returns the companions in a namespace.
 func companionsNow(ctx context.Context, g Gomega, c client.Client, namespace string) []corev1.Pod {
 	list := &corev1.PodList{}
 	g.Expect(c.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"})).To(Succeed())
 	return list.Items
 }
 
-// eventuallyOne waits until there is one companion in a pod's namespace, which is the pod's.
+// eventuallyOne waits until the namespace of a pod contains exactly one companion, which is that of the pod.
 func eventuallyOne(ctx context.Context, c client.Client, owner *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	var all []corev1.Pod
@@ -109,7 +109,7 @@ func eventuallyOne(ctx context.Context, c client.Client, owner *corev1.Pod) *cor
 	return &all[0]
 }
 
-// eventuallyAnother waits until a companion has taken the place of another.
+// eventuallyAnother waits until a companion is replaced.
 func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	var next *corev1.Pod
@@ -121,7 +121,7 @@ func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod
 	return next
 }
 
-// expectCompanions expects an Echo's status to count its companions.
+// expectCompanions waits until the status of an Echo contains the number of its companions.
 func expectCompanions(ctx context.Context, echo *v1.Echo, count int) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("companions and an operator that is killed", Ordered, func() {
+var _ = Describe("companions, when the operator is killed", Ordered, func() {
 	var program string
 	var server *envtest.Environment
 	var admin client.Client
@@ -28,7 +28,7 @@ var _ = Describe("companions and an operator that is killed", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 	})
 
-	It("are neither two nor none after each step", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
+	It("are exactly one for each owner after the next start", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default"}
 		restartAfter := func(step func()) {
 			GinkgoHelper()
@@ -52,12 +52,12 @@ var _ = Describe("companions and an operator that is killed", Ordered, func() {
 		node := newNode(ctx, admin)
 		var owner *corev1.Pod
 
-		By("killed before the pod is there")
+		By("killed before the pod is created")
 		restartAfter(func() { Expect(admin.Create(ctx, echo)).To(Succeed()) })
 		restartAfter(func() { owner = createOwner(ctx, admin, "default", "web-0", "x"); bind(ctx, admin, owner, node) })
 		expectOne(owner, echoServerImage)
 
-		By("killed before the Echo's image changes")
+		By("killed before the image of the Echo changes")
 		restartAfter(func() {
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 			echo.Spec.Image = "other:1"
@@ -71,7 +71,7 @@ var _ = Describe("companions and an operator that is killed", Ordered, func() {
 		})
 		expectOne(owner, "other:1")
 
-		By("killed before another pod takes the owner's name, with no garbage collector at hand")
+		By("killed before the owner is replaced by a pod of the same name, without a garbage collector")
 		restartAfter(func() {
 			Expect(admin.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
 			owner = createOwner(ctx, admin, "default", "web-0", "x")

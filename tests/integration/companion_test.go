@@ -18,7 +18,7 @@ import (
 )
 
 var _ = Describe("a companion", func() {
-	It("comes when its owner is on a node, and is what the Echo says, where the owner is", func(ctx SpecContext) {
+	It("is created when its owner is on a node, on the same node, with the settings of the Echo", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "beside", func(e *v1.Echo) {
 			e.Spec.Image, e.Spec.Port = "registry.example.com/other:1", 9000
 			e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
@@ -40,7 +40,7 @@ var _ = Describe("a companion", func() {
 		Expect(companion.Annotations).To(HaveKeyWithValue("cluster-autoscaler.kubernetes.io/safe-to-evict", "true"))
 		expectCompanions(ctx, echo, 1)
 
-		By("not being one of the Echo's own pods, and yet behind its NetworkPolicy")
+		By("not being selected by the Service of the Echo, but by its NetworkPolicy")
 		Expect(labels.SelectorFromSet(serviceNow(ctx, Default, echo.Namespace, echo.Name).Spec.Selector).Matches(labels.Set(companion.Labels))).To(BeFalse())
 		policy := get(ctx, Default, echo.Namespace, echo.Name, &networkingv1.NetworkPolicy{})
 		guarded, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
@@ -49,13 +49,13 @@ var _ = Describe("a companion", func() {
 		Expect(guarded.Matches(labels.Set(deploymentNow(ctx, Default, echo.Namespace, echo.Name).Spec.Template.Labels))).To(BeTrue())
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.Pods).To(BeEmpty())
 
-		By("being left alone when all is well")
+		By("not being changed")
 		Expect(eventReasons(ctx, Default, owner)).To(BeEmpty())
 		expectNoRequest(ctx, owner)
 	})
 
-	DescribeTable("goes when its owner", func(ctx SpecContext, end func(context.Context, *corev1.Pod)) {
-		echo, owner := createAccompanied(ctx, "ending")
+	DescribeTable("is deleted when its owner", func(ctx SpecContext, end func(context.Context, *corev1.Pod)) {
+		echo, owner := createEchoAndOwner(ctx, "ending")
 		companion := eventuallyOne(ctx, k8s, owner)
 		end(ctx, owner)
 		eventuallyGone(ctx, companion)
@@ -70,14 +70,14 @@ var _ = Describe("a companion", func() {
 		Entry("is deleted", func(ctx context.Context, owner *corev1.Pod) {
 			Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
 		}),
-		Entry("is going, however long that takes", func(ctx context.Context, owner *corev1.Pod) {
+		Entry("is being deleted, before that is completed", func(ctx context.Context, owner *corev1.Pod) {
 			edit(ctx, owner, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
 			Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
 		}),
 	)
 
-	It("comes again when somebody deletes it, and gets back the labels that somebody changes", func(ctx SpecContext) {
-		_, owner := createAccompanied(ctx, "deleted")
+	It("is created again after a user deletes it, and its labels are restored after a user changes them", func(ctx SpecContext) {
+		_, owner := createEchoAndOwner(ctx, "deleted")
 		first := eventuallyOne(ctx, k8s, owner)
 		Expect(k8s.Delete(ctx, first, client.GracePeriodSeconds(0))).To(Succeed())
 		second := eventuallyAnother(ctx, owner, first)
@@ -89,8 +89,8 @@ var _ = Describe("a companion", func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("is replaced when the Echo's image, port or answer changes, and for nothing else", func(ctx SpecContext) {
-		echo, owner := createAccompanied(ctx, "changing")
+	It("is replaced when the image, the port or the response of the Echo changes, and for no other change", func(ctx SpecContext) {
+		echo, owner := createEchoAndOwner(ctx, "changing")
 		last := eventuallyOne(ctx, k8s, owner)
 		for _, change := range []func(*v1.Echo){
 			func(e *v1.Echo) { e.Spec.Image = "registry.example.com/other:2" },
@@ -104,22 +104,22 @@ var _ = Describe("a companion", func() {
 		Consistently(func(g Gomega) { g.Expect(eventuallyOne(ctx, k8s, owner).UID).To(Equal(last.UID)) }).Should(Succeed())
 	})
 
-	It("waits for its Echo, which its owner is told once, and goes before the Echo does", func(ctx SpecContext) {
+	It("waits for its Echo, of which its owner gets one event, and is deleted before the Echo", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		owner := createOwner(ctx, k8s, namespace, "web", "late")
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
-		told := func(g Gomega) { g.Expect(eventReasons(ctx, g, owner)).To(Equal([]string{"EchoNotFound"})) }
-		Eventually(told).WithContext(ctx).Should(Succeed())
+		expectOneEvent := func(g Gomega) { g.Expect(eventReasons(ctx, g, owner)).To(Equal([]string{"EchoNotFound"})) }
+		Eventually(expectOneEvent).WithContext(ctx).Should(Succeed())
 		edit(ctx, owner, func(p *corev1.Pod) {
 			p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "more", Operator: "Exists"})
 		})
-		Consistently(told).WithContext(ctx).Should(Succeed())
+		Consistently(expectOneEvent).WithContext(ctx).Should(Succeed())
 
 		echo := createEcho(ctx, support.Echo(namespace, "late"))
 		companion := eventuallyOne(ctx, k8s, owner)
-		hold(ctx, companion)
+		blockDeletion(ctx, companion)
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		collect(ctx, echo)
+		collectGarbage(ctx, echo)
 		Consistently(func(g Gomega) { echoNow(ctx, g, namespace, "late") }).Should(Succeed())
 		Expect(get(ctx, Default, namespace, companion.Name, companion).DeletionTimestamp).NotTo(BeNil())
 		edit(ctx, companion, func(p *corev1.Pod) { p.Finalizers = nil })
@@ -131,14 +131,14 @@ var _ = Describe("a companion", func() {
 	})
 
 	It("has no companion itself", func(ctx SpecContext) {
-		echo, owner := createAccompanied(ctx, "alone")
+		echo, owner := createEchoAndOwner(ctx, "alone")
 		companion := eventuallyOne(ctx, k8s, owner)
 		edit(ctx, companion, func(p *corev1.Pod) { p.Labels[v1.CompanionLabel] = echo.Name })
 		bind(ctx, k8s, companion, newNode(ctx, k8s))
 		Consistently(func(g Gomega) { g.Expect(companionsNow(ctx, g, k8s, echo.Namespace)).To(HaveLen(1)) }).Should(Succeed())
 	})
 
-	It("is not made on a node that takes no pods, until it does", func(ctx SpecContext) {
+	It("is not created while its node is unschedulable", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "cordoned"))
 		node := newNode(ctx, k8s)
 		edit(ctx, node, func(n *corev1.Node) { n.Spec.Unschedulable = true })
@@ -154,8 +154,8 @@ var _ = Describe("a companion", func() {
 		eventuallyOne(ctx, k8s, owner)
 	})
 
-	It("is not somebody else's pod of its name, and the owner is told so", func(ctx SpecContext) {
-		echo, owner := createAccompanied(ctx, "taken")
+	It("is not created if another pod has its name, of which the owner gets an event", func(ctx SpecContext) {
+		echo, owner := createEchoAndOwner(ctx, "taken")
 		companion := eventuallyOne(ctx, k8s, owner)
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })
 		Eventually(func(g Gomega) {
@@ -173,8 +173,8 @@ var _ = Describe("a companion", func() {
 		Expect(now.ResourceVersion).To(Equal(foreign.ResourceVersion))
 	})
 
-	It("is one, however many passes run at once", func(ctx SpecContext) {
-		echo, owner := createAccompanied(ctx, "raced")
+	It("is created only once by concurrent passes", func(ctx SpecContext) {
+		echo, owner := createEchoAndOwner(ctx, "raced")
 		for range 3 {
 			Expect(k8s.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(echo.Namespace), client.GracePeriodSeconds(0),
 				client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"})).To(Succeed())

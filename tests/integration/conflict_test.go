@@ -29,7 +29,7 @@ var _ = Describe("a name that is taken", func() {
 	owned := *theirs.DeepCopy()
 	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x", Controller: new(true)}}
 
-	DescribeTable("is left exactly as it was, and the Echo says so", func(ctx SpecContext, foreign client.Object) {
+	DescribeTable("is reported in the status, and the existing object is not changed", func(ctx SpecContext, foreign client.Object) {
 		foreign = foreign.DeepCopyObject().(client.Object)
 		foreign.SetNamespace(newNamespace(ctx))
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
@@ -58,7 +58,7 @@ var _ = Describe("a name that is taken", func() {
 		Entry("by a Deployment with another owner", &appsv1.Deployment{ObjectMeta: owned, Spec: pods}),
 	)
 
-	It("is used once it is free", func(ctx SpecContext) {
+	It("is used when the existing object is deleted", func(ctx SpecContext) {
 		foreign := &corev1.Service{ObjectMeta: theirs, Spec: ports}
 		foreign.Namespace = newNamespace(ctx)
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
@@ -68,7 +68,7 @@ var _ = Describe("a name that is taken", func() {
 			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(k8s.Delete(ctx, foreign)).To(Succeed())
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 1 }) // sooner than the operator would look again by itself
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 1 }) // before the operator checks again by itself
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 })
@@ -80,7 +80,7 @@ func expectUntouched(ctx context.Context, before client.Object) {
 	Expect(now.GetUID()).To(Equal(before.GetUID()))
 }
 
-// childrenOf counts what was made for an Echo.
+// childrenOf returns the number of children of an Echo.
 func childrenOf(ctx context.Context, echo *v1.Echo) int {
 	GinkgoHelper()
 	services, deployments := &corev1.ServiceList{}, &appsv1.DeploymentList{}

@@ -20,17 +20,17 @@ import (
 )
 
 var _ = Describe("drift", func() {
-	DescribeTable("of what the operator decides comes back",
-		func(ctx SpecContext, child client.Object, spoil func(client.Object), mended func(Gomega, client.Object)) {
+	DescribeTable("of a field that the operator sets is reverted",
+		func(ctx SpecContext, child client.Object, change func(client.Object), expectReverted func(Gomega, client.Object)) {
 			echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "drifting", func(e *v1.Echo) {
 				e.Spec.Env = []corev1.EnvVar{{Name: "X", Value: "y"}}
 			}))
 			child = child.DeepCopyObject().(client.Object)
 			child.SetNamespace(echo.Namespace)
 			child.SetName(echo.Name)
-			edit(ctx, child, spoil)
+			edit(ctx, child, change)
 			Eventually(func(g Gomega) {
-				mended(g, get(ctx, g, echo.Namespace, echo.Name, child))
+				expectReverted(g, get(ctx, g, echo.Namespace, echo.Name, child))
 			}).WithContext(ctx).Should(Succeed())
 		},
 		deploymentEntry("replicas", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) },
@@ -48,7 +48,7 @@ var _ = Describe("drift", func() {
 		}, func(g Gomega, d *appsv1.Deployment) {
 			g.Expect(*d.Spec.Template.Spec.Containers[0].SecurityContext.AllowPrivilegeEscalation).To(BeFalse())
 		}),
-		deploymentEntry("label by which the operator sees it", func(d *appsv1.Deployment) { d.Labels = nil },
+		deploymentEntry("label that the operator selects", func(d *appsv1.Deployment) { d.Labels = nil },
 			func(g Gomega, d *appsv1.Deployment) {
 				g.Expect(d.Labels).To(HaveKeyWithValue("app.kubernetes.io/managed-by", "echo-operator"))
 			}),
@@ -62,7 +62,7 @@ var _ = Describe("drift", func() {
 			}),
 	)
 
-	It("brings back a child that was deleted", func(ctx SpecContext) {
+	It("of a deleted child is reverted", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "losing"))
 		s := serviceNow(ctx, Default, echo.Namespace, echo.Name)
 		d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
@@ -74,7 +74,7 @@ var _ = Describe("drift", func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("leaves the fields of others alone, even when its own are mended", func(ctx SpecContext) {
+	It("is reverted without changing fields that other clients set", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "shared"))
 		edit(ctx, deploymentNow(ctx, Default, echo.Namespace, echo.Name), func(d *appsv1.Deployment) {
 			d.Annotations["example.org/theirs"] = "yes"
@@ -94,14 +94,16 @@ var _ = Describe("drift", func() {
 	})
 })
 
-func deploymentEntry(name string, spoil func(*appsv1.Deployment), mended func(Gomega, *appsv1.Deployment)) TableEntry {
+func deploymentEntry(name string, change func(*appsv1.Deployment), expectReverted func(Gomega, *appsv1.Deployment)) TableEntry {
 	return Entry("Deployment: "+name, &appsv1.Deployment{},
-		func(o client.Object) { spoil(o.(*appsv1.Deployment)) }, func(g Gomega, o client.Object) { mended(g, o.(*appsv1.Deployment)) })
+		func(o client.Object) { change(o.(*appsv1.Deployment)) },
+		func(g Gomega, o client.Object) { expectReverted(g, o.(*appsv1.Deployment)) })
 }
 
-func serviceEntry(name string, spoil func(*corev1.Service), mended func(Gomega, *corev1.Service)) TableEntry {
+func serviceEntry(name string, change func(*corev1.Service), expectReverted func(Gomega, *corev1.Service)) TableEntry {
 	return Entry("Service: "+name, &corev1.Service{},
-		func(o client.Object) { spoil(o.(*corev1.Service)) }, func(g Gomega, o client.Object) { mended(g, o.(*corev1.Service)) })
+		func(o client.Object) { change(o.(*corev1.Service)) },
+		func(g Gomega, o client.Object) { expectReverted(g, o.(*corev1.Service)) })
 }
 
 var _ = Describe("a converged Echo", func() {
@@ -109,7 +111,7 @@ var _ = Describe("a converged Echo", func() {
 		expectNoWrite(ctx, createReadyEcho(ctx, support.Echo(newNamespace(ctx), "plain")))
 	})
 
-	It("is reconciled again without a write, with everything set", func(ctx SpecContext) {
+	It("is reconciled again without a write, with most fields set", func(ctx SpecContext) {
 		expectNoWrite(ctx, createReadyEcho(ctx, support.Echo(newNamespace(ctx), "everything", func(e *v1.Echo) {
 			e.Spec.Image = "registry.example.com:5000/other@sha256:" + fmt.Sprintf("%064d", 1)
 			e.Spec.Port = 80
@@ -122,7 +124,7 @@ var _ = Describe("a converged Echo", func() {
 	})
 })
 
-// expectNoWrite runs three more passes over a converged Echo, and expects that they send nothing at all.
+// expectNoWrite expects that three more passes over a converged Echo send no requests.
 func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	versions := func() []string {
@@ -132,7 +134,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 			serviceNow(ctx, Default, echo.Namespace, echo.Name).ResourceVersion,
 		}
 	}
-	Eventually(func(g Gomega) { // until the cache is as new as the API server
+	Eventually(func(g Gomega) { // until the cache is up to date
 		cached := &v1.Echo{}
 		g.Expect(underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(echo), cached)).To(Succeed())
 		g.Expect(cached.ResourceVersion).To(Equal(versions()[0]))
@@ -152,7 +154,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	Expect(versions()).To(Equal(before))
 }
 
-// countingClient reads from the manager's cache and counts every request that goes past it.
+// countingClient returns a client that reads from the cache of the manager and counts all other requests.
 func countingClient(requests *atomic.Int64) client.Client {
 	GinkgoHelper()
 	counted := rest.CopyConfig(cluster)

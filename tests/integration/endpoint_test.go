@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// allowMetrics lets a namespace's service account "scraper" read metrics, by the role that people are given.
+// allowMetrics grants the service account "scraper" of a namespace the role for reading metrics.
 func allowMetrics(ctx context.Context, c client.Client, namespace string) {
 	GinkgoHelper()
 	role := manifest("rbac/metrics_reader_role.yaml", &rbacv1.ClusterRole{})
@@ -28,7 +28,7 @@ func allowMetrics(ctx context.Context, c client.Client, namespace string) {
 	})).To(Succeed())
 }
 
-// tokenOf is a token of a service account, which is made if need be.
+// tokenOf returns a token of a service account, which it creates if necessary.
 func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name string) string {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	g.Expect(client.IgnoreAlreadyExists(c.Create(ctx, account))).To(Succeed())
@@ -37,22 +37,22 @@ func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name str
 	return request.Status.Token
 }
 
-// statusOf is the status code of a GET, with a bearer's token unless that is empty.
+// statusOf returns the status code of a GET request with a bearer token, unless that is empty.
 func statusOf(ctx context.Context, g Gomega, url, token string) int {
-	status, _ := answerOf(ctx, g, http.MethodGet, url, token, "")
+	status, _ := responseOf(ctx, g, http.MethodGet, url, token, "")
 	return status
 }
 
-// answerOf is the status code and the text that a request gets, with a bearer's token unless that is empty; the servers' certificates
-// are their own.
-func answerOf(ctx context.Context, g Gomega, method, url, token, body string) (int, string) {
+// responseOf returns the status code and the body of the response to a request with a bearer token, unless that is empty. It does not
+// verify certificates.
+func responseOf(ctx context.Context, g Gomega, method, url, token, body string) (int, string) {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	g.Expect(err).NotTo(HaveOccurred())
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // self-signed
-		DisableKeepAlives: true, DisableCompression: true}} // to compress takes most of a MiB, which a test of memory would see
+		DisableKeepAlives: true, DisableCompression: true}} // compression uses almost 1 MiB, which affects the memory test
 	response, err := client.Do(request)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = response.Body.Close() }()

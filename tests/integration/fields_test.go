@@ -23,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// field is a field of the spec with two values that it may be given.
+// field is a field of the spec with two values.
 type field struct {
 	name     string
 	one, two func(*v1.EchoSpec)
@@ -33,7 +33,7 @@ func fields() []field {
 	return slices.Concat(containerFields(), accessFields(), placementFields())
 }
 
-// containerFields say what runs.
+// containerFields returns fields of the container.
 func containerFields() []field {
 	return []field{
 		{"replicas", func(s *v1.EchoSpec) { s.Replicas = 0 }, func(s *v1.EchoSpec) { s.Replicas = 3 }},
@@ -56,7 +56,7 @@ func containerFields() []field {
 	}
 }
 
-// accessFields say who reaches it, and how much of it stays up.
+// accessFields returns fields for network access and availability.
 func accessFields() []field {
 	return []field{
 		{"service.type", func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeLoadBalancer }},
@@ -83,7 +83,7 @@ func accessFields() []field {
 	}
 }
 
-// placementFields say where and under which rules it runs.
+// placementFields returns fields for scheduling and other settings of pods.
 func placementFields() []field {
 	return []field{
 		{"podSecurityContext", func(s *v1.EchoSpec) { s.PodSecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(0))} },
@@ -120,24 +120,24 @@ var _ = Describe("a field of the spec", func() {
 	for _, f := range fields() {
 		entries = append(entries, Entry(f.name, f))
 	}
-	DescribeTable("that is set, changed and unset leaves what a fresh Echo of the same spec has, and nothing over",
+	DescribeTable("that is set, changed and unset results in the same children as a new Echo with the same spec",
 		append([]any{func(ctx SpecContext, f field) {
 			namespace := newNamespace(ctx)
-			walked := createEcho(ctx, support.Echo(namespace, "walked"))
+			changed := createEcho(ctx, support.Echo(namespace, "changed"))
 			for step, change := range []func(*v1.EchoSpec){f.one, f.two, f.one, func(*v1.EchoSpec) {}} {
-				fresh := createEcho(ctx, support.Echo(namespace, fmt.Sprintf("fresh-%d", step), func(e *v1.Echo) { change(&e.Spec) }))
-				edit(ctx, walked, func(e *v1.Echo) {
+				created := createEcho(ctx, support.Echo(namespace, fmt.Sprintf("created-%d", step), func(e *v1.Echo) { change(&e.Spec) }))
+				edit(ctx, changed, func(e *v1.Echo) {
 					e.Spec = support.Echo("", "").Spec
 					change(&e.Spec)
 				})
 				Eventually(func(g Gomega) {
-					g.Expect(made(ctx, g, walked)).To(Equal(made(ctx, g, fresh)))
+					g.Expect(childrenAsYAML(ctx, g, changed)).To(Equal(childrenAsYAML(ctx, g, created)))
 				}).WithContext(ctx).Should(Succeed())
 			}
 		}}, entries...)...)
 
-	It("is in this table", func() {
-		tested := map[string]bool{"paused": true} // has tests of its own
+	It("is tested", func() {
+		tested := map[string]bool{"paused": true} // has other tests
 		for _, f := range fields() {
 			name, _, _ := strings.Cut(f.name, ".")
 			name, _, _ = strings.Cut(name, " ")
@@ -150,8 +150,8 @@ var _ = Describe("a field of the spec", func() {
 	})
 })
 
-// made is what there is of an Echo's children, without what differs between any two objects.
-func made(ctx context.Context, g Gomega, echo *v1.Echo) string {
+// childrenAsYAML returns the children of an Echo, without the fields that are different in all objects.
+func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	all := map[string]any{}
 	for _, kind := range children.Kinds() {
 		object := kind.DeepCopyObject().(client.Object)
@@ -161,7 +161,7 @@ func made(ctx context.Context, g Gomega, echo *v1.Echo) string {
 		}
 		g.Expect(err).NotTo(HaveOccurred())
 		if object.GetDeletionTimestamp() != nil {
-			continue // on its way out; nothing here finishes that
+			continue // being deleted; the tests have no garbage collector that would complete it
 		}
 		text, err := json.Marshal(object)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -187,7 +187,7 @@ func made(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	return string(text)
 }
 
-// dropEmpty takes empty maps out of a tree: the API server keeps one that it was given, and drops one that has become empty.
+// dropEmpty removes empty maps from a tree, because the API server keeps maps that were created empty, and removes those that became empty.
 func dropEmpty(tree any) {
 	switch tree := tree.(type) {
 	case map[string]any:

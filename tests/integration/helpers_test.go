@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// get reads an object afresh, whether the caller expects it to be there yet or not.
+// get reads an object from the API server.
 func get[T client.Object](ctx context.Context, g Gomega, namespace, name string, object T) T {
 	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)).To(Succeed())
 	return object
@@ -36,7 +36,7 @@ func serviceNow(ctx context.Context, g Gomega, namespace, name string) *corev1.S
 	return get(ctx, g, namespace, name, &corev1.Service{})
 }
 
-// createEcho creates an Echo and waits until its children are there and its status says so.
+// createEcho creates an Echo and waits until its children exist and its status is up to date.
 func createEcho(ctx context.Context, echo *v1.Echo) *v1.Echo {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx, echo)).To(Succeed())
@@ -48,7 +48,7 @@ func createEcho(ctx context.Context, echo *v1.Echo) *v1.Echo {
 	return echoNow(ctx, Default, echo.Namespace, echo.Name)
 }
 
-// createReadyEcho creates an Echo and plays the Deployment controller until it is ready.
+// createReadyEcho creates an Echo and completes its rollout.
 func createReadyEcho(ctx context.Context, echo *v1.Echo) *v1.Echo {
 	GinkgoHelper()
 	createEcho(ctx, echo)
@@ -56,7 +56,7 @@ func createReadyEcho(ctx context.Context, echo *v1.Echo) *v1.Echo {
 	return echoNow(ctx, Default, echo.Namespace, echo.Name)
 }
 
-// rollOut plays the Deployment controller and waits until the Echo has noticed.
+// rollOut completes a rollout, as the Deployment controller does, and waits until the Echo is Ready.
 func rollOut(ctx context.Context, namespace, name string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -67,17 +67,17 @@ func rollOut(ctx context.Context, namespace, name string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// edit changes an object as another manager of its fields would.
+// edit changes an object as another field manager.
 func edit[T client.Object](ctx context.Context, object T, change func(T)) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
 		change(object)
-		g.Expect(k8s.Update(ctx, object, client.FieldOwner("somebody-else"))).To(Succeed())
+		g.Expect(k8s.Update(ctx, object, client.FieldOwner("another-client"))).To(Succeed())
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// haveCondition matches an Echo by one of its conditions, which must speak of its generation; a nil reason matches any.
+// haveCondition matches an Echo by one of its conditions, which must be that of its generation. A nil reason matches all reasons.
 func haveCondition(kind string, status metav1.ConditionStatus, reason v1.Reason) types.GomegaMatcher {
 	wanted := "for any reason"
 	if reason != nil {
@@ -89,7 +89,7 @@ func haveCondition(kind string, status metav1.ConditionStatus, reason v1.Reason)
 	}).WithTemplate("Expected\n{{.FormattedActual}}\n{{.To}} have condition {{.Data}}", kind+"="+string(status)+" "+wanted)
 }
 
-// eventReasons are the reasons of the events that tell of an object, in order, and how often each was told.
+// eventReasons returns the reasons of the events of an object, in order. The reason of a series is repeated.
 func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
 	var reasons []string
 	for _, e := range support.EventsOf(ctx, g, k8s, object) {

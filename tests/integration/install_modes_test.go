@@ -22,7 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("installed", Ordered, func() {
+var _ = Describe("install modes", Ordered, func() {
 	var program string
 	var server *envtest.Environment
 
@@ -31,7 +31,7 @@ var _ = Describe("installed", Ordered, func() {
 		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
 	})
 
-	DescribeTable("the operator looks after its namespaces, with rights there and nowhere else",
+	DescribeTable("the operator watches its namespaces, with permissions only there",
 		func(ctx SpecContext, name string, watched []string, inside, outside []string) {
 			admin, err := client.New(server.Config, client.Options{Scheme: scheme})
 			Expect(err).NotTo(HaveOccurred())
@@ -51,27 +51,27 @@ var _ = Describe("installed", Ordered, func() {
 			for _, namespace := range inside {
 				Expect(admin.Create(ctx, support.Echo(namespace, "x"))).To(Succeed())
 			}
-			expectLookedAfter(ctx, admin, inside)
+			expectReconciled(ctx, admin, inside)
 			for _, echo := range untouched {
-				expectOutOfReach(ctx, admin, user.client, echo)
+				expectIgnored(ctx, admin, user.client, echo)
 			}
-			Expect(apierrors.IsForbidden(user.client.List(ctx, &corev1.SecretList{}, client.InNamespace(inside[0])))).To(BeTrue(), "Secrets are nothing to it")
+			Expect(apierrors.IsForbidden(user.client.List(ctx, &corev1.SecretList{}, client.InNamespace(inside[0])))).To(BeTrue(), "the operator must not read Secrets")
 		},
 		Entry("for its own namespace", SpecTimeout(time.Minute), "own", []string{"own-own"}, []string{"own-own"}, []string{"own-a", "own-b"}),
-		Entry("for a single other one", SpecTimeout(time.Minute), "single", []string{"single-a"}, []string{"single-a"}, []string{"single-own", "single-b"}),
-		Entry("for several", SpecTimeout(time.Minute), "multi", []string{"multi-a", "multi-b"}, []string{"multi-a", "multi-b"}, []string{"multi-own", "multi-c"}),
-		Entry("for all", SpecTimeout(time.Minute), "all", nil, []string{"all-own", "all-a", "all-b", "all-c"}, nil),
+		Entry("for a single other namespace", SpecTimeout(time.Minute), "single", []string{"single-a"}, []string{"single-a"}, []string{"single-own", "single-b"}),
+		Entry("for several namespaces", SpecTimeout(time.Minute), "multi", []string{"multi-a", "multi-b"}, []string{"multi-a", "multi-b"}, []string{"multi-own", "multi-c"}),
+		Entry("for all namespaces", SpecTimeout(time.Minute), "all", nil, []string{"all-own", "all-a", "all-b", "all-c"}, nil),
 	)
 })
 
-// operatorAccount is the operator as the API server knows it.
+// operatorAccount is the user of the operator.
 type operatorAccount struct {
 	kubeconfig []byte
 	client     client.Client
 }
 
-// addOperator makes the operator's user, with the rights that OLM would give it: those of its role in the namespaces that it
-// watches, or in all, those on nodes, and those for its lease in its own.
+// addOperator creates the user of the operator with the permissions that OLM would grant: its role in the watched namespaces or in all, the
+// role for nodes, and the role for its lease in its own namespace.
 func addOperator(ctx context.Context, server *envtest.Environment, admin client.Client, name string, watched []string) operatorAccount {
 	GinkgoHelper()
 	user, err := server.AddUser(envtest.User{Name: "operator-" + name}, nil)
@@ -96,8 +96,8 @@ func addOperator(ctx context.Context, server *envtest.Environment, admin client.
 	return account
 }
 
-// expectLookedAfter expects each namespace's Echo to be ready when its Deployment is.
-func expectLookedAfter(ctx context.Context, admin client.Client, namespaces []string) {
+// expectReconciled expects that the Echo of each namespace becomes Ready when its Deployment is rolled out.
+func expectReconciled(ctx context.Context, admin client.Client, namespaces []string) {
 	GinkgoHelper()
 	for _, namespace := range namespaces {
 		key := client.ObjectKey{Namespace: namespace, Name: "x"}
@@ -111,8 +111,8 @@ func expectLookedAfter(ctx context.Context, admin client.Client, namespaces []st
 	}
 }
 
-// expectOutOfReach expects that the operator left an Echo alone, and could do nothing else.
-func expectOutOfReach(ctx context.Context, admin, operator client.Client, echo *v1.Echo) {
+// expectIgnored expects that the operator does not change an Echo, and does not have the permissions to.
+func expectIgnored(ctx context.Context, admin, operator client.Client, echo *v1.Echo) {
 	GinkgoHelper()
 	Consistently(func(g Gomega) {
 		now := &v1.Echo{}
@@ -126,7 +126,7 @@ func expectOutOfReach(ctx context.Context, admin, operator client.Client, echo *
 	finalizing.Finalizers = slices.Concat(finalizing.Finalizers, []string{v1.Finalizer})
 	for what, err := range map[string]error{
 		"reading an Echo":       operator.Get(ctx, client.ObjectKeyFromObject(echo), &v1.Echo{}),
-		"making a Service":      operator.Create(ctx, service),
+		"creating a Service":    operator.Create(ctx, service),
 		"writing a finalizer":   operator.Patch(ctx, finalizing, client.MergeFrom(echo)),
 		"deleting a Deployment": operator.Delete(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "x"}}),
 	} {

@@ -23,7 +23,7 @@ import (
 )
 
 var _ = Describe("an Echo", func() {
-	It("comes from the manifest that people have, with every default", func(ctx SpecContext) {
+	It("is created from the sample, with all defaults", func(ctx SpecContext) {
 		text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "v1_echo.yaml"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(text)).To(Equal("apiVersion: example.com/v1\nkind: Echo\n" +
@@ -41,7 +41,7 @@ var _ = Describe("an Echo", func() {
 		Expect(echo.Status.Selector).To(Equal("app.kubernetes.io/instance=test-echo,app.kubernetes.io/name=echo"))
 	})
 
-	It("owns its children, and holds its own deletion for them", func(ctx SpecContext) {
+	It("owns its children, and blocks its deletion until they are deleted", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "owner"))
 		for _, child := range []client.Object{
 			deploymentNow(ctx, Default, echo.Namespace, echo.Name), serviceNow(ctx, Default, echo.Namespace, echo.Name),
@@ -53,7 +53,7 @@ var _ = Describe("an Echo", func() {
 		}
 	})
 
-	It("takes over every change of its spec, and drops what is no longer wanted", func(ctx SpecContext) {
+	It("applies changes of the spec to its children, and removes fields that were unset", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "changing", func(e *v1.Echo) {
 			e.Spec.Env = []corev1.EnvVar{{Name: "ONE", Value: "1"}, {Name: "TWO", Value: "2"}}
 			e.Spec.Service.Annotations = map[string]string{"a": "1", "b": "2"}
@@ -109,7 +109,7 @@ var _ = Describe("an Echo", func() {
 		expectNoWrite(ctx, echo)
 	})
 
-	It("is refused above the operator's limit, with all left as it was, and recovers", func(ctx SpecContext) {
+	It("with more replicas than the operator allows is rejected without changes, and recovers", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "greedy"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = maxReplicas + 1 })
 		Eventually(func(g Gomega) {
@@ -125,7 +125,7 @@ var _ = Describe("an Echo", func() {
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 
-	It("is refused when the API server calls it invalid, says why, and recovers", func(ctx SpecContext) {
+	It("whose children the API server rejects reports the reason, and recovers", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "invalid"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "NOT=ALLOWED"}} })
 		Eventually(func(g Gomega) {
@@ -138,7 +138,7 @@ var _ = Describe("an Echo", func() {
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 
-	It("tells each transition once", func(ctx SpecContext) {
+	It("sends one event for each transition", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "telling"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 3 })
 		Eventually(func(g Gomega) {
@@ -168,18 +168,18 @@ var _ = Describe("deleting an Echo", func() {
 		}).WithContext(ctx).Should(Succeed())
 		Consistently(func(g Gomega) { echoNow(ctx, g, echo.Namespace, echo.Name) }).Should(Succeed())
 
-		collect(ctx, echo)
+		collectGarbage(ctx, echo)
 		Eventually(func(g Gomega) {
 			g.Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), &v1.Echo{}))).To(BeTrue())
 			g.Expect(eventReasons(ctx, g, echo)).To(Equal([]string{"Deployed", "Ready", "DeleteRequested", "Deleted"}))
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("waits for pods that another's deletion of the Deployment left behind", func(ctx SpecContext) {
+	It("waits for pods that remain after another client deleted the Deployment", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "draining"))
 		pod := createPod(ctx, echo, "draining-1")
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		collect(ctx, echo)
+		collectGarbage(ctx, echo)
 		Consistently(func(g Gomega) { echoNow(ctx, g, echo.Namespace, echo.Name) }).Should(Succeed())
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		eventuallyGone(ctx, echo)
@@ -199,16 +199,16 @@ var _ = Describe("deleting an Echo", func() {
 		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name).DeletionTimestamp).To(BeNil())
 	})
 
-	It("leaves the finalizers of others alone", func(ctx SpecContext) {
+	It("does not remove other finalizers", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "shared", func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }))
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		collect(ctx, echo)
+		collectGarbage(ctx, echo)
 		Eventually(func(g Gomega) {
 			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Finalizers).To(ConsistOf("example.org/theirs"))
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("lets the children stay when they are to be orphaned", func(ctx SpecContext) {
+	It("does not delete orphaned children", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "parting"))
 		Expect(k8s.Delete(ctx, echo, client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())
 		Eventually(func(g Gomega) {
@@ -219,8 +219,8 @@ var _ = Describe("deleting an Echo", func() {
 	})
 })
 
-// collect plays the garbage collector: a Deployment deleted in the foreground goes when its pods are gone.
-func collect(ctx context.Context, echo *v1.Echo) {
+// collectGarbage completes the deletion of children in the foreground, as the garbage collector does.
+func collectGarbage(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		d := deploymentNow(ctx, g, echo.Namespace, echo.Name)
@@ -248,7 +248,7 @@ func eventuallyGone(ctx context.Context, object client.Object) {
 }
 
 var _ = Describe("a paused Echo", func() {
-	It("has its children left alone, tells how they are, and can be deleted", func(ctx SpecContext) {
+	It("does not change its children, reports their status, and can be deleted", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "paused"))
 		edit(ctx, echo, func(e *v1.Echo) {
 			e.Spec.Paused, e.Spec.Replicas, e.Spec.NetworkPolicy = true, 5, &v1.EchoNetworkPolicy{Enabled: true}
@@ -264,7 +264,7 @@ var _ = Describe("a paused Echo", func() {
 			g.Expect(serviceNow(ctx, g, echo.Namespace, echo.Name).Spec.Selector).To(BeEmpty())
 		}).Should(Succeed())
 
-		By("going on")
+		By("being resumed")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
 		Eventually(func(g Gomega) {
 			g.Expect(*deploymentNow(ctx, g, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(5))
@@ -275,7 +275,7 @@ var _ = Describe("a paused Echo", func() {
 		By("being deleted while paused")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		collect(ctx, echo)
+		collectGarbage(ctx, echo)
 		eventuallyGone(ctx, echo)
 	})
 })

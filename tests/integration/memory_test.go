@@ -21,21 +21,21 @@ import (
 )
 
 const (
-	// manyPods are what may not add as much as mebibyte to the operator's memory.
+	// manyPods is the number of pods that may add less than a mebibyte to the memory of the operator.
 	manyPods = 10_000
 	mebibyte = 1 << 20
 )
 
-var _ = Describe("the program's memory", func() {
-	It("grows by less than 1 MiB with 10,000 pods that ask for no companion", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
+var _ = Describe("the memory of the program", func() {
+	It("grows by less than 1 MiB with 10,000 pods that do not request companions", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
 		server := startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
-		hasty := rest.CopyConfig(server.Config)
-		hasty.QPS = -1
-		admin, err := client.New(hasty, client.Options{Scheme: scheme})
+		unthrottled := rest.CopyConfig(server.Config)
+		unthrottled.QPS = -1
+		admin, err := client.New(unthrottled, client.Options{Scheme: scheme})
 		Expect(err).NotTo(HaveOccurred())
 		allowMetrics(ctx, admin, "default")
 		token, address := tokenOf(ctx, Default, admin, "default", "scraper"), freeAddress()
-		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "GOGC=1"} // so that next to nothing lies about that is not in use
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "GOGC=1"} // so that nearly no garbage is counted
 		startProgram(buildProgram(), environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 		inUse := func() float64 {
 			GinkgoHelper()
@@ -43,16 +43,16 @@ var _ = Describe("the program's memory", func() {
 		}
 
 		node := newNode(ctx, admin)
-		accompany(ctx, admin, node, "default") // all that is made once is made
+		createCompanion(ctx, admin, node, "default") // one-time allocations
 		before := inUse()
 		createPods(ctx, admin, node)
-		accompany(ctx, admin, node, "kube-public") // of the others it has seen what it sees of them
-		Expect(inUse()-before).To(BeNumerically("<", mebibyte), "bytes that %d pods add to %.0f", manyPods, before)
+		createCompanion(ctx, admin, node, "kube-public") // the operator has received all events by then
+		Expect(inUse()-before).To(BeNumerically("<", mebibyte), "bytes by which %d pods increase %.0f", manyPods, before)
 	})
 })
 
-// accompany creates an Echo and a pod in a namespace, and waits for the companion.
-func accompany(ctx context.Context, c client.Client, node *corev1.Node, namespace string) {
+// createCompanion creates an Echo and a pod in a namespace, and waits for the companion.
+func createCompanion(ctx context.Context, c client.Client, node *corev1.Node, namespace string) {
 	GinkgoHelper()
 	Expect(c.Create(ctx, support.Echo(namespace, "x"))).To(Succeed())
 	owner := createOwner(ctx, c, namespace, "accompanied", "x")
@@ -60,7 +60,7 @@ func accompany(ctx context.Context, c client.Client, node *corev1.Node, namespac
 	eventuallyOne(ctx, c, owner)
 }
 
-// createPods creates pods as others have them, each second of which is on a node.
+// createPods creates pods of other applications, half of them on a node.
 func createPods(ctx context.Context, c client.Client, node *corev1.Node) {
 	GinkgoHelper()
 	numbers, creators := make(chan int), sync.WaitGroup{}
@@ -97,14 +97,14 @@ func otherPod(number int, node *corev1.Node) *corev1.Pod {
 	return pod
 }
 
-// memoryInUse is the least that a program has allocated while its metrics are read, until that is no news any more.
+// memoryInUse returns the minimum of the allocated memory of a program. It reads the metrics until the minimum does not change anymore.
 func memoryInUse(ctx context.Context, url, token string) float64 {
 	GinkgoHelper()
 	const enough = 20
 	var least, resident float64
 	for tries := 0; tries < enough; tries++ {
-		Eventually(func(g Gomega) { // it may just have been started
-			status, page := answerOf(ctx, g, http.MethodGet, url, token, "")
+		Eventually(func(g Gomega) { // the program may not serve metrics yet
+			status, page := responseOf(ctx, g, http.MethodGet, url, token, "")
 			g.Expect(status).To(Equal(http.StatusOK))
 			allocated := metric(g, page, "go_memstats_heap_alloc_bytes")
 			if least == 0 || allocated < least {
@@ -116,7 +116,7 @@ func memoryInUse(ctx context.Context, url, token string) float64 {
 	return least
 }
 
-// metric is the value of a metric without labels.
+// metric returns the value of a metric without labels.
 func metric(g Gomega, page, name string) float64 {
 	match := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(page)
 	g.Expect(match).To(HaveLen(2), name)

@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("a node that runs pods of Echoes", func() {
-	It("is told of once for each Echo when it takes no more pods, and when it does again", func(ctx SpecContext) {
+	It("causes one event for each Echo when it becomes unschedulable, and one when it recovers", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		node := newNode(ctx, k8s)
 		one, other := createOn(ctx, support.Echo(namespace, "one"), node), createOn(ctx, support.Echo(namespace, "other"), node)
@@ -37,19 +37,19 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		expectNodeEvents(ctx, elsewhere)
 	})
 
-	It("is to blame for the pods that are missing while it is lost, and under pressure", func(ctx SpecContext) {
+	It("is the cause of missing pods while it is not ready or under pressure", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "lost"), node)
 
-		By("not being ready any more")
+		By("becoming not ready")
 		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Message: "Kubelet stopped posting node status."},
 			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionUnknown})
 		expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`)
-		loseOne(ctx, echo)
+		setOneNotReady(ctx, echo)
 		expectCause(ctx, echo, v1.ReasonNodeProblem, "1 of 2 pods are ready. Pod lost-1 runs on node "+node.Name+", which has a problem: Ready is Unknown: Kubelet stopped posting node status.")
 		expectPhase(ctx, echo, v1.PhaseWarning)
 
-		By("not being outshone by a rollout")
+		By("remaining the cause during a rollout")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Image = "other" })
 		Eventually(func(g Gomega) {
 			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionProgressing, metav1.ConditionTrue, v1.ReasonRollingOut))
@@ -62,7 +62,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: MemoryPressure is True: kubelet has insufficient memory available.`)
 		expectPhase(ctx, echo, v1.PhaseWarning)
 
-		By("being well again")
+		By("recovering")
 		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue})
 		expectNodeEvents(ctx, echo, "NodeProblem *", "NodeProblem *", "NodeRecovered *")
 		expectPhase(ctx, echo, v1.PhaseUpdating)
@@ -70,7 +70,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		expectPhase(ctx, echo, v1.PhaseReady)
 	})
 
-	It("is not missed before the cache has heard of it", func(ctx SpecContext) {
+	It("is not considered deleted before it is in the cache", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "early"), node)
 		early := *underTest.Echoes
@@ -81,23 +81,23 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.NodeProblems).To(BeEmpty())
 	})
 
-	It("is missed when it is deleted, until its pods are gone, too", func(ctx SpecContext) {
+	It("is reported as deleted until its pods are deleted", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "orphaned"), node)
 		Expect(k8s.Delete(ctx, node)).To(Succeed())
 		expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node was deleted.`)
-		loseOne(ctx, echo)
+		setOneNotReady(ctx, echo)
 		expectCause(ctx, echo, v1.ReasonNodeProblem, "The node was deleted.")
 		rollOut(ctx, echo.Namespace, echo.Name)
 		expectNoWrite(ctx, echo)
 
-		By("its pods being removed, as the garbage collector does")
+		By("deleting its pods, as the garbage collector does")
 		Expect(k8s.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(echo.Namespace), client.GracePeriodSeconds(0))).To(Succeed())
 		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeRecovered Node "`+node.Name+`" no longer runs pods of this Echo.`)
 	})
 })
 
-// withoutNodes is a client whose cache has not heard of any node yet.
+// withoutNodes is a client whose cache does not contain nodes yet.
 type withoutNodes struct{ client.Client }
 
 func (c withoutNodes) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -107,7 +107,7 @@ func (c withoutNodes) Get(ctx context.Context, key client.ObjectKey, object clie
 	return c.Client.Get(ctx, key, object, options...)
 }
 
-// createOn creates an Echo that is ready and whose two pods run on a node.
+// createOn creates a Ready Echo whose two pods run on a node.
 func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 	GinkgoHelper()
 	createEcho(ctx, echo)
@@ -124,12 +124,12 @@ func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 	return echoNow(ctx, Default, echo.Namespace, echo.Name)
 }
 
-// loseOne has the first pod of an Echo not be ready any more.
-func loseOne(ctx context.Context, echo *v1.Echo) {
+// setOneNotReady makes the first pod of an Echo not ready.
+func setOneNotReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	setPodStatus(ctx, get(ctx, Default, echo.Namespace, echo.Name+"-1", &corev1.Pod{}), corev1.PodStatus{Phase: corev1.PodRunning,
 		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}})
-	play(ctx, echo, 1, "NewReplicaSetAvailable")
+	setDeploymentStatus(ctx, echo, 1, "NewReplicaSetAvailable")
 }
 
 func cordon(ctx context.Context, node *corev1.Node, unschedulable bool) {
@@ -137,7 +137,7 @@ func cordon(ctx context.Context, node *corev1.Node, unschedulable bool) {
 	edit(ctx, node, func(n *corev1.Node) { n.Spec.Unschedulable = unschedulable })
 }
 
-// setConditions plays the kubelet, or whoever misses it.
+// setConditions sets the conditions of a node, as the kubelet or the node controller does.
 func setConditions(ctx context.Context, node *corev1.Node, conditions ...corev1.NodeCondition) {
 	GinkgoHelper()
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
@@ -146,7 +146,7 @@ func setConditions(ctx context.Context, node *corev1.Node, conditions ...corev1.
 	Expect(k8s.Status().Patch(ctx, node, client.MergeFrom(before))).To(Succeed())
 }
 
-// expectNodeEvents expects the events that tell an Echo of nodes to be these, and no other: the reason and the note, * for any note.
+// expectNodeEvents expects exactly these events on nodes for an Echo: reason and note, * for any note.
 func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	matchers := []any{}
@@ -157,16 +157,16 @@ func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
 			matchers = append(matchers, Equal(w))
 		}
 	}
-	told := func(g Gomega) []string {
-		var told []string
+	events := func(g Gomega) []string {
+		var events []string
 		for _, e := range support.EventsOf(ctx, g, k8s, echo) {
 			if strings.HasPrefix(e.Reason, "Node") {
-				told = append(told, e.Reason+" "+e.Note)
+				events = append(events, e.Reason+" "+e.Note)
 				g.Expect(e.Series).To(BeNil(), e.Note)
 			}
 		}
-		return told
+		return events
 	}
-	Eventually(told).WithContext(ctx).Should(ConsistOf(matchers...))
-	Consistently(told).WithContext(ctx).Should(ConsistOf(matchers...))
+	Eventually(events).WithContext(ctx).Should(ConsistOf(matchers...))
+	Consistently(events).WithContext(ctx).Should(ConsistOf(matchers...))
 }

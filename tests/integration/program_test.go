@@ -35,14 +35,14 @@ var _ = Describe("the program", Ordered, func() {
 		return startProgram(program, environment, arguments...)
 	}
 
-	It("says what to do when there is no API server, and exits 1", func() {
+	It("prints what to do if there is no API server, and exits with code 1", func() {
 		address := freeAddress()
 		session := start([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+address))})
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(And(ContainSubstring(address), ContainSubstring("does not answer"), ContainSubstring("KUBECONFIG")))
 	})
 
-	It("says what to do when the API server accepts connections and never answers, and exits 1", func() {
+	It("prints what to do if the API server accepts connections but does not respond, and exits with code 1", func() {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(listener.Close)
@@ -51,27 +51,27 @@ var _ = Describe("the program", Ordered, func() {
 		Expect(oneLine(session)).To(ContainSubstring("does not answer"))
 	})
 
-	It("says what to do when the CRD is not installed, and exits 1", func() {
+	It("prints what to do if the CRD is not installed, and exits with code 1", func() {
 		empty := startAPIServer()
 		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(empty))})
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(And(ContainSubstring("does not serve the kind Echo"), ContainSubstring("make install")))
 	})
 
-	DescribeTable("refuses settings that make no sense, names them, and exits 1",
+	DescribeTable("rejects invalid settings, prints their names, and exits with code 1",
 		func(environment []string, arguments []string, message string) {
 			session := start(environment, arguments...)
 			Eventually(session).Should(gexec.Exit(1))
 			Expect(session.Err.Contents()).To(ContainSubstring(message))
 		},
 		Entry("no image", []string{"RELATED_IMAGE_ECHO_SERVER="}, nil, "set RELATED_IMAGE_ECHO_SERVER"),
-		Entry("a limit that is no number", []string{"MAX_REPLICAS=many"}, nil, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`),
-		Entry("a limit above the schema's", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
-		Entry("a namespace that cannot be", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`),
+		Entry("a limit that is not a number", []string{"MAX_REPLICAS=many"}, nil, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`),
+		Entry("a limit above that of the schema", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
+		Entry("an invalid namespace", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`),
 		Entry("no kubeconfig", []string{"KUBECONFIG=/nowhere"}, nil, "set KUBECONFIG"),
 	)
 
-	It("serves probes and guarded metrics, watches only its namespaces, and stops within 10 s with its lease given back", func(ctx SpecContext) {
+	It("serves probes and protected metrics, watches only its namespaces, and stops within 10 s and releases its lease", func(ctx SpecContext) {
 		server := startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
 		c, err := client.New(server.Config, client.Options{Scheme: scheme})
 		Expect(err).NotTo(HaveOccurred())
@@ -85,7 +85,7 @@ var _ = Describe("the program", Ordered, func() {
 			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", "")).To(Equal(http.StatusUnauthorized))
 			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", tokenOf(ctx, g, c, "kube-public", "scraper"))).To(Equal(http.StatusForbidden))
 			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", tokenOf(ctx, g, c, "default", "scraper"))).To(Equal(http.StatusOK))
-			g.Expect(holder(ctx, g, c)).NotTo(BeEmpty())
+			g.Expect(leaseHolder(ctx, g, c)).NotTo(BeEmpty())
 		}).WithContext(ctx).Should(Succeed())
 
 		inside, outside := support.Echo("kube-public", "inside"), support.Echo("kube-system", "outside")
@@ -97,10 +97,10 @@ var _ = Describe("the program", Ordered, func() {
 
 		session.Terminate()
 		Eventually(session, 10*time.Second).Should(gexec.Exit(0))
-		Expect(holder(ctx, Default, c)).To(BeEmpty())
+		Expect(leaseHolder(ctx, Default, c)).To(BeEmpty())
 	})
 
-	It("ends at the second signal", func(ctx SpecContext) {
+	It("exits at the second signal", func(ctx SpecContext) {
 		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(nil))}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
 		Eventually(session.Err).Should(gbytes.Say("Starting workers"))
 		session.Signal(syscall.SIGINT)
@@ -109,7 +109,7 @@ var _ = Describe("the program", Ordered, func() {
 	})
 })
 
-// buildProgram builds the operator, for as long as the container of tests runs.
+// buildProgram builds the operator. The program is deleted after the test or container that calls it.
 func buildProgram() string {
 	GinkgoHelper()
 	program, err := gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
@@ -118,7 +118,7 @@ func buildProgram() string {
 	return program
 }
 
-// startProgram starts the operator, for as long as the test runs, with this environment and no other.
+// startProgram starts the operator with only the given environment variables. It is killed after the test.
 func startProgram(program string, environment []string, arguments ...string) *gexec.Session {
 	GinkgoHelper()
 	command := exec.Command(program, arguments...)
@@ -129,7 +129,7 @@ func startProgram(program string, environment []string, arguments ...string) *ge
 	return session
 }
 
-// oneLine is what a session said, which must be a single line.
+// oneLine returns the standard error of a session, which must be a single line.
 func oneLine(session *gexec.Session) string {
 	GinkgoHelper()
 	text := strings.TrimSuffix(string(session.Err.Contents()), "\n")
@@ -149,7 +149,7 @@ func kubeconfigFor(server string) []byte {
 	return fmt.Appendf(nil, `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c, user: ""}}], current-context: c}`, server)
 }
 
-// adminKubeconfig is for the administrator of an API server; nil stands for the suite's.
+// adminKubeconfig returns a kubeconfig for the administrator of an API server, or of that of the suite for nil.
 func adminKubeconfig(server *envtest.Environment) []byte {
 	GinkgoHelper()
 	if server == nil {
@@ -169,7 +169,7 @@ func writeKubeconfig(text []byte) string {
 	return path
 }
 
-// kubectlCommand is the kubectl that belongs to the API server, for its administrator.
+// kubectlCommand returns a command that runs kubectl as the administrator of the API server of the suite.
 func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments...)
@@ -177,7 +177,7 @@ func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	return command
 }
 
-// kubectl runs a command that must succeed, and returns what it says.
+// kubectl runs kubectl, which must succeed, and returns its output.
 func kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	output, err := kubectlCommand(ctx, arguments...).CombinedOutput()
@@ -185,8 +185,8 @@ func kubectl(ctx context.Context, arguments ...string) string {
 	return string(output)
 }
 
-// holder is who holds the operator's lease.
-func holder(ctx context.Context, g Gomega, c client.Client) string {
+// leaseHolder returns the holder of the lease of the operator.
+func leaseHolder(ctx context.Context, g Gomega, c client.Client) string {
 	lease := &coordinationv1.Lease{}
 	g.Expect(c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "echo-operator.example.com"}, lease)).To(Succeed())
 	if lease.Spec.HolderIdentity == nil {

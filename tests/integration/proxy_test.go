@@ -11,18 +11,18 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// proxy passes connections on to an API server, until it is told not to.
+// proxy forwards connections to an API server, or interrupts them.
 type proxy struct {
 	address, target string
 
 	lock     sync.Mutex
 	listener net.Listener
-	passing  bool
-	answer   string // when it passes nothing on
+	forward  bool
+	response string // to connections that are not forwarded
 	open     []net.Conn
 }
 
-// startProxy starts a proxy for as long as the test runs.
+// startProxy starts a proxy, which runs until the end of the test.
 func startProxy(server string) *proxy {
 	GinkgoHelper()
 	target, err := url.Parse(server)
@@ -33,20 +33,20 @@ func startProxy(server string) *proxy {
 	return p
 }
 
-// instead is a kubeconfig with the proxy in the API server's place.
-func (p *proxy) instead(kubeconfig []byte) []byte {
+// kubeconfig returns a kubeconfig with the address of the API server replaced by that of the proxy.
+func (p *proxy) kubeconfig(kubeconfig []byte) []byte {
 	GinkgoHelper()
 	Expect(string(kubeconfig)).To(ContainSubstring(p.target))
 	return []byte(strings.ReplaceAll(string(kubeconfig), p.target, p.address))
 }
 
-// accept passes on what comes from now on.
+// accept forwards new connections.
 func (p *proxy) accept() {
 	GinkgoHelper()
 	p.listen(true, "")
 }
 
-// refuse cuts all connections and takes no others.
+// refuse closes all connections and refuses new ones.
 func (p *proxy) refuse() {
 	p.lock.Lock()
 	if p.listener != nil {
@@ -57,17 +57,17 @@ func (p *proxy) refuse() {
 	p.cut()
 }
 
-// slam cuts all connections, and others as soon as they are made.
-func (p *proxy) slam() {
+// drop closes all connections, and closes new ones immediately.
+func (p *proxy) drop() {
 	GinkgoHelper()
 	p.listen(false, "")
 	p.cut()
 }
 
-// babble cuts all connections, and gives others an answer that makes no sense.
-func (p *proxy) babble() {
+// respondInvalid closes all connections, and sends an invalid response to new ones.
+func (p *proxy) respondInvalid() {
 	GinkgoHelper()
-	p.listen(false, "Come again?\n")
+	p.listen(false, "invalid\n")
 	p.cut()
 }
 
@@ -80,11 +80,11 @@ func (p *proxy) cut() {
 	p.open = nil
 }
 
-func (p *proxy) listen(passing bool, answer string) {
+func (p *proxy) listen(forward bool, response string) {
 	GinkgoHelper()
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	p.passing, p.answer = passing, answer
+	p.forward, p.response = forward, response
 	if p.listener != nil {
 		return
 	}
@@ -100,15 +100,15 @@ func (p *proxy) serve(listener net.Listener) {
 		if err != nil {
 			return
 		}
-		p.pass(connection)
+		p.handle(connection)
 	}
 }
 
-func (p *proxy) pass(from net.Conn) {
+func (p *proxy) handle(from net.Conn) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	if !p.passing {
-		_, _ = io.WriteString(from, p.answer)
+	if !p.forward {
+		_, _ = io.WriteString(from, p.response)
 		_ = from.Close()
 		return
 	}

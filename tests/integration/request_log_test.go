@@ -14,13 +14,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// requestLog are the requests that an operator sends.
+// requestLog records the requests that an operator sends.
 type requestLog struct {
 	lock sync.Mutex
 	all  []string
 }
 
-// proxy notes the requests that go through it to an API server, as its administrator, and returns its address.
+// proxy starts a proxy that records requests and forwards them to an API server as its administrator. It returns the URL of the proxy.
 func (l *requestLog) proxy(to *rest.Config) string {
 	GinkgoHelper()
 	target, err := url.Parse(to.Host)
@@ -49,7 +49,7 @@ func (l *requestLog) proxy(to *rest.Config) string {
 	return listening.URL
 }
 
-// data are the requests so far but for those that ask who somebody is, what he may do, and who leads.
+// data returns the recorded requests, except those for authentication, authorization and leader election.
 func (l *requestLog) data() []string {
 	l.lock.Lock()
 	defer l.lock.Unlock()

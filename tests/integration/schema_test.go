@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("the schema", func() {
-	DescribeTable("refuses what cannot be carried out, and says what would be right",
+	DescribeTable("rejects invalid Echoes, with a message that describes valid values",
 		func(ctx SpecContext, name, spec string, message string) {
 			echo := &unstructured.Unstructured{}
 			Expect(yaml.Unmarshal([]byte("{apiVersion: example.com/v1, kind: Echo, spec: "+spec+"}"), &echo.Object)).To(Succeed())
@@ -24,45 +24,45 @@ var _ = Describe("the schema", func() {
 			Expect(k8s.Create(ctx, echo)).To(MatchError(ContainSubstring(message)))
 		},
 		Entry("no replicas", "bad", "{}", "spec.replicas: Required value"),
-		Entry("replicas that are no number", "bad", `{replicas: "2"}`, "spec.replicas"),
-		Entry("fewer than no replicas", "bad", "{replicas: -1}", "should be greater than or equal to 0"),
+		Entry("replicas that are not a number", "bad", `{replicas: "2"}`, "spec.replicas"),
+		Entry("negative replicas", "bad", "{replicas: -1}", "should be greater than or equal to 0"),
 		Entry("too many replicas", "bad", "{replicas: 1001}", "should be less than or equal to 1000"),
-		Entry("a name that no Service can have", "1st", "{replicas: 1}", "must start with a lowercase letter"),
+		Entry("a name that is not valid for a Service", "1st", "{replicas: 1}", "must start with a lowercase letter"),
 		Entry("a name with a dot", "a.b", "{replicas: 1}", "must start with a lowercase letter"),
 		Entry("a name of 64 characters", "a234567890123456789012345678901234567890123456789012345678901234", "{replicas: 1}", "at most 63 characters"),
-		Entry("an image with a blank", "bad", `{replicas: 1, image: "a b"}`, "spec.image"),
+		Entry("an image with a space", "bad", `{replicas: 1, image: "a b"}`, "spec.image"),
 		Entry("an empty image", "bad", `{replicas: 1, image: ""}`, "spec.image"),
 		Entry("port 0", "bad", "{replicas: 1, port: 0}", "spec.port"),
 		Entry("port 65536", "bad", "{replicas: 1, port: 65536}", "spec.port"),
-		Entry("a name that the operator sets", "bad", "{replicas: 1, env: [{name: POD_NAME, value: x}]}", "are set by the operator"),
-		Entry("a variable twice", "bad", "{replicas: 1, env: [{name: A}, {name: A}]}", "Duplicate value"),
-		Entry("a type of Service that there is not", "bad", "{replicas: 1, service: {type: ExternalName}}", "spec.service.type"),
-		Entry("a Service port 0", "bad", "{replicas: 1, service: {port: 0}}", "spec.service.port"),
-		Entry("a traffic policy inside the cluster", "bad", "{replicas: 1, service: {externalTrafficPolicy: Local}}", "requires type NodePort or LoadBalancer"),
-		Entry("a policy for pulling that there is not", "bad", "{replicas: 1, imagePullPolicy: Sometimes}", "spec.imagePullPolicy"),
-		Entry("a Secret twice", "bad", "{replicas: 1, imagePullSecrets: [{name: a}, {name: a}]}", "Duplicate value"),
+		Entry("a variable that the operator sets", "bad", "{replicas: 1, env: [{name: POD_NAME, value: x}]}", "are set by the operator"),
+		Entry("a duplicate variable", "bad", "{replicas: 1, env: [{name: A}, {name: A}]}", "Duplicate value"),
+		Entry("an unsupported type of Service", "bad", "{replicas: 1, service: {type: ExternalName}}", "spec.service.type"),
+		Entry("Service port 0", "bad", "{replicas: 1, service: {port: 0}}", "spec.service.port"),
+		Entry("an external traffic policy with ClusterIP", "bad", "{replicas: 1, service: {externalTrafficPolicy: Local}}", "requires type NodePort or LoadBalancer"),
+		Entry("an unknown image pull policy", "bad", "{replicas: 1, imagePullPolicy: Sometimes}", "spec.imagePullPolicy"),
+		Entry("a duplicate Secret", "bad", "{replicas: 1, imagePullSecrets: [{name: a}, {name: a}]}", "Duplicate value"),
 		Entry("a status below 200", "bad", "{replicas: 1, response: {statusCode: 199}}", "spec.response.statusCode"),
 		Entry("a status above 599", "bad", "{replicas: 1, response: {statusCode: 600}}", "spec.response.statusCode"),
 		Entry("a delay above 30 s", "bad", "{replicas: 1, response: {delayMilliseconds: 30001}}", "spec.response.delayMilliseconds"),
-		Entry("a header with a blank in its name", "bad", "{replicas: 1, response: {headers: [{name: a b}]}}", "spec.response.headers"),
+		Entry("a header with a space in its name", "bad", "{replicas: 1, response: {headers: [{name: a b}]}}", "spec.response.headers"),
 		Entry("a header with a line break", "bad", `{replicas: 1, response: {headers: [{name: a, value: "b\nc"}]}}`, "spec.response.headers"),
 		Entry("a header with a control character", "bad", `{replicas: 1, response: {headers: [{name: a, value: "b\u0001c"}]}}`, "spec.response.headers"),
-		Entry("a header of the connection", "bad", "{replicas: 1, response: {headers: [{name: content-LENGTH, value: '1'}]}}", "Connection headers, such as"),
-		Entry("an echo that a browser would run", "bad", "{replicas: 1, response: {headers: [{name: Content-Type, value: text/html}]}}", "the response contains data that clients send"),
+		Entry("a connection header", "bad", "{replicas: 1, response: {headers: [{name: content-LENGTH, value: '1'}]}}", "Connection headers, such as"),
+		Entry("an echo that a browser would execute", "bad", "{replicas: 1, response: {headers: [{name: Content-Type, value: text/html}]}}", "the response contains data that clients send"),
 		Entry("an Ingress without a host", "bad", "{replicas: 1, ingress: {enabled: true}}", "host is required"),
-		Entry("a host that cannot be", "bad", "{replicas: 1, ingress: {enabled: true, host: A_B}}", "spec.ingress.host"),
+		Entry("an invalid host", "bad", "{replicas: 1, ingress: {enabled: true, host: A_B}}", "spec.ingress.host"),
 		Entry("a path without a slash", "bad", "{replicas: 1, ingress: {enabled: true, host: a.example.com, path: x}}", "spec.ingress.path"),
 		Entry("a certificate without TLS", "bad", "{replicas: 1, ingress: {enabled: true, host: a.example.com, tlsSecretName: x}}", "requires tls"),
 		Entry("a budget below 0", "bad", "{replicas: 1, disruptionBudget: {maxUnavailable: -1}}", "spec.disruptionBudget.maxUnavailable"),
 		Entry("a label that the operator sets", "bad", "{replicas: 1, podLabels: {app.kubernetes.io/name: x}}", "set by the operator"),
-		Entry("a label that is kept for companions", "bad", "{replicas: 1, podLabels: {echoes.example.com/companion: x}}", "set by the operator"),
+		Entry("the label for companions", "bad", "{replicas: 1, podLabels: {echoes.example.com/companion: x}}", "set by the operator"),
 		Entry("an annotation of pods that the operator sets", "bad", "{replicas: 1, podAnnotations: {echoes.example.com/x: x}}", "set by the operator"),
 		Entry("an annotation of the Service that the operator sets", "bad", "{replicas: 1, service: {annotations: {echoes.example.com/applied-hash: x}}}", "set by the operator"),
 		Entry("an annotation of the Ingress that the operator sets", "bad", "{replicas: 1, ingress: {annotations: {echoes.example.com/applied-hash: x}}}", "set by the operator"),
-		Entry("a load balancer class without one", "bad", "{replicas: 1, service: {type: NodePort, loadBalancerClass: x}}", "requires type LoadBalancer"),
+		Entry("a load balancer class without type LoadBalancer", "bad", "{replicas: 1, service: {type: NodePort, loadBalancerClass: x}}", "requires type LoadBalancer"),
 	)
 
-	It("refuses an unknown field when validation is strict, and names it", func(ctx SpecContext) {
+	It("rejects an unknown field if validation is strict, with its name", func(ctx SpecContext) {
 		path := filepath.Join(GinkgoT().TempDir(), "echo.yaml")
 		manifest := "{apiVersion: example.com/v1, kind: Echo, metadata: {name: bad, namespace: default}, spec: {replicas: 1, relicas: 2}}"
 		Expect(os.WriteFile(path, []byte(manifest), 0o600)).To(Succeed())
@@ -71,7 +71,7 @@ var _ = Describe("the schema", func() {
 		Expect(string(output)).To(ContainSubstring(`unknown field "spec.relicas"`))
 	})
 
-	It("allows a body of one's own to be of any type, and an echo to be of a harmless one", func(ctx SpecContext) {
+	It("allows any Content-Type for a fixed body, and types that browsers do not execute for the echo", func(ctx SpecContext) {
 		for name, response := range map[string]*v1.EchoResponse{
 			"page": {Body: "<h1>hello</h1>", Headers: []v1.EchoHeader{{Name: "Content-Type", Value: "text/html"}}},
 			"echo": {Headers: []v1.EchoHeader{{Name: "content-type", Value: "text/plain; charset=utf-8"}, {Name: "X-Tab", Value: "a\tb"}}},
@@ -84,7 +84,7 @@ var _ = Describe("the schema", func() {
 		createReadyEcho(ctx, support.Echo(newNamespace(ctx), "a23456789012345678901234567890123456789012345678901234567890123"))
 	})
 
-	It("fills in every default", func(ctx SpecContext) {
+	It("sets all defaults", func(ctx SpecContext) {
 		echo := &v1.Echo{}
 		echo.Namespace, echo.Name = newNamespace(ctx), "bare"
 		createEcho(ctx, echo)

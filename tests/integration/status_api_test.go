@@ -35,7 +35,7 @@ var _ = Describe("the status API", Ordered, func() {
 		program  string
 	)
 
-	// token is that of a service account of the namespace default, empty for no name.
+	// token returns the token of a service account in the namespace default, or "" for no name.
 	token := func(ctx context.Context, account string) string {
 		GinkgoHelper()
 		if account == "" {
@@ -43,14 +43,14 @@ var _ = Describe("the status API", Ordered, func() {
 		}
 		return tokenOf(ctx, Default, admin, "default", account)
 	}
-	ask := func(ctx context.Context, account, method, path, body string) (int, string) {
+	request := func(ctx context.Context, account, method, path, body string) (int, string) {
 		GinkgoHelper()
-		return answerOf(ctx, Default, method, "https://"+address+path, token(ctx, account), body)
+		return responseOf(ctx, Default, method, "https://"+address+path, token(ctx, account), body)
 	}
 	expect := func(ctx context.Context, account, path string, status int, message string) {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
-			got, text := ask(ctx, account, http.MethodGet, path, "")
+			got, text := request(ctx, account, http.MethodGet, path, "")
 			g.Expect(got).To(Equal(status), text)
 			g.Expect(text).To(ContainSubstring(message))
 		}).WithContext(ctx).Should(Succeed())
@@ -65,7 +65,7 @@ var _ = Describe("the status API", Ordered, func() {
 		var err error
 		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
 		Expect(err).NotTo(HaveOccurred())
-		for i := range many { // paused, so that a status is all that each takes
+		for i := range many { // paused, so that the operator only writes their status
 			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("many-%04d", i), func(e *v1.Echo) { e.Spec.Paused = true }))).To(Succeed())
 		}
 		program = buildProgram()
@@ -77,21 +77,21 @@ var _ = Describe("the status API", Ordered, func() {
 		allow(ctx, "reader", "", rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
 	}, NodeTimeout(2*time.Minute))
 
-	It("refuses who has no token, a bad token or no right", func(ctx SpecContext) {
+	It("rejects requests without a token, with an invalid token or without permission", func(ctx SpecContext) {
 		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/diagnostics", "/log-level", "/metrics"} {
 			expect(ctx, "", path, http.StatusUnauthorized, "kubectl create token")
-			status, _ := answerOf(ctx, Default, http.MethodGet, "https://"+address+path, "nonsense", "")
+			status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+address+path, "nonsense", "")
 			Expect(status).To(Equal(http.StatusUnauthorized))
 			expect(ctx, "nobody", path, http.StatusForbidden, `"error": "user \"system:serviceaccount:default:nobody\" cannot `)
 		}
-		status, text := ask(ctx, "nobody", http.MethodPut, "/log-level", `{"level":"debug"}`)
+		status, text := request(ctx, "nobody", http.MethodPut, "/log-level", `{"level":"debug"}`)
 		Expect(status).To(Equal(http.StatusForbidden), text)
 		expect(ctx, "nobody", "/echoes", http.StatusForbidden, `cannot list resource \"echoes\" in API group \"example.com\" at the cluster scope; select a namespace with ?namespace=`)
 		expect(ctx, "nobody", "/echoes/default/x", http.StatusForbidden, `cannot get resource \"echoes\" in API group \"example.com\" in the namespace \"default\"`)
 		expect(ctx, "nobody", "/diagnostics", http.StatusForbidden, `cannot get path \"/diagnostics\"`)
 	})
 
-	It("answers who may see the Echoes of one namespace, or a single one, with no more than that", func(ctx SpecContext) {
+	It("returns only the Echoes of a namespace, or the single Echo, that a user may read", func(ctx SpecContext) {
 		echoes := rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"list"}}
 		allow(ctx, "here", "default", echoes)
 		expect(ctx, "here", "/echoes?namespace=default", http.StatusOK, `"name": "many-0001"`)
@@ -105,24 +105,24 @@ var _ = Describe("the status API", Ordered, func() {
 		expect(ctx, "one", "/echoes/default/many-0002", http.StatusForbidden, "cannot get")
 	})
 
-	It("says what is wrong with a request", func(ctx SpecContext) {
+	It("returns what is wrong with a request", func(ctx SpecContext) {
 		expect(ctx, "reader", "/echoes?namespace=No!", http.StatusBadRequest, `namespace: \"No!\" is not a valid namespace name`)
 		expect(ctx, "reader", "/echoes/default/absent", http.StatusNotFound, `Echo \"absent\" not found in namespace \"default\"`)
 		expect(ctx, "reader", "/echoes/default/many-0001/pods", http.StatusNotFound, "")
-		status, _ := ask(ctx, "reader", http.MethodDelete, "/echoes/default/many-0001", "")
+		status, _ := request(ctx, "reader", http.MethodDelete, "/echoes/default/many-0001", "")
 		Expect(status).To(Equal(http.StatusMethodNotAllowed))
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: "many-0001"}, &v1.Echo{})).To(Succeed())
 	})
 
-	It("lists 1,000 Echoes without one request for data", func(ctx SpecContext) {
+	It("lists 1,000 Echoes without a request for data to the API server", func(ctx SpecContext) {
 		list := func(g Gomega) []apiEcho {
-			status, text := ask(ctx, "reader", http.MethodGet, "/echoes", "")
+			status, text := request(ctx, "reader", http.MethodGet, "/echoes", "")
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			var answer struct{ Items []apiEcho }
 			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
 			return answer.Items
 		}
-		Eventually(func(g Gomega) { // until each has its status
+		Eventually(func(g Gomega) { // until all have a status
 			items := list(g)
 			g.Expect(items).To(HaveLen(many))
 			for _, item := range items {
@@ -137,13 +137,13 @@ var _ = Describe("the status API", Ordered, func() {
 		Expect(slices.IsSortedFunc(list(Default), func(a, b apiEcho) int { return strings.Compare(a.Name, b.Name) })).To(BeTrue())
 	})
 
-	It("shows what an Echo wants, how it is, its pods by their nodes and what was told of it", func(ctx SpecContext) {
+	It("shows the spec and the status of an Echo, its pods by node, and its events", func(ctx SpecContext) {
 		echo := support.Echo("kube-public", "shown", func(e *v1.Echo) {
 			e.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", Value: "hush"}}
 		})
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Eventually(func(g Gomega) {
-			status, text := ask(ctx, "reader", http.MethodGet, "/echoes/kube-public/shown", "")
+			status, text := request(ctx, "reader", http.MethodGet, "/echoes/kube-public/shown", "")
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			g.Expect(text).NotTo(ContainSubstring("hush"))
 			var shown apiEcho
@@ -163,7 +163,7 @@ var _ = Describe("the status API", Ordered, func() {
 		node := newNode(ctx, admin)
 		bind(ctx, admin, pod, node)
 		Eventually(func(g Gomega) {
-			_, text := ask(ctx, "reader", http.MethodGet, "/echoes?namespace=kube-public", "")
+			_, text := request(ctx, "reader", http.MethodGet, "/echoes?namespace=kube-public", "")
 			var answer struct{ Items []apiEcho }
 			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
 			g.Expect(answer.Items).To(HaveLen(1))
@@ -173,11 +173,11 @@ var _ = Describe("the status API", Ordered, func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("tells how the operator is", func(ctx SpecContext) {
+	It("shows the diagnostics of the operator", func(ctx SpecContext) {
 		allow(ctx, "doctor", "", manifest("rbac/diagnostics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
 		Expect(admin.Create(ctx, support.Echo("kube-public", "greedy", func(e *v1.Echo) { e.Spec.Replicas = 100 }))).To(Succeed())
 		Eventually(func(g Gomega) {
-			status, text := ask(ctx, "doctor", http.MethodGet, "/diagnostics", "")
+			status, text := request(ctx, "doctor", http.MethodGet, "/diagnostics", "")
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			var d apiDiagnosis
 			g.Expect(json.Unmarshal([]byte(text), &d)).To(Succeed())
@@ -197,24 +197,24 @@ var _ = Describe("the status API", Ordered, func() {
 			}
 		}).WithContext(ctx).Should(Succeed())
 
-		By("forgetting an Echo that is gone")
+		By("omitting a deleted Echo")
 		Expect(admin.Delete(ctx, support.Echo("kube-public", "greedy"))).To(Succeed())
 		Eventually(func(g Gomega) {
-			_, text := ask(ctx, "doctor", http.MethodGet, "/diagnostics", "")
+			_, text := request(ctx, "doctor", http.MethodGet, "/diagnostics", "")
 			g.Expect(text).NotTo(ContainSubstring("greedy"))
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("changes how much is logged, for a while", func(ctx SpecContext) {
+	It("changes the log level for a duration", func(ctx SpecContext) {
 		allow(ctx, "editor", "", manifest("rbac/log_level_editor_role.yaml", &rbacv1.ClusterRole{}).Rules...)
 		var text string
 		Eventually(func() (status int) {
-			status, text = ask(ctx, "editor", http.MethodPut, "/log-level", `{"level": "loud"}`)
+			status, text = request(ctx, "editor", http.MethodPut, "/log-level", `{"level": "loud"}`)
 			return status
 		}).WithContext(ctx).Should(Equal(http.StatusBadRequest))
 		Expect(text).To(ContainSubstring(`level: \"loud\" is not error, info, debug or a number from 1 (debug) to 10 (most verbose)`))
 
-		status, text := ask(ctx, "editor", http.MethodPut, "/log-level", `{"level": "debug", "for": "2s"}`)
+		status, text := request(ctx, "editor", http.MethodPut, "/log-level", `{"level": "debug", "for": "2s"}`)
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(And(ContainSubstring(`"level": "debug"`), ContainSubstring(`"default": "info"`), ContainSubstring(`"until": "`)))
 		expect(ctx, "nobody", "/echoes?namespace=kube-node-lease", http.StatusForbidden, "")
@@ -222,32 +222,32 @@ var _ = Describe("the status API", Ordered, func() {
 		expect(ctx, "editor", "/log-level", http.StatusOK, `"level": "info"`)
 	})
 
-	It("has a replica that does not lead name the one that does", func(ctx SpecContext) {
+	It("returns the name of the leader from other replicas", func(ctx SpecContext) {
 		other := freeAddress()
 		session := startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+other)
 		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("Serving metrics server"))
-		leader, _, _ := strings.Cut(holder(ctx, Default, admin), "_")
+		leader, _, _ := strings.Cut(leaseHolder(ctx, Default, admin), "_")
 		for _, path := range []string{"/echoes", "/echoes/default/many-0001"} {
-			status, text := answerOf(ctx, Default, http.MethodGet, "https://"+other+path, token(ctx, "reader"), "")
+			status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+path, token(ctx, "reader"), "")
 			Expect(status).To(Equal(http.StatusServiceUnavailable), text)
-			Expect(text).To(And(ContainSubstring("this replica does not lead and does not know: ask the pod "+leader), ContainSubstring(`"leader": "`+leader+`"`)))
+			Expect(text).To(And(ContainSubstring("this replica is not the leader; ask pod "+leader), ContainSubstring(`"leader": "`+leader+`"`)))
 		}
-		status, _ := answerOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, "nobody"), "")
-		Expect(status).To(Equal(http.StatusForbidden), "who may not ask is not told either")
+		status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, "nobody"), "")
+		Expect(status).To(Equal(http.StatusForbidden), "the name of the leader also requires permission")
 
-		By("telling of itself what it knows")
-		status, text := answerOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, "doctor"), "")
+		By("serving diagnostics and log level of the replica itself")
+		status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, "doctor"), "")
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(And(ContainSubstring(`"leads": false`), ContainSubstring(`"leader": "`+leader+`"`), Not(ContainSubstring("lastReconcile"))))
-		status, text = answerOf(ctx, Default, http.MethodPut, "https://"+other+"/log-level", token(ctx, "editor"), `{"level": 3, "for": "1h"}`)
+		status, text = responseOf(ctx, Default, http.MethodPut, "https://"+other+"/log-level", token(ctx, "editor"), `{"level": 3, "for": "1h"}`)
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(ContainSubstring(`"level": "3"`))
 		expect(ctx, "editor", "/log-level", http.StatusOK, `"level": "info"`)
 	})
 })
 
-// What the status API responds, as clients see it.
+// The responses of the status API.
 type (
 	apiEcho struct {
 		Namespace, Name string

@@ -22,8 +22,8 @@ var _ = Describe("the status", func() {
 		rollOut(ctx, echo.Namespace, echo.Name)
 		expectPhase(ctx, echo, v1.PhaseReady)
 
-		By("losing a pod")
-		play(ctx, echo, 1, "NewReplicaSetAvailable")
+		By("a pod becoming not ready")
+		setDeploymentStatus(ctx, echo, 1, "NewReplicaSetAvailable")
 		expectPhase(ctx, echo, v1.PhaseWarning)
 		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
 		Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonPodsNotReady))
@@ -31,22 +31,22 @@ var _ = Describe("the status", func() {
 		Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, v1.ReasonAsExpected))
 		Expect(now.Status.ReadyReplicas).To(BeEquivalentTo(1))
 
-		By("rolling out a change that does not end in time")
+		By("a rollout that exceeds its deadline")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Image = "other" })
 		expectPhase(ctx, echo, v1.PhaseUpdating)
-		play(ctx, echo, 1, "ProgressDeadlineExceeded")
+		setDeploymentStatus(ctx, echo, 1, "ProgressDeadlineExceeded")
 		expectPhase(ctx, echo, v1.PhaseWarning)
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(
 			haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded))
 
-		By("getting well")
+		By("recovering")
 		rollOut(ctx, echo.Namespace, echo.Name)
 		expectPhase(ctx, echo, v1.PhaseReady)
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(
 			haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, v1.ReasonAsExpected))
 	})
 
-	It("tells which pods are in which state, and why they are not ready", func(ctx SpecContext) {
+	It("contains the pods by state, and why they are not ready", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "explained"))
 		pod := createPod(ctx, echo, echo.Name+"-1")
 		Eventually(func(g Gomega) {
@@ -58,7 +58,7 @@ var _ = Describe("the status", func() {
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient memory."}}})
 		expectCause(ctx, echo, v1.ReasonUnschedulable, "0/3 nodes are available: 3 Insufficient memory.")
 
-		By("not finding its image")
+		By("failing to pull its image")
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
 			{Name: "echo", Image: "gone:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}}}}})
 		expectCause(ctx, echo, v1.ReasonImagePullFailed, `"gone:1" cannot be pulled: not found.`)
@@ -77,21 +77,21 @@ var _ = Describe("the status", func() {
 		expectNoWrite(ctx, echo)
 	})
 
-	It("tells that a quota is used up, and that it is not any more", func(ctx SpecContext) {
+	It("reports that a quota is exceeded, and recovers", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "short"))
-		playRefusal(ctx, echo, `pods "short-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`)
+		setReplicaFailure(ctx, echo, `pods "short-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`)
 		expectCause(ctx, echo, v1.ReasonQuotaExceeded, "few, requested: pods=1")
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 
-	It("is told when a quota does not allow a child", func(ctx SpecContext) {
+	It("reports that a quota does not allow a child, and recovers", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-services"},
 			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceServices: resource.MustParse("0")}}}
 		Expect(k8s.Create(ctx, quota)).To(Succeed())
 		quota.Status.Hard = quota.Spec.Hard
 		quota.Status.Used = corev1.ResourceList{corev1.ResourceServices: resource.MustParse("0")}
-		Expect(k8s.Status().Update(ctx, quota)).To(Succeed()) // plays the quota controller
+		Expect(k8s.Status().Update(ctx, quota)).To(Succeed()) // as the quota controller does
 		echo := support.Echo(namespace, "short")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		Eventually(func(g Gomega) {
@@ -103,7 +103,7 @@ var _ = Describe("the status", func() {
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 
-	It("is ready with no replicas when none are wanted", func(ctx SpecContext) {
+	It("is Ready if the Echo is scaled to zero", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "none", func(e *v1.Echo) { e.Spec.Replicas = 0 }))
 		Expect(echo).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonScaledToZero))
 	})
@@ -132,16 +132,16 @@ var _ = Describe("the status", func() {
 	})
 })
 
-// play gives the Echo's Deployment a status, once the operator's latest wish has reached it.
-func play(ctx context.Context, echo *v1.Echo, available int32, reason string) {
+// setDeploymentStatus sets the status of the Deployment of an Echo, as the Deployment controller does.
+func setDeploymentStatus(ctx context.Context, echo *v1.Echo, available int32, reason string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(support.SetDeploymentStatus(ctx, k8s, deploymentNow(ctx, g, echo.Namespace, echo.Name), available, reason)).To(Succeed())
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// playRefusal plays the Deployment controller whose ReplicaSet can make no pods.
-func playRefusal(ctx context.Context, echo *v1.Echo, message string) {
+// setReplicaFailure sets the status of a Deployment whose ReplicaSet cannot create pods.
+func setReplicaFailure(ctx context.Context, echo *v1.Echo, message string) {
 	GinkgoHelper()
 	d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
 	d.Status.ObservedGeneration = d.Generation
@@ -152,7 +152,7 @@ func playRefusal(ctx context.Context, echo *v1.Echo, message string) {
 	Expect(k8s.Status().Update(ctx, d)).To(Succeed())
 }
 
-// createPod plays the ReplicaSet controller.
+// createPod creates a pod of an Echo, as the ReplicaSet controller does.
 func createPod(ctx context.Context, echo *v1.Echo, name string) *corev1.Pod {
 	GinkgoHelper()
 	d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
@@ -165,14 +165,14 @@ func createPod(ctx context.Context, echo *v1.Echo, name string) *corev1.Pod {
 	return pod
 }
 
-// setPodStatus plays the scheduler and the kubelet.
+// setPodStatus sets the status of a pod, as the scheduler and the kubelet do.
 func setPodStatus(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) {
 	GinkgoHelper()
 	pod.Status = status
 	Expect(k8s.Status().Update(ctx, pod)).To(Succeed())
 }
 
-// expectCause expects an Echo that is not ready to say why.
+// expectCause waits until an Echo that is not Ready reports the cause.
 func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -1,4 +1,4 @@
-// Package integration tests the operator against a real API server and etcd. No other controllers run: tests play them.
+// Package integration tests the operator with a real API server and etcd. No other controllers run, so tests do what these would do.
 package integration
 
 import (
@@ -37,9 +37,9 @@ const (
 
 var (
 	scheme *runtime.Scheme
-	// cluster is the API server as its administrator sees it.
+	// cluster is the configuration of the administrator of the API server.
 	cluster *rest.Config
-	// suiteKubeconfig is the same, for programs.
+	// suiteKubeconfig is its kubeconfig, for programs.
 	suiteKubeconfig []byte
 	// k8s reads from the API server, never from a cache.
 	k8s client.Client
@@ -71,19 +71,19 @@ var _ = BeforeSuite(func() {
 	startOperator()
 })
 
-// startAPIServer starts an API server that holds owner references to the letter, as OpenShift does, for as long as the
-// suite or the test runs.
+// startAPIServer starts an API server that enforces the permissions for owner references, as OpenShift does. It is stopped after the suite
+// or the test.
 func startAPIServer(crds ...string) *envtest.Environment {
 	GinkgoHelper()
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true}
 	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	_, err := env.Start()
-	DeferCleanup(env.Stop) // even when it got stuck half-way
-	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make test', which builds the API server")
+	DeferCleanup(env.Stop) // even if it was started only partly
+	Expect(err).NotTo(HaveOccurred(), "run the suite with 'make test', which builds the API server")
 	return env
 }
 
-// grantOperatorsRole gives the test's operator the rights of its roles, and no others.
+// grantOperatorsRole grants the operator under test the permissions of its roles, and no others.
 func grantOperatorsRole() {
 	for _, role := range []string{"rbac/role.yaml", "rbac/node_reader_role.yaml"} {
 		Expect(grant(context.Background(), k8s, operatorUser, "", manifest(role, &rbacv1.ClusterRole{}).Rules)).To(Succeed())
@@ -99,7 +99,7 @@ func manifest[T client.Object](path string, object T) T {
 	return object
 }
 
-// grant gives a user rights in a namespace, or with no namespace in all of them.
+// grant grants a user permissions in a namespace, or in all namespaces if it is empty.
 func grant(ctx context.Context, c client.Client, user, namespace string, rules []rbacv1.PolicyRule) error {
 	name := metav1.ObjectMeta{GenerateName: "granted-", Namespace: namespace}
 	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}
@@ -119,7 +119,7 @@ func grant(ctx context.Context, c client.Client, user, namespace string, rules [
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}})
 }
 
-// startOperator runs the operator as it ships, as a user with the operator's permissions.
+// startOperator runs the operator, as a user with the permissions of the operator.
 func startOperator() {
 	user := rest.CopyConfig(cluster)
 	user.Impersonate.UserName = operatorUser
@@ -140,7 +140,7 @@ func startOperator() {
 	})
 }
 
-// newNamespace makes a namespace for one test. It stays: nothing here could finish its deletion.
+// newNamespace creates a namespace for a test. It is not deleted, because no controller could complete the deletion.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}

@@ -24,7 +24,7 @@ import (
 )
 
 var _ = Describe("a webhook", func() {
-	It("that adds a container is put up with", func(ctx SpecContext) {
+	It("that adds a container is tolerated", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		mutateDeployments(ctx, namespace, func(d *appsv1.Deployment) []patch {
 			if len(d.Spec.Template.Spec.Containers) > 1 {
@@ -42,7 +42,7 @@ var _ = Describe("a webhook", func() {
 		expectNoWrite(ctx, echo)
 	})
 
-	It("that changes what the operator decides gets its way without a fight", func(ctx SpecContext) {
+	It("that changes fields of the operator does not cause repeated writes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		calls := mutateDeployments(ctx, namespace, func(*appsv1.Deployment) []patch {
 			return []patch{{"replace", "/spec/template/spec/containers/0/image", "mirror.example.com/echo-server:v0.1.0"}}
@@ -52,7 +52,7 @@ var _ = Describe("a webhook", func() {
 		before, called := settled(), calls.Load()
 		Consistently(func(g Gomega) {
 			g.Expect(settled()).To(Equal(before))
-			g.Expect(calls.Load()-called).To(BeNumerically("<=", 1), "one pass may still have been under way")
+			g.Expect(calls.Load()-called).To(BeNumerically("<=", 1), "one pass may still have been running")
 		}).WithContext(ctx).WithTimeout(3 * time.Second).Should(Succeed())
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 3 })
 		rollOut(ctx, namespace, echo.Name)
@@ -101,7 +101,7 @@ func mutateDeployments(ctx context.Context, namespace string, change func(*appsv
 	return calls
 }
 
-// awaitWebhook waits until the API server has taken note of a webhook.
+// awaitWebhook waits until the API server calls a webhook.
 func awaitWebhook(ctx context.Context, namespace string, calls *atomic.Int64) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -114,7 +114,7 @@ func awaitWebhook(ctx context.Context, namespace string, calls *atomic.Int64) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// admit answers an API server that asks about a Deployment.
+// admit responds to an admission review for a Deployment.
 func admit(w http.ResponseWriter, r *http.Request, change func(*appsv1.Deployment) []patch) error {
 	review, deployment := &admissionv1.AdmissionReview{}, &appsv1.Deployment{}
 	if err := json.NewDecoder(r.Body).Decode(review); err != nil {
