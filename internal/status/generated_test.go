@@ -1,0 +1,192 @@
+package status
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// generatedPasses is the number of passes that each test generates. The seed is fixed, so that a failure repeats.
+const generatedPasses = 500
+
+// clock is the time of the first generated pass.
+var clock = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// generator makes random states of Echoes, and what passes see of them.
+type generator struct {
+	*rand.Rand
+	texts []string
+}
+
+func newGenerator() generator {
+	return generator{rand.New(rand.NewSource(1)), []string{"", "no", "a. b.\n", "exceeded quota: q", "é", strings.Repeat("é", 20000)}}
+}
+
+// text returns a message of a component, sometimes an empty one and sometimes one that is far too long.
+func (g generator) text() string { return pick(g, g.texts...) }
+
+// pick returns one of several values.
+func pick[T any](g generator, all ...T) T { return all[g.Intn(len(all))] }
+
+func (g generator) echo() *v1.Echo {
+	return support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Generation, e.Spec.Replicas, e.Spec.Paused = 3, g.Int31n(4), g.Intn(4) == 0
+	})
+}
+
+func (g generator) deployment() *appsv1.Deployment {
+	d := seenDeployment(pick(g, done, going, deploymentDeadlineExceeded), g.Int31n(4), g.Int31n(4), g.Int31n(4))
+	d.Spec.Replicas, d.Generation = new(g.Int31n(4)), 2+g.Int63n(2)
+	d.Annotations = pick(g, nil, map[string]string{revisionAnnotation: "2"})
+	if g.Intn(4) == 0 {
+		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: g.text()})
+	}
+	return d
+}
+
+func (g generator) pod(i int) corev1.Pod {
+	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("p%03d", i), CreationTimestamp: metav1.NewTime(clock)}}
+	p.Spec.NodeName = pick(g, "", "n1", "n2")
+	p.Status.Phase = pick(g, corev1.PodPending, corev1.PodRunning, corev1.PodFailed, corev1.PodSucceeded, corev1.PodUnknown)
+	p.Status.Message = g.text()
+	p.Status.Conditions = pick(g, nil,
+		[]corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: g.text()}},
+		[]corev1.PodCondition{{Type: corev1.PodReady, Status: pick(g, yesPod, noPod)}})
+	ended := &corev1.ContainerStateTerminated{ExitCode: g.Int31n(2), Message: g.text(), Reason: pick(g, "", "Error", "OOMKilled")}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pick(g, "echo", "mesh"), Image: "i", RestartCount: g.Int31n(2),
+		State: pick(g, corev1.ContainerState{}, corev1.ContainerState{Terminated: ended}, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+			Reason: pick(g, "", "ErrImagePull", "CrashLoopBackOff", "CreateContainerError"), Message: g.text()}}),
+		LastTerminationState: pick(g, corev1.ContainerState{}, corev1.ContainerState{Terminated: ended})}}
+	return p
+}
+
+const yesPod, noPod = corev1.ConditionTrue, corev1.ConditionFalse
+
+func (g generator) observation() Observation {
+	seen := Observation{Deployment: g.deployment(), Pods: []corev1.Pod{}, Companions: []corev1.Pod{}, Nodes: map[string]Node{}}
+	for i := range pick(g, 0, 1, 3, 60) {
+		seen.Pods = append(seen.Pods, g.pod(i))
+	}
+	for name, count := range PodsByNode(seen.Pods) {
+		seen.Nodes[name] = Node{count, ProblemsOf(pick(g, nil, node(false, fine), node(true, notReady, corev1.NodeCondition{
+			Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue, Message: g.text()})))}
+	}
+	if g.Intn(4) == 0 {
+		seen.Changes = []Change{{After: g.deployment()}, {Before: g.deployment(), After: g.deployment()}}
+	}
+	return seen
+}
+
+// failure returns the error of a pass, mostly none.
+func (g generator) failure() error {
+	things := schema.GroupResource{Resource: "things"}
+	return pick[error](g, nil, nil, nil, nil, errors.New(g.text()+"!"), &children.InvalidSpecError{Message: g.text() + "!"},
+		&children.NameConflictError{Kind: "Service", Name: "x"}, apierrors.NewForbidden(things, "x", errors.New(g.text())))
+}
+
+// pass makes one more pass over an Echo, a while after the last one.
+func (g generator) pass(echo *v1.Echo, now time.Time) (Report, Observation, error) {
+	seen, err := g.observation(), g.failure()
+	if (echo.Spec.Paused || err != nil) && g.Intn(2) == 0 { // an Echo may be paused, or a read fail, before there is a Deployment
+		seen = Observation{}
+	}
+	return Evaluate(echo, seen, err, testImages(), now), seen, err
+}
+
+// TestEveryStatusIsValid follows one Echo through generated passes and checks what must be true of every status.
+func TestEveryStatusIsValid(t *testing.T) {
+	g, now := newGenerator(), clock
+	phases := []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed}
+	echo := g.echo()
+	for range generatedPasses {
+		echo.Spec = g.echo().Spec
+		now = now.Add(pick(g, 0, time.Second, children.ProgressDeadline))
+		report, _, _ := g.pass(echo, now)
+		status := report.Status
+		checkConditions(t, status.Conditions)
+		for state, names := range status.Pods {
+			if len(names) > maxPodNames {
+				t.Errorf("%d pods are %s", len(names), state)
+			}
+		}
+		if ready := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady); ready != (status.Phase == v1.PhaseReady) || !slices.Contains(phases, status.Phase) {
+			t.Errorf("Ready is %t in the phase %q", ready, status.Phase)
+		}
+		if degraded := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionDegraded); degraded && status.Phase != v1.PhaseWarning && status.Phase != v1.PhaseFailed {
+			t.Errorf("the Echo is degraded in the phase %q", status.Phase)
+		}
+		if report.Next < 0 || report.Next > children.ProgressDeadline {
+			t.Errorf("the next pass is due in %s", report.Next)
+		}
+		for _, n := range report.Transitions {
+			if note := n.EventNote(); note == "" || len(note) > maxNote || !utf8.ValidString(note) || n.Action == "" {
+				t.Errorf("the event %s has the action %q and a note of %d bytes", n.Reason, n.Action, len(note))
+			}
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+		echo.Status = status
+	}
+}
+
+// checkConditions checks that there are all three conditions, once each, and that the API server accepts them.
+func checkConditions(t *testing.T, conditions []metav1.Condition) {
+	t.Helper()
+	valid := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+	var kinds []string
+	for _, c := range conditions {
+		kinds = append(kinds, c.Type)
+		if !valid.MatchString(c.Reason) || c.LastTransitionTime.IsZero() || c.ObservedGeneration != 3 {
+			t.Errorf("the condition is not valid: %+v", c)
+		}
+		if len(c.Message) > maxMessage || !utf8.ValidString(c.Message) {
+			t.Errorf("the message of %s has %d bytes", c.Type, len(c.Message))
+		}
+		if explained := c.Message != ""; explained != (c.Type != v1.ConditionDegraded || c.Status == metav1.ConditionTrue) {
+			t.Errorf("%s is %s with the message %q", c.Type, c.Status, c.Message)
+		}
+	}
+	if diff := cmp.Diff([]string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded}, kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTheSamePassTwiceReportsNothing repeats each pass at once with the status that it wrote. A status that differs would be written
+// again and again, because each write of a status leads to an event of the watch.
+func TestTheSamePassTwiceReportsNothing(t *testing.T) {
+	g, now := newGenerator(), clock
+	echo := g.echo()
+	for i := range generatedPasses {
+		echo.Spec = g.echo().Spec
+		now = now.Add(pick(g, 0, time.Second, children.ProgressDeadline))
+		report, seen, err := g.pass(echo, now)
+		echo.Status, seen.Changes = report.Status, nil
+		again := Evaluate(echo, seen, err, testImages(), now)
+		if diff := cmp.Diff(report.Status, again.Status); diff != "" {
+			t.Fatalf("pass %d: the status differs: %s", i, diff)
+		}
+		if again.Transitions != nil {
+			t.Fatalf("pass %d: it reports %+v", i, again.Transitions)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package status
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// said is what the three conditions say, and the first transition.
+type said struct {
+	Ready, Progressing, Degraded string // the status and the reason
+	Message, Attention, Event    string
+}
+
+// saying returns what a report says.
+func saying(report Report) said {
+	value := func(kind string) (string, string) {
+		c := meta.FindStatusCondition(report.Status.Conditions, kind)
+		return string(c.Status) + " " + c.Reason, c.Message
+	}
+	s := said{}
+	s.Ready, s.Message = value(v1.ConditionReady)
+	s.Progressing, _ = value(v1.ConditionProgressing)
+	s.Degraded, s.Attention = value(v1.ConditionDegraded)
+	if len(report.Transitions) > 0 {
+		s.Event = report.Transitions[0].Reason.EventType() + " " + report.Transitions[0].Reason.String()
+	}
+	return s
+}
+
+func TestWhatTheConditionsSay(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	const twoOfTwo, oneOfTwo, quiet = "2 of 2 pods are ready.", "1 of 2 pods are ready.", "False AsExpected"
+	paused := func(e *v1.Echo) { e.Spec.Paused = true }
+	ownReplicas := func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) }
+	for name, c := range map[string]struct {
+		change func(*v1.Echo)
+		seen   Observation
+		err    error
+		want   said
+	}{
+		"ready": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)},
+			want: said{"True AllPodsReady", "False RolledOut", quiet, twoOfTwo, "", "Normal Ready"}},
+		"scaled to zero": {change: func(e *v1.Echo) { e.Spec.Replicas = 0 }, seen: Observation{Deployment: seenDeployment(done, 0, 0, 0)},
+			want: said{"True ScaledToZero", "False RolledOut", quiet, "No pods are requested and none are running.", "", "Normal Ready"}},
+		"rolling out": {seen: Observation{Deployment: seenDeployment(going, 3, 1, 1)},
+			want: said{"False RollingOut", "True RollingOut", quiet, "A change is being rolled out: 1 of 2 pods are updated. " + oneOfTwo, "", ""}},
+		"not ready": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 1)},
+			want: said{"False PodsNotReady", "False PodsNotReady", quiet, oneOfTwo, "", ""}},
+		"too late": {seen: Observation{Deployment: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1)},
+			want: said{"False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded",
+				oneOfTwo + " There has been no progress for 10 minutes.", oneOfTwo + " There has been no progress for 10 minutes.", "Warning NotReady"}},
+		"paused, nothing created": {change: paused,
+			want: said{"False Paused", "False Paused", quiet, "The Echo is paused: changes are not applied. Nothing has been created yet.", "", ""}},
+		"paused, ready": {change: paused, seen: Observation{Deployment: changedDeployment(seenDeployment(done, 2, 2, 2), ownReplicas)},
+			want: said{"True AllPodsReady", "False Paused", quiet, "The Echo is paused: changes are not applied. " + twoOfTwo, "", "Normal Ready"}},
+		"paused, not ready": {change: paused, seen: Observation{Deployment: changedDeployment(seenDeployment(going, 2, 2, 1), ownReplicas)},
+			want: said{"False Paused", "False Paused", quiet, "The Echo is paused: changes are not applied. " + oneOfTwo, "", ""}},
+		"invalid": {err: &children.InvalidSpecError{Message: "too many"},
+			want: said{"False InvalidSpec", "False InvalidSpec", "True InvalidSpec", "too many", "too many", "Warning InvalidSpec"}},
+		"a failed write": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)}, err: errors.New("refused"),
+			want: said{"False ApplyFailed", "False ApplyFailed", "True ApplyFailed", "refused", "refused", "Warning NotReady"}},
+		"a failed read": {err: errors.New("refused"),
+			want: said{"Unknown ApplyFailed", "False ApplyFailed", "True ApplyFailed", "refused", "refused", "Warning NotReady"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			echo := support.Echo("ns", "x")
+			if c.change != nil {
+				c.change(echo)
+			}
+			if diff := cmp.Diff(c.want, saying(Evaluate(echo, c.seen, c.err, testImages(), now))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func testImages() children.Images { return children.Images{EchoServer: "i"} }
+
+// TestACauseChangesOnlyWhyAnEchoIsNotReady checks that a cause does not hide whether a change is being rolled out.
+func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
+	plain := rollingVerdict(rollout{want: 2, updated: 2, available: 1})
+	if got := plain.because(cause{}); got != plain {
+		t.Errorf("an unknown cause changed the verdict: %+v", got)
+	}
+	want := plain
+	want.readyReason, want.event, want.message = v1.ReasonUnschedulable, v1.EventNotReady, plain.message+" No node."
+	if got := plain.because(cause{reason: v1.ReasonUnschedulable, message: "No node."}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	want.readyReason, want.phase = v1.ReasonNodeProblem, v1.PhaseWarning
+	if got := plain.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", phase: v1.PhaseWarning}); got != want {
+		t.Errorf("with a phase: got %+v, want %+v", got, want)
+	}
+}
+
+// TestAPausedEchoIsMeasuredByItsDeployment checks that an Echo whose replicas were changed while it is paused is ready when all pods
+// of its unchanged Deployment are.
+func TestAPausedEchoIsMeasuredByItsDeployment(t *testing.T) {
+	for name, c := range map[string]struct {
+		wanted, deployed int32
+		ready            metav1.ConditionStatus
+	}{
+		"more are wanted": {5, 2, yes}, "fewer are wanted": {1, 2, yes}, "none are wanted": {0, 2, yes}, "the Deployment has fewer": {2, 3, no},
+	} {
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused, e.Spec.Replicas = true, c.wanted })
+		d := changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Spec.Replicas = &c.deployed })
+		status := Evaluate(echo, Observation{Deployment: d}, nil, testImages(), time.Now()).Status
+		if got := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Status; got != c.ready {
+			t.Errorf("%s: Ready is %s", name, got)
+		}
+	}
+}
+
+func TestDeletionIsTheLastWord(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for name, before := range map[string]v1.EchoStatus{
+		"after a status": Evaluate(support.Echo("ns", "x"), Observation{Deployment: seenDeployment(done, 2, 2, 2), Pods: []corev1.Pod{{}}}, nil, testImages(), now).Status,
+		"as the first":   {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation, e.Status = 7, before })
+			report := EvaluateDeletion(echo, now)
+			const message = "The Echo is being deleted. Its pods are draining connections."
+			want := said{"False Deleting", "True Deleting", "False Deleting", message, "", "Normal DeleteRequested"}
+			if diff := cmp.Diff(want, saying(report)); diff != "" {
+				t.Error(diff)
+			}
+			got := report.Status
+			if got.Phase != v1.PhaseTerminating || got.ObservedGeneration != 7 || got.ReadyReplicas != before.ReadyReplicas || !cmp.Equal(got.Pods, before.Pods) {
+				t.Errorf("the status is %+v", got)
+			}
+			for _, condition := range got.Conditions {
+				if condition.ObservedGeneration != 7 {
+					t.Errorf("%s is of generation %d", condition.Type, condition.ObservedGeneration)
+				}
+			}
+			echo.Status = got
+			if again := EvaluateDeletion(echo, now.Add(time.Hour)); again.Transitions != nil || !cmp.Equal(again.Status, got) {
+				t.Errorf("it is reported again: %+v", again)
+			}
+			if report.Transitions[0].Note == message || slices.ContainsFunc(echo.Status.Conditions, func(c metav1.Condition) bool { return c.LastTransitionTime.IsZero() }) {
+				t.Errorf("the event says %q, the conditions are %+v", report.Transitions[0].Note, echo.Status.Conditions)
+			}
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// run executes a command line in an empty environment and returns its exit code and what it printed.
+func run(arguments ...string) (code int, stdout, stderr string) {
+	out, err := &strings.Builder{}, &strings.Builder{}
+	code = execute(arguments, func(string) string { return "" }, out, err)
+	return code, out.String(), err.String()
+}
+
+func TestCommandLinesThatAreNotValid(t *testing.T) {
+	for line, c := range map[string]struct{ message, usage string }{
+		"up":                   {`unknown command "up" for "manager"`, "  manager [command]\n"},
+		"--leader-elect up":    {`unknown command "up" for "manager"`, "  manager [command]\n"},
+		"--follow":             {"unknown flag: --follow", "--leader-elect"},
+		"--leader-elect=maybe": {`invalid argument "maybe" for "--leader-elect"`, "--leader-elect"},
+		"--max-replicas":       {"flag needs an argument: --max-replicas", "MAX_REPLICAS"},
+		"crd x":                {`unknown command "x" for "manager crd"`, "  manager crd [flags]\n"},
+		"crd --leader-elect":   {"unknown flag: --leader-elect", "  manager crd [flags]\n"},
+		"version --short":      {"unknown flag: --short", "  manager version [flags]\n"},
+		"version x":            {`unknown command "x" for "manager version"`, "  manager version [flags]\n"},
+		"watch":                {"watch requires one of pods, nodes, deployments, echoes, but got nothing", "--selector"},
+		"watch secrets":        {`but got "secrets"`, "--selector"},
+		"watch pods -o yaml":   {`--output: "yaml" is not a known format`, "--selector"},
+		"watch pods --follow":  {"unknown flag: --follow", "--selector"},
+		"completion bash":      {`unknown command "completion" for "manager"`, "  manager [command]\n"},
+	} {
+		t.Run(line, func(t *testing.T) {
+			code, stdout, stderr := run(strings.Fields(line)...)
+			if code != 2 || stdout != "" {
+				t.Errorf("the exit code is %d, and it printed %q", code, stdout)
+			}
+			said, usage, found := strings.Cut(stderr, "\n\nUsage:\n  manager")
+			if !found || !strings.HasPrefix(said, "echo-operator: ") || !strings.Contains(said, c.message) || strings.Contains(said, "\n") {
+				t.Errorf("it does not say in one line %q: %s", c.message, stderr)
+			}
+			if !strings.Contains("  manager"+usage, c.usage) {
+				t.Errorf("the usage is of another command: %s", stderr)
+			}
+		})
+	}
+}
+
+// TestSettingsThatAreNotValid checks that a setting that is not valid is no mistake in the command line: its usage would hide the
+// message in the log of a pod.
+func TestSettingsThatAreNotValid(t *testing.T) {
+	for line, message := range map[string]string{
+		"":                                       "no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image",
+		"--echo-server-image=i --max-replicas=0": `MAX_REPLICAS: "0" is not a whole number from 1 to 1000`,
+		"--echo-server-image=i --watch-namespace=A_B": `WATCH_NAMESPACE: "A_B" is not a valid namespace name`,
+	} {
+		code, stdout, stderr := run(strings.Fields(line)...)
+		if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "echo-operator: "+message) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: the exit code is %d, and it printed %q and %q", line, code, stdout, stderr)
+		}
+	}
+}
+
+func TestSettingsAreReadFromTheEnvironment(t *testing.T) {
+	stderr := &strings.Builder{}
+	getenv := func(name string) string {
+		return map[string]string{"RELATED_IMAGE_ECHO_SERVER": "i", "MAX_REPLICAS": "many"}[name]
+	}
+	if code := execute(nil, getenv, &strings.Builder{}, stderr); code != 1 || !strings.Contains(stderr.String(), `MAX_REPLICAS: "many"`) {
+		t.Errorf("the exit code is %d, and it printed %q", code, stderr)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for line, want := range map[string][]string{
+		"help":         {"Run the Echo Operator on the cluster of KUBECONFIG", "WATCH_NAMESPACE", "crd ", "version ", "watch "},
+		"--help":       {"--leader-elect", "MAX_REPLICAS", "--kubeconfig"},
+		"-h":           {"Print the CustomResourceDefinition of Echoes"},
+		"watch --help": {"manager watch pods|nodes|deployments|echoes", "--selector", "until interrupted"},
+		"help watch":   {"manager watch pods|nodes|deployments|echoes"},
+		"crd -h":       {"  manager crd"},
+	} {
+		code, stdout, stderr := run(strings.Fields(line)...)
+		if code != 0 || stderr != "" {
+			t.Errorf("%s: the exit code is %d, and it printed %q", line, code, stderr)
+		}
+		for _, text := range want {
+			if !strings.Contains(stdout, text) {
+				t.Errorf("%s: %q is missing in %s", line, text, stdout)
+			}
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, stdout, stderr := run("version")
+	if code != 0 || stderr != "" || !regexp.MustCompile(`^echo-operator dev \(go1\.\S+ \w+/\w+\)\n$`).MatchString(stdout) {
+		t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout, stderr)
+	}
+}
+
+func TestCRDIsTheFileThatIsInstalled(t *testing.T) {
+	want, err := os.ReadFile(filepath.Join("config", "crd", "bases", "example.com_echoes.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := run("crd")
+	if code != 0 || stderr != "" || stdout != string(want) || !strings.Contains(stdout, "kind: CustomResourceDefinition") {
+		t.Errorf("the exit code is %d, and it printed %d bytes and %q", code, len(stdout), stderr)
+	}
+}
+
+// brokenPipe is a writer whose reader is gone.
+type brokenPipe struct{}
+
+// Write implements io.Writer.
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
+	for _, command := range []string{"crd", "version"} {
+		stderr := &strings.Builder{}
+		code := execute([]string{command}, func(string) string { return "" }, brokenPipe{}, stderr)
+		if code != 1 || stderr.String() != "echo-operator: broken pipe\n" {
+			t.Errorf("%s: the exit code is %d, and it printed %q", command, code, stderr)
+		}
+	}
+}
+
+func TestAUsageErrorHasACause(t *testing.T) {
+	cause := errors.New("no")
+	if err := error(usageError{cause}); !errors.Is(err, cause) || err.Error() != "no" {
+		t.Errorf("got %v", err)
+	}
+}
