@@ -1,0 +1,149 @@
+package statusapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// threeEchoes holds a/x and a/y and b/x in no order, each with a pod, and a pod that belongs to nobody.
+func threeEchoes() *store {
+	s := &store{fail: map[string]error{}}
+	for _, key := range [][2]string{{"b", "x"}, {"a", "y"}, {"a", "x"}} {
+		echo := support.Echo(key[0], key[1], func(e *v1.Echo) { e.UID = "u" })
+		s.echoes = append(s.echoes, *echo)
+		s.pods = append(s.pods, corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key[0], Name: key[1] + "-1", Labels: children.InstanceLabels(echo),
+				OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: key[1], Controller: new(true)}}},
+			Spec: corev1.PodSpec{NodeName: "node-" + key[0]},
+		})
+	}
+	s.pods = append(s.pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "other"}})
+	return s
+}
+
+// shownEchoes returns the Echoes of a response, each with its nodes and pods.
+func shownEchoes(t *testing.T, out *httptest.ResponseRecorder) []string {
+	t.Helper()
+	list := echoList{}
+	if err := json.Unmarshal(out.Body.Bytes(), &list); err != nil {
+		t.Fatalf("%v: %s", err, out.Body)
+	}
+	shown := []string{}
+	for _, e := range list.Items {
+		text := e.Namespace + "/" + e.Name
+		for _, node := range e.Nodes {
+			text += " " + node.Name
+			for _, pod := range node.Pods {
+				text += "/" + pod.Name
+			}
+		}
+		shown = append(shown, text)
+	}
+	return shown
+}
+
+func TestListEchoes(t *testing.T) {
+	const ax, ay, bx = "a/x node-a/x-1", "a/y node-a/y-1", "b/x node-b/x-1"
+	for name, c := range map[string]struct {
+		url     string
+		watched []string
+		want    []string
+		refused string
+	}{
+		"all":                            {url: "/echoes", want: []string{ax, ay, bx}},
+		"of a namespace":                 {url: "/echoes?namespace=a", want: []string{ax, ay}},
+		"of a namespace without Echoes":  {url: "/echoes?namespace=c", want: []string{}},
+		"of a namespace that is watched": {url: "/echoes?namespace=b", watched: []string{"a", "b"}, want: []string{bx}},
+		"all that are watched":           {url: "/echoes", watched: []string{"a", "b"}, want: []string{ax, ay, bx}},
+		"of one that is not watched":     {url: "/echoes?namespace=c", watched: []string{"a", "b"}, refused: `this operator does not watch namespace "c", only a, b`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := request(t, newServer(true, threeEchoes(), func(s *Server) { s.Namespaces = c.watched }).handler(), http.MethodGet, c.url)
+			if c.refused != "" {
+				if out.Code != http.StatusNotFound || message(t, out) != c.refused {
+					t.Errorf("the status is %d: %s", out.Code, out.Body)
+				}
+				return
+			}
+			if diff := cmp.Diff(c.want, shownEchoes(t, out)); diff != "" || out.Code != http.StatusOK {
+				t.Errorf("the status is %d: %s", out.Code, diff)
+			}
+		})
+	}
+}
+
+func TestGetEcho(t *testing.T) {
+	for name, c := range map[string]struct {
+		url     string
+		watched []string
+		refused string
+	}{
+		"there":                         {url: "/echoes/a/y"},
+		"there, in a watched namespace": {url: "/echoes/a/y", watched: []string{"a"}},
+		"of another namespace":          {url: "/echoes/b/y", refused: `Echo "y" not found in namespace "b"`},
+		"in one that is not watched":    {url: "/echoes/b/x", watched: []string{"a"}, refused: `this operator does not watch namespace "b", only a`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := request(t, newServer(true, threeEchoes(), func(s *Server) { s.Namespaces = c.watched }).handler(), http.MethodGet, c.url)
+			if c.refused != "" {
+				if out.Code != http.StatusNotFound || message(t, out) != c.refused {
+					t.Errorf("the status is %d: %s", out.Code, out.Body)
+				}
+				return
+			}
+			got := echoView{}
+			if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil {
+				t.Fatal(err)
+			}
+			want := []nodeView{{Name: "node-a", Pods: []podView{{Name: "y-1", State: "Pending"}}}}
+			if diff := cmp.Diff(want, got.Nodes); diff != "" || got.Namespace != "a" || got.Name != "y" || out.Code != http.StatusOK {
+				t.Errorf("got %+v: %s", got, diff)
+			}
+		})
+	}
+}
+
+func TestEventsOfAnEchoAreShownUntilItsNameIsTakenByAnother(t *testing.T) {
+	s := threeEchoes()
+	server := newServer(true, s)
+	server.History.Recorder(events.NewFakeRecorder(1)).Eventf(&s.echoes[0], nil, corev1.EventTypeNormal, "Ready", "Reconcile", "2 of 2")
+	for uid, want := range map[types.UID]int{"u": 1, "u2": 0} {
+		got := echoView{}
+		s.echoes[0].UID = uid
+		if err := json.Unmarshal(request(t, server.handler(), http.MethodGet, "/echoes/b/x").Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Events) != want {
+			t.Errorf("the Echo with the UID %s has the events %+v", uid, got.Events)
+		}
+	}
+}
+
+func TestReadsThatFail(t *testing.T) {
+	for name, c := range map[string]struct{ url, kind, want string }{
+		"the Echoes":             {"/echoes", "EchoList", "refused"},
+		"the pods of all Echoes": {"/echoes", "PodList", "listing the pods: refused"},
+		"the Echo":               {"/echoes/a/x", "Echo", "refused"},
+		"the pods of one Echo":   {"/echoes/a/x", "PodList", "listing the pods: refused"},
+	} {
+		s := threeEchoes()
+		s.fail[c.kind] = errors.New("refused")
+		out := request(t, newServer(true, s).handler(), http.MethodGet, c.url)
+		if out.Code != http.StatusInternalServerError || message(t, out) != c.want {
+			t.Errorf("%s: the status is %d: %s", name, out.Code, out.Body)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package statusapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func TestOnlyTheLeaderKnowsTheEchoes(t *testing.T) {
+	noElection := func(s *Server) { s.Lease = client.ObjectKey{} }
+	for name, c := range map[string]struct {
+		leads  bool
+		store  store
+		change func(*Server)
+		status int
+		want   map[string]string // of the body
+	}{
+		"the leader":                           {leads: true, status: http.StatusOK},
+		"the leader, without a lease":          {leads: true, change: noElection, status: http.StatusOK},
+		"the leader, whatever the lease says":  {leads: true, store: store{holder: "manager-0_uuid"}, status: http.StatusOK},
+		"another replica":                      {store: store{holder: "manager-0_uuid"}, status: http.StatusServiceUnavailable, want: map[string]string{"error": "this replica is not the leader; ask pod manager-0", "leader": "manager-0"}},
+		"no lease yet":                         {status: http.StatusServiceUnavailable, want: map[string]string{"error": "there is no leader at the moment; try again later"}},
+		"a lease that was released":            {store: store{holder: "_"}, status: http.StatusServiceUnavailable, want: map[string]string{"error": "there is no leader at the moment; try again later"}},
+		"about to start, without an election":  {change: noElection, store: store{holder: "manager-0_uuid"}, status: http.StatusServiceUnavailable, want: map[string]string{"error": "there is no leader at the moment; try again later"}},
+		"a lease that cannot be read":          {store: store{fail: map[string]error{"Lease": errors.New("refused")}}, status: http.StatusServiceUnavailable, want: map[string]string{"error": "this replica is not the leader, and the leader cannot be determined: reading the lease: refused"}},
+		"the leader, the lease cannot be read": {leads: true, store: store{fail: map[string]error{"Lease": errors.New("refused")}}, status: http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newServer(c.leads, &c.store)
+			if c.change != nil {
+				c.change(server)
+			}
+			out := request(t, server.handler(), http.MethodGet, "/echoes")
+			if out.Code != c.status {
+				t.Errorf("the status is %d", out.Code)
+			}
+			if c.want == nil {
+				return
+			}
+			got := map[string]string{}
+			if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDiagnosticsFailIfTheLeaderCannotBeDetermined(t *testing.T) {
+	server := newServer(false, &store{fail: map[string]error{"Lease": errors.New("refused")}})
+	out := request(t, server.handler(), http.MethodGet, "/diagnostics")
+	if out.Code != http.StatusInternalServerError || !strings.Contains(message(t, out), "reading the lease: refused") {
+		t.Errorf("the status is %d: %s", out.Code, out.Body)
+	}
+}

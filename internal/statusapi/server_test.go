@@ -1,0 +1,176 @@
+package statusapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap/zapcore"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/history"
+)
+
+// store is a reader that holds Echoes, pods and a lease. Its errors are by the Go type of what is read.
+type store struct {
+	echoes []v1.Echo
+	pods   []corev1.Pod
+	holder string
+	fail   map[string]error
+}
+
+// Get implements client.Reader.
+func (s *store) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	switch into := object.(type) {
+	case *v1.Echo:
+		for i := range s.echoes {
+			if client.ObjectKeyFromObject(&s.echoes[i]) == key {
+				s.echoes[i].DeepCopyInto(into)
+				return s.fail["Echo"]
+			}
+		}
+	case *coordinationv1.Lease:
+		if s.fail["Lease"] != nil {
+			return s.fail["Lease"]
+		}
+		if s.holder != "" && key.Name == "lease" {
+			into.Spec.HolderIdentity = &s.holder
+			return nil
+		}
+	}
+	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+// List implements client.Reader.
+func (s *store) List(_ context.Context, list client.ObjectList, given ...client.ListOption) error {
+	var options client.ListOptions
+	options.ApplyOptions(given)
+	in := func(namespace string) bool { return options.Namespace == "" || options.Namespace == namespace }
+	switch into := list.(type) {
+	case *v1.EchoList:
+		for i := range s.echoes {
+			if in(s.echoes[i].Namespace) {
+				into.Items = append(into.Items, s.echoes[i])
+			}
+		}
+		return s.fail["EchoList"]
+	case *corev1.PodList:
+		for i := range s.pods {
+			if in(s.pods[i].Namespace) {
+				into.Items = append(into.Items, s.pods[i])
+			}
+		}
+		return s.fail["PodList"]
+	}
+	return errors.New("it holds no such objects")
+}
+
+// newServer returns the status API of the leader, or of a replica that is not the leader.
+func newServer(leads bool, s *store, changes ...func(*Server)) *Server {
+	elected := make(chan struct{})
+	if leads {
+		close(elected)
+	}
+	server := &Server{
+		Cached: s, Live: s, History: history.New(func() time.Time { return time.Unix(1000, 0) }), Metrics: prometheus.NewRegistry(),
+		Elected: elected, Lease: client.ObjectKey{Namespace: "operators", Name: "lease"}, Replica: "manager-1", Version: "v9",
+		LogLevel: NewLogLevel(zapcore.InfoLevel),
+	}
+	for _, change := range changes {
+		change(server)
+	}
+	return server
+}
+
+func TestRoutes(t *testing.T) {
+	handler := newServer(true, &store{}).handler()
+	for name, c := range map[string]struct {
+		method, url string
+		want        int
+	}{
+		"Echoes":                   {http.MethodGet, "/echoes", http.StatusOK},
+		"one Echo":                 {http.MethodGet, "/echoes/ns/x", http.StatusNotFound},
+		"a namespace as a path":    {http.MethodGet, "/echoes/ns", http.StatusNotFound},
+		"more than a name":         {http.MethodGet, "/echoes/ns/x/y", http.StatusNotFound},
+		"to change an Echo":        {http.MethodPut, "/echoes/ns/x", http.StatusMethodNotAllowed},
+		"to delete an Echo":        {http.MethodDelete, "/echoes/ns/x", http.StatusMethodNotAllowed},
+		"to create an Echo":        {http.MethodPost, "/echoes", http.StatusMethodNotAllowed},
+		"diagnostics":              {http.MethodGet, "/diagnostics", http.StatusOK},
+		"to change diagnostics":    {http.MethodPut, "/diagnostics", http.StatusMethodNotAllowed},
+		"the level":                {http.MethodGet, "/log-level", http.StatusOK},
+		"to change the level":      {http.MethodPut, "/log-level", http.StatusBadRequest}, // without a body
+		"to delete the level":      {http.MethodDelete, "/log-level", http.StatusMethodNotAllowed},
+		"a path that is not known": {http.MethodGet, "/echo", http.StatusNotFound},
+	} {
+		if out := request(t, handler, c.method, c.url); out.Code != c.want {
+			t.Errorf("%s: the status is %d: %s", name, out.Code, out.Body)
+		}
+	}
+}
+
+func TestResponsesAreForPeopleAndNotCached(t *testing.T) {
+	out := request(t, newServer(true, &store{}).handler(), http.MethodGet, "/echoes")
+	header := out.Header()
+	if header.Get("Content-Type") != "application/json" || header.Get("Cache-Control") != "no-store" || out.Body.String() != "{\n  \"items\": []\n}\n" {
+		t.Errorf("got %v and %q", header, out.Body)
+	}
+}
+
+func TestTheLogLevelIsChangedOverHTTP(t *testing.T) {
+	server := newServer(false, &store{}) // each replica has its own level
+	out := httptest.NewRecorder()
+	body := strings.NewReader(`{"level": "debug", "for": "1h"}`)
+	server.handler().ServeHTTP(out, httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/log-level", body))
+	if out.Code != http.StatusOK || !server.LogLevel.Enabler().Enabled(zapcore.DebugLevel) {
+		t.Errorf("the status is %d: %s", out.Code, out.Body)
+	}
+	view := levelView{}
+	if err := json.Unmarshal(request(t, server.handler(), http.MethodGet, "/log-level").Body.Bytes(), &view); err != nil {
+		t.Fatal(err)
+	}
+	if view.Level != "debug" || view.Default != "info" || view.Until == nil {
+		t.Errorf("got %+v", view)
+	}
+}
+
+func TestDiagnosticsOfTheLeader(t *testing.T) {
+	server := newServer(true, &store{}, func(s *Server) { s.Namespaces = []string{"a", "b"} })
+	server.History.AddPass(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), errors.New("refused"))
+	got, want := diagnosis{}, diagnosis{
+		Version: "v9", Replica: "manager-1", Leader: "manager-1", Leads: true, Namespaces: []string{"a", "b"},
+		LogLevel: levelView{Level: "info", Default: "info"},
+		Echoes:   []passView{{Namespace: "a", Name: "x", LastReconcile: time.Unix(1000, 0).UTC(), LastReconcileMillis: 1000, Error: "refused"}},
+	}
+	if err := json.Unmarshal(request(t, server.handler(), http.MethodGet, "/diagnostics").Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDiagnosticsOfAnotherReplica(t *testing.T) {
+	server := newServer(false, &store{holder: "manager-0_uuid"})
+	server.History.AddPass(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), nil) // while it was the leader
+	out := request(t, server.handler(), http.MethodGet, "/diagnostics")
+	got, want := diagnosis{}, diagnosis{Version: "v9", Replica: "manager-1", Leader: "manager-0", Namespaces: []string{}, LogLevel: levelView{Level: "info", Default: "info"}}
+	if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(out.Body.String(), `"namespaces": []`) {
+		t.Error(diff, out.Body)
+	}
+}
