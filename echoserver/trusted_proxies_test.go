@@ -1,0 +1,130 @@
+package main
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestParseTrustedProxies(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"empty":                         {"", nil},
+		"only separators":               {" , ,", nil},
+		"an IPv4 address":               {"10.0.0.1", []string{"10.0.0.1/32"}},
+		"an IPv6 address":               {"2001:db8::1", []string{"2001:db8::1/128"}},
+		"an IPv4-mapped IPv6 address":   {"::ffff:10.0.0.1", []string{"10.0.0.1/32"}},
+		"an address with a zone":        {"fe80::1%eth0", []string{"fe80::1/128"}},
+		"all of IPv4":                   {"0.0.0.0/0", []string{"0.0.0.0/0"}},
+		"all of IPv6":                   {"::/0", []string{"::/0"}},
+		"a full IPv4 prefix":            {"10.0.0.1/32", []string{"10.0.0.1/32"}},
+		"a full IPv6 prefix":            {"::1/128", []string{"::1/128"}},
+		"a list in order":               {"192.168.0.0/16,10.0.0.1,::1", []string{"192.168.0.0/16", "10.0.0.1/32", "::1/128"}},
+		"spaces and empty list entries": {" 10.0.0.0/8 ,, ::1 ,", []string{"10.0.0.0/8", "::1/128"}},
+	} {
+		trusted, err := parseTrustedProxies(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := make([]string, len(trusted))
+		for i, prefix := range trusted {
+			got[i] = prefix.String()
+		}
+		if strings.Join(got, ",") != strings.Join(c.want, ",") {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestParseTrustedProxiesRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ text, refused string }{
+		"a host name":                     {"proxy.example", "proxy.example"},
+		"an address with a port":          {"10.0.0.1:80", "10.0.0.1:80"},
+		"an IPv6 address in brackets":     {"[::1]", "[::1]"},
+		"an incomplete address":           {"10.0.0", "10.0.0"},
+		"an incomplete address of a CIDR": {"10.0/8", "10.0/8"},
+		"a leading zero":                  {"010.0.0.1", "010.0.0.1"},
+		"an octet over 255":               {"10.0.0.256", "10.0.0.256"},
+		"an IPv4 prefix of 33 bits":       {"10.0.0.0/33", "10.0.0.0/33"},
+		"an IPv6 prefix of 129 bits":      {"::/129", "::/129"},
+		"a negative prefix":               {"10.0.0.0/-1", "10.0.0.0/-1"},
+		"a prefix without digits":         {"10.0.0.0/", "10.0.0.0/"},
+		"a netmask":                       {"10.0.0.0/255.0.0.0", "10.0.0.0/255.0.0.0"},
+		"a CIDR with a zone":              {"fe80::%eth0/64", "fe80::%eth0/64"},
+		"a range":                         {"10.0.0.1-10.0.0.9", "10.0.0.1-10.0.0.9"},
+		"separated by spaces":             {"10.0.0.1 10.0.0.2", "10.0.0.1 10.0.0.2"},
+		"the second of a list":            {"10.0.0.0/8, proxy ,::1", "proxy"},
+	} {
+		trusted, err := parseTrustedProxies(c.text)
+		want := `"` + c.refused + `" is not an address or a CIDR such as 10.0.0.0/8`
+		if err == nil || err.Error() != want || trusted != nil {
+			t.Errorf("%s: got %v and the error %v, want the error %s", name, trusted, err, want)
+		}
+	}
+}
+
+// TestTrustedProxiesMatch checks the first and the last address of ranges, and the addresses next to them.
+func TestTrustedProxiesMatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		trusted, address string
+		want             bool
+	}{
+		"below an IPv4 range":                   {"10.1.0.0/16", "10.0.255.255", false},
+		"the first of an IPv4 range":            {"10.1.0.0/16", "10.1.0.0", true},
+		"the last of an IPv4 range":             {"10.1.0.0/16", "10.1.255.255", true},
+		"above an IPv4 range":                   {"10.1.0.0/16", "10.2.0.0", false},
+		"a range of 31 bits":                    {"10.0.0.0/31", "10.0.0.1", true},
+		"above a range of 31 bits":              {"10.0.0.0/31", "10.0.0.2", false},
+		"a range whose address has host bits":   {"10.1.2.3/8", "10.255.0.1", true},
+		"the last of an IPv6 range":             {"2001:db8::/32", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", true},
+		"above an IPv6 range":                   {"2001:db8::/32", "2001:db9::", false},
+		"next to a single IPv6 address":         {"2001:db8::1", "2001:db8::2", false},
+		"IPv6 is not in all of IPv4":            {"0.0.0.0/0", "2001:db8::1", false},
+		"IPv4 is not in all of IPv6":            {"::/0", "10.0.0.1", false},
+		"the second range of a list":            {"192.168.0.0/16,10.0.0.0/8", "10.0.0.1", true},
+		"a mapped address as it is on a socket": {"::ffff:10.0.0.1", "10.0.0.1", true},
+		"a zone is ignored":                     {"fe80::1%eth0", "fe80::1", true},
+		"nothing is trusted":                    {"", "127.0.0.1", false},
+	} {
+		trusted, err := parseTrustedProxies(c.trusted)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := isTrusted(netip.MustParseAddr(c.address), trusted); got != c.want {
+			t.Errorf("%s: %s in %q is %t, want %t", name, c.address, c.trusted, got, c.want)
+		}
+	}
+}
+
+// TestClientAddressIsNotSpoofed sends what a client may add to the headers in the hope to hide its own address.
+func TestClientAddressIsNotSpoofed(t *testing.T) {
+	const proxy = "10.0.0.9"
+	for name, c := range map[string]struct {
+		remote  string
+		headers http.Header
+		want    string
+	}{
+		"an untrusted peer claims an address":  {"203.0.113.7:80", http.Header{"X-Forwarded-For": {"10.0.0.1"}}, "203.0.113.7"},
+		"an untrusted peer sends Forwarded":    {"203.0.113.7:80", http.Header{"Forwarded": {"for=10.0.0.1"}}, "203.0.113.7"},
+		"a proxy appends to a header":          {proxy + ":80", http.Header{"X-Forwarded-For": {"10.0.0.1, 203.0.113.7"}}, "203.0.113.7"},
+		"a proxy adds a header":                {proxy + ":80", http.Header{"X-Forwarded-For": {"10.0.0.1", "203.0.113.7"}}, "203.0.113.7"},
+		"Forwarded beside X-Forwarded-For":     {proxy + ":80", http.Header{"X-Forwarded-For": {"203.0.113.7"}, "Forwarded": {"for=1.1.1.1"}}, "203.0.113.7"},
+		"an empty X-Forwarded-For":             {proxy + ":80", http.Header{"X-Forwarded-For": {" , "}, "Forwarded": {"for=203.0.113.7"}}, "203.0.113.7"},
+		"an element without an address":        {proxy + ":80", http.Header{"Forwarded": {"for=203.0.113.7, proto=https"}}, ""},
+		"an element with an obfuscated name":   {proxy + ":80", http.Header{"Forwarded": {"for=203.0.113.7, for=_name"}}, ""},
+		"X-Real-Ip is not evaluated":           {proxy + ":80", http.Header{"X-Real-Ip": {"203.0.113.7"}}, proxy},
+		"a malformed Forwarded is not guessed": {proxy + ":80", http.Header{"Forwarded": {"for=203.0.113.7, for="}}, proxy},
+	} {
+		trusted, err := parseTrustedProxies("10.0.0.0/8")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := describeClient(&http.Request{RemoteAddr: c.remote, Header: c.headers}, trusted).Address; got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
