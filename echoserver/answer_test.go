@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -45,33 +43,6 @@ func client127(remote string) client { return client{Remote: remote, Address: "1
 
 func server0(info map[string]string, uptime string) server {
 	return server{Node: "n", PodIP: "10.1.2.3", HostIP: "10.0.0.1", Version: "dev", Uptime: uptime, Info: info}
-}
-
-// TestAnswerJSON holds the answer's own writer to the tags of its types.
-func TestAnswerJSON(t *testing.T) {
-	size := 3
-	odd := "\"\\\n\x00\x7f\xff\u2028<b>&é"
-	full := answer{Path: odd, Host: odd, Method: "GET", Proto: "HTTP/1.1", Headers: map[string][]string{"B": {"1", odd}, "A": {}, odd: {""}},
-		Port: "8080", identity: identity{Namespace: "a", Ingress: "b", Service: "c", Pod: "d"},
-		Request: request{ID: odd, Time: time.Unix(1, 5).UTC(), Query: map[string][]string{"": {odd}}, ContentLength: -1,
-			Body: &body{Size: 1 << 40, SHA256: "00", Data: odd, Encoding: "utf-8", Truncated: true}},
-		Client:  client{Remote: "r", Address: "a", ForwardedFor: []string{"x", odd}, Forwarded: []forwardedPair{{For: "f", By: "b"}, {Host: "h", Proto: "p"}}},
-		Trace:   &trace{Version: "00", TraceID: "1", ParentID: "2", Sampled: true},
-		Server:  server{Node: "n", PodIP: "p", HostIP: "h", Version: "v", Uptime: "1s", Draining: true, Info: map[string]string{"b": odd, "a": ""}},
-		Applied: &applied{Status: 200, Delay: "1s", SetHeader: []string{"A", odd}, Size: &size, Format: formatText}}
-	for name, a := range map[string]answer{"full": full, "empty": {Headers: map[string][]string{}}, "bare groups": {Headers: map[string][]string{},
-		Request: request{Body: &body{}}, Trace: &trace{}, Applied: &applied{}}} {
-		var want bytes.Buffer
-		encoder := json.NewEncoder(&want)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", " ")
-		if err := encoder.Encode(a); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want.String(), string(a.json(nil))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
 }
 
 func TestHardening(t *testing.T) {
