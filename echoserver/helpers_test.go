@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -233,4 +234,62 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	_ = os.RemoveAll(programFolder)
 	os.Exit(code)
+}
+
+// memoryListener accepts connections that exist only in memory, so that a test in a synctest bubble can use them.
+type memoryListener struct {
+	connections chan net.Conn
+	closed      chan struct{}
+	close       func()
+}
+
+// serveInMemory serves a handler as the program does, over connections in memory.
+func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *memoryListener) {
+	t.Helper()
+	listener := &memoryListener{connections: make(chan net.Conn), closed: make(chan struct{})}
+	listener.close = sync.OnceFunc(func() { close(listener.closed) })
+	server := newServer(h, quiet)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return server, listener
+}
+
+func (l *memoryListener) Accept() (net.Conn, error) {
+	select {
+	case connection := <-l.connections:
+		return connection, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *memoryListener) Close() error {
+	l.close()
+	return nil
+}
+
+func (l *memoryListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
+
+// dial connects to the server, and closes the connection at the end of the test.
+func (l *memoryListener) dial(t *testing.T) net.Conn {
+	t.Helper()
+	near, far := net.Pipe()
+	t.Cleanup(func() { _ = near.Close() })
+	select {
+	case l.connections <- far:
+	case <-l.closed:
+		t.Fatal("the server does not listen any more")
+	}
+	return near
+}
+
+// exchanged sends text on a connection, and returns all that comes until the connection ends.
+func exchanged(t *testing.T, connection net.Conn, text string) string {
+	t.Helper()
+	go func() { _, _ = io.WriteString(connection, text) }() // the server may answer before it has read all
+	got, err := io.ReadAll(connection)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(got)
 }

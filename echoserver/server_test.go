@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestServerTimeouts sends the beginning of what a client may send, and measures when the server closes the connection.
+func TestServerTimeouts(t *testing.T) {
+	const request = "GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n"
+	for name, c := range map[string]struct {
+		sent   string
+		after  time.Duration
+		status string
+	}{
+		"nothing":               {"", headerTimeout, ""},
+		"incomplete headers":    {"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", headerTimeout, ""},
+		"idle after a response": {request, idleTimeout, "HTTP/1.1 200 OK"},
+		"incomplete second headers": {request + "GET / HTTP/1.1\r\n", headerTimeout,
+			"HTTP/1.1 200 OK"},
+		"an incomplete body":         {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhell", bodyTimeout, "HTTP/1.1 408 Request Timeout"},
+		"an incomplete chunked body": {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", bodyTimeout, "HTTP/1.1 408 Request Timeout"},
+		"an incomplete stream":       {"POST /-/body HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n" + payload(8999), stallTimeout, "HTTP/1.1 200 OK"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, listener := serveInMemory(t, handlerOf(t))
+			connection := listener.dial(t)
+			began := time.Now()
+			got := exchanged(t, connection, c.sent)
+			if took := time.Since(began); took < c.after || took >= c.after+time.Second {
+				t.Errorf("%s: closed after %s, want %s", name, took, c.after)
+			}
+			if status, _, _ := strings.Cut(got, "\r\n"); status != c.status {
+				t.Errorf("%s: the response is %q, want %q", name, got, c.status)
+			}
+		})
+	}
+}
+
+// TestConnectionsAreReused sends several requests on one connection at once, and reads the responses in order.
+func TestConnectionsAreReused(t *testing.T) {
+	connection := dial(t, serve(t, handlerOf(t)).URL)
+	for _, request := range []string{
+		"GET /0 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+		"POST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nhe\r\n3;extension=1\r\nllo\r\n0\r\nX-Sum: 7\r\n\r\n",
+		"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /4 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+		"GET /5 HTTP/1.0\r\n\r\n",
+	} {
+		if _, err := io.WriteString(connection, request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader := bufio.NewReader(connection)
+	for i, want := range []struct{ path, proto, body string }{{"/0", "HTTP/1.1", ""}, {"/1", "HTTP/1.1", "hello"}, {"/2", "HTTP/1.1", "hello"}, {"*", "HTTP/1.1", ""},
+		{"/4", "HTTP/1.1", ""}, {"/5", "HTTP/1.0", ""}} {
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatalf("response %d: %v", i, err)
+		}
+		data, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK || response.Close != (i == 5) {
+			t.Fatalf("response %d is %d, close %t: %s, %v", i, response.StatusCode, response.Close, data, err)
+		}
+		told, body := decode(t, string(data)), ""
+		if told.Request.Body != nil {
+			body = told.Request.Body.Data
+		}
+		if told.Path != want.path || told.Proto != want.proto || body != want.body {
+			t.Errorf("response %d is of %s %s with the body %q, want %+v", i, told.Proto, told.Path, body, want)
+		}
+	}
+}
+
+// TestMalformedRequestsAreRefused checks that no request reaches the handler that two servers might read differently.
+func TestMalformedRequestsAreRefused(t *testing.T) {
+	h := handlerOf(t)
+	server := serve(t, h)
+	for name, request := range map[string]string{
+		"no host":                       "GET / HTTP/1.1\r\n\r\n",
+		"two hosts":                     "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+		"two lengths":                   "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+		"a negative length":             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+		"a space before a colon":        "GET / HTTP/1.1\r\nHost: a\r\nX-A : 1\r\n\r\n",
+		"a control character in a name": "GET / HTTP/1.1\r\nHost: a\r\nX\x01A: 1\r\n\r\n",
+	} {
+		got := exchanged(t, dial(t, server.URL), request)
+		if !strings.HasPrefix(got, "HTTP/1.1 400 ") {
+			t.Errorf("%s: the response is %q", name, got)
+		}
+	}
+	if len(h.metrics.requests) > 0 {
+		t.Errorf("the handler got %v", h.metrics.requests)
+	}
+}
+
+// TestExpectContinue checks that a client that asks first is told to send a body of exactly the limit.
+func TestExpectContinue(t *testing.T) {
+	for name, c := range map[string]struct{ length, want string }{
+		"at the limit":   {"8388608", "HTTP/1.1 100 Continue\r\n"},
+		"over the limit": {"8388609", "HTTP/1.1 413 Request Entity Too Large\r\n"},
+	} {
+		connection := dial(t, serve(t, handlerOf(t)).URL)
+		if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: "+c.length+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := bufio.NewReader(connection).ReadString('\n'); err != nil || got != c.want {
+			t.Errorf("%s: the response is %q, %v, want %q", name, got, err, c.want)
+		}
+	}
+}
+
+// TestRun starts the server, sends requests to both ports, stops it and checks that it no longer listens.
+func TestRun(t *testing.T) {
+	s := settingsOf(t, "ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=127.0.0.1:0", "ECHO_DRAIN_DELAY=0s", "POD_NAME=p")
+	log, ended := &lockedBuffer{}, make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { ended <- run(ctx, s, slog.New(slog.NewJSONHandler(log, nil))) }()
+	until(t, "it listens", func() bool { return strings.Contains(log.String(), "\n") })
+	var listening struct{ Msg, Address, Admin, Version string }
+	if err := json.Unmarshal([]byte(log.String()), &listening); err != nil || listening.Msg != "listening" || listening.Version != version {
+		t.Fatalf("the log is %s, %v", log, err)
+	}
+	_, port, err := net.SplitHostPort(listening.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for proto, client := range clients(t) {
+		told := decode(t, send(t, client, http.MethodGet, "http://"+listening.Address, "").body)
+		if told.Port != port || told.Pod != "p" || told.Proto != proto {
+			t.Errorf("%s: the response has port %s, pod %s, protocol %s; the port is %s", proto, told.Port, told.Pod, told.Proto, port)
+		}
+		counted := values(families(t, send(t, client, http.MethodGet, "http://"+listening.Admin+"/metrics", "").body)["echo_http_requests_total"])
+		if counted["listener=http,proto="+proto+",method=GET,code=200"] != 1 {
+			t.Errorf("%s: the admin port has the metrics %v", proto, counted)
+		}
+		client.CloseIdleConnections()
+	}
+	stop()
+	select {
+	case err := <-ended:
+		if err != nil || !strings.Contains(log.String(), `"msg":"drained"`) {
+			t.Errorf("it ended with %v, its log is %s", err, log)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	if status("http://"+listening.Address) != 0 || status("http://"+listening.Admin+"/livez") != 0 {
+		t.Error("it still listens")
+	}
+}
+
+// TestRunWithoutAddress gives the server an address that is in use already.
+func TestRunWithoutAddress(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	for name, environ := range map[string][]string{
+		"the serving port": {"ECHO_HTTP_ADDR=" + taken.Addr().String(), "ECHO_ADMIN_ADDR=127.0.0.1:0"},
+		"the admin port":   {"ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=" + taken.Addr().String()},
+	} {
+		err := run(t.Context(), settingsOf(t, environ...), quiet)
+		if err == nil || !strings.HasPrefix(err.Error(), "cannot listen: ") || !strings.Contains(err.Error(), taken.Addr().String()) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestPort(t *testing.T) {
+	if got := port(&memoryListener{}); got != "" {
+		t.Errorf("the port of a listener without one is %q", got)
+	}
+}
