@@ -104,11 +104,105 @@ func TestRefusals(t *testing.T) {
 		"FROM scratch\nCOPY --chmod=600 a /a\n":                            "--from and --chown only",
 		"FROM scratch\nCOPY --chown=nobody a /a\n":                         "must be numbers",
 		"FROM scratch\nCOPY --from=build /out/a /a\n":                      "no earlier stage",
+		"FROM scratch AS self\nCOPY --from=self /out/a /a\n":               "no earlier stage",
 		"FROM golang AS build\nFROM scratch\nCOPY --from=build /go/a /a\n": "below /out/, not /go/a",
 		"FROM scratch\nCOPY <<EOF /a\ntext\nEOF\n":                         "here-document",
 	} {
 		if _, err := read(t, content, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", content, err, want)
+		}
+	}
+}
+
+// TestUnsupportedInstructionsNameTheLine: a builder would obey these, so that an image without them would be another one.
+func TestUnsupportedInstructionsNameTheLine(t *testing.T) {
+	for _, instruction := range []string{
+		"RUN [\"/program\"]", "ADD a /a", "VOLUME /data", "STOPSIGNAL SIGINT", "HEALTHCHECK CMD [\"/program\"]", "SHELL [\"/bin/sh\"]",
+		"ONBUILD LABEL a=b", "MAINTAINER somebody",
+	} {
+		name, _, _ := strings.Cut(instruction, " ")
+		_, err := read(t, "FROM scratch\nUSER 1\n"+instruction+"\n", nil)
+		if want := "Dockerfile:3: " + name + " is not supported in the final stage"; err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		if _, err := read(t, "FROM scratch\n"+instruction+"\nFROM scratch\nUSER 1\n", nil); err != nil {
+			t.Errorf("%s in an earlier stage: %v", name, err)
+		}
+	}
+}
+
+func TestVariables(t *testing.T) {
+	given := map[string]string{"GIVEN": "given", "TARGETARCH": "s390x", "TARGETOS": "windows"}
+	for name, c := range map[string]struct{ commands, want string }{
+		"build argument without a default":              {"ARG GIVEN\nLABEL v=$GIVEN", "given"},
+		"build argument in place of the default":        {"ARG GIVEN=x\nLABEL v=$GIVEN", "given"},
+		"default":                                       {"ARG V=default\nLABEL v=$V", "default"},
+		"default in quotes":                             {"ARG V=\"a default\"\nLABEL v=$V", "a default"},
+		"default of another argument":                   {"ARG A=a\nARG V=$A-v\nLABEL v=$V", "a-v"},
+		"empty default":                                 {"ARG V=\nLABEL v=x$V", "x"},
+		"two arguments on a line":                       {"ARG A=a B=b\nLABEL v=$A$B", "ab"},
+		"architecture in spite of a build argument":     {"ARG TARGETARCH\nLABEL v=$TARGETARCH", "arm64"},
+		"operating system in spite of a build argument": {"ARG TARGETOS\nLABEL v=$TARGETOS", "linux"},
+		"platform":                              {"ARG TARGETPLATFORM\nLABEL v=$TARGETPLATFORM", "linux/arm64"},
+		"environment variable":                  {"ENV V=set\nLABEL v=${V}", "set"},
+		"environment variable over an argument": {"ARG V=x\nENV V=set\nLABEL v=$V", "set"},
+		"environment before the instruction":    {"ENV A=old\nENV A=new V=$A\nLABEL v=$V", "old"},
+		"single quotes":                         {"ARG V=x\nLABEL v='$V'", "$V"},
+		"escaped dollar":                        {"ARG V=x\nLABEL v=\\$V", "$V"},
+		"last label":                            {"LABEL v=first\nLABEL v=last", "last"},
+	} {
+		stage, err := read(t, "FROM scratch\n"+c.commands+"\n", given)
+		if err != nil || stage.Config.Labels["v"] != c.want {
+			t.Errorf("%s: %+v, %v, want the label %q", name, stage, err, c.want)
+		}
+	}
+	if given["TARGETARCH"] != "s390x" || len(given) != 3 {
+		t.Errorf("the build arguments became %v", given)
+	}
+}
+
+// TestUnsetVariables: an argument of another stage, or before the first one, is set only where an ARG of the final stage names it.
+func TestUnsetVariables(t *testing.T) {
+	for name, content := range map[string]string{
+		"without ARG":               "FROM scratch\nLABEL v=$V\n",
+		"without a value":           "FROM scratch\nARG V\nLABEL v=$V\n",
+		"argument of another stage": "FROM golang AS build\nARG V=1\nFROM scratch\nLABEL v=$V\n",
+		"ARG after its use":         "FROM scratch\nLABEL v=$V\nARG V=1\n",
+		"platform without ARG":      "FROM scratch\nARG X=1\nLABEL v=$V$TARGETARCH\n",
+		"in the user":               "FROM scratch\nUSER $V\n",
+		"in the environment":        "FROM scratch\nENV A=$V\n",
+		"in the working directory":  "FROM scratch\nWORKDIR $V\n",
+	} {
+		if _, err := read(t, content, map[string]string{}); err == nil || !strings.Contains(err.Error(), "V is not set") && !strings.Contains(err.Error(), "V, TARGETARCH") {
+			t.Errorf("%s: %v, want an error that names V", name, err)
+		}
+	}
+}
+
+// TestCommands: an image from scratch has no shell, so that variables of a command stay as they are.
+func TestCommands(t *testing.T) {
+	stage, err := read(t, "FROM scratch\nARG V=1\nENTRYPOINT [\"/old\"]\nENTRYPOINT [\"/program\", \"$V\"]\nCMD [\"-a\", \"b c\"]\nEXPOSE 1/udp 2\nEXPOSE 2/tcp 3\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := v1.Config{Entrypoint: []string{"/program", "$V"}, Cmd: []string{"-a", "b c"},
+		ExposedPorts: map[string]struct{}{"1/udp": {}, "2/tcp": {}, "3/tcp": {}}}
+	if !reflect.DeepEqual(stage.Config, want) {
+		t.Errorf("the configuration is %+v, want %+v", stage.Config, want)
+	}
+}
+
+func TestFilesThatAreNoDockerfile(t *testing.T) {
+	for name, c := range map[string]struct{ content, want string }{
+		"empty":                        {"", "Dockerfile: "},
+		"comment only":                 {"# nothing\n", "Dockerfile: "},
+		"argument only":                {"ARG A=1\n", "Dockerfile: there is no FROM instruction"},
+		"argument that hides the arch": {"ARG TARGETARCH=amd64\nFROM scratch\n", "Dockerfile:1: ARG TARGETARCH has a default"},
+		"missing argument":             {"FROM scratch\nUSER\n", "line 2"},
+		"earlier stage as the base":    {"FROM scratch AS a\nFROM a\n", "Dockerfile:2: the final stage is FROM a;"},
+	} {
+		if stage, err := read(t, c.content, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %+v, %v, want %q", name, stage, err, c.want)
 		}
 	}
 }
