@@ -44,7 +44,7 @@ var _ = Describe("with a bundle and the operator that it installs,", func() {
 		b := withExamples(`[{"apiVersion": "example.com/v1", "kind": "Echo", "metadata": {"name": "a"}, "spec": {"replicas": 999}}]`)
 		c := scorecard(ctx)
 		c.patience = 2 * time.Second
-		Expect(c.run(ctx, "examples", b)).To(ConsistOf(And(ContainSubstring("is not Ready"), ContainSubstring("the most that this operator allows"))))
+		Expect(c.run(ctx, "examples", b)).To(ConsistOf(And(ContainSubstring("is not Ready"), ContainSubstring("this operator allows at most"))))
 	}, SpecTimeout(time.Minute))
 
 	It("a permission that is listed and neither given nor used is told", func(ctx SpecContext) {

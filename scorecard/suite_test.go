@@ -68,7 +68,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make test', which builds the API server")
 	admin, err = newCluster(rest.CopyConfig(config), scorecardNamespace, 20*time.Second, 50*time.Millisecond)
 	Expect(err).NotTo(HaveOccurred())
-	createAll(ctx, "../access.yaml")
+	createAll(ctx, "access.yaml")
 	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}})).To(Succeed())
 	Expect(admin.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}})).To(Succeed())
 	startPlaying()
