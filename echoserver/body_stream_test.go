@@ -84,7 +84,7 @@ func TestStreamBody(t *testing.T) {
 		"deadlines cannot be set":      {writer: streamWriter{deadline: broken}, body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Length: "5", Aborted: true}},
 		"HTTP/2 has no duplex setting": {writer: streamWriter{duplex: http.ErrNotSupported}, body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Body: "hello", Length: "5"}},
 		"no duplex": {writer: streamWriter{duplex: broken}, body: strings.NewReader("hello"), length: 5,
-			want: result{Status: 500, Body: "echo-server: cannot read and write at a time\n"}},
+			want: result{Status: 500, Body: "echo-server: the connection cannot read and write at the same time\n"}},
 	} {
 		h, w := handlerOf(t), &c.writer
 		w.ResponseRecorder = httptest.NewRecorder()

@@ -58,7 +58,7 @@ func TestDelayLimit(t *testing.T) {
 		go func() { last <- answered(h, "/?echo.delay=1s").Code }()
 		synctest.Wait()
 		w := answered(h, "/?echo.delay=1ns&echo.status=418")
-		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || w.Body.String() != "echo-server: 1000 answers are being held back already\n" {
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || w.Body.String() != "echo-server: 1000 responses are delayed already\n" {
 			t.Errorf("one over the limit is answered %d %q with %v", w.Code, w.Body, w.Header())
 		}
 		if w := answered(h, "/?echo.delay=0s"); w.Code != http.StatusOK {

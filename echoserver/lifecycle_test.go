@@ -68,8 +68,8 @@ func TestDrainAwaitsRequests(t *testing.T) {
 		takes    time.Duration
 		complete bool
 	}{
-		"shorter than the limit": {shutdownCap - time.Second, true},
-		"longer than the limit":  {shutdownCap + time.Second, false},
+		"shorter than the limit": {shutdownTimeout - time.Second, true},
+		"longer than the limit":  {shutdownTimeout + time.Second, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			life := newLifecycle()
@@ -89,10 +89,10 @@ func TestDrainAwaitsRequests(t *testing.T) {
 				t.Errorf("%s: the response is complete: %t, want %t", name, got, c.complete)
 			}
 			<-done
-			if took := time.Since(began); c.complete && took < c.takes || took > shutdownCap {
+			if took := time.Since(began); c.complete && took < c.takes || took > shutdownTimeout {
 				t.Errorf("%s: the drain took %s", name, took)
 			}
-			warned := strings.Contains(log.String(), `"level":"WARN","msg":"ending with requests in flight","error":"context deadline exceeded`)
+			warned := strings.Contains(log.String(), `"level":"WARN","msg":"stopping with requests in flight","error":"context deadline exceeded`)
 			if warned == c.complete || strings.Contains(log.String(), `"msg":"drained"`) != c.complete {
 				t.Errorf("%s: the log is %s", name, log)
 			}
@@ -139,13 +139,13 @@ func TestAwaitWebSockets(t *testing.T) {
 				life.webSockets.Add(1)
 				time.AfterFunc(c.takes-time.Duration(i), life.webSockets.Done)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), shutdownCap)
+			ctx, cancel := context.WithTimeout(t.Context(), shutdownTimeout)
 			defer cancel()
 			began := time.Now()
 			if err := life.awaitWebSockets(ctx); !errors.Is(err, c.want) {
 				t.Errorf("%s: %v, want %v", name, err, c.want)
 			}
-			if took := time.Since(began); took != min(c.takes, shutdownCap) {
+			if took := time.Since(began); took != min(c.takes, shutdownTimeout) {
 				t.Errorf("%s: it took %s", name, took)
 			}
 			life.webSockets.Wait()

@@ -54,7 +54,7 @@ func TestReadIsOnlyToRead(t *testing.T) {
 func TestNeedsAreNotSharp(t *testing.T) {
 	seen := map[Permission]bool{}
 	for _, p := range slices.Concat(Read(), Optional(), everything().Written()) {
-		if slices.Contains(Sharp(), p) {
+		if slices.Contains(Dangerous(), p) {
 			t.Errorf("%s is needed and sharp", p)
 		}
 		if seen[p] {
@@ -76,7 +76,7 @@ func TestWaysToTakeAClusterOver(t *testing.T) {
 		{"admissionregistration.k8s.io", "validatingwebhookconfigurations", "create"}, {"apiextensions.k8s.io", "customresourcedefinitions", "delete"},
 		{"certificates.k8s.io", "certificatesigningrequests/approval", "update"}, {"", "namespaces", "delete"}, {"example.com", "echoes", "delete"},
 	} {
-		if !slices.Contains(Sharp(), p) {
+		if !slices.Contains(Dangerous(), p) {
 			t.Errorf("%s is not sharp", p)
 		}
 	}
@@ -93,7 +93,7 @@ func TestIsForItself(t *testing.T) {
 		{"apps", "deployments", "patch"}:            false,
 		{"example.com", "echoes", "watch"}:          false,
 	} {
-		if got := IsForItself(permission); got != want {
+		if got := IsForOwnNamespace(permission); got != want {
 			t.Errorf("%s: %t, want %t", permission, got, want)
 		}
 	}

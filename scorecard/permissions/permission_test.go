@@ -56,7 +56,7 @@ func TestOptionalPermissionsLeaveNoTrace(t *testing.T) {
 		t.Errorf("with what leaves no trace (-want +got):\n%s", diff)
 	}
 	for i, missing := range all {
-		want := []string{"the operator does " + missing.String() + ", and the bundle does not list it"}
+		want := []string{"the operator does " + missing.String() + ", but the bundle does not list it"}
 		listed := append(append([]Permission(nil), all[:i]...), all[i+1:]...)
 		if diff := cmp.Diff(want, Problems(listed, nil)); diff != "" {
 			t.Errorf("without %s (-want +got):\n%s", missing, diff)
@@ -71,12 +71,12 @@ func TestProblems(t *testing.T) {
 		want            []string
 	}{
 		"listed and used":     {[]Permission{jobs}, []Permission{jobs}, nil},
-		"listed and not used": {[]Permission{jobs}, nil, []string{"the operator may create jobs.batch, and there is no trace that it does"}},
-		"used and not listed": {nil, []Permission{jobs}, []string{"the operator does create jobs.batch, and the bundle does not list it"}},
+		"listed and not used": {[]Permission{jobs}, nil, []string{"the operator may create jobs.batch, but there is no trace that it does"}},
+		"used and not listed": {nil, []Permission{jobs}, []string{"the operator does create jobs.batch, but the bundle does not list it"}},
 		"both": {[]Permission{secrets}, []Permission{jobs}, []string{
-			"the operator may get secrets, and there is no trace that it does", "the operator does create jobs.batch, and the bundle does not list it"}},
+			"the operator may get secrets, but there is no trace that it does", "the operator does create jobs.batch, but the bundle does not list it"}},
 		"another verb": {[]Permission{{"batch", "jobs", "get"}}, []Permission{jobs}, []string{
-			"the operator may get jobs.batch, and there is no trace that it does", "the operator does create jobs.batch, and the bundle does not list it"}},
+			"the operator may get jobs.batch, but there is no trace that it does", "the operator does create jobs.batch, but the bundle does not list it"}},
 	} {
 		listed := append(append(Read(), Optional()...), c.listed...)
 		if diff := cmp.Diff(c.want, Problems(listed, c.written)); diff != "" {
