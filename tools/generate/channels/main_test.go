@@ -139,13 +139,13 @@ func TestMistakes(t *testing.T) {
 		"no command":                {"", "usage: channels"},
 		"no file":                   {"default", "usage: channels"},
 		"a file that is not there":  {"default absent.yaml", "absent.yaml"},
-		"another command":           {"close FILE", `the command "close" is unknown`},
-		"no version":                {"of FILE", `the command "of"`},
-		"two versions":              {"of FILE 0.1.0 0.2.0", `the command "of"`},
-		"an argument too many":      {"default FILE 0.1.0", `the command "default"`},
-		"no channel to open":        {"open FILE 0.3.0 0.2.0", `the command "open"`},
+		"another command":           {"close FILE", `unknown command "close"`},
+		"no version":                {"of FILE", `unknown command "of"`},
+		"two versions":              {"of FILE 0.1.0 0.2.0", `unknown command "of"`},
+		"an argument too many":      {"default FILE 0.1.0", `unknown command "default"`},
+		"no channel to open":        {"open FILE 0.3.0 0.2.0", `unknown command "open"`},
 		"a version that is nowhere": {"release-config FILE 0.3.0", "no channel has version 0.3.0"},
-		"no version of a release":   {"release-config FILE", `the command "release-config"`},
+		"no version of a release":   {"release-config FILE", `unknown command "release-config"`},
 	} {
 		file := channels(t, twoChannels)
 		got, err := printed(t, strings.Fields(strings.ReplaceAll(c.arguments, "FILE", file))...)

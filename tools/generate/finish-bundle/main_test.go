@@ -110,8 +110,8 @@ func TestFinishFails(t *testing.T) {
 		"no Dockerfile":                {"bundle.Dockerfile", "", "bundle.Dockerfile"},
 		"Dockerfile from another base": {"bundle.Dockerfile", "FROM alpine\n", `does not begin with "FROM scratch\n"`},
 		"examples that are no JSON":    {"csv.yaml", csvWith("[\n{"), "csv.yaml: alm-examples: unexpected EOF"},
-		"examples that would change":   {"csv.yaml", csvWith("[{}]"), "alm-examples would change by more than the status"},
-		"examples with HTML":           {"csv.yaml", csvWith("[\n  {\n    \"a\": \"<\"\n  }\n]"), "would change by more than the status"},
+		"examples that would change":   {"csv.yaml", csvWith("[{}]"), "decoding and encoding alm-examples changes it"},
+		"examples with HTML":           {"csv.yaml", csvWith("[\n  {\n    \"a\": \"<\"\n  }\n]"), "decoding and encoding alm-examples changes it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			project(t, map[string]string{c.file: c.content})

@@ -67,7 +67,7 @@ func TestPinFails(t *testing.T) {
 		files   []string
 		want    string
 	}{
-		"an image without a digest": {write(t, "digests", digests+"quay.io/a/server:v1\n"), []string{file}, "digests: each line needs two names"},
+		"an image without a digest": {write(t, "digests", digests+"quay.io/a/server:v1\n"), []string{file}, "digests: each line must contain two names"},
 		"digests in a folder":       {t.TempDir(), []string{file}, "is a directory"},
 		"a file that is not there":  {write(t, "digests", digests), []string{"absent.yaml", file}, "absent.yaml"},
 	} {
