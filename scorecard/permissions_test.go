@@ -65,7 +65,14 @@ func TestSharpPermissions(t *testing.T) {
 	for name, c := range map[string]struct {
 		namespaces []string
 		want       int
-	}{"nowhere": {nil, 0}, "in all": {[]string{""}, 2}, "in its own": {[]string{"operators"}, 2}, "in that of Echoes": {[]string{"echoes"}, 2}, "elsewhere": {[]string{"default"}, 0}, "in two": {[]string{"", "operators"}, 4}} {
+	}{
+		"nowhere":           {nil, 0},
+		"in all":            {[]string{""}, 2},
+		"in its own":        {[]string{"operators"}, 2},
+		"in that of Echoes": {[]string{"echoes"}, 2},
+		"elsewhere":         {[]string{"default"}, 0},
+		"in two":            {[]string{"", "operators"}, 4},
+	} {
 		w := newWorld(t)
 		w.allowed = func(spec authorizationv1.SubjectAccessReviewSpec) bool {
 			a := spec.ResourceAttributes
@@ -112,12 +119,12 @@ func TestPodsOfTheOperator(t *testing.T) {
 	}{
 		"one of two pods":   {[]client.Object{pod, other}, func(*bundle.Bundle) {}, ""},
 		"no pod":            {[]client.Object{other}, func(*bundle.Bundle) {}, "the operator is not in the cluster: no pod has the labels "},
-		"an invalid bundle": {[]client.Object{pod}, func(b *bundle.Bundle) { b.CSV.Spec.Install.Spec.Deployments[0].Spec.Selector.MatchLabels["-"] = "-" }, "-"},
+		"an invalid bundle": {[]client.Object{pod}, func(b *bundle.Bundle) { b.CSV.Spec.Install.Spec.Deployments[0].Spec.Selector.MatchLabels["-"] = "-" }, "Invalid value: \"-\""},
 		"another Deployment": {[]client.Object{pod}, func(b *bundle.Bundle) {
-			second := b.CSV.Spec.Install.Spec.Deployments[0]
-			second.Spec.Selector = second.Spec.Selector.DeepCopy()
+			install := &b.CSV.Spec.Install.Spec
+			second := bundle.Deployment{Name: "second", Spec: *install.Deployments[0].Spec.DeepCopy()}
 			second.Spec.Selector.MatchLabels["app"] = "x"
-			b.CSV.Spec.Install.Spec.Deployments = append(b.CSV.Spec.Install.Spec.Deployments, second)
+			install.Deployments = append(install.Deployments, second)
 		}, "the operator is not in the cluster"},
 	} {
 		b := ownBundle(t)
