@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -95,17 +96,19 @@ func TestEventsOfAnEcho(t *testing.T) {
 		change func(w *world, echo *v1.Echo, end func())
 		events int
 		told   bool
+		limit  time.Duration
 		want   error
 	}{
-		"of another Echo":  {func(*world, *v1.Echo, func()) {}, 1, true, nil},
-		"of this Echo":     {func(_ *world, echo *v1.Echo, _ func()) { echo.UID = "2" }, 1, false, nil},
-		"unreadable":       {func(w *world, _ *v1.Echo, _ func()) { w.fail["list Event"] = errInjected }, 0, false, errInjected},
-		"when told to end": {func(w *world, _ *v1.Echo, end func()) { w.before = func(string, runtime.Object) { end() } }, 1, false, context.Canceled},
+		"of another Echo":  {func(*world, *v1.Echo, func()) {}, 1, true, time.Hour, nil},
+		"out of time":      {func(*world, *v1.Echo, func()) {}, 1, false, time.Second, context.DeadlineExceeded},
+		"of this Echo":     {func(_ *world, echo *v1.Echo, _ func()) { echo.UID = "2" }, 1, false, time.Hour, nil},
+		"unreadable":       {func(w *world, _ *v1.Echo, _ func()) { w.fail["list Event"] = errInjected }, 0, false, time.Hour, errInjected},
+		"when told to end": {func(w *world, _ *v1.Echo, end func()) { w.before = func(string, runtime.Object) { end() } }, 1, false, time.Hour, context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, echo := newWorld(t, event), testEcho()
-				ctx, end := context.WithCancel(t.Context())
+				ctx, end := context.WithTimeout(t.Context(), c.limit)
 				defer end()
 				c.change(w, echo, end)
 				events, err := w.eventsOf(ctx, echo)
