@@ -1,14 +1,21 @@
 package watch
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 )
 
 func TestReportEnd(t *testing.T) {
@@ -44,5 +51,61 @@ func TestReportEnd(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// podServer is an API server that has one pod, and reports that it was deleted. It answers only requests of its namespace and selector.
+func podServer(out http.ResponseWriter, r *http.Request) {
+	const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"web","uid":"u","resourceVersion":"%s"},"status":{"phase":"Running"}}`
+	query := r.URL.Query()
+	if r.URL.Path != "/api/v1/namespaces/ns/pods" || query.Get("labelSelector") != "app=web" || query.Get("sendInitialEvents") != "" {
+		http.NotFound(out, r) // client-go lists if initial events are not supported
+		return
+	}
+	out.Header().Set("Content-Type", "application/json")
+	if query.Get("watch") == "" {
+		_, _ = fmt.Fprintf(out, `{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"5"},"items":[`+pod+`]}`, "1")
+		return
+	}
+	_, _ = fmt.Fprintf(out, `{"type":"DELETED","object":`+pod+"}\n", "6")
+	out.(http.Flusher).Flush()
+	<-r.Context().Done()
+}
+
+func TestRunPrintsUntilItIsInterrupted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(podServer))
+	defer server.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	reader, stdout := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Run(ctx, &rest.Config{Host: server.URL}, Options{kind: kinds()[0], namespace: "ns", selector: "app=web"}, stdout, io.Discard)
+	}()
+	lines := bufio.NewScanner(reader)
+	for _, want := range []string{"  ADDED    ns/web  Running", "  DELETED  ns/web  Running"} {
+		if !lines.Scan() || !strings.HasSuffix(lines.Text(), want) {
+			t.Fatalf("got %q, want %q", lines.Text(), want)
+		}
+	}
+	interrupt()
+	if err := <-ended; err != nil {
+		t.Errorf("an interruption is no failure: %v", err)
+	}
+}
+
+func TestRunEndsWhenNothingCanBePrinted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(podServer))
+	defer server.Close()
+	err := Run(t.Context(), &rest.Config{Host: server.URL}, Options{kind: kinds()[0], namespace: "ns", selector: "app=web"}, broken{}, io.Discard)
+	if !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRunNeedsAConfigurationThatCanBeUsed(t *testing.T) {
+	err := Run(t.Context(), &rest.Config{Host: "http://a b"}, Options{kind: kinds()[0]}, io.Discard, io.Discard)
+	if err == nil || !strings.HasPrefix(err.Error(), "the configuration of the cluster cannot be used: ") {
+		t.Errorf("got %v", err)
 	}
 }
