@@ -1,0 +1,118 @@
+package operator
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+func TestTheSchemeKnowsWhatTheOperatorReads(t *testing.T) {
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := []runtime.Object{&v1.Echo{}, &v1.EchoList{}, &corev1.PodList{}, &corev1.NodeList{}, &appsv1.Deployment{}, &coordinationv1.Lease{}}
+	for _, kind := range children.Kinds() {
+		objects = append(objects, kind)
+	}
+	for _, object := range objects {
+		if kinds, _, err := scheme.ObjectKinds(object); err != nil || len(kinds) != 1 {
+			t.Errorf("%T: %v, %v", object, kinds, err)
+		}
+	}
+}
+
+func TestManagerOptions(t *testing.T) {
+	scheme := runtime.NewScheme()
+	given, err := parse("--leader-elect --leader-election-namespace=operators --metrics-bind-address=:1 --health-probe-bind-address=:2 --watch-namespace=a,b", image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := managerOptions(scheme, given)
+	if got.Scheme != scheme || got.HealthProbeBindAddress != ":2" || got.Metrics.BindAddress != ":1" {
+		t.Errorf("it serves on %q and %q", got.HealthProbeBindAddress, got.Metrics.BindAddress)
+	}
+	if !got.LeaderElection || got.LeaderElectionID != "echo-operator.example.com" || got.LeaderElectionNamespace != "operators" {
+		t.Errorf("the lease is %s in %s: %t", got.LeaderElectionID, got.LeaderElectionNamespace, got.LeaderElection)
+	}
+	if !got.LeaderElectionReleaseOnCancel || got.GracefulShutdownTimeout == nil || *got.GracefulShutdownTimeout >= 10*time.Second {
+		t.Errorf("the next leader waits for the lease: %t, %v", got.LeaderElectionReleaseOnCancel, got.GracefulShutdownTimeout)
+	}
+	if len(got.Cache.DefaultNamespaces) != 2 || !got.Cache.ReaderFailOnMissingInformer {
+		t.Errorf("the cache holds %v", got.Cache.DefaultNamespaces)
+	}
+	if off, err := parse("", image); err != nil || managerOptions(scheme, off).LeaderElection {
+		t.Errorf("a leader is elected by default: %v", err)
+	}
+}
+
+func TestMetricsAreServedToAuthorizedClientsOverHTTP1(t *testing.T) {
+	got := managerOptions(runtime.NewScheme(), Options{}).Metrics
+	if !got.SecureServing || got.FilterProvider == nil {
+		t.Errorf("everybody can read them: %+v", got)
+	}
+	config := &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
+	for _, change := range got.TLSOpts {
+		change(config)
+	}
+	if !slices.Equal(config.NextProtos, []string{"http/1.1"}) {
+		t.Errorf("the protocols are %v", config.NextProtos)
+	}
+}
+
+func TestLeaseNamespace(t *testing.T) {
+	if got := leaseNamespace(Options{LeaderElectionNamespace: "operators"}); got != "operators" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLabelledPodsAreCachedByTheirLabel(t *testing.T) {
+	asked, discovery := make(chan string, 1), map[string]string{
+		"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis":   `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"/api/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list","watch"]}]}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		out.Header().Set("Content-Type", "application/json")
+		if answer, ok := discovery[r.URL.Path]; ok {
+			_, _ = out.Write([]byte(answer))
+			return
+		}
+		select {
+		case asked <- r.URL.Path + " " + r.URL.Query().Get("labelSelector"):
+		default:
+		}
+		http.NotFound(out, r)
+	}))
+	defer server.Close()
+	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods, err := newLabelledPods(mgr, []string{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (managedCache{pods}).GetCache(); got != pods {
+		t.Errorf("the manager starts %v", got)
+	}
+	go func() { _ = pods.Start(t.Context()) }()
+	go func() { _, _ = pods.GetInformer(t.Context(), &corev1.Pod{}) }()
+	if got := <-asked; got != "/api/v1/namespaces/a/pods "+v1.CompanionLabel {
+		t.Errorf("the cache asks for %s", got)
+	}
+}
