@@ -35,19 +35,22 @@ func TestOnlyTheLeaderKnowsTheEchoes(t *testing.T) {
 			if c.change != nil {
 				c.change(server)
 			}
-			out := request(t, server.handler(), http.MethodGet, "/echoes")
-			if out.Code != c.status {
-				t.Errorf("the status is %d", out.Code)
-			}
-			if c.want == nil {
-				return
-			}
-			got := map[string]string{}
-			if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
+			c.store.echoes = threeEchoes().echoes
+			for _, url := range []string{"/echoes", "/echoes/a/x"} {
+				out := request(t, server.handler(), http.MethodGet, url)
+				if out.Code != c.status {
+					t.Errorf("%s: the status is %d", url, out.Code)
+				}
+				if c.want == nil {
+					continue
+				}
+				got := map[string]string{}
+				if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("%s: %s", url, diff)
+				}
 			}
 		})
 	}
