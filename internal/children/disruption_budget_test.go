@@ -3,9 +3,8 @@ package children
 import (
 	"testing"
 
-	policyv1 "k8s.io/api/policy/v1"
-
 	"github.com/google/go-cmp/cmp"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
