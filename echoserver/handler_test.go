@@ -26,7 +26,7 @@ func TestDelayIsExact(t *testing.T) {
 		"none":                     {nil, "/", 0},
 		"zero":                     {nil, "/?echo.delay=0s", 0},
 		"the shortest":             {nil, "/?echo.delay=1ns", 1},
-		"the longest":              {nil, "/?echo.delay=30s", maxDelay},
+		"the longest":              {nil, "/?echo.delay=30s", 30 * time.Second},
 		"by default":               {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/", 2 * time.Second},
 		"shorter than the default": {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/?echo.delay=1s", time.Second},
 		"no default after all":     {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/?echo.delay=0s", 0},
@@ -114,8 +114,8 @@ func TestResponsesWhileDraining(t *testing.T) {
 		if got := w.Header().Get("Connection"); got != "close" {
 			t.Errorf("%s: while draining Connection is %q", path, got)
 		}
-		if wantsReady := map[string]string{"/-/livez": "ok\n", "/-/readyz": "draining\n"}[path]; wantsReady != "" && w.Body.String() != wantsReady {
-			t.Errorf("%s: while draining the body is %q", path, w.Body)
+		if wantsReady := map[string]string{"/-/livez": "ok\n", "/-/readyz": "draining\n"}[path]; wantsReady != "" && (w.Body.String() != wantsReady || (w.Code == http.StatusOK) != (wantsReady == "ok\n")) {
+			t.Errorf("%s: while draining the response is %d %q", path, w.Code, w.Body)
 		}
 	}
 	h := handlerOf(t)

@@ -64,12 +64,13 @@ func TestDrainDelay(t *testing.T) {
 
 // TestDrainAwaitsRequests lets a request take longer than the drain delay: up to 20 s the server waits, then it closes the connection.
 func TestDrainAwaitsRequests(t *testing.T) {
+	const limit = 20 * time.Second
 	for name, c := range map[string]struct {
 		takes    time.Duration
 		complete bool
 	}{
-		"shorter than the limit": {shutdownTimeout - time.Second, true},
-		"longer than the limit":  {shutdownTimeout + time.Second, false},
+		"shorter than the limit": {limit - time.Second, true},
+		"longer than the limit":  {limit + time.Second, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			life := newLifecycle()
@@ -89,7 +90,7 @@ func TestDrainAwaitsRequests(t *testing.T) {
 				t.Errorf("%s: the response is complete: %t, want %t", name, got, c.complete)
 			}
 			<-done
-			if took := time.Since(began); c.complete && took < c.takes || took > shutdownTimeout {
+			if took := time.Since(began); c.complete && took < c.takes || took > limit {
 				t.Errorf("%s: the drain took %s", name, took)
 			}
 			warned := strings.Contains(log.String(), `"level":"WARN","msg":"stopping with requests in flight","error":"context deadline exceeded`)
@@ -119,6 +120,31 @@ func TestDrainEndsDelays(t *testing.T) {
 				t.Errorf("%s: after %s the response is %q", name, took, got)
 			}
 			<-done
+		})
+	}
+}
+
+// TestDrainAwaitsWebSockets checks that a WebSocket, which http.Server does not know any more, gets the same time.
+func TestDrainAwaitsWebSockets(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes, want time.Duration
+		last        string
+	}{
+		"one that closes":  {3 * time.Second, 3 * time.Second, `"msg":"drained"`},
+		"one that remains": {time.Hour, 20 * time.Second, `"msg":"ending with requests in flight"`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			life := newLifecycle()
+			server, _ := serveInMemory(t, http.NotFoundHandler())
+			life.webSockets.Add(1)
+			time.AfterFunc(c.takes, life.webSockets.Done)
+			began := time.Now()
+			log, done := drained(life, server, 0)
+			<-done
+			if took := time.Since(began); took != c.want || !strings.Contains(log.String(), c.last) {
+				t.Errorf("%s: the drain took %s, want %s; the log is %s", name, took, c.want, log)
+			}
+			life.webSockets.Wait()
 		})
 	}
 }

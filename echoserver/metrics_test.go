@@ -97,22 +97,3 @@ func TestHistogram(t *testing.T) {
 		t.Errorf("it is %v", h)
 	}
 }
-
-func TestAdmin(t *testing.T) {
-	h := handlerOf(t)
-	admin := newAdmin(h.life, h.metrics)
-	for _, draining := range []bool{false, true} {
-		h.life.draining.Store(draining)
-		ready := map[bool]int{false: 200, true: 503}[draining]
-		for path, want := range map[string]int{"/livez": 200, "/readyz": ready, "/metrics": 200, "/": 404, "/-/livez": 404} {
-			if got := answered(admin, path); got.Code != want {
-				t.Errorf("draining %t: %s is answered %d, want %d", draining, path, got.Code, want)
-			}
-		}
-		for path, want := range map[string]int{"/-/livez": 200, "/-/readyz": ready} {
-			if got := answered(h, path); got.Code != want {
-				t.Errorf("draining %t: %s is answered %d, want %d", draining, path, got.Code, want)
-			}
-		}
-	}
-}

@@ -22,14 +22,13 @@ func TestServerTimeouts(t *testing.T) {
 		after  time.Duration
 		status string
 	}{
-		"nothing":               {"", headerTimeout, ""},
-		"incomplete headers":    {"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", headerTimeout, ""},
-		"idle after a response": {request, idleTimeout, "HTTP/1.1 200 OK"},
-		"incomplete second headers": {request + "GET / HTTP/1.1\r\n", headerTimeout,
-			"HTTP/1.1 200 OK"},
-		"an incomplete body":         {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhell", bodyTimeout, "HTTP/1.1 408 Request Timeout"},
-		"an incomplete chunked body": {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", bodyTimeout, "HTTP/1.1 408 Request Timeout"},
-		"an incomplete stream":       {"POST /-/body HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n" + payload(8999), stallTimeout, "HTTP/1.1 200 OK"},
+		"nothing":                    {"", 10 * time.Second, ""},
+		"incomplete headers":         {"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", 10 * time.Second, ""},
+		"idle after a response":      {request, 620 * time.Second, "HTTP/1.1 200 OK"},
+		"incomplete second headers":  {request + "GET / HTTP/1.1\r\n", 10 * time.Second, "HTTP/1.1 200 OK"},
+		"an incomplete body":         {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhell", 2 * time.Minute, "HTTP/1.1 408 Request Timeout"},
+		"an incomplete chunked body": {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", 2 * time.Minute, "HTTP/1.1 408 Request Timeout"},
+		"an incomplete stream":       {"POST /-/body HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n" + payload(8999), 30 * time.Second, "HTTP/1.1 200 OK"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, listener := serveInMemory(t, handlerOf(t))

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAdminResponses checks the whole responses of the admin port, before and after the signal to stop.
+func TestAdminResponses(t *testing.T) {
+	const unknown = "echo-server: there are only /metrics, /livez and /readyz\n"
+	for name, c := range map[string]struct {
+		path     string
+		draining bool
+		status   int
+		body     string
+	}{
+		"live":                         {"/livez", false, 200, "ok\n"},
+		"live while draining":          {"/livez", true, 200, "ok\n"},
+		"ready":                        {"/readyz", false, 200, "ok\n"},
+		"not ready while draining":     {"/readyz", true, 503, "draining\n"},
+		"a query is ignored":           {"/readyz?verbose&echo.status=500", false, 200, "ok\n"},
+		"another path":                 {"/", false, 404, unknown},
+		"a path of the serving port":   {"/-/livez", false, 404, unknown},
+		"a path below one that exists": {"/metrics/x", false, 404, unknown},
+		"a slash too much":             {"/livez/", false, 404, unknown},
+		"upper case":                   {"/LIVEZ", false, 404, unknown},
+		"profiles":                     {"/debug/pprof/", false, 404, unknown},
+	} {
+		h := handlerOf(t)
+		h.life.draining.Store(c.draining)
+		w := answered(newAdmin(h.life, h.metrics), c.path)
+		if w.Code != c.status || w.Body.String() != c.body {
+			t.Errorf("%s: the response is %d %q, want %d %q", name, w.Code, w.Body, c.status, c.body)
+		}
+		want := http.Header{"Content-Type": {plainText}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {sandbox}}
+		if diff := cmp.Diff(want, w.Header()); diff != "" {
+			t.Errorf("%s: headers (-want +got):\n%s", name, diff)
+		}
+		counted := map[requestLabels]uint64{{"admin", "HTTP/1.1", "GET", c.status}: 1}
+		if diff := cmp.Diff(counted, h.metrics.requests, cmp.AllowUnexported(requestLabels{})); diff != "" || h.metrics.inFlight.Load() != 0 {
+			t.Errorf("%s: %d are in flight, counted are (-want +got):\n%s", name, h.metrics.inFlight.Load(), diff)
+		}
+	}
+}
+
+// TestAdminMetrics checks that /metrics includes the state of the server at the time of the request, and the request itself as in flight.
+func TestAdminMetrics(t *testing.T) {
+	h := handlerOf(t)
+	admin := newAdmin(h.life, h.metrics)
+	for _, draining := range []float64{0, 1} {
+		h.life.draining.Store(draining == 1)
+		w := answered(admin, "/metrics")
+		read := families(t, w.Body.String())
+		if got := values(read["echo_draining"])[""]; got != draining {
+			t.Errorf("draining is %g, want %g", got, draining)
+		}
+		if got := values(read["echo_http_requests_in_flight"])[""]; got != 1 {
+			t.Errorf("%g requests are in flight", got)
+		}
+		if got := values(read["echo_http_requests_total"])["listener=admin,proto=HTTP/1.1,method=GET,code=200"]; got != draining {
+			t.Errorf("%g earlier requests are counted, want %g", got, draining)
+		}
+		if got := w.Header().Get("Content-Type"); got != "text/plain; version=0.0.4; charset=utf-8" {
+			t.Errorf("the type is %s", got)
+		}
+	}
+}
+
+// TestAdminIsNotLogged checks that requests to the admin port leave no line in the log.
+func TestAdminIsNotLogged(t *testing.T) {
+	var log bytes.Buffer
+	h := handlerOf(t)
+	h.log = slog.New(slog.NewJSONHandler(&log, nil))
+	for _, path := range []string{"/livez", "/readyz", "/metrics", "/other"} {
+		answered(newAdmin(h.life, h.metrics), path)
+	}
+	if log.Len() > 0 {
+		t.Errorf("the log is %s", &log)
+	}
+}
+
+// TestAdminMethods checks that probes may use any method, and that HEAD gets no body.
+func TestAdminMethods(t *testing.T) {
+	h := handlerOf(t)
+	server := serve(t, newAdmin(h.life, h.metrics))
+	for proto, client := range clients(t) {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+			got := send(t, client, method, server.URL+"/readyz", "")
+			if want := strings.TrimPrefix("ok\n", map[string]string{http.MethodHead: "ok\n"}[method]); got.StatusCode != http.StatusOK || got.body != want {
+				t.Errorf("%s %s: the response is %d %q", proto, method, got.StatusCode, got.body)
+			}
+		}
+	}
+	w := httptest.NewRecorder()
+	newAdmin(h.life, h.metrics).ServeHTTP(w, httptest.NewRequest("BREW", "/livez", http.NoBody))
+	if got := h.metrics.requests[requestLabels{"admin", "HTTP/1.1", "other", http.StatusOK}]; got != 1 {
+		t.Errorf("an unknown method is counted as %v", h.metrics.requests)
+	}
+}
