@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -56,4 +58,38 @@ func TestEventsComeAtOnceAndEnd(t *testing.T) {
 	until(t, "it is being answered", func() bool { return h.metrics.inFlight.Load() == 1 })
 	close(h.life.ending)
 	until(t, "it ends", func() bool { return h.metrics.inFlight.Load() == 0 })
+}
+
+// TestEventsComeEachSecond reads the stream for some seconds, then no more: the server gives up after 30 s.
+func TestEventsComeEachSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := handlerOf(t)
+		_, listener := serveInMemory(t, h)
+		connection, began := listener.dial(t), time.Now()
+		if _, err := io.WriteString(connection, "GET /-/sse HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(connection)
+		for number := 1; number <= 5; {
+			if !lines.Scan() {
+				t.Fatalf("the stream ends after %d events: %v", number-1, lines.Err())
+			}
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				want := fmt.Sprintf(`{"number":%d,"time":"%s"}`, number, began.Add(time.Duration(number-1)*time.Second).UTC().Format(time.RFC3339Nano))
+				if data != want || time.Since(began) != time.Duration(number-1)*time.Second {
+					t.Errorf("after %s comes %s, want %s", time.Since(began), data, want)
+				}
+				number++
+			}
+		}
+		<-time.After(30*time.Second + time.Second - 1) // from the next event on
+		if h.metrics.inFlight.Load() != 1 {
+			t.Error("the server does not wait until the client reads")
+		}
+		<-time.After(1)
+		synctest.Wait()
+		if h.metrics.inFlight.Load() != 0 {
+			t.Error("the server waits for a client that does not read")
+		}
+	})
 }

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"io/fs"
+	"math"
+	"runtime/debug"
+	"strconv"
 	"testing"
 	"testing/fstest"
 )
@@ -23,6 +27,30 @@ func TestMemoryLimit(t *testing.T) {
 		got, ok := memoryLimit(fstest.MapFS{c.file: {Data: []byte(c.text)}})
 		if got != c.want || ok != (c.want != 0) {
 			t.Errorf("%s: %d, %t, want %d", name, got, ok, c.want)
+		}
+	}
+}
+
+// TestLimitMemory sets the limit of this process, which must stay as it is where GOMEMLIMIT has set one already.
+func TestLimitMemory(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	const limit = int64(8 << 30) // more than the tests use
+	group := fstest.MapFS{"memory.max": {Data: []byte(strconv.FormatInt(limit, 10))}}
+	for name, c := range map[string]struct {
+		before int64
+		group  fs.FS
+		want   int64
+	}{
+		"by the control group": {math.MaxInt64, group, limit / 10 * 9},
+		"GOMEMLIMIT is higher": {limit + 1, group, limit + 1},
+		"GOMEMLIMIT is lower":  {limit / 2, group, limit / 2},
+		"no limit at all":      {math.MaxInt64, fstest.MapFS{}, math.MaxInt64},
+	} {
+		debug.SetMemoryLimit(c.before)
+		limitMemory(c.group)
+		if got := debug.SetMemoryLimit(-1); got != c.want {
+			t.Errorf("%s: the limit is %d, want %d", name, got, c.want)
 		}
 	}
 }

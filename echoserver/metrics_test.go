@@ -97,3 +97,35 @@ func TestHistogram(t *testing.T) {
 		t.Errorf("it is %v", h)
 	}
 }
+
+// TestMetricsLabels checks that clients cannot make up labels, of which each would cost memory for good.
+func TestMetricsLabels(t *testing.T) {
+	for name, c := range map[string]struct {
+		request http.Request
+		want    requestLabels
+	}{
+		"HTTP/1.0":               {http.Request{Method: "GET", ProtoMajor: 1, ProtoMinor: 0}, requestLabels{"http", "HTTP/1.0", "GET", 200}},
+		"HTTP/1.1":               {http.Request{Method: "HEAD", ProtoMajor: 1, ProtoMinor: 1}, requestLabels{"http", "HTTP/1.1", "HEAD", 200}},
+		"HTTP/2":                 {http.Request{Method: "POST", ProtoMajor: 2, ProtoMinor: 0}, requestLabels{"http", "HTTP/2.0", "POST", 200}},
+		"a later minor version":  {http.Request{Method: "PUT", ProtoMajor: 1, ProtoMinor: 9}, requestLabels{"http", "HTTP/1.1", "PUT", 200}},
+		"PATCH":                  {http.Request{Method: "PATCH", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "PATCH", 200}},
+		"DELETE":                 {http.Request{Method: "DELETE", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "DELETE", 200}},
+		"CONNECT":                {http.Request{Method: "CONNECT", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "CONNECT", 200}},
+		"OPTIONS":                {http.Request{Method: "OPTIONS", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "OPTIONS", 200}},
+		"TRACE":                  {http.Request{Method: "TRACE", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "TRACE", 200}},
+		"a method in lower case": {http.Request{Method: "get", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", 200}},
+		"an unknown method":      {http.Request{Method: "PROPFIND", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", 200}},
+		"no method":              {http.Request{ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", 200}},
+	} {
+		m := newMetrics()
+		m.ended("http", &exchange{}, &c.request)
+		if diff := cmp.Diff(map[requestLabels]uint64{c.want: 1}, m.requests, cmp.AllowUnexported(requestLabels{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// answeredRequest is a request as the server gets most.
+func answeredRequest() *http.Request {
+	return &http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 1}
+}
