@@ -157,3 +157,34 @@ func TestDigestBodyPassesErrorsOn(t *testing.T) {
 		}
 	}
 }
+
+// TestDigestBodyAtTheLimit reads bodies around the size that is shown, with a character across the limit.
+func TestDigestBodyAtTheLimit(t *testing.T) {
+	const limit = 64 << 10
+	base := strings.Repeat("x", limit-4)
+	for name, c := range map[string]struct {
+		sent, data, encoding string
+		truncated            bool
+	}{
+		"one byte less":                  {base + "abc", base + "abc", "utf-8", false},
+		"the limit":                      {base + "abcd", base + "abcd", "utf-8", false},
+		"one byte more":                  {base + "abcde", base + "abcd", "utf-8", true},
+		"a whole character at the limit": {base + "\U0001f600", base + "\U0001f600", "utf-8", false},
+		"a whole character, and more":    {base + "\U0001f600e", base + "\U0001f600", "utf-8", true},
+		"the last byte across it":        {base + "a\U0001f600", base + "a", "utf-8", true},
+		"all but the first byte across":  {base + "abc\U0001f600", base + "abc", "utf-8", true},
+		"half of a character at the end": {base + "ab\xc3", base + "ab\xc3", "base64", false},
+		"continuations without a start":  {base + "\x80\x80\x80\x80x", base + "\x80\x80\x80\x80", "base64", true},
+		"bytes that are not at the end":  {"\xff" + base + "abc" + "xyz", "\xff" + base + "abc", "base64", true},
+	} {
+		digest := sha256.Sum256([]byte(c.sent))
+		want := body{Size: int64(len(c.sent)), SHA256: hex.EncodeToString(digest[:]), Data: c.data, Encoding: c.encoding, Truncated: c.truncated}
+		if c.encoding == "base64" {
+			want.Data = base64.StdEncoding.EncodeToString([]byte(c.data))
+		}
+		got, err := digestBody(iotest.HalfReader(strings.NewReader(c.sent)))
+		if err != nil || got == nil || *got != want {
+			t.Errorf("%s: %v, or the body of %d bytes is not told as it is", name, err, len(c.sent))
+		}
+	}
+}

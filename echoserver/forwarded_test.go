@@ -80,3 +80,70 @@ func rewritten(pair forwardedPair) string {
 	}
 	return strings.Join(parameters, ";")
 }
+
+func TestParseNode(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"IPv4":                           {"192.0.2.1", "192.0.2.1"},
+		"IPv4 with a port":               {"192.0.2.1:65535", "192.0.2.1"},
+		"IPv4 with a port of zero":       {"192.0.2.1:0", "192.0.2.1"},
+		"IPv6":                           {"2001:db8::1", "2001:db8::1"},
+		"IPv6 in its longest form":       {"2001:0DB8:0:0:0:0:0:1", "2001:db8::1"},
+		"IPv6 in brackets":               {"[2001:db8::1]", "2001:db8::1"},
+		"IPv6 with a port":               {"[2001:db8::1]:80", "2001:db8::1"},
+		"IPv6 with a zone":               {"fe80::1%eth0", "fe80::1"},
+		"IPv6 with a zone and a port":    {"[fe80::1%eth0]:80", "fe80::1"},
+		"IPv4-mapped":                    {"::ffff:192.0.2.1", "192.0.2.1"},
+		"IPv4-mapped in brackets":        {"[::ffff:192.0.2.1]", "192.0.2.1"},
+		"IPv4-mapped with a port":        {"[::ffff:192.0.2.1]:80", "192.0.2.1"},
+		"an unspecified address":         {"::", "::"},
+		"no address":                     {"", ""},
+		"an unknown one":                 {"unknown", ""},
+		"an obfuscated one":              {"_hidden", ""},
+		"a host name":                    {"localhost", ""},
+		"a host name with a port":        {"localhost:80", ""},
+		"a port alone":                   {":80", ""},
+		"a port that is too high":        {"192.0.2.1:65536", ""},
+		"an octet that is too high":      {"192.0.2.256", ""},
+		"a leading zero":                 {"192.0.2.01", ""},
+		"too many groups":                {"1:2:3:4:5:6:7:8:9", ""},
+		"two abbreviations":              {"2001::db8::1", ""},
+		"a CIDR":                         {"192.0.2.0/24", ""},
+		"a space":                        {"192.0.2.1 ", ""},
+		"something after the brackets":   {"[2001:db8::1]x", ""},
+		"empty brackets":                 {"[]", ""},
+		"a number that C takes for IPv4": {"3221225985", ""},
+	} {
+		address, ok := parseNode(c.text)
+		if ok != (c.want != "") || ok && address.String() != c.want {
+			t.Errorf("%s: %q is %s, %t, want %q", name, c.text, address, ok, c.want)
+		}
+	}
+}
+
+// TestForwardedNames checks how names and values of parameters are recognized.
+func TestForwardedNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want []forwardedPair
+	}{
+		"names in any case":           {"FOR=a;By=b;hOST=c;PROTO=d", []forwardedPair{{For: "a", By: "b", Host: "c", Proto: "d"}}},
+		"values keep their case":      {"for=A;proto=HTTPS", []forwardedPair{{For: "A", Proto: "HTTPS"}}},
+		"the last of several":         {"for=a;for=b", []forwardedPair{{For: "b"}}},
+		"tabs around":                 {"\tfor=a\t;\tby=b\t,\tfor=c\t", []forwardedPair{{For: "a", By: "b"}, {For: "c"}}},
+		"an empty quoted value":       {`for="";by=b`, []forwardedPair{{By: "b"}}},
+		"an address without quotes":   {"for=[2001:db8::1]:80;by=b", []forwardedPair{{For: "[2001:db8::1]:80", By: "b"}}},
+		"an escape without need":      {`for="\a"`, []forwardedPair{{For: "a"}}},
+		"semicolons too many":         {";;for=a;;by=b;", []forwardedPair{{For: "a", By: "b"}}},
+		"an unknown one between":      {"for=a;x=y;by=b", []forwardedPair{{For: "a", By: "b"}}},
+		"a space before the sign":     {"for =a", nil},
+		"a space after the sign":      {"for= a", nil},
+		"a value of forbidden marks":  {"for=a/b", nil},
+		"a quote in a bare value":     {`for=a"b`, nil},
+		"malformed in a later one":    {"for=a, by", nil},
+		"malformed in an unknown one": {"for=a;x=(y)", nil},
+	} {
+		if diff := cmp.Diff(c.want, parseForwarded([]string{c.text})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -62,6 +63,10 @@ func TestNewPage(t *testing.T) {
 		if page.head != c.head || page.tail != c.tail {
 			t.Errorf("%s: split into %q and %q", name, page.head, page.tail)
 		}
+	}
+	w, whole := httptest.NewRecorder(), newPage(`<p id="data"></p>`)
+	if whole.serve(w); w.Body.String() != `<p id="data"></p>` || w.Header().Get("Content-Security-Policy") != whole.policy {
+		t.Errorf("served is %q with %v", w.Body, w.Header())
 	}
 	if page := newPages().echo; !strings.HasSuffix(page.head, `<script type="application/json" id="data">`) || !strings.HasPrefix(page.tail, "</script>\n<script>") {
 		t.Errorf("the page's data goes between %q and %q", page.head[len(page.head)-50:], page.tail[:50])
