@@ -120,43 +120,57 @@ func TestExpectContinue(t *testing.T) {
 	}
 }
 
+// running is a server that run has started.
+type running struct {
+	Msg, Address, Admin, Version string // its first line of the log
+	log                          *lockedBuffer
+	stop                         context.CancelFunc
+	ended                        chan error
+}
+
+// startRun starts run with an environment and waits until it listens.
+func startRun(t *testing.T, environ ...string) *running {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	r := &running{log: &lockedBuffer{}, stop: stop, ended: make(chan error, 1)}
+	s := settingsOf(t, append(environ, "ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=127.0.0.1:0")...)
+	go func() { r.ended <- run(ctx, s, slog.New(slog.NewJSONHandler(r.log, nil))) }()
+	until(t, "it listens", func() bool { return strings.Contains(r.log.String(), "\n") })
+	if err := json.Unmarshal([]byte(r.log.String()), r); err != nil || r.Msg != "listening" || r.Version != version {
+		t.Fatalf("the log is %s, %v", r.log, err)
+	}
+	return r
+}
+
 // TestRun starts the server, sends requests to both ports, stops it and checks that it no longer listens.
 func TestRun(t *testing.T) {
-	s := settingsOf(t, "ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=127.0.0.1:0", "ECHO_DRAIN_DELAY=0s", "POD_NAME=p")
-	log, ended := &lockedBuffer{}, make(chan error, 1)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go func() { ended <- run(ctx, s, slog.New(slog.NewJSONHandler(log, nil))) }()
-	until(t, "it listens", func() bool { return strings.Contains(log.String(), "\n") })
-	var listening struct{ Msg, Address, Admin, Version string }
-	if err := json.Unmarshal([]byte(log.String()), &listening); err != nil || listening.Msg != "listening" || listening.Version != version {
-		t.Fatalf("the log is %s, %v", log, err)
-	}
-	_, port, err := net.SplitHostPort(listening.Address)
+	r := startRun(t, "ECHO_DRAIN_DELAY=0s", "POD_NAME=p")
+	_, port, err := net.SplitHostPort(r.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for proto, client := range clients(t) {
-		told := decode(t, send(t, client, http.MethodGet, "http://"+listening.Address, "").body)
-		if told.Port != port || told.Pod != "p" || told.Proto != proto {
-			t.Errorf("%s: the response has port %s, pod %s, protocol %s; the port is %s", proto, told.Port, told.Pod, told.Proto, port)
+		told := decode(t, send(t, client, http.MethodGet, "http://"+r.Address, "").body)
+		if got, want := [...]string{told.Port, told.Pod, told.Proto}, [...]string{port, "p", proto}; got != want {
+			t.Errorf("the response has the port, the pod and the protocol %q, want %q", got, want)
 		}
-		counted := values(families(t, send(t, client, http.MethodGet, "http://"+listening.Admin+"/metrics", "").body)["echo_http_requests_total"])
+		counted := values(families(t, send(t, client, http.MethodGet, "http://"+r.Admin+"/metrics", "").body)["echo_http_requests_total"])
 		if counted["listener=http,proto="+proto+",method=GET,code=200"] != 1 {
 			t.Errorf("%s: the admin port has the metrics %v", proto, counted)
 		}
 		client.CloseIdleConnections()
 	}
-	stop()
+	r.stop()
 	select {
-	case err := <-ended:
-		if err != nil || !strings.Contains(log.String(), `"msg":"drained"`) {
-			t.Errorf("it ended with %v, its log is %s", err, log)
+	case err := <-r.ended:
+		if err != nil || !strings.Contains(r.log.String(), `"msg":"drained"`) {
+			t.Errorf("it ended with %v, its log is %s", err, r.log)
 		}
 	case <-time.After(patience):
 		t.Fatal("it does not end")
 	}
-	if status("http://"+listening.Address) != 0 || status("http://"+listening.Admin+"/livez") != 0 {
+	if status("http://"+r.Address)+status("http://"+r.Admin+"/livez") != 0 {
 		t.Error("it still listens")
 	}
 }
