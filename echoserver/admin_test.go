@@ -13,7 +13,7 @@ import (
 
 // TestAdminResponses checks the whole responses of the admin port, before and after the signal to stop.
 func TestAdminResponses(t *testing.T) {
-	const unknown = "echo-server: there are only /metrics, /livez and /readyz\n"
+	const unknown = "echo-server: not found: the paths are /metrics, /livez and /readyz\n"
 	for name, c := range map[string]struct {
 		path     string
 		draining bool

@@ -64,7 +64,7 @@ func TestValuesHaveNoControlCharacters(t *testing.T) {
 			if (err != nil) != isControl {
 				t.Errorf("%q: %v, want an error: %t", value, err, isControl)
 			}
-			if err != nil && err.Error() != "the value of X-A has a control character" {
+			if err != nil && err.Error() != "the value of X-A contains a control character" {
 				t.Errorf("%q: the reason is %v", value, err)
 			}
 		}

@@ -128,7 +128,7 @@ func TestDrainAwaitsWebSockets(t *testing.T) {
 		last        string
 	}{
 		"one that closes":  {3 * time.Second, 3 * time.Second, `"msg":"drained"`},
-		"one that remains": {time.Hour, 20 * time.Second, `"msg":"ending with requests in flight"`},
+		"one that remains": {time.Hour, 20 * time.Second, `"msg":"stopping with requests in flight"`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			life := newLifecycle()

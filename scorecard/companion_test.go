@@ -67,7 +67,7 @@ func TestCompanionComesAndGoes(t *testing.T) {
 	}{
 		"it comes and goes": {true, true, ""},
 		"it never comes":    {false, true, "the pod a-pod has no companion after 1m30s"},
-		"it stays":          {true, false, "the companion of the pod a-pod, which asks no more for it, is not gone after 1m30s"},
+		"it stays":          {true, false, "the companion of the pod a-pod still exists 1m30s after its label was removed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

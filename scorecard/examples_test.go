@@ -83,7 +83,7 @@ func TestRemoveGoesOn(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		end()
 		err := w.remove(ctx, kept, other)
-		if err == nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the Echo kept was deleted and is not gone after 1m30s") {
+		if err == nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the Echo kept still exists 1m30s after its deletion") {
 			t.Errorf("the error is %v", err)
 		}
 		if gone, err := isNotFound(w.refresh(t.Context(), other)); !gone || err != nil {

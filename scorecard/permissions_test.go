@@ -49,11 +49,11 @@ func TestRefusedPermissions(t *testing.T) {
 	if got, err := w.refused(t.Context(), grants); err != nil || !slices.Equal(got, want) {
 		t.Errorf("the problems are %q, %v, want %q", got, err, want)
 	}
-	if !strings.Contains(w.log.String(), "of 2 listed permissions 1 are refused") {
+	if !strings.Contains(w.log.String(), "2 listed permissions, of which 1 are missing") {
 		t.Errorf("the log is %s", &w.log)
 	}
 	w.fail["create SubjectAccessReview"] = errInjected
-	if got, err := w.refused(t.Context(), grants); !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "asking what "+operatorAccount+" may") {
+	if got, err := w.refused(t.Context(), grants); !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "reviewing the access of "+operatorAccount) {
 		t.Errorf("the problems are %q, %v, want %v", got, err, errInjected)
 	}
 }
@@ -78,7 +78,7 @@ func TestSharpPermissions(t *testing.T) {
 			a := spec.ResourceAttributes
 			return a.Resource == "secrets" && a.Verb == "list" && slices.Contains(c.namespaces, a.Namespace)
 		}
-		got, err := w.sharp(t.Context(), grants, "operators")
+		got, err := w.dangerous(t.Context(), grants, "operators")
 		if err != nil || len(got) != c.want {
 			t.Errorf("%s: %q, %v, want %d", name, got, err, c.want)
 		}
@@ -118,14 +118,14 @@ func TestPodsOfTheOperator(t *testing.T) {
 		want    string
 	}{
 		"one of two pods":   {[]client.Object{pod, other}, func(*bundle.Bundle) {}, ""},
-		"no pod":            {[]client.Object{other}, func(*bundle.Bundle) {}, "the operator is not in the cluster: no pod has the labels "},
+		"no pod":            {[]client.Object{other}, func(*bundle.Bundle) {}, "the operator is not installed: no pod has the labels "},
 		"an invalid bundle": {[]client.Object{pod}, func(b *bundle.Bundle) { b.CSV.Spec.Install.Spec.Deployments[0].Spec.Selector.MatchLabels["-"] = "-" }, "Invalid value: \"-\""},
 		"another Deployment": {[]client.Object{pod}, func(b *bundle.Bundle) {
 			install := &b.CSV.Spec.Install.Spec
 			second := bundle.Deployment{Name: "second", Spec: *install.Deployments[0].Spec.DeepCopy()}
 			second.Spec.Selector.MatchLabels["app"] = "x"
 			install.Deployments = append(install.Deployments, second)
-		}, "the operator is not in the cluster"},
+		}, "the operator is not installed"},
 	} {
 		b := ownBundle(t)
 		c.spoil(&b)

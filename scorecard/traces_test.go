@@ -53,11 +53,11 @@ func TestAskForMetrics(t *testing.T) {
 			w.WriteHeader(status)
 		}))
 		w := newWorld(t)
-		if got := w.askForMetrics(t.Context(), serving(t, s.Listener.Addr().String())); got != status || asked != "GET /metrics Bearer token" {
+		if got := w.getMetrics(t.Context(), serving(t, s.Listener.Addr().String())); got != status || asked != "GET /metrics Bearer token" {
 			t.Errorf("%q was answered by %d, want %d", asked, got, status)
 		}
 		s.Close()
-		if got := w.askForMetrics(t.Context(), serving(t, s.Listener.Addr().String())); got != 0 || !strings.Contains(w.log.String(), "refused") {
+		if got := w.getMetrics(t.Context(), serving(t, s.Listener.Addr().String())); got != 0 || !strings.Contains(w.log.String(), "refused") {
 			t.Errorf("a server that is gone answered %d; the log is %s", got, &w.log)
 		}
 	}
@@ -115,7 +115,7 @@ func TestEventsOfAnEcho(t *testing.T) {
 				if !errors.Is(err, c.want) || err == nil && len(events) != c.events {
 					t.Errorf("%d events, %v, want %d, %v", len(events), err, c.events, c.want)
 				}
-				if told := strings.Contains(w.log.String(), "no event tells of test after 1m30s"); told != c.told {
+				if told := strings.Contains(w.log.String(), "test has no events after 1m30s"); told != c.told {
 					t.Errorf("the log is %q, want the absence told: %t", &w.log, c.told)
 				}
 			})
@@ -135,28 +135,28 @@ func TestWatchItGo(t *testing.T) {
 				return
 			}
 			if reads++; reads == 4 {
-				if err := w.letGo(t.Context(), echo.DeepCopy(), v1.Finalizer); err != nil {
+				if err := w.removeFinalizer(t.Context(), echo.DeepCopy(), v1.Finalizer); err != nil {
 					t.Error(err)
 				}
 			}
 		}
-		gone, err := w.watchItGo(t.Context(), echo)
+		gone, err := w.deleteAndWatch(t.Context(), echo)
 		if err != nil || len(gone) != 4 || gone[0].Kind != "Deployment" || reads < 4 {
 			t.Errorf("after %d reads gone are %v, %v, want all but the Service", reads, gone, err)
 		}
-		if err := errors.Join(w.letGo(t.Context(), echo, hold), w.letGo(t.Context(), echo, hold)); err != nil {
+		if err := errors.Join(w.removeFinalizer(t.Context(), echo, testFinalizer), w.removeFinalizer(t.Context(), echo, testFinalizer)); err != nil {
 			t.Errorf("letting go what is gone: %v", err)
 		}
 		w.echoesLeft(t)
 	})
 }
 
-func TestWatchItGoFails(t *testing.T) {
-	for request, want := range map[string]string{"none": "the operator does not let the Echo test go: it has no condition", "patch Echo": "injected", "delete Echo": "injected", "get Echo": "injected"} {
+func TestDeleteAndWatchFails(t *testing.T) {
+	for request, want := range map[string]string{"none": "the operator does not remove its finalizer from the Echo test: it has no condition", "patch Echo": "injected", "delete Echo": "injected", "get Echo": "injected"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, testEcho())
 			w.fail[request] = errInjected
-			if gone, err := w.watchItGo(t.Context(), testEcho()); err == nil || !strings.Contains(err.Error(), want) {
+			if gone, err := w.deleteAndWatch(t.Context(), testEcho()); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("failing request %q: %v, %v, want %q", request, gone, err, want)
 			}
 		})
@@ -175,7 +175,7 @@ func TestConflictsAreTriedAgain(t *testing.T) {
 			}
 		}
 		echo := testEcho()
-		if err := w.letGo(t.Context(), echo, v1.Finalizer); err != nil || len(echo.Finalizers) > 0 {
+		if err := w.removeFinalizer(t.Context(), echo, v1.Finalizer); err != nil || len(echo.Finalizers) > 0 {
 			t.Errorf("after %d requests: %v, with the finalizers %v", reads, err, echo.Finalizers)
 		}
 	})
