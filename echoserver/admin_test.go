@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,7 +91,11 @@ func TestAdminMethods(t *testing.T) {
 	for proto, client := range clients(t) {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 			got := send(t, client, method, server.URL+"/readyz", "")
-			if want := strings.TrimPrefix("ok\n", map[string]string{http.MethodHead: "ok\n"}[method]); got.StatusCode != http.StatusOK || got.body != want {
+			want := "ok\n"
+			if method == http.MethodHead {
+				want = ""
+			}
+			if got.StatusCode != http.StatusOK || got.body != want {
 				t.Errorf("%s %s: the response is %d %q", proto, method, got.StatusCode, got.body)
 			}
 		}

@@ -35,7 +35,7 @@ func (w *streamWriter) SetReadDeadline(deadline time.Time) error {
 
 func (w *streamWriter) SetWriteDeadline(deadline time.Time) error {
 	w.writes = append(w.writes, deadline)
-	return nil
+	return w.deadline
 }
 
 func (w *streamWriter) Write(data []byte) (int, error) {
@@ -45,9 +45,15 @@ func (w *streamWriter) Write(data []byte) (int, error) {
 	return w.ResponseRecorder.Write(data)
 }
 
+// isAbort reports whether what was recovered is the panic by which a handler aborts its response.
+func isAbort(recovered any) bool {
+	err, ok := recovered.(error)
+	return ok && errors.Is(err, http.ErrAbortHandler)
+}
+
 // streamed sends a body to /-/body, and returns whether the response was aborted.
 func streamed(h *handler, w http.ResponseWriter, body io.Reader, length int64) (aborted bool) {
-	defer func() { aborted = recover() == http.ErrAbortHandler }()
+	defer func() { aborted = isAbort(recover()) }()
 	r := httptest.NewRequest(http.MethodPost, "/-/body", body)
 	r.ContentLength = length
 	h.ServeHTTP(w, r)

@@ -38,13 +38,13 @@ func TestExchangeStatus(t *testing.T) {
 		written int64
 	}{
 		"nothing":                  {func(*exchange) {}, 200, 0},
-		"a status":                 {func(e *exchange) { e.WriteHeader(503) }, 503, 0},
-		"only the first status":    {func(e *exchange) { e.WriteHeader(404); e.WriteHeader(500) }, 404, 0},
+		"a status":                 {func(e *exchange) { e.WriteHeader(http.StatusServiceUnavailable) }, 503, 0},
+		"only the first status":    {func(e *exchange) { e.WriteHeader(http.StatusNotFound); e.WriteHeader(http.StatusInternalServerError) }, 404, 0},
 		"a body without a status":  {func(e *exchange) { _, _ = e.Write([]byte("hello")) }, 200, 5},
-		"a body after its status":  {func(e *exchange) { e.WriteHeader(418); _, _ = e.Write([]byte("hello")) }, 418, 5},
-		"a status after the body":  {func(e *exchange) { _, _ = e.Write([]byte("a")); e.WriteHeader(500) }, 200, 1},
+		"a body after its status":  {func(e *exchange) { e.WriteHeader(http.StatusTeapot); _, _ = e.Write([]byte("hello")) }, 418, 5},
+		"a status after the body":  {func(e *exchange) { _, _ = e.Write([]byte("a")); e.WriteHeader(http.StatusInternalServerError) }, 200, 1},
 		"a body in pieces":         {func(e *exchange) { _, _ = e.Write([]byte("hello")); _, _ = e.Write(nil); _, _ = e.Write([]byte("you")) }, 200, 8},
-		"an empty write":           {func(e *exchange) { _, _ = e.Write(nil); e.WriteHeader(500) }, 200, 0},
+		"an empty write":           {func(e *exchange) { _, _ = e.Write(nil); e.WriteHeader(http.StatusInternalServerError) }, 200, 0},
 		"a reason for a refusal":   {func(e *exchange) { refuse(e, 400, "why") }, 400, 17},
 		"a status kept for a log":  {func(e *exchange) { e.status = 499 }, 499, 0},
 		"headers are not a status": {func(e *exchange) { e.Header().Set("X-A", "1") }, 200, 0},

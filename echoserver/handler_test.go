@@ -84,7 +84,7 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 		w := httptest.NewRecorder()
 		func() {
 			defer func() {
-				if got := recover(); got != http.ErrAbortHandler {
+				if got := recover(); !isAbort(got) {
 					t.Errorf("it ends with the panic %v", got)
 				}
 			}()

@@ -104,16 +104,16 @@ func TestMetricsLabels(t *testing.T) {
 		request http.Request
 		want    requestLabels
 	}{
-		"HTTP/1.0":               {http.Request{Method: "GET", ProtoMajor: 1, ProtoMinor: 0}, requestLabels{"http", "HTTP/1.0", "GET", 200}},
-		"HTTP/1.1":               {http.Request{Method: "HEAD", ProtoMajor: 1, ProtoMinor: 1}, requestLabels{"http", "HTTP/1.1", "HEAD", 200}},
-		"HTTP/2":                 {http.Request{Method: "POST", ProtoMajor: 2, ProtoMinor: 0}, requestLabels{"http", "HTTP/2.0", "POST", 200}},
-		"a later minor version":  {http.Request{Method: "PUT", ProtoMajor: 1, ProtoMinor: 9}, requestLabels{"http", "HTTP/1.1", "PUT", 200}},
-		"PATCH":                  {http.Request{Method: "PATCH", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "PATCH", 200}},
-		"DELETE":                 {http.Request{Method: "DELETE", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "DELETE", 200}},
-		"CONNECT":                {http.Request{Method: "CONNECT", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "CONNECT", 200}},
-		"OPTIONS":                {http.Request{Method: "OPTIONS", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "OPTIONS", 200}},
-		"TRACE":                  {http.Request{Method: "TRACE", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "TRACE", 200}},
-		"a method in lower case": {http.Request{Method: "get", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", 200}},
+		"HTTP/1.0":               {http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 0}, requestLabels{"http", "HTTP/1.0", "GET", 200}},
+		"HTTP/1.1":               {http.Request{Method: http.MethodHead, ProtoMajor: 1, ProtoMinor: 1}, requestLabels{"http", "HTTP/1.1", "HEAD", 200}},
+		"HTTP/2":                 {http.Request{Method: http.MethodPost, ProtoMajor: 2, ProtoMinor: 0}, requestLabels{"http", "HTTP/2.0", "POST", 200}},
+		"a later minor version":  {http.Request{Method: http.MethodPut, ProtoMajor: 1, ProtoMinor: 9}, requestLabels{"http", "HTTP/1.1", "PUT", 200}},
+		"PATCH":                  {http.Request{Method: http.MethodPatch, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "PATCH", 200}},
+		"DELETE":                 {http.Request{Method: http.MethodDelete, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "DELETE", 200}},
+		"CONNECT":                {http.Request{Method: http.MethodConnect, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "CONNECT", 200}},
+		"OPTIONS":                {http.Request{Method: http.MethodOptions, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "OPTIONS", 200}},
+		"TRACE":                  {http.Request{Method: http.MethodTrace, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "TRACE", 200}},
+		"a method in lower case": {http.Request{Method: strings.ToLower(http.MethodGet), ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", 200}},
 		"an unknown method":      {http.Request{Method: "PROPFIND", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", 200}},
 		"no method":              {http.Request{ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", 200}},
 	} {

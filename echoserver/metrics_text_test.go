@@ -65,13 +65,14 @@ func TestMetricsFormat(t *testing.T) {
 	}
 	var zero []string
 	for _, each := range samples {
-		if each.family == "echo_build_info" {
+		switch {
+		case each.family == "echo_build_info":
 			if each != (sample{"echo_build_info", "", `version="` + version + `",goversion="` + runtime.Version() + `"`, "1"}) {
 				t.Errorf("the build is %+v", each)
 			}
-		} else if each.value != "0" {
+		case each.value != "0":
 			t.Errorf("%+v is not zero", each)
-		} else if each.family == "echo_controls_total" || each.family == "echo_limited_total" {
+		case each.family == "echo_controls_total", each.family == "echo_limited_total":
 			zero = append(zero, each.labels)
 		}
 	}

@@ -20,8 +20,8 @@ func fill(value reflect.Value) {
 		if value.Type().PkgPath() != reflect.TypeFor[Echo]().PkgPath() {
 			return
 		}
-		for i := range value.NumField() {
-			fill(value.Field(i))
+		for _, field := range value.Fields() {
+			fill(field)
 		}
 	case reflect.Slice:
 		value.Set(reflect.MakeSlice(value.Type(), 1, 1))
@@ -48,8 +48,8 @@ func spoil(value reflect.Value) {
 			spoil(value.Elem())
 		}
 	case reflect.Struct:
-		for i := range value.NumField() {
-			if field := value.Field(i); field.CanSet() {
+		for _, field := range value.Fields() {
+			if field.CanSet() {
 				spoil(field)
 			}
 		}

@@ -1,6 +1,7 @@
 package children
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,9 +55,7 @@ func TestLabelsAndAnnotationsOfPods(t *testing.T) {
 	}
 	with := func(key, value string) map[string]string {
 		labels := map[string]string{key: value}
-		for key, value := range operators {
-			labels[key] = value
-		}
+		maps.Copy(labels, operators)
 		return labels
 	}
 	for name, c := range map[string]struct {
