@@ -114,7 +114,7 @@ func makeTargets(t *testing.T) []string {
 	var targets []string
 	files := []string{inProject("Makefile")}
 	for _, include := range regexp.MustCompile(`(?m)^-?include (.*)$`).FindAllStringSubmatch(text(t, "Makefile"), -1) {
-		for _, pattern := range strings.Fields(include[1]) {
+		for pattern := range strings.FieldsSeq(include[1]) {
 			included, err := filepath.Glob(inProject(pattern))
 			if err != nil {
 				t.Fatal(err)
