@@ -88,7 +88,8 @@ func TestPush(t *testing.T) {
 			t.Errorf("%s: the registry has %s, want %s", title, got, want)
 		}
 		var err error
-		if pulled, isIndex := c.built.(v1.ImageIndex); isIndex {
+		if _, isIndex := c.built.(v1.ImageIndex); isIndex {
+			var pulled v1.ImageIndex
 			if pulled, err = found.ImageIndex(); err == nil {
 				err = validate.Index(pulled)
 			}
@@ -142,24 +143,27 @@ func TestPushFails(t *testing.T) {
 		}
 		return refused
 	})
-	ended, end := context.WithCancel(t.Context())
-	end()
 	good := server(t)
 	for title, c := range map[string]struct {
-		ctx            context.Context
+		interrupted    bool
 		target, mirror string
 		built          artifact
 		want           string
 	}{
-		"refused image":  {t.Context(), refusing + "/program:v1", "", image, "quota exceeded"},
-		"refused index":  {t.Context(), refusing + "/program:v1", "", indexOf(t), "quota exceeded"},
-		"interrupted":    {ended, good + "/program:v1", "", image, "context canceled"},
-		"unknown type":   {t.Context(), good + "/program:v1", "", struct{ artifact }{image}, "can not be pushed"},
-		"invalid mirror": {t.Context(), "quay.io/a/program:v1", "http://" + good, image, "a/program"},
+		"refused image":  {false, refusing + "/program:v1", "", image, "quota exceeded"},
+		"refused index":  {false, refusing + "/program:v1", "", indexOf(t), "quota exceeded"},
+		"interrupted":    {true, good + "/program:v1", "", image, "context canceled"},
+		"unknown type":   {false, good + "/program:v1", "", struct{ artifact }{image}, "can not be pushed"},
+		"invalid mirror": {false, "quay.io/a/program:v1", "http://" + good, image, "a/program"},
 	} {
-		if err := push(c.ctx, tag(t, c.target), c.mirror, c.built); err == nil || !strings.Contains(err.Error(), c.want) {
+		ctx, interrupt := context.WithCancel(t.Context())
+		if c.interrupted {
+			interrupt()
+		}
+		if err := push(ctx, tag(t, c.target), c.mirror, c.built); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", title, err, c.want)
 		}
+		interrupt()
 	}
 }
 
