@@ -15,20 +15,18 @@ import (
 )
 
 var _ = Describe("companions, when the operator is killed", Ordered, func() {
-	var program string
 	var server *envtest.Environment
 	var admin client.Client
 	var session *gexec.Session
 
 	BeforeAll(func() {
-		program = buildProgram()
 		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
 		var err error
 		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
 		Expect(err).NotTo(HaveOccurred())
 	})
 
-	It("are exactly one for each owner after the next start", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
+	It("are exactly one for each owner after the next start", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default"}
 		restartAfter := func(step func()) {
 			GinkgoHelper()
@@ -36,7 +34,7 @@ var _ = Describe("companions, when the operator is killed", Ordered, func() {
 				session.Kill().Wait()
 			}
 			step()
-			session = startProgram(program, environment, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+			session = startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address=0")
 		}
 		expectOne := func(owner *corev1.Pod, image string) {
 			GinkgoHelper()

@@ -121,7 +121,9 @@ var _ = Describe("a companion", func() {
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
 		collectGarbage(ctx, echo)
 		Consistently(func(g Gomega) { echoNow(ctx, g, namespace, "late") }).Should(Succeed())
-		Expect(get(ctx, Default, namespace, companion.Name, companion).DeletionTimestamp).NotTo(BeNil())
+		Eventually(func(g Gomega) {
+			g.Expect(get(ctx, g, namespace, companion.Name, companion).DeletionTimestamp).NotTo(BeNil())
+		}).WithContext(ctx).Should(Succeed())
 		edit(ctx, companion, func(p *corev1.Pod) { p.Finalizers = nil })
 		eventuallyGone(ctx, echo)
 		Expect(companionsNow(ctx, Default, k8s, namespace)).To(BeEmpty())

@@ -23,11 +23,9 @@ import (
 )
 
 var _ = Describe("install modes", Ordered, func() {
-	var program string
 	var server *envtest.Environment
 
 	BeforeAll(func() {
-		program = buildProgram()
 		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
 	})
 
@@ -39,7 +37,7 @@ var _ = Describe("install modes", Ordered, func() {
 				Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 			}
 			user := addOperator(ctx, server, admin, name, watched)
-			startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + strings.Join(watched, ",")},
+			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + strings.Join(watched, ",")},
 				"--leader-elect", "--leader-election-namespace="+name+"-own", "--health-probe-bind-address=0", "--metrics-bind-address=0")
 
 			var untouched []*v1.Echo
@@ -57,10 +55,10 @@ var _ = Describe("install modes", Ordered, func() {
 			}
 			Expect(apierrors.IsForbidden(user.client.List(ctx, &corev1.SecretList{}, client.InNamespace(inside[0])))).To(BeTrue(), "the operator must not read Secrets")
 		},
-		Entry("for its own namespace", SpecTimeout(time.Minute), "own", []string{"own-own"}, []string{"own-own"}, []string{"own-a", "own-b"}),
-		Entry("for a single other namespace", SpecTimeout(time.Minute), "single", []string{"single-a"}, []string{"single-a"}, []string{"single-own", "single-b"}),
-		Entry("for several namespaces", SpecTimeout(time.Minute), "multi", []string{"multi-a", "multi-b"}, []string{"multi-a", "multi-b"}, []string{"multi-own", "multi-c"}),
-		Entry("for all namespaces", SpecTimeout(time.Minute), "all", nil, []string{"all-own", "all-a", "all-b", "all-c"}, nil),
+		Entry("for its own namespace", SpecTimeout(3*time.Minute), "own", []string{"own-own"}, []string{"own-own"}, []string{"own-a", "own-b"}),
+		Entry("for a single other namespace", SpecTimeout(3*time.Minute), "single", []string{"single-a"}, []string{"single-a"}, []string{"single-own", "single-b"}),
+		Entry("for several namespaces", SpecTimeout(3*time.Minute), "multi", []string{"multi-a", "multi-b"}, []string{"multi-a", "multi-b"}, []string{"multi-own", "multi-c"}),
+		Entry("for all namespaces", SpecTimeout(3*time.Minute), "all", nil, []string{"all-own", "all-a", "all-b", "all-c"}, nil),
 	)
 })
 

@@ -27,7 +27,7 @@ const (
 )
 
 var _ = Describe("the memory of the program", func() {
-	It("grows by less than 1 MiB with 10,000 pods that do not request companions", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
+	It("grows by less than 1 MiB with 10,000 pods that do not request companions", SpecTimeout(6*time.Minute), func(ctx SpecContext) {
 		server := startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
 		unthrottled := rest.CopyConfig(server.Config)
 		unthrottled.QPS = -1
@@ -36,7 +36,7 @@ var _ = Describe("the memory of the program", func() {
 		allowMetrics(ctx, admin, "default")
 		token, address := tokenOf(ctx, Default, admin, "default", "scraper"), freeAddress()
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "GOGC=1"} // so that nearly no garbage is counted
-		startProgram(buildProgram(), environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
+		startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 		inUse := func() float64 {
 			GinkgoHelper()
 			return memoryInUse(ctx, "https://"+address+"/metrics", token)

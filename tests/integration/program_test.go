@@ -26,13 +26,9 @@ import (
 )
 
 var _ = Describe("the program", Ordered, func() {
-	var program string
-
-	BeforeAll(func() { program = buildProgram() })
-
 	start := func(environment []string, arguments ...string) *gexec.Session {
 		GinkgoHelper()
-		return startProgram(program, environment, arguments...)
+		return startProgram(environment, arguments...)
 	}
 
 	It("prints what to do if there is no API server, and exits with code 1", func() {
@@ -109,7 +105,7 @@ var _ = Describe("the program", Ordered, func() {
 	})
 })
 
-// buildProgram builds the operator. The program is deleted after the test or container that calls it.
+// buildProgram builds the operator, for as long as the suite runs.
 func buildProgram() string {
 	GinkgoHelper()
 	program, err := gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
@@ -119,7 +115,7 @@ func buildProgram() string {
 }
 
 // startProgram starts the operator with only the given environment variables. It is killed after the test.
-func startProgram(program string, environment []string, arguments ...string) *gexec.Session {
+func startProgram(environment []string, arguments ...string) *gexec.Session {
 	GinkgoHelper()
 	command := exec.Command(program, arguments...)
 	command.Env = append([]string{"RELATED_IMAGE_ECHO_SERVER=" + echoServerImage}, environment...)

@@ -32,25 +32,24 @@ var _ = Describe("the status API", Ordered, func() {
 		sent     *requestLog
 		operator *gexec.Session
 		address  string
-		program  string
 	)
 
 	// token returns the token of a service account in the namespace default, or "" for no name.
-	token := func(ctx context.Context, account string) string {
+	token := func(ctx context.Context, g Gomega, account string) string {
 		GinkgoHelper()
 		if account == "" {
 			return ""
 		}
-		return tokenOf(ctx, Default, admin, "default", account)
+		return tokenOf(ctx, g, admin, "default", account)
 	}
-	request := func(ctx context.Context, account, method, path, body string) (int, string) {
+	request := func(ctx context.Context, g Gomega, account, method, path, body string) (int, string) {
 		GinkgoHelper()
-		return responseOf(ctx, Default, method, "https://"+address+path, token(ctx, account), body)
+		return responseOf(ctx, g, method, "https://"+address+path, token(ctx, g, account), body)
 	}
 	expect := func(ctx context.Context, account, path string, status int, message string) {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
-			got, text := request(ctx, account, http.MethodGet, path, "")
+			got, text := request(ctx, g, account, http.MethodGet, path, "")
 			g.Expect(got).To(Equal(status), text)
 			g.Expect(text).To(ContainSubstring(message))
 		}).WithContext(ctx).Should(Succeed())
@@ -68,14 +67,16 @@ var _ = Describe("the status API", Ordered, func() {
 		for i := range many { // paused, so that the operator only writes their status
 			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("many-%04d", i), func(e *v1.Echo) { e.Spec.Paused = true }))).To(Succeed())
 		}
-		program = buildProgram()
 		sent = &requestLog{}
 		address = freeAddress()
-		operator = startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
+		operator = startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say("Starting workers"))
 		allow(ctx, "reader", "", rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
-	}, NodeTimeout(2*time.Minute))
+		allow(ctx, "doctor", "", manifest("rbac/diagnostics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
+		allow(ctx, "editor", "", manifest("rbac/log_level_editor_role.yaml", &rbacv1.ClusterRole{}).Rules...)
+		expect(ctx, "reader", "/echoes/default/many-0001", http.StatusOK, "") // the endpoint listens
+	}, NodeTimeout(5*time.Minute))
 
 	It("rejects requests without a token, with an invalid token or without permission", func(ctx SpecContext) {
 		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/diagnostics", "/log-level", "/metrics"} {
@@ -84,7 +85,7 @@ var _ = Describe("the status API", Ordered, func() {
 			Expect(status).To(Equal(http.StatusUnauthorized))
 			expect(ctx, "nobody", path, http.StatusForbidden, `"error": "user \"system:serviceaccount:default:nobody\" cannot `)
 		}
-		status, text := request(ctx, "nobody", http.MethodPut, "/log-level", `{"level":"debug"}`)
+		status, text := request(ctx, Default, "nobody", http.MethodPut, "/log-level", `{"level":"debug"}`)
 		Expect(status).To(Equal(http.StatusForbidden), text)
 		expect(ctx, "nobody", "/echoes", http.StatusForbidden, `cannot list resource \"echoes\" in API group \"example.com\" at the cluster scope; select a namespace with ?namespace=`)
 		expect(ctx, "nobody", "/echoes/default/x", http.StatusForbidden, `cannot get resource \"echoes\" in API group \"example.com\" in the namespace \"default\"`)
@@ -109,14 +110,14 @@ var _ = Describe("the status API", Ordered, func() {
 		expect(ctx, "reader", "/echoes?namespace=No!", http.StatusBadRequest, `namespace: \"No!\" is not a valid namespace name`)
 		expect(ctx, "reader", "/echoes/default/absent", http.StatusNotFound, `Echo \"absent\" not found in namespace \"default\"`)
 		expect(ctx, "reader", "/echoes/default/many-0001/pods", http.StatusNotFound, "")
-		status, _ := request(ctx, "reader", http.MethodDelete, "/echoes/default/many-0001", "")
+		status, _ := request(ctx, Default, "reader", http.MethodDelete, "/echoes/default/many-0001", "")
 		Expect(status).To(Equal(http.StatusMethodNotAllowed))
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: "many-0001"}, &v1.Echo{})).To(Succeed())
 	})
 
 	It("lists 1,000 Echoes without a request for data to the API server", func(ctx SpecContext) {
 		list := func(g Gomega) []apiEcho {
-			status, text := request(ctx, "reader", http.MethodGet, "/echoes", "")
+			status, text := request(ctx, g, "reader", http.MethodGet, "/echoes", "")
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			var answer struct{ Items []apiEcho }
 			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
@@ -124,16 +125,18 @@ var _ = Describe("the status API", Ordered, func() {
 		}
 		Eventually(func(g Gomega) { // until all have a status
 			items := list(g)
-			g.Expect(items).To(HaveLen(many))
+			g.Expect(len(items)).To(BeNumerically(">=", many))
 			for _, item := range items {
-				g.Expect(item.Status.Phase).To(Equal(v1.PhasePending))
+				g.Expect(item.Status.Phase).NotTo(BeEmpty())
 			}
 		}).WithContext(ctx).Should(Succeed())
-		before := sent.data()
-		for range 10 {
-			Expect(list(Default)).To(HaveLen(many))
-		}
-		Expect(sent.data()[len(before):]).To(BeEmpty(), "requests of ten lists of %d Echoes", many)
+		Eventually(func(g Gomega) { // until the last status and event are written; a list that sends requests does so each time
+			before := sent.data()
+			for range 10 {
+				g.Expect(len(list(g))).To(BeNumerically(">=", many))
+			}
+			g.Expect(sent.data()[len(before):]).To(BeEmpty(), "requests of ten lists of %d Echoes", many)
+		}).WithContext(ctx).Should(Succeed())
 		Expect(slices.IsSortedFunc(list(Default), func(a, b apiEcho) int { return strings.Compare(a.Name, b.Name) })).To(BeTrue())
 	})
 
@@ -143,7 +146,7 @@ var _ = Describe("the status API", Ordered, func() {
 		})
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Eventually(func(g Gomega) {
-			status, text := request(ctx, "reader", http.MethodGet, "/echoes/kube-public/shown", "")
+			status, text := request(ctx, g, "reader", http.MethodGet, "/echoes/kube-public/shown", "")
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			g.Expect(text).NotTo(ContainSubstring("hush"))
 			var shown apiEcho
@@ -163,21 +166,21 @@ var _ = Describe("the status API", Ordered, func() {
 		node := newNode(ctx, admin)
 		bind(ctx, admin, pod, node)
 		Eventually(func(g Gomega) {
-			_, text := request(ctx, "reader", http.MethodGet, "/echoes?namespace=kube-public", "")
+			_, text := request(ctx, g, "reader", http.MethodGet, "/echoes?namespace=kube-public", "")
 			var answer struct{ Items []apiEcho }
 			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
-			g.Expect(answer.Items).To(HaveLen(1))
-			g.Expect(answer.Items[0].Nodes).To(HaveLen(1))
-			g.Expect(answer.Items[0].Nodes[0].Name).To(Equal(node.Name))
-			g.Expect(answer.Items[0].Nodes[0].Pods).To(ConsistOf(apiPod{Name: "shown-1", State: "Pending"}))
+			shown := slices.IndexFunc(answer.Items, func(e apiEcho) bool { return e.Name == "shown" })
+			g.Expect(shown).To(BeNumerically(">=", 0))
+			g.Expect(answer.Items[shown].Nodes).To(HaveLen(1))
+			g.Expect(answer.Items[shown].Nodes[0].Name).To(Equal(node.Name))
+			g.Expect(answer.Items[shown].Nodes[0].Pods).To(ConsistOf(apiPod{Name: "shown-1", State: "Pending"}))
 		}).WithContext(ctx).Should(Succeed())
 	})
 
 	It("shows the diagnostics of the operator", func(ctx SpecContext) {
-		allow(ctx, "doctor", "", manifest("rbac/diagnostics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
 		Expect(admin.Create(ctx, support.Echo("kube-public", "greedy", func(e *v1.Echo) { e.Spec.Replicas = 100 }))).To(Succeed())
 		Eventually(func(g Gomega) {
-			status, text := request(ctx, "doctor", http.MethodGet, "/diagnostics", "")
+			status, text := request(ctx, g, "doctor", http.MethodGet, "/diagnostics", "")
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			var d apiDiagnosis
 			g.Expect(json.Unmarshal([]byte(text), &d)).To(Succeed())
@@ -186,9 +189,9 @@ var _ = Describe("the status API", Ordered, func() {
 			g.Expect(d.Leader).To(Equal(d.Replica))
 			g.Expect(d.Namespaces).To(Equal([]string{}))
 			g.Expect(d.Queues).To(And(HaveKeyWithValue("echo", 0), HaveKeyWithValue("companion", 0)))
-			g.Expect(d.Echoes).To(HaveLen(many + 2))
+			g.Expect(d.Echoes).To(ContainElements(HaveField("Name", "greedy"), HaveField("Name", "many-0999")))
 			for _, echo := range d.Echoes {
-				g.Expect(echo.LastReconcile).To(BeTemporally("~", time.Now(), 5*time.Minute))
+				g.Expect(echo.LastReconcile).To(And(Not(BeZero()), BeTemporally("<=", time.Now())))
 				if echo.Name == "greedy" {
 					g.Expect(echo.Error).To(ContainSubstring("spec.replicas is 100"))
 				} else {
@@ -200,47 +203,51 @@ var _ = Describe("the status API", Ordered, func() {
 		By("omitting a deleted Echo")
 		Expect(admin.Delete(ctx, support.Echo("kube-public", "greedy"))).To(Succeed())
 		Eventually(func(g Gomega) {
-			_, text := request(ctx, "doctor", http.MethodGet, "/diagnostics", "")
+			_, text := request(ctx, g, "doctor", http.MethodGet, "/diagnostics", "")
 			g.Expect(text).NotTo(ContainSubstring("greedy"))
 		}).WithContext(ctx).Should(Succeed())
 	})
 
 	It("changes the log level for a duration", func(ctx SpecContext) {
-		allow(ctx, "editor", "", manifest("rbac/log_level_editor_role.yaml", &rbacv1.ClusterRole{}).Rules...)
-		var text string
-		Eventually(func() (status int) {
-			status, text = request(ctx, "editor", http.MethodPut, "/log-level", `{"level": "loud"}`)
-			return status
-		}).WithContext(ctx).Should(Equal(http.StatusBadRequest))
+		status, text := request(ctx, Default, "editor", http.MethodPut, "/log-level", `{"level": "loud"}`)
+		Expect(status).To(Equal(http.StatusBadRequest), text)
 		Expect(text).To(ContainSubstring(`level: \"loud\" is not error, info, debug or a number from 1 (debug) to 10 (most verbose)`))
 
-		status, text := request(ctx, "editor", http.MethodPut, "/log-level", `{"level": "debug", "for": "2s"}`)
+		status, text = request(ctx, Default, "editor", http.MethodPut, "/log-level", `{"level": "debug", "for": "1h"}`)
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(And(ContainSubstring(`"level": "debug"`), ContainSubstring(`"default": "info"`), ContainSubstring(`"until": "`)))
 		expect(ctx, "nobody", "/echoes?namespace=kube-node-lease", http.StatusForbidden, "")
 		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say(`"level":"debug".*"msg":"Access denied."`))
+
+		By("returning to the level at the start")
+		status, text = request(ctx, Default, "editor", http.MethodPut, "/log-level", `{"level": "debug", "for": "1s"}`)
+		Expect(status).To(Equal(http.StatusOK), text)
 		expect(ctx, "editor", "/log-level", http.StatusOK, `"level": "info"`)
 	})
 
 	It("returns the name of the leader from other replicas", func(ctx SpecContext) {
 		other := freeAddress()
-		session := startProgram(program, []string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
+		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+other)
 		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("Serving metrics server"))
 		leader, _, _ := strings.Cut(leaseHolder(ctx, Default, admin), "_")
 		for _, path := range []string{"/echoes", "/echoes/default/many-0001"} {
-			status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+path, token(ctx, "reader"), "")
-			Expect(status).To(Equal(http.StatusServiceUnavailable), text)
+			var text string
+			Eventually(func(g Gomega) { // until it listens
+				var status int
+				status, text = responseOf(ctx, g, http.MethodGet, "https://"+other+path, token(ctx, g, "reader"), "")
+				g.Expect(status).To(Equal(http.StatusServiceUnavailable), text)
+			}).WithContext(ctx).Should(Succeed())
 			Expect(text).To(And(ContainSubstring("this replica is not the leader; ask pod "+leader), ContainSubstring(`"leader": "`+leader+`"`)))
 		}
-		status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, "nobody"), "")
+		status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, Default, "nobody"), "")
 		Expect(status).To(Equal(http.StatusForbidden), "the name of the leader also requires permission")
 
 		By("serving diagnostics and log level of the replica itself")
-		status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, "doctor"), "")
+		status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, Default, "doctor"), "")
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(And(ContainSubstring(`"leads": false`), ContainSubstring(`"leader": "`+leader+`"`), Not(ContainSubstring("lastReconcile"))))
-		status, text = responseOf(ctx, Default, http.MethodPut, "https://"+other+"/log-level", token(ctx, "editor"), `{"level": 3, "for": "1h"}`)
+		status, text = responseOf(ctx, Default, http.MethodPut, "https://"+other+"/log-level", token(ctx, Default, "editor"), `{"level": 3, "for": "1h"}`)
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(ContainSubstring(`"level": "3"`))
 		expect(ctx, "editor", "/log-level", http.StatusOK, `"level": "info"`)

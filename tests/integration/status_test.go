@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -125,9 +126,9 @@ var _ = Describe("the status", func() {
 	It("is printed by kubectl", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "printed"))
 		Expect(kubectl(ctx, "get", "echo", "-n", echo.Namespace)).To(MatchRegexp(
-			`^NAME +DESIRED +READY +PHASE +URL +AGE\nprinted +2 +2 +Ready +http://printed\.%s\.svc +\d+s\n$`, echo.Namespace))
+			`^NAME +DESIRED +READY +PHASE +URL +AGE\nprinted +2 +2 +Ready +http://printed\.%s\.svc +\d+[sm]\S*\n$`, echo.Namespace))
 		Expect(kubectl(ctx, "get", "echoes", "-n", echo.Namespace, "-o", "wide")).To(ContainSubstring(echoServerImage))
-		Expect(kubectl(ctx, "wait", "--for=condition=Ready", "echo/printed", "-n", echo.Namespace, "--timeout=5s")).To(
+		Expect(kubectl(ctx, "wait", "--for=condition=Ready", "echo/printed", "-n", echo.Namespace, "--timeout=1m")).To(
 			ContainSubstring("condition met"))
 	})
 })
@@ -168,8 +169,9 @@ func createPod(ctx context.Context, echo *v1.Echo, name string) *corev1.Pod {
 // setPodStatus sets the status of a pod, as the scheduler and the kubelet do.
 func setPodStatus(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) {
 	GinkgoHelper()
+	before := pod.DeepCopy()
 	pod.Status = status
-	Expect(k8s.Status().Update(ctx, pod)).To(Succeed())
+	Expect(k8s.Status().Patch(ctx, pod, client.MergeFrom(before))).To(Succeed())
 }
 
 // expectCause waits until an Echo that is not Ready reports the cause.

@@ -43,6 +43,8 @@ var (
 	suiteKubeconfig []byte
 	// k8s reads from the API server, never from a cache.
 	k8s client.Client
+	// program is the path of the operator's program.
+	program string
 	// underTest is the operator.
 	underTest *operator.Operator
 )
@@ -68,6 +70,7 @@ var _ = BeforeSuite(func() {
 	k8s, err = client.New(cluster, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	grantOperatorsRole()
+	program = buildProgram()
 	startOperator()
 })
 
