@@ -43,7 +43,7 @@ func NewTree(folders Folders, copies []dockerfile.Copy) (*Tree, error) {
 
 func (t *Tree) add(folders Folders, instruction dockerfile.Copy) error {
 	if len(instruction.Sources) == 0 {
-		t.addDirectory(instruction.Destination, 0, 0)
+		return t.addDirectory(instruction.Destination, 0, 0)
 	}
 	base := folders.Context
 	if instruction.Built {
@@ -57,7 +57,7 @@ func (t *Tree) add(folders Folders, instruction dockerfile.Copy) error {
 	return nil
 }
 
-// addSource adds a file, or what a folder contains.
+// addSource adds a file, or what a folder contains. A symbolic link stands for what it points to.
 func (t *Tree) addSource(source string, instruction dockerfile.Copy) error {
 	info, err := os.Stat(source)
 	if err != nil {
@@ -70,7 +70,12 @@ func (t *Tree) addSource(source string, instruction dockerfile.Copy) error {
 		}
 		return t.addFile(source, destination, info, instruction)
 	}
-	t.addDirectory(destination, instruction.UID, instruction.GID)
+	if err := t.addDirectory(destination, instruction.UID, instruction.GID); err != nil {
+		return err
+	}
+	if source, err = filepath.EvalSymlinks(source); err != nil { // WalkDir does not follow a link
+		return err
+	}
 	return filepath.WalkDir(source, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || file == source {
 			return err
@@ -102,19 +107,30 @@ func (t *Tree) addFile(source, destination string, info fs.FileInfo, instruction
 	default:
 		return fmt.Errorf("%s is neither a file nor a folder nor a symbolic link", source)
 	}
-	t.addDirectory(path.Dir(destination), instruction.UID, instruction.GID)
+	if t.isDirectory(destination) {
+		return fmt.Errorf("%s cannot be copied: %s is a folder in the image already", source, destination)
+	}
+	if err := t.addDirectory(path.Dir(destination), instruction.UID, instruction.GID); err != nil {
+		return err
+	}
 	t.entries[inLayer(destination)] = entry{header: header, source: source}
 	return nil
 }
 
 // addDirectory adds a directory and its parents, unless they are there.
-func (t *Tree) addDirectory(directory string, uid, gid int) {
+func (t *Tree) addDirectory(directory string, uid, gid int) error {
 	name := inLayer(directory)
 	if name == "" || t.isDirectory(directory) {
-		return
+		return nil
 	}
-	t.addDirectory(path.Dir("/"+name), uid, gid)
+	if other, taken := t.entries[name]; taken {
+		return fmt.Errorf("/%s cannot be a folder: the image has the file %s there", name, other.source)
+	}
+	if err := t.addDirectory(path.Dir("/"+name), uid, gid); err != nil {
+		return err
+	}
 	t.entries[name] = entry{header: tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755, Uid: uid, Gid: gid, ModTime: epoch()}}
+	return nil
 }
 
 func (t *Tree) isDirectory(directory string) bool {

@@ -135,3 +135,46 @@ func TestMissingSource(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestLinkedFolderIsCopiedWithItsContent(t *testing.T) {
+	f := folders(t, 0o022)
+	if err := os.Symlink("catalog", filepath.Join(f.Context, "linked")); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := NewTree(f, []dockerfile.Copy{{Sources: []string{"linked"}, Destination: "/configs"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct, err := NewTree(f, []dockerfile.Copy{{Sources: []string{"catalog"}, Destination: "/configs"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := entries(t, tree), entries(t, direct); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestFilesAndFoldersDoNotReplaceEachOther: such a layer would be invalid, or lose files.
+func TestFilesAndFoldersDoNotReplaceEachOther(t *testing.T) {
+	for name, second := range map[string]dockerfile.Copy{
+		"a file over a folder":  {Sources: []string{"configs"}, Destination: "/"},
+		"a link over a folder":  {Sources: []string{"links"}, Destination: "/configs"},
+		"a folder over a file":  {Sources: []string{"catalog"}, Destination: "/configs/a"},
+		"a file below a file":   {Sources: []string{"LICENSE"}, Destination: "/configs/a/LICENSE"},
+		"a folder below a file": {Sources: []string{"catalog"}, Destination: "/configs/a/b/c"},
+		"WORKDIR below a file":  {Destination: "/configs/a/work"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := folders(t, 0o022)
+			links := filepath.Join(f.Context, "links")
+			if err := errors.Join(os.WriteFile(filepath.Join(f.Context, "configs"), nil, 0o600), os.Mkdir(links, 0o750),
+				os.Symlink("elsewhere", filepath.Join(links, "echo"))); err != nil {
+				t.Fatal(err)
+			}
+			_, err := NewTree(f, []dockerfile.Copy{{Sources: []string{"catalog"}, Destination: "/configs"}, second})
+			if err == nil || !strings.Contains(err.Error(), "folder") {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
