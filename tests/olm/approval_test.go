@@ -12,8 +12,8 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 	install := func() string { return documented(version(0), "## With OLM, from a catalog") }
 	approve := func(ctx SpecContext) { run(ctx, documented(version(0), "With `installPlanApproval: Manual`")) }
 
-	It("installs when it is approved", func(ctx SpecContext) {
-		// Nobody waits for a version that must first be approved.
+	It("installs the operator after approval", func(ctx SpecContext) {
+		// Does not wait for the version, because it must be approved first.
 		manual := changed(install(), "{name: echo-operator, channel", "{installPlanApproval: Manual, name: echo-operator, channel")
 		applied, _, _ := strings.Cut(manual, "\nfor i in ")
 		run(ctx, applied)
@@ -23,7 +23,7 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 		expectSucceeded(ctx, version(0))
 	}, SpecTimeout(10*time.Minute))
 
-	It("upgrades when it is approved", func(ctx SpecContext) {
+	It("upgrades the operator after approval", func(ctx SpecContext) {
 		pointCatalogAt(ctx, version(1))
 		Eventually(kubectl).WithContext(ctx).WithArguments("get", "subscription", "-o", "jsonpath={.items[*].status.state}").Should(Equal("UpgradePending"))
 		expectSucceeded(ctx, version(0))

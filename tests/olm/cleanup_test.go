@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// cleanupTimeout is how long a cluster may take to lose all that a spec left.
+	// cleanupTimeout is how long it may take to delete everything that a spec left behind.
 	cleanupTimeout = 6 * time.Minute
-	// finalizerTimeout is how long those who set finalizers may take to remove them.
+	// finalizerTimeout is how long the owners of finalizers may take to remove them.
 	finalizerTimeout = time.Minute
 )
 
-// k8s reads and deletes what specs left.
+// k8s reads and deletes what specs left behind.
 var k8s client.Client
 
 var _ = BeforeSuite(func() {
@@ -35,15 +35,15 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 })
 
-// Each spec, or story of several, finds a cluster without the operator, in whatever state the one before it ended.
+// Each spec, or Ordered container, starts without the operator, in whatever state the previous one ended.
 var _ = BeforeEach(func(ctx SpecContext) {
 	removeOperator(ctx)
 	restartCatalogOperator(ctx)
 	DeferCleanup(removeOperator, NodeTimeout(cleanupTimeout))
 }, OncePerOrdered, NodeTimeout(cleanupTimeout))
 
-// cleanupStages are the kinds to remove, the next ones when the ones before are gone: OLM takes back an installation by means of
-// rights and namespaces that go later.
+// cleanupStages returns the kinds to delete, each stage after the previous one is gone: OLM needs permissions and namespaces of later
+// stages to uninstall.
 var cleanupStages = [][]schema.GroupVersionKind{
 	{
 		{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "Subscription"},
@@ -69,13 +69,13 @@ var cleanupStages = [][]schema.GroupVersionKind{
 	},
 }
 
-// removeOperator removes the operator, however it was installed, its Echoes and what else specs made.
+// removeOperator deletes the operator, however it was installed, its Echoes and other objects of specs.
 func removeOperator(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(removeLeftovers).WithContext(ctx).WithTimeout(cleanupTimeout).Should(BeEmpty())
 }
 
-// removeLeftovers deletes what is left of the first stage that has anything left, and returns what that is.
+// removeLeftovers deletes the objects of the first stage that has any, and returns their names.
 func removeLeftovers(ctx context.Context) ([]string, error) {
 	var left []string
 	for _, stage := range cleanupStages {
@@ -98,7 +98,7 @@ func removeLeftovers(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// leftovers are the objects of a kind that have to do with the operator, by their names: the cluster is the tests' own.
+// leftovers returns the objects of a kind that belong to the operator by their names, which is safe on the cluster of the tests.
 func leftovers(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -114,7 +114,7 @@ func leftovers(ctx context.Context, kind schema.GroupVersionKind) ([]metav1.Part
 	}), err
 }
 
-// remove deletes an object, or helps one that is being deleted.
+// remove deletes an object, and removes the finalizers of one that is stuck.
 func remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
 	if object.DeletionTimestamp == nil {
 		return client.IgnoreNotFound(k8s.Delete(ctx, object, client.PropagationPolicy(metav1.DeletePropagationBackground)))
@@ -126,8 +126,8 @@ func remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
 	return support.RemoveFinalizers(ctx, k8s, object)
 }
 
-// isStuck says whether an object waits for finalizers in vain. Echoes and pods may, because whoever sees to them may be gone. The
-// CustomResourceDefinition has to wait for the Echoes.
+// isStuck reports whether nothing removes the finalizers of an object. That of Echoes and pods may be gone at once. The
+// CustomResourceDefinition must wait for the Echoes.
 func isStuck(object *metav1.PartialObjectMetadata) bool {
 	switch {
 	case len(object.Finalizers) == 0 || object.Kind == "CustomResourceDefinition":
@@ -138,14 +138,14 @@ func isStuck(object *metav1.PartialObjectMetadata) bool {
 	return time.Since(object.DeletionTimestamp.Time) > finalizerTimeout
 }
 
-// restartCatalogOperator makes OLM forget the last catalog: for minutes it would take a new one of the same name for it.
+// restartCatalogOperator clears the cache of OLM, which would use the previous catalog instead of a new one of the same name for minutes.
 func restartCatalogOperator(ctx context.Context) {
 	GinkgoHelper()
 	support.Kubectl(ctx, "rollout", "restart", "-n", "olm", "deployment/catalog-operator")
 	support.Kubectl(ctx, "rollout", "status", "-n", "olm", "deployment/catalog-operator", waitTimeout)
 }
 
-// What there was when a spec failed is shown before it is removed.
+// The objects of a failed spec are printed before they are deleted.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if !CurrentSpecReport().Failed() {
 		return

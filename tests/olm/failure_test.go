@@ -23,7 +23,7 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 	Expect(echoPods(ctx)).To(Equal(before))
 	Expect(kubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.status.readyReplicas}")).To(Equal("1"), "the old operator goes on")
 
-	By("seeing that a version in which it is mended is not enough")
+	By("publishing a fixed version, which is not enough")
 	pointCatalogAt(ctx, version(3))
 	Eventually(support.Kubectl).WithContext(ctx).WithTimeout(5*time.Minute).WithArguments("get", "packagemanifest", "echo-operator", "--ignore-not-found", "-o", "jsonpath={.status.channels[*].currentCSV}").
 		Should(ContainSubstring("echo-operator.v" + version(3)))

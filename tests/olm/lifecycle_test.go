@@ -20,7 +20,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
 	}, SpecTimeout(10*time.Minute))
 
-	It("runs an Echo that answers", func(ctx SpecContext) {
+	It("runs an Echo that responds", func(ctx SpecContext) {
 		createEcho(ctx, "default")
 		waitReady(ctx, "default")
 		seen := support.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=200", "--pods=2").Finish(ctx)
@@ -51,7 +51,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Ready", "echo/test-echo", waitTimeout)
 	}, SpecTimeout(10*time.Minute))
 
-	It("is upgraded while requests run, and takes the echo servers along", func(ctx SpecContext) {
+	It("is upgraded without dropping requests, and upgrades the echo servers", func(ctx SpecContext) {
 		before := echoPods(ctx)
 		image := support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 		prober := startProber(ctx)
@@ -65,7 +65,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
 	}, SpecTimeout(10*time.Minute))
 
-	It("goes without leaving anything", Label("scorecard"), func(ctx SpecContext) {
+	It("is uninstalled without leaving anything behind", Label("scorecard"), func(ctx SpecContext) {
 		uninstall(ctx)
 	}, SpecTimeout(10*time.Minute))
 })

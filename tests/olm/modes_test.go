@@ -12,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// All namespaces are the subject of the other specs.
+// The other specs use all namespaces.
 var _ = Describe("an OperatorGroup", Label("all"), func() {
 	DescribeTable("with target namespaces", func(ctx SpecContext, targets ...string) {
 		namespaces := []string{"echo-mine", "echo-theirs", "echo-others"}

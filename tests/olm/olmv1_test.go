@@ -17,14 +17,14 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		run(ctx, "cd ../.. && tests/olm/install-olmv1")
 	}, OncePerOrdered, NodeTimeout(20*time.Minute))
 
-	Describe("from the beginning to the end", Ordered, func() {
+	Describe("from installation to removal", Ordered, func() {
 		It("is installed by a ClusterExtension", func(ctx SpecContext) {
 			install(ctx)
 			createEcho(ctx, "default")
 			waitReady(ctx, "default")
 		}, SpecTimeout(10*time.Minute))
 
-		It("is upgraded while requests run", func(ctx SpecContext) {
+		It("is upgraded without dropping requests", func(ctx SpecContext) {
 			before, prober := echoPods(ctx), startProber(ctx)
 			run(ctx, changed(documented(version(1), "## Upgrading, with OLM v1"), "version=1.2.3", "version="+version(1)))
 			Eventually(echoPods).WithContext(ctx).ShouldNot(Equal(before))
@@ -33,16 +33,16 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 			Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		}, SpecTimeout(15*time.Minute))
 
-		It("goes without leaving anything", func(ctx SpecContext) {
+		It("is uninstalled without leaving anything behind", func(ctx SpecContext) {
 			run(ctx, documented(version(0), "## Uninstalling, with OLM v1"))
 			expectNothingLeft(ctx)
 		}, SpecTimeout(10*time.Minute))
 	})
 
-	It("is done without when it went before its Echoes, by the documented steps", func(ctx SpecContext) {
+	It("is not needed to delete Echoes, with the documented steps", func(ctx SpecContext) {
 		install(ctx)
 		pod := createKeptEcho(ctx)
-		// The CustomResourceDefinition goes with it, and so all Echoes are deleted.
+		// The CustomResourceDefinition is deleted with it, and so are all Echoes.
 		support.Kubectl(ctx, "delete", "clusterextension", "echo-operator", "--wait=false")
 		awaitOperatorGone(ctx)
 		expectEchoesLetGo(ctx, pod)

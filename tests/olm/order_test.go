@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("an operator that went before its Echoes", Label("all"), func() {
-	It("is done without, by the documented steps", func(ctx SpecContext) {
+var _ = Describe("an operator that was uninstalled before its Echoes", Label("all"), func() {
+	It("is not needed to delete them, with the documented steps", func(ctx SpecContext) {
 		run(ctx, documented(version(0), "## With OLM, from a catalog"))
 		pod := createKeptEcho(ctx)
 		kubectl(ctx, "delete", "subscription,csv", "--all")
@@ -25,11 +25,11 @@ var _ = Describe("an operator that went before its Echoes", Label("all"), func()
 	}, SpecTimeout(15*time.Minute))
 })
 
-// foreignFinalizer belongs to somebody else than the operator.
+// foreignFinalizer is not the finalizer of the operator.
 const foreignFinalizer = "example.org/kept"
 
-// createKeptEcho creates an Echo with a finalizer of somebody else, which cannot be added when the Echo is being deleted. One of its
-// pods, which is returned, has it too: until that is gone, an operator that still sees the Echo deleted cannot finish.
+// createKeptEcho creates an Echo with a foreign finalizer, which could not be added during the deletion of the Echo. It returns a pod of
+// the Echo with the same finalizer: an operator that is still running cannot complete the deletion while that pod exists.
 func createKeptEcho(ctx context.Context) string {
 	GinkgoHelper()
 	createEcho(ctx, "default")
@@ -40,7 +40,7 @@ func createKeptEcho(ctx context.Context) string {
 	return pod
 }
 
-// expectEchoesLetGo deletes Echoes without the operator, as install.md says, and expects the finalizers of others to stay.
+// expectEchoesLetGo deletes Echoes without the operator, as documented in install.md, and expects foreign finalizers to stay.
 func expectEchoesLetGo(ctx context.Context, pod string) {
 	GinkgoHelper()
 	finalizers := []string{"get", "echo/test-echo", "-o", "jsonpath={.metadata.finalizers}"}

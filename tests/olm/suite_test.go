@@ -1,5 +1,5 @@
-// Package olm tests that the operator is installed, set up, upgraded and taken away by a real OLM, by the words of docs/install.md
-// as throwaway releases of the tree have them. `make e2e-olm` runs what every change must pass, `make e2e-olm-all` everything.
+// Package olm tests that a real OLM installs, configures, upgrades and uninstalls the operator with the commands of docs/install.md, from
+// throwaway releases of the tree. `make e2e-olm` runs the specs that every change must pass, `make e2e-olm-all` the others.
 package olm
 
 import (
@@ -21,7 +21,7 @@ import (
 
 const (
 	operatorNamespace = "echo-operator-system"
-	// waitTimeout is how long kubectl waits: a machine whose cores are busy takes minutes for what takes seconds on others.
+	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
 	waitTimeout = "--timeout=3m"
 )
 
@@ -42,7 +42,7 @@ var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	}
 })
 
-// version is that of the throwaway release of an order; tools/release/throwaway has made them.
+// version returns the version of a throwaway release, by its index. tools/release/throwaway builds them.
 func version(order int) string {
 	GinkgoHelper()
 	versions := strings.Fields(os.Getenv("VERSIONS"))
@@ -50,31 +50,31 @@ func version(order int) string {
 	return versions[order]
 }
 
-// released is the path of something that a release has for people.
+// released returns the path of a file of a release.
 func released(version string, path ...string) string {
 	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
 }
 
-// documented is the first block of commands after a text in a release's install.md.
+// documented returns the first block of commands after a text in the install.md of a release.
 func documented(version, after string) string {
 	GinkgoHelper()
 	return support.Documented(released(version, "install.md"), after)
 }
 
-// changed is a text in which something that must be there is something else.
+// changed returns a text in which a part, which must exist, is replaced.
 func changed(text, from, to string) string {
 	GinkgoHelper()
 	Expect(text).To(ContainSubstring(from))
 	return strings.Replace(text, from, to, 1)
 }
 
-// run runs commands as somebody would who pastes them.
+// run runs commands as if they were pasted into a shell.
 func run(ctx context.Context, commands string) {
 	GinkgoHelper()
 	support.Run(ctx, commands)
 }
 
-// kubectl asks about something in the operator's namespace.
+// kubectl runs kubectl in the namespace of the operator.
 func kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	return support.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
@@ -99,34 +99,34 @@ func startProber(ctx context.Context) support.Prober {
 	return support.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")
 }
 
-// echoPods are the names of the sample's pods.
+// echoPods returns the names of the pods of the sample.
 func echoPods(ctx context.Context) string {
 	GinkgoHelper()
 	return support.Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", "name")
 }
 
-// upgrade points the catalog at another version and waits for it, as install.md says.
+// upgrade changes the catalog to another version and waits for it, as documented in install.md.
 func upgrade(ctx context.Context, to string) {
 	GinkgoHelper()
 	run(ctx, changed(documented(to, "## Upgrading, with OLM"), "version=1.2.3", "version="+to))
 	expectSucceeded(ctx, to)
 }
 
-// expectSucceeded waits until a version is there and no other.
+// expectSucceeded waits until a version is installed, and no other.
 func expectSucceeded(ctx context.Context, version string) {
 	GinkgoHelper()
 	Eventually(kubectl).WithContext(ctx).WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
 		Should(Equal("echo-operator.v" + version + " Succeeded;"))
 }
 
-// pointCatalogAt lets OLM see the versions up to one.
+// pointCatalogAt makes the versions up to one available to OLM.
 func pointCatalogAt(ctx context.Context, version string) {
 	GinkgoHelper()
 	support.Kubectl(ctx, "patch", "catalogsource", "echo-operator", "-n", "olm", "--type=merge", "-p",
 		`{"spec": {"image": "quay.io/echo-operator/echo-operator-catalog:v`+version+`"}}`)
 }
 
-// expectNothingLeft expects that nothing in the cluster has to do with the operator.
+// expectNothingLeft expects that no objects of the operator exist.
 func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) []string {
@@ -136,14 +136,14 @@ func expectNothingLeft(ctx context.Context) {
 	}).WithContext(ctx).Should(BeEmpty())
 }
 
-// uninstall goes the documented steps, whose Echoes may be gone already, and expects them to be all that it takes.
+// uninstall follows the documented steps, and expects that they delete everything.
 func uninstall(ctx context.Context) {
 	GinkgoHelper()
 	run(ctx, documented(version(0), "## Uninstalling, with OLM"))
 	expectNothingLeft(ctx)
 }
 
-// awaitOperatorGone waits until the operator's process has ended, which is later than the end of its Deployment.
+// awaitOperatorGone waits until the process of the operator has exited, which is later than the deletion of its Deployment.
 func awaitOperatorGone(ctx context.Context) {
 	GinkgoHelper()
 	kubectl(ctx, "wait", "--for=delete", "deployment/echo-operator-controller-manager", waitTimeout)

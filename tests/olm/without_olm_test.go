@@ -7,7 +7,7 @@ import (
 )
 
 var _ = Describe("the operator without OLM", func() {
-	It("is installed, upgraded and removed by a release's install.yaml", func(ctx SpecContext) {
+	It("is installed, upgraded and removed with the install.yaml of a release", func(ctx SpecContext) {
 		inFolderOf := func(version string) string { return "cd " + released(version) + "\n" }
 		run(ctx, inFolderOf(version(0))+documented(version(0), "## Without OLM"))
 		createEcho(ctx, "default")
