@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("somebody with the role", func() {
+var _ = Describe("a user with the role", func() {
 	DescribeTable("has the rights on Echoes that go with it, in that namespace only",
 		func(ctx SpecContext, role string, may, mayNot []string) {
 			namespace := newNamespace(ctx)

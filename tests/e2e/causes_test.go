@@ -29,11 +29,11 @@ var _ = Describe("an Echo that is not ready", func() {
 			waitReady(ctx, echo)
 			Expect(meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady).Reason).To(Equal(v1.ReasonAllPodsReady.String()))
 		},
-		Entry("an image that there is not", SpecTimeout(8*time.Minute), v1.ReasonImagePullFailed, `"quay.io/echo-operator/none:1" cannot be pulled: .*not found`,
+		Entry("an image that does not exist", SpecTimeout(8*time.Minute), v1.ReasonImagePullFailed, `"quay.io/echo-operator/none:1" cannot be pulled: .*not found`,
 			func(s *v1.EchoSpec) { s.Image = "quay.io/echo-operator/none:1" }, func(s *v1.EchoSpec) { s.Image = "" }),
 		Entry("containers that crash", SpecTimeout(8*time.Minute), v1.ReasonPodsCrashing, `exit code 2\. Its last output was .*ECHO_DRAIN_DELAY`,
 			func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "soon"}} }, func(s *v1.EchoSpec) { s.Env = nil }),
-		Entry("a Secret that there is not", SpecTimeout(8*time.Minute), v1.ReasonContainerNotStarted, `secret "none" not found`,
+		Entry("a Secret that does not exist", SpecTimeout(8*time.Minute), v1.ReasonContainerNotStarted, `secret "none" not found`,
 			func(s *v1.EchoSpec) {
 				s.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 					LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Key: "x"}}}}
@@ -44,7 +44,7 @@ var _ = Describe("an Echo that is not ready", func() {
 			func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{} }, func(s *v1.EchoSpec) { s.SecurityContext = nil }),
 	)
 
-	It("tells that a quota is used up, keeps what it has, and goes on when the quota allows", func(ctx SpecContext) {
+	It("reports that a quota is exceeded, keeps its pods, and continues when the quota allows", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"},
 			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("2")}}}
@@ -64,7 +64,7 @@ var _ = Describe("an Echo that is not ready", func() {
 })
 
 var _ = Describe("an Echo above the operator's limit", func() {
-	It("keeps its pods, says how to go on, and is well below it", func(ctx SpecContext) {
+	It("keeps its pods, says what to do, and recovers below the limit", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "greedy")
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
@@ -80,7 +80,7 @@ var _ = Describe("an Echo above the operator's limit", func() {
 	}, SpecTimeout(8*time.Minute))
 })
 
-// expectCause expects an Echo to say why it is not ready; message is a regular expression.
+// expectCause expects the status of an Echo to say why it is not ready; message is a regular expression.
 func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -19,13 +19,13 @@ var _ = Describe("the commands of the operator's program", func() {
 	inside := []string{"exec", "-n", operatorNamespace, "deployment/" + operatorDeployment, "--", "/manager"}
 	manager := func(arguments ...string) []string { return slices.Concat(inside, arguments) }
 
-	It("watch with the operator's own rights", func(ctx SpecContext) {
+	It("watch with the operator's own permissions", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "watched")
 		command := exec.Command("kubectl", manager("watch", "echoes", "-n", echo.Namespace)...)
 		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { session.Terminate().Wait() })
-		// It is watched before it changes: an Echo for which a program is too late is told of as it is then.
+		// The watch must start before the change, or it prints only the final state.
 		Expect(k8s.Create(ctx, support.Echo(echo.Namespace, "first", func(e *v1.Echo) { e.Spec.Replicas = 0 }))).To(Succeed())
 		Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`ADDED    ` + echo.Namespace + `/first `))
 		createReady(ctx, echo)

@@ -31,7 +31,7 @@ type doc struct {
 	environment []string
 }
 
-// companionsDoc reads the documentation, for somebody who works in a namespace.
+// companionsDoc reads the documentation, for a user of a namespace.
 func companionsDoc(ctx context.Context, namespace string) *doc {
 	GinkgoHelper()
 	text, err := os.ReadFile("../../docs/echo.md")
@@ -43,7 +43,7 @@ func companionsDoc(ctx context.Context, namespace string) *doc {
 	return d
 }
 
-// line is the one of its commands that begins so.
+// line returns the only command with a prefix.
 func (d *doc) line(beginning string) string {
 	GinkgoHelper()
 	lines := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(beginning)+`.*$`).FindAllString(d.text, -1)
@@ -69,8 +69,8 @@ func (d *doc) shell(ctx context.Context, script string) string {
 	return string(output)
 }
 
-// expectAnswer expects that a companion is found and asked as documented, and that it answers with a status. The images of tests
-// have no wget, so the prober asks its URL; and the port-forward takes any free port.
+// expectAnswer expects that the documented commands find a companion, and that it responds with a status. The images of the tests have
+// no wget, so the prober requests its URL, and the port-forward uses any free port.
 func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status int) {
 	GinkgoHelper()
 	find := d.line("companion=")
@@ -97,7 +97,7 @@ func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status in
 	Expect(response).To(HaveHTTPBody(ContainSubstring(companion.Name)))
 }
 
-// companionEcho is an Echo of one pod that answers in a way of its own, and drains for so long.
+// companionEcho returns an Echo of one pod with its own response and drain delay.
 func companionEcho(namespace, name, drain string) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
 		e.Spec.Replicas = 1
@@ -106,7 +106,7 @@ func companionEcho(namespace, name, drain string) *v1.Echo {
 	})
 }
 
-// webPod is a pod of an app, which asks for a companion of an Echo if one is given. It ends as soon as it is told to.
+// webPod returns a pod of an application, with the companion label if an Echo is given. It stops immediately on SIGTERM.
 func webPod(namespace, name string, echo *v1.Echo) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web"}},
@@ -124,7 +124,7 @@ func webPod(namespace, name string, echo *v1.Echo) *corev1.Pod {
 	return pod
 }
 
-// webSet is a StatefulSet of two such pods.
+// webSet returns a StatefulSet of two such pods.
 func webSet(echo *v1.Echo) *appsv1.StatefulSet {
 	template := webPod(echo.Namespace, "", echo)
 	return &appsv1.StatefulSet{
@@ -137,7 +137,7 @@ func webSet(echo *v1.Echo) *appsv1.StatefulSet {
 	}
 }
 
-// accompanied creates an Echo and a pod that has a companion of it.
+// accompanied creates an Echo and a pod with a companion.
 func accompanied(ctx context.Context, drain string) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
 	echo := companionEcho(newNamespace(ctx), "beside", drain)
@@ -148,7 +148,7 @@ func accompanied(ctx context.Context, drain string) (*v1.Echo, *corev1.Pod) {
 	return echo, owner
 }
 
-// companions are the companions in a namespace, whatever labels they have.
+// companions returns the companions in a namespace, whatever labels they have.
 func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
 	list := &corev1.PodList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
@@ -161,8 +161,7 @@ func companions(ctx context.Context, g Gomega, namespace string) []corev1.Pod {
 	return found
 }
 
-// eventuallyCompanion waits until a pod has one companion, which is ready, beside it, and not the one that it replaces. The owner is read
-// afresh.
+// eventuallyCompanion waits until a pod has one ready companion on its node, which is not the replaced one. It reads the owner again.
 func eventuallyCompanion(ctx context.Context, owner *corev1.Pod, replaced types.UID) *corev1.Pod {
 	GinkgoHelper()
 	var its []corev1.Pod
@@ -188,7 +187,7 @@ func eventuallyNone(ctx context.Context, namespace string) {
 	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, namespace)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 }
 
-// eventuallyPod waits for a pod of a StatefulSet, which is another than one that was deleted.
+// eventuallyPod waits for a pod of a StatefulSet that is not the deleted one.
 func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, deleted types.UID) *corev1.Pod {
 	GinkgoHelper()
 	pod := &corev1.Pod{}
@@ -199,7 +198,7 @@ func eventuallyPod(ctx context.Context, set *appsv1.StatefulSet, ordinal int, de
 	return pod
 }
 
-// expectEndpoints expects a Service to lead to these pods and no others.
+// expectEndpoints expects these pods to be the endpoints of a Service.
 func expectEndpoints(ctx context.Context, namespace, service string, wanted ...corev1.Pod) {
 	GinkgoHelper()
 	var names []string
@@ -221,7 +220,7 @@ func expectEndpoints(ctx context.Context, namespace, service string, wanted ...c
 	Consistently(there).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
 }
 
-// eventReasons are the reasons of the events that tell of an object.
+// eventReasons returns the reasons of the events of an object.
 func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
 	var reasons []string
 	for _, event := range support.EventsOf(ctx, g, k8s, object) {

@@ -39,30 +39,30 @@ var _ = Describe("companions and an operator that is killed", func() {
 			killOperator(ctx)
 			issue()
 		}),
-		Entry("at once after the step", SpecTimeout(20*time.Minute), func(ctx context.Context, issue, _ func()) {
+		Entry("immediately after the step", SpecTimeout(20*time.Minute), func(ctx context.Context, issue, _ func()) {
 			killOperatorAfter(ctx, issue)
 		}),
-		Entry("when the operator has begun to act upon the step", SpecTimeout(20*time.Minute), func(ctx context.Context, issue, begun func()) {
+		Entry("when the operator has started to act on the step", SpecTimeout(20*time.Minute), func(ctx context.Context, issue, begun func()) {
 			killOperatorAfter(ctx, func() { issue(); begun() })
 		}),
 	)
 })
 
-// life is that of some pods with their companions.
+// life is the life of some pods with their companions.
 type life struct {
 	namespace string
 	echo      *v1.Echo
 	owners    []*corev1.Pod
-	// last are the companions that the latest step left, by their owners' UIDs.
+	// last holds the companions after the latest step, by the UIDs of their owners.
 	last  map[types.UID]types.UID
 	diary *diary
 }
 
-// lifeStep is what somebody does to an Echo, its companions or their owners.
+// lifeStep is a change of an Echo, its companions or their owners.
 type lifeStep struct {
 	what  string
 	issue func()
-	// sign tells that the operator has begun to act.
+	// sign reports that the operator has started to act.
 	sign   func(entry) bool
 	expect func()
 }
@@ -129,7 +129,7 @@ func (l *life) label(ctx context.Context, value *string) {
 	}
 }
 
-// expectOne expects one companion for each owner, which may have to be another than the step before left, and none besides.
+// expectOne expects exactly one companion for each owner, which the step may have replaced, and no others.
 func (l *life) expectOne(ctx context.Context, another bool) {
 	GinkgoHelper()
 	now := map[types.UID]types.UID{}
@@ -148,7 +148,7 @@ func (l *life) expectOne(ctx context.Context, another bool) {
 	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, l.namespace)).To(HaveLen(len(l.owners))) }).WithContext(ctx).Should(Succeed())
 }
 
-// expectNone expects no companion, with the operator at work.
+// expectNone expects no companion while the operator runs.
 func (l *life) expectNone(ctx context.Context) {
 	GinkgoHelper()
 	awaitOperator(ctx)
@@ -170,14 +170,14 @@ type entry struct {
 	pod   *corev1.Pod
 }
 
-// diary is all that happens to the companions in a namespace, whatever labels they have.
+// diary records what happens to the companions in a namespace, whatever labels they have.
 type diary struct {
 	lock    sync.Mutex
 	entries []entry
 	broken  bool
 }
 
-// keepDiary begins a diary, which is judged after the test, when the context of that is over.
+// keepDiary starts a diary, which is checked after the test, when the context of the test has ended.
 func keepDiary(ctx context.Context, namespace string) *diary {
 	GinkgoHelper()
 	d := &diary{}
@@ -218,14 +218,14 @@ func (d *diary) read() []entry {
 	return d.entries
 }
 
-// await waits for the first entry of a kind since one that was the latest.
+// await waits for the first entry of a kind after another entry.
 func (d *diary) await(ctx context.Context, since int, sign func(entry) bool) {
 	GinkgoHelper()
 	Eventually(func() []entry { return d.read()[since:] }).WithContext(ctx).WithPolling(time.Millisecond).Should(ContainElement(Satisfy(sign)))
 }
 
-// expectNeverTwo expects that no pod had two companions at any time, one that is on its way out aside. What it reads shows in the
-// output of a test that fails, for whatever reason.
+// expectNeverTwo expects that no pod had two companions at any time, except one that was being deleted. It prints the diary if the test
+// fails.
 func (d *diary) expectNeverTwo() {
 	GinkgoHelper()
 	living := map[types.UID]types.UID{}
@@ -241,7 +241,7 @@ func (d *diary) expectNeverTwo() {
 	}
 }
 
-// ownerOf is the UID of the pod that a pod is the companion of, empty for other pods.
+// ownerOf returns the UID of the pod that a companion belongs to, and an empty string for other pods.
 func ownerOf(pod *corev1.Pod) types.UID {
 	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Pod" {
 		return owner.UID

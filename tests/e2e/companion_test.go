@@ -16,13 +16,13 @@ import (
 )
 
 var _ = Describe("a companion", func() {
-	It("lives as its documentation says", func(ctx SpecContext) {
+	It("behaves as documented", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		owner := webPod(namespace, "web-0", nil)
 		Expect(k8s.Create(ctx, owner)).To(Succeed())
 		doc := companionsDoc(ctx, namespace)
 
-		By("waiting for its Echo, which the owner is told")
+		By("waiting for its Echo, which an event reports to the owner")
 		doc.run(ctx, "kubectl label pod web-0 ")
 		Eventually(func(g Gomega) { g.Expect(eventReasons(ctx, g, owner)).To(ContainElement("EchoNotFound")) }).WithContext(ctx).Should(Succeed())
 		Expect(companions(ctx, Default, namespace)).To(BeEmpty())
@@ -36,25 +36,25 @@ var _ = Describe("a companion", func() {
 			g.Expect(echo.Status.Companions).To(BeEquivalentTo(1))
 		}).WithContext(ctx).Should(Succeed())
 
-		By("answering as the Echo says, by its address and by a port-forward")
+		By("responding as the Echo specifies, by its address and by a port-forward")
 		Expect(doc.run(ctx, "kubectl get pods -l ")).To(MatchRegexp(`(?m)^%s +1/1 +Running .* %s `, first.Name, owner.Spec.NodeName))
 		doc.expectAnswer(ctx, first, http.StatusTeapot)
 
-		By("standing for nobody else")
+		By("not being selected by other objects")
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
 			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}}}
 		Expect(k8s.Create(ctx, service)).To(Succeed())
 		expectEndpoints(ctx, namespace, "web", *owner)
 		expectEndpoints(ctx, namespace, echo.Name, pods(ctx, Default, echo)...)
 
-		By("coming again, and anew when the answer changes")
+		By("being created again, and replaced when the response changes")
 		support.Kubectl(ctx, "delete", "pod", first.Name, "-n", namespace)
 		second := eventuallyCompanion(ctx, owner, first.UID)
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Response.StatusCode = http.StatusServiceUnavailable })
 		third := eventuallyCompanion(ctx, owner, second.UID)
 		doc.expectAnswer(ctx, third, http.StatusServiceUnavailable)
 
-		By("going with the label, coming with it, and going with its owner")
+		By("being deleted and created with the label, and deleted with its owner")
 		support.Kubectl(ctx, "label", "pod", owner.Name, "-n", namespace, v1.CompanionLabel+"-")
 		eventuallyNone(ctx, namespace)
 		doc.run(ctx, "kubectl label pod web-0 ")
@@ -82,7 +82,7 @@ var _ = Describe("a companion", func() {
 		Entry("failed", SpecTimeout(10*time.Minute), corev1.PodFailed, "200"),
 	)
 
-	It("is made for each pod of a StatefulSet, whose names come again", func(ctx SpecContext) {
+	It("is created for each pod of a StatefulSet, which reuses names", func(ctx SpecContext) {
 		echo := companionEcho(newNamespace(ctx), "beside", "1s")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		set := webSet(echo)
@@ -100,7 +100,7 @@ var _ = Describe("a companion", func() {
 		eventuallyNone(ctx, echo.Namespace)
 	}, SpecTimeout(10*time.Minute))
 
-	It("is not made again on a node that is cordoned, until that takes pods again", func(ctx SpecContext) {
+	It("is not created again on a cordoned node until the node is uncordoned", func(ctx SpecContext) {
 		_, owner := accompanied(ctx, "1s")
 		last := eventuallyCompanion(ctx, owner, "")
 		DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "uncordon", owner.Spec.NodeName) }, NodeTimeout(time.Minute))
@@ -111,7 +111,7 @@ var _ = Describe("a companion", func() {
 		eventuallyCompanion(ctx, owner, last.UID)
 	}, SpecTimeout(10*time.Minute))
 
-	It("is gone before its Echo, and is made for the next Echo of that name", func(ctx SpecContext) {
+	It("is deleted before its Echo, and created for the next Echo of that name", func(ctx SpecContext) {
 		echo, owner := accompanied(ctx, "1s")
 		last := eventuallyCompanion(ctx, owner, "")
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = 0 }) // so that it waits for nobody else

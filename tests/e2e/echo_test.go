@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("an Echo", func() {
-	It("from the manifest that people have gives two pods that answer", func(ctx SpecContext) {
+	It("from the first sample runs two pods that respond", func(ctx SpecContext) {
 		applySample(ctx)
 		Expect(support.Kubectl(ctx, "get", "echo")).To(MatchRegexp(
 			`(?m)^NAME +DESIRED +READY +PHASE +URL +AGE\ntest-echo +2 +2 +Ready +http://test-echo\.default\.svc +\S+$`))
@@ -76,7 +76,7 @@ var _ = Describe("an Echo", func() {
 		}
 	}, SpecTimeout(15*time.Minute))
 
-	It("gets back a child that somebody deletes", func(ctx SpecContext) {
+	It("restores a deleted child", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "losing")
 		createReady(ctx, echo)
 		service, deployment := &corev1.Service{}, &appsv1.Deployment{}
@@ -107,7 +107,7 @@ var _ = Describe("an Echo", func() {
 })
 
 var _ = Describe("deleting an Echo", func() {
-	It("returns when the last pod has drained and nothing is left", func(ctx SpecContext) {
+	It("returns when the last pod has drained and nothing is left behind", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "ending")
 		createReady(ctx, echo)
 		watch, err := k8s.Watch(ctx, &corev1.PodList{}, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})
@@ -131,7 +131,7 @@ var _ = Describe("deleting an Echo", func() {
 })
 
 var _ = Describe("an operator that is killed", func() {
-	It("carries on with what was created and changed meanwhile", func(ctx SpecContext) {
+	It("continues with what was created and changed in the meantime", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "carried")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		killOperator(ctx)
@@ -153,14 +153,14 @@ var _ = Describe("an operator that is killed", func() {
 			expectGone(ctx, echo)
 		},
 		Entry("that it may not have seen", SpecTimeout(10*time.Minute), func(SpecContext, *v1.Echo) {}),
-		Entry("when it has begun to delete", SpecTimeout(10*time.Minute), func(ctx SpecContext, echo *v1.Echo) {
+		Entry("when it has started to delete", SpecTimeout(10*time.Minute), func(ctx SpecContext, echo *v1.Echo) {
 			Eventually(func(g Gomega) {
 				d := &appsv1.Deployment{}
 				g.Expect(client.IgnoreNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), d))).To(Succeed())
 				g.Expect(d.DeletionTimestamp.IsZero() && d.UID != "").To(BeFalse())
 			}).WithContext(ctx).Should(Succeed())
 		}),
-		Entry("when the pods are about to be gone", SpecTimeout(10*time.Minute), func(ctx SpecContext, echo *v1.Echo) {
+		Entry("when the last pods are terminating", SpecTimeout(10*time.Minute), func(ctx SpecContext, echo *v1.Echo) {
 			Eventually(func(g Gomega) {
 				list := &corev1.PodList{}
 				g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
@@ -169,7 +169,7 @@ var _ = Describe("an operator that is killed", func() {
 		}),
 	)
 
-	It("finds a deletion that happened while it was away, and nothing goes before it is back", func(ctx SpecContext) {
+	It("completes a deletion that was requested while it was stopped, and nothing is deleted before it starts", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "waiting")
 		createReady(ctx, echo)
 		scaleOperator(ctx, "0")

@@ -30,7 +30,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// version is that of the tree, which its images have for a tag.
+// version returns the version of the tree, which is the tag of its images.
 func version() string {
 	GinkgoHelper()
 	text, err := os.ReadFile("../../VERSION")
@@ -49,7 +49,7 @@ func createReady(ctx context.Context, echo *v1.Echo) {
 	waitReady(ctx, echo)
 }
 
-// waitReady waits as a person would, and until the status speaks of the latest generation.
+// waitReady waits as a user would, and until the status is of the latest generation.
 func waitReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -59,7 +59,7 @@ func waitReady(ctx context.Context, echo *v1.Echo) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// edit changes an Echo's spec.
+// edit changes the spec of an Echo.
 func edit(ctx context.Context, echo *v1.Echo, change func(*v1.EchoSpec)) {
 	GinkgoHelper()
 	before := echo.DeepCopy()
@@ -67,7 +67,7 @@ func edit(ctx context.Context, echo *v1.Echo, change func(*v1.EchoSpec)) {
 	Expect(k8s.Patch(ctx, echo, client.MergeFrom(before))).To(Succeed())
 }
 
-// pods are the pods of an Echo that are not on their way out.
+// pods returns the pods of an Echo that are not being deleted.
 func pods(ctx context.Context, g Gomega, echo *v1.Echo) []corev1.Pod {
 	list := &corev1.PodList{}
 	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace),
@@ -81,7 +81,7 @@ func pods(ctx context.Context, g Gomega, echo *v1.Echo) []corev1.Pod {
 	return found
 }
 
-// expectGone expects that nothing of an Echo is there, and that nothing need be waited for.
+// expectGone expects that nothing of an Echo exists, without waiting.
 func expectGone(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	for _, object := range []client.Object{&v1.Echo{}, &appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {
@@ -92,20 +92,20 @@ func expectGone(ctx context.Context, echo *v1.Echo) {
 	Expect(list.Items).To(BeEmpty())
 }
 
-// probe sends requests to an Echo and returns what came back.
+// probe sends requests to an Echo and returns the results.
 func probe(ctx context.Context, echo *v1.Echo, arguments ...string) support.Seen {
 	GinkgoHelper()
 	return support.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", arguments...).Finish(ctx)
 }
 
-// killOperator ends the operator with signal 9, and leaves it to the Deployment to start another.
+// killOperator kills the operator with SIGKILL. Its Deployment starts another.
 func killOperator(ctx context.Context) {
 	GinkgoHelper()
 	killOperatorAfter(ctx, func() {})
 }
 
-// killOperatorAfter takes a step and ends the operator in the next moment. To delete its pod by force is not enough: a kubelet
-// then ends the container like any other, by SIGTERM first. On a cluster whose processes cannot be reached it must do.
+// killOperatorAfter takes a step and kills the operator immediately after it. Force-deleting its pod is not enough, because the kubelet
+// sends SIGTERM first. On a cluster whose processes cannot be reached, it has to do.
 func killOperatorAfter(ctx context.Context, step func()) {
 	GinkgoHelper()
 	noteLogErrors(ctx)
@@ -120,12 +120,12 @@ func killOperatorAfter(ctx context.Context, step func()) {
 	defer func() { _ = process.Signal(syscall.SIGCONT) }() // it has ended, unless something failed
 	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 	Expect(process.Kill()).To(Succeed())
-	// The next operator would wait 15 s for one that is dead.
+	// The next operator would wait 15 s for the lease of the killed one.
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
 }
 
-// operatorPod is the pod in which the operator runs.
+// operatorPod returns the pod of the operator.
 func operatorPod(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()
 	list := &corev1.PodList{}
@@ -137,7 +137,7 @@ func operatorPod(ctx context.Context) *corev1.Pod {
 	return &list.Items[0]
 }
 
-// processOf is the process in a pod with one container, nil if it is not this machine's or not for this user to end.
+// processOf returns the process of a pod with one container, nil if it is on another machine or this user may not kill it.
 func processOf(pod *corev1.Pod) *os.Process {
 	GinkgoHelper()
 	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
@@ -170,14 +170,14 @@ func scaleOperator(ctx context.Context, replicas string) {
 	}
 }
 
-// awaitMetricsServer waits until the operator listens: to a port on which nobody does, kubectl forwards once and gives up.
+// awaitMetricsServer waits until the operator listens, because kubectl port-forward gives up on a port without a listener.
 func awaitMetricsServer(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(support.Kubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, "deployment/"+operatorDeployment).
 		Should(ContainSubstring("Serving metrics server"))
 }
 
-// portForward makes a port of a pod reachable for as long as the test runs, and returns the address.
+// portForward makes a port of a pod reachable while the test runs, and returns the address.
 func portForward(ctx context.Context, namespace, target, port string) string {
 	GinkgoHelper()
 	command := exec.Command("kubectl", "port-forward", "-n", namespace, target, ":"+port)
@@ -187,14 +187,14 @@ func portForward(ctx context.Context, namespace, target, port string) string {
 	return forwardedAddress(ctx, session)
 }
 
-// forwardedAddress waits until a port-forward to any free port says which that is.
+// forwardedAddress waits until a port-forward prints its address.
 func forwardedAddress(ctx context.Context, session *gexec.Session) string {
 	GinkgoHelper()
 	Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+`))
 	return regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(string(session.Out.Contents()))
 }
 
-// eventuallyFetch gets a page of a server that may have just been started, or by a right that has just been given.
+// eventuallyFetch gets a page of a server that may have just started, or with a permission that may have just been granted.
 func eventuallyFetch(ctx context.Context, url, token string) string {
 	GinkgoHelper()
 	var page string
@@ -202,7 +202,7 @@ func eventuallyFetch(ctx context.Context, url, token string) string {
 	return page
 }
 
-// fetch gets a page from a server whose certificate is its own.
+// fetch gets a page from a server with a self-signed certificate.
 func fetch(ctx context.Context, g Gomega, url, token string) string {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -217,7 +217,7 @@ func fetch(ctx context.Context, g Gomega, url, token string) string {
 	return string(body)
 }
 
-// noteLogErrors notes the errors in the operator's log but those that the tests bring about.
+// noteLogErrors records the errors in the log of the operator, except those that the tests cause.
 func noteLogErrors(ctx context.Context) {
 	GinkgoHelper()
 	expected := []string{

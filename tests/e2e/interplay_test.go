@@ -24,8 +24,8 @@ import (
 // steady is how long an Echo under an autoscaler is watched for writes.
 const steady = 3 * time.Minute
 
-var _ = Describe("an Echo that others work on too", func() {
-	It("is scaled by a HorizontalPodAutoscaler, and then nobody writes", func(ctx SpecContext) {
+var _ = Describe("an Echo that others change too", func() {
+	It("is scaled by a HorizontalPodAutoscaler, without writes afterwards", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		serveMetrics(ctx, namespace)
 		support.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_autoscaled.yaml")
@@ -50,7 +50,7 @@ var _ = Describe("an Echo that others work on too", func() {
 		Expect(writes(ctx, metrics)).To(Equal(written), "requests by which the operator changes something")
 	}, SpecTimeout(25*time.Minute))
 
-	It("lets 'kubectl rollout restart' have its way", func(ctx SpecContext) {
+	It("does not revert 'kubectl rollout restart'", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "restarted")
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
@@ -63,7 +63,7 @@ var _ = Describe("an Echo that others work on too", func() {
 		}
 	}, SpecTimeout(8*time.Minute))
 
-	It("goes with its namespace", func(ctx SpecContext) {
+	It("is deleted with its namespace", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		for _, name := range []string{"one", "two", "three"} {
 			echo := support.Echo(namespace, name, func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} })
@@ -73,7 +73,7 @@ var _ = Describe("an Echo that others work on too", func() {
 		support.Kubectl(ctx, "delete", "namespace", namespace, waitTimeout)
 	}, SpecTimeout(10*time.Minute))
 
-	It("is deleted without its pods when these are to be orphaned", func(ctx SpecContext) {
+	It("is deleted without its pods with --cascade=orphan", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "parting")
 		createReady(ctx, echo)
 		support.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, "--cascade=orphan", waitTimeout)
@@ -85,7 +85,7 @@ var _ = Describe("an Echo that others work on too", func() {
 	}, SpecTimeout(8*time.Minute))
 })
 
-// serveMetrics gives the cluster a metrics.k8s.io, if it has none, for as long as the test runs.
+// serveMetrics adds metrics.k8s.io to the cluster while the test runs, if it has none.
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"
@@ -95,14 +95,14 @@ func serveMetrics(ctx context.Context, namespace string) {
 	}
 	manifest, err := os.ReadFile("../programs/metrics-api/manifest.yaml")
 	Expect(err).NotTo(HaveOccurred())
-	// Before its namespace goes: an API that does not answer holds up the deletion of namespaces.
+	// Before its namespace is deleted: an API that does not respond blocks the deletion of namespaces.
 	DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "apiservice", "-l", testNamespace) }, NodeTimeout(2*time.Minute))
 	text := strings.NewReplacer("IMAGE", support.Image("metrics-api"), "NAMESPACE", namespace).Replace(string(manifest))
 	support.KubectlInput(ctx, text, "apply", "-n", namespace, "-f", "-")
 	support.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, waitTimeout)
 }
 
-// whatIsThere are the versions of an Echo and of what is made for it, and how often events were told of it.
+// whatIsThere returns the versions of an Echo and its objects, and the number of its events.
 func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 	var versions []string
 	for _, object := range []client.Object{&v1.Echo{}, &appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {
@@ -118,8 +118,8 @@ func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 	return versions
 }
 
-// forwardMetrics makes the operator's metrics reachable for as long as the test runs, as its documentation says, to a service account of
-// its namespace, and returns a command that reads them.
+// forwardMetrics makes the metrics of the operator reachable while the test runs, as documented, for a service account of its namespace,
+// and returns a command that reads them.
 func forwardMetrics(ctx context.Context, namespace string) func(context.Context) string {
 	GinkgoHelper()
 	support.Kubectl(ctx, "create", "serviceaccount", "scraper", "-n", namespace)
@@ -136,8 +136,8 @@ func forwardMetrics(ctx context.Context, namespace string) func(context.Context)
 	}
 }
 
-// writes are the operator's counts of requests that change objects. Renewing the lease is a PUT, and asking who reads the
-// metrics a POST; the operator itself patches and deletes.
+// writes returns the number of requests of the operator that change objects. Renewing the lease is a PUT, and authenticating a scrape a
+// POST; the operator itself patches and deletes.
 func writes(ctx context.Context, metrics func(context.Context) string) []string {
 	GinkgoHelper()
 	var counts []string

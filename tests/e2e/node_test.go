@@ -19,11 +19,11 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// hollow is the label of nodes that have no kubelet, whose value is the namespace of their test, and their taint.
+// hollow is the label and the taint of nodes without a kubelet. The value of the label is the namespace of the test.
 const hollow = "echo-operator-test/hollow"
 
 var _ = Describe("a node that runs pods of an Echo", func() {
-	It("is told of while it is cordoned", func(ctx SpecContext) {
+	It("is reported while it is cordoned", func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "cordoned")
 		createReady(ctx, echo)
 		node := pods(ctx, Default, echo)[0].Spec.NodeName
@@ -33,11 +33,11 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		eventuallyNodeProblems(ctx, echo, map[string][]string{node: {"Unschedulable"}})
 		waitReady(ctx, echo)
 
-		By("losing a pod that finds no other node")
+		By("losing a pod for which there is no other node")
 		support.Kubectl(ctx, "delete", "pod", "-n", echo.Namespace, pods(ctx, Default, echo)[0].Name)
 		expectNotReady(ctx, echo, v1.ReasonUnschedulable, "node(s) were unschedulable")
 
-		By("being open again")
+		By("being uncordoned")
 		support.Kubectl(ctx, "uncordon", node)
 		waitReady(ctx, echo)
 		eventuallyNodeProblems(ctx, echo, nil)
@@ -45,7 +45,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 			`NodeRecovered Node "`+node+`" has recovered.`)
 	}, SpecTimeout(10*time.Minute))
 
-	It("is told of when it is lost, and when it is deleted", func(ctx SpecContext) {
+	It("is reported when it is lost, and when it is deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		node, kubelet := startHollowNode(ctx, namespace)
 		there := func(e *v1.Echo) {
@@ -81,7 +81,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 	}, SpecTimeout(20*time.Minute))
 })
 
-// startHollowNode starts a node that is played by kwok for as long as the test runs, and takes only pods that ask for it.
+// startHollowNode starts a node that kwok simulates while the test runs, and that accepts only pods that tolerate it.
 func startHollowNode(ctx context.Context, namespace string) (string, *gexec.Session) {
 	GinkgoHelper()
 	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("100")}
@@ -101,7 +101,7 @@ func startHollowNode(ctx context.Context, namespace string) (string, *gexec.Sess
 	return node.Name, session
 }
 
-// expectNotReady expects an Echo to become one whose phase is Warning, for a reason, with a message that has a text in it.
+// expectNotReady expects the phase of an Echo to become Warning, with a reason and a part of the message.
 func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -112,7 +112,7 @@ func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, messag
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// eventuallyNodeProblems waits until the status of an Echo tells of these nodes, which it may do in another pass than of its pods.
+// eventuallyNodeProblems waits until the status of an Echo reports these nodes, possibly in another pass than its pods.
 func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string][]string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -122,14 +122,14 @@ func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string]
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// eventuallyTold waits until the events that tell an Echo of nodes are these, and expects no other to follow.
+// eventuallyTold waits until these are the node events of an Echo, and expects no others to follow.
 func eventuallyTold(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { expectTold(ctx, g, echo, want...) }, 4*time.Minute).WithContext(ctx).Should(Succeed())
 	Consistently(func(g Gomega) { expectTold(ctx, g, echo, want...) }).WithContext(ctx).Should(Succeed())
 }
 
-// expectTold expects the events that tell an Echo of nodes to be these, each once and in any order.
+// expectTold expects these to be the node events of an Echo, each once and in any order.
 func expectTold(ctx context.Context, g Gomega, echo *v1.Echo, want ...string) {
 	told := []string{}
 	for _, e := range support.EventsOf(ctx, g, k8s, echo) {

@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("the sample", func() {
-	// apply applies a sample in a namespace of its own, as a person would, and waits until its Echo is ready.
+	// apply applies a sample in a new namespace, as a user would, and waits until its Echo is ready.
 	apply := func(ctx SpecContext, file, name string) *v1.Echo {
 		GinkgoHelper()
 		namespace := newNamespace(ctx)
@@ -29,7 +29,7 @@ var _ = Describe("the sample", func() {
 		return echo
 	}
 
-	It("full answers as it says", func(ctx SpecContext) {
+	It("full responds as specified", func(ctx SpecContext) {
 		echo := apply(ctx, "v1_echo_full.yaml", "echo-full")
 		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(3))
 		Expect(echo.Status.URL).To(HaveSuffix(".svc:8080"))
@@ -40,7 +40,7 @@ var _ = Describe("the sample", func() {
 		Expect(pod.Spec.SecurityContext.RunAsUser).To(HaveValue(BeEquivalentTo(10001)))
 	}, SpecTimeout(8*time.Minute))
 
-	It("hello runs an image that insists on root and port 80", func(ctx SpecContext) {
+	It("hello runs an image that requires root and port 80", func(ctx SpecContext) {
 		echo := apply(ctx, "v1_echo_hello.yaml", "echo-hello")
 		Expect(echo.Status.Image).To(Equal("nginxdemos/hello:0.3-plain-text"))
 		seen := probe(ctx, echo, "--count=20", "--text")

@@ -26,19 +26,19 @@ const (
 	operatorNamespace  = "echo-operator-system"
 	operatorDeployment = "echo-operator-controller-manager"
 	operatorLease      = "echo-operator.example.com"
-	// waitTimeout is how long kubectl waits: a machine whose cores are busy takes minutes for what takes seconds on others.
+	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
 	waitTimeout = "--timeout=3m"
-	// stuckTimeout is longer than any Echo takes to go.
+	// stuckTimeout is longer than the deletion of any Echo takes.
 	stuckTimeout = 2 * time.Minute
 )
 
-// k8s reads from the API server, and watches it.
+// k8s reads from the API server, and watches objects.
 var k8s client.WithWatch
 
 var (
-	// logErrors are the errors that operators have logged which the tests did not bring about.
+	// logErrors holds the logged errors of operators that the tests did not cause.
 	logErrors []string
-	// stuckEchoes are those that did not go by themselves.
+	// stuckEchoes holds the Echoes whose deletion did not complete.
 	stuckEchoes []string
 )
 
@@ -61,16 +61,16 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 })
 
-// Each spec finds one operator at work, whatever the one before did to it.
+// Each spec starts with one running operator, whatever the previous spec did to it.
 var _ = BeforeEach(func(ctx SpecContext) {
 	scaleOperator(ctx, "1")
 	awaitOperator(ctx)
 }, NodeTimeout(5*time.Minute))
 
-// It is at work again before a spec cleans up, which deletes Echoes.
+// The operator runs again before a spec cleans up, which deletes Echoes.
 var _ = AfterEach(func(ctx SpecContext) { scaleOperator(ctx, "1") }, NodeTimeout(5*time.Minute))
 
-// An error in the log is not the fault of the spec that happens to read it, so that the suite fails as a whole.
+// An error in the log may come from an earlier spec than the one that reads it, so the suite fails as a whole.
 var _ = AfterSuite(func(ctx SpecContext) {
 	scaleOperator(ctx, "1")
 	removeNamespacesBut(ctx)
@@ -79,7 +79,7 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	Expect(logErrors).To(BeEmpty(), "errors in the operator's log")
 }, NodeTimeout(10*time.Minute))
 
-// What there was when a spec failed is shown before it is removed.
+// The objects of a failed spec are printed before they are deleted.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if !CurrentSpecReport().Failed() {
 		return
@@ -93,11 +93,11 @@ var _ = JustAfterEach(func(ctx SpecContext) {
 	}
 }, NodeTimeout(time.Minute))
 
-// testNamespace is the label of the namespaces that the tests make.
+// testNamespace is the label of the namespaces of tests.
 const testNamespace = "echo-operator-test"
 
-// newNamespace makes a namespace for one test, under the strictest Pod Security, and has it deleted afterwards, which goes on
-// beside the next tests.
+// newNamespace creates a namespace for one test, with Pod Security "restricted", and deletes it afterwards, in parallel with the next
+// tests.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -107,7 +107,7 @@ func newNamespace(ctx context.Context) string {
 	return namespace.Name
 }
 
-// removeNamespacesBut removes the namespaces of tests that are over, and also those that an earlier run left.
+// removeNamespacesBut deletes the namespaces of earlier tests, including those of earlier runs.
 func removeNamespacesBut(ctx context.Context, kept ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -125,7 +125,8 @@ func removeNamespacesBut(ctx context.Context, kept ...string) {
 	}).WithContext(ctx).WithTimeout(5 * time.Minute).Should(Succeed())
 }
 
-// removeStuckEchoes helps those Echoes that have been going for too long, so that they are in nobody's way, and notes them.
+// removeStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that they do not affect other tests, and records
+// them.
 func removeStuckEchoes(ctx context.Context, g Gomega, which ...client.ListOption) {
 	list := &v1.EchoList{}
 	g.Expect(k8s.List(ctx, list, which...)).To(Succeed())
@@ -137,10 +138,10 @@ func removeStuckEchoes(ctx context.Context, g Gomega, which ...client.ListOption
 	}
 }
 
-// sample is the manifest that people have, and its Echo.
+// sample is the first sample, and its Echo.
 const sample = "../../config/samples/v1_echo.yaml"
 
-// applySample applies the sample, waits until its Echo is ready, and has that deleted afterwards.
+// applySample applies the sample, waits until its Echo is ready, and deletes it afterwards.
 func applySample(ctx context.Context) {
 	GinkgoHelper()
 	removeSample(ctx)

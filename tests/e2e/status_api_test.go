@@ -14,7 +14,7 @@ import (
 )
 
 var _ = Describe("the status API", func() {
-	It("answers the commands of docs/status-api.md", func(ctx SpecContext) {
+	It("responds to the commands of docs/status-api.md", func(ctx SpecContext) {
 		const page = "../../docs/status-api.md"
 		applySample(ctx)
 		removeViewer(ctx)
@@ -42,15 +42,15 @@ var _ = Describe("the status API", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// removeViewer removes what the documented commands make.
+// removeViewer deletes what the documented commands create.
 func removeViewer(ctx context.Context) {
 	GinkgoHelper()
 	support.Kubectl(ctx, "delete", "-n", "default", "--ignore-not-found", "serviceaccount/echo-viewer", "rolebinding/echo-viewer")
 	support.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics", "clusterrolebinding/echo-viewer-log-level")
 }
 
-// forwardDocumented starts the documented port-forward for as long as the test runs, but to any free port of this machine, and returns
-// the address.
+// forwardDocumented starts the documented port-forward while the test runs, but on any free port of this machine, and returns the
+// address.
 func forwardDocumented(ctx context.Context, arguments string) string {
 	GinkgoHelper()
 	Expect(arguments).To(HaveSuffix(" 8443\n"))
@@ -61,14 +61,14 @@ func forwardDocumented(ctx context.Context, arguments string) string {
 	return forwardedAddress(ctx, session)
 }
 
-// askAt are the documented commands with the address of the port-forward.
+// askAt returns the documented commands with the address of the port-forward.
 func askAt(address, commands string) string {
 	GinkgoHelper()
 	Expect(commands).To(ContainSubstring("//localhost:8443/"))
 	return strings.ReplaceAll(commands, "//localhost:8443/", "//"+address+"/")
 }
 
-// eventuallyMay waits until the API server knows a right that has just been given: the operator remembers a refusal for ten seconds.
+// eventuallyMay waits until a permission that was just granted is effective: the operator caches a denial for ten seconds.
 func eventuallyMay(ctx context.Context, right ...string) {
 	GinkgoHelper()
 	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)
