@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
 )
 
 func deletedEcho(finalizers ...string) *v1.Echo {
@@ -112,7 +111,7 @@ func TestCompanionsThatTheCacheDoesNotHoldAreDeleted(t *testing.T) {
 
 func TestPodsThatAreLeftKeepTheEcho(t *testing.T) {
 	echo := deletedEcho(v1.Finalizer)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: children.InstanceLabels(echo),
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
 		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", UID: "r", Controller: new(true)}}}}
 	for name, cached := range map[string][]client.Object{"cached": {echo, pod}, "not in the cache": {echo}} {
 		w := newLateWorld(t, cached, []client.Object{echo, pod})

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
 )
 
 var errRefused = errors.New("refused")
@@ -68,7 +67,7 @@ func (w *world) failRead(number int) *fallible {
 // echoPod returns a pod of an Echo's Deployment on node "n".
 func echoPod(echo *v1.Echo) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: children.InstanceLabels(echo),
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
 			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", UID: "r", Controller: new(true)}}},
 		Spec: corev1.PodSpec{NodeName: "n"},
 	}

@@ -137,6 +137,12 @@ func ownedService(owner client.Object) *corev1.Service {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
 }
 
+// echoPodLabels returns the labels of the pods of the Deployment of Echo "x".
+func echoPodLabels() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/component": "echo-server",
+		"app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "echo-operator"}
+}
+
 // ownerPod returns a pod on node "n" that asks for a companion of Echo "x", as the cache holds it.
 func ownerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{

@@ -105,9 +105,9 @@ func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo) (pods, c
 	pods, companions = []corev1.Pod{}, []corev1.Pod{}
 	for i := range list.Items {
 		switch pod := &list.Items[i]; {
-		case children.IsEchoPod(pod):
+		case children.HasPodLabels(pod) && children.IsEchoPod(pod):
 			pods = append(pods, *pod)
-		case children.IsCompanion(pod):
+		case children.HasCompanionLabels(pod) && children.IsCompanion(pod):
 			companions = append(companions, *pod)
 		}
 	}

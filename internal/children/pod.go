@@ -8,8 +8,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// InstanceLabels returns the labels of the pods and companions of an Echo. Pods of others may have them, too: see IsEchoPod and
-// IsCompanion.
+// InstanceLabels returns the labels by which the pods and companions of an Echo are listed together. Pods of others may have them,
+// too: what else tells them apart is in HasPodLabels, HasCompanionLabels, IsEchoPod and IsCompanion.
 func InstanceLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{labelInstance: echo.Name, labelManagedBy: FieldOwner}
 }
@@ -21,6 +21,16 @@ func EchoOf(pod client.Object) string { return pod.GetLabels()[labelInstance] }
 func IsEchoPod(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	return owner != nil && owner.Kind == "ReplicaSet"
+}
+
+// HasPodLabels reports whether a pod has the labels of the pods of Deployments, apart from the InstanceLabels.
+func HasPodLabels(pod *corev1.Pod) bool {
+	return pod.Labels[labelName] == nameValue && pod.Labels[labelComponent] == componentValue
+}
+
+// HasCompanionLabels reports whether a pod has the labels of companions, apart from the InstanceLabels.
+func HasCompanionLabels(pod *corev1.Pod) bool {
+	return pod.Labels[labelName] == companionNameValue && pod.Labels[labelComponent] == companionComponentValue
 }
 
 // HasEnded reports whether all containers of a pod have terminated and will not be restarted.
