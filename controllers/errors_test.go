@@ -65,7 +65,7 @@ func (w *world) failRead(number int) *fallible {
 }
 
 // echoPod returns a pod of an Echo's Deployment on node "n".
-func echoPod(echo *v1.Echo) *corev1.Pod {
+func echoPod() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
 			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", UID: "r", Controller: new(true)}}},
@@ -128,7 +128,7 @@ func readsOf(t *testing.T, objects []client.Object, least int) []string {
 
 func TestEachReadOfAPassThatFails(t *testing.T) {
 	echo := storedEcho()
-	objects := []client.Object{echo, echoPod(echo), ownedService(echo)} // the node of the pod is gone
+	objects := []client.Object{echo, echoPod(), ownedService(echo)} // the node of the pod is gone
 	for i, read := range readsOf(t, objects, 9) {
 		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
 			w := newWorld(t, objects...)
