@@ -38,6 +38,7 @@ func (e usageError) Unwrap() error { return e.error }
 func execute(arguments []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	root := newRoot(getenv)
 	root.AddCommand(newWatch(), newCRD(), newVersion())
+	root.SetHelpCommand(newHelp())
 	root.SetArgs(arguments)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -85,7 +86,7 @@ func newWatch() *cobra.Command {
 		Use:   "watch " + watch.KindNames("|"),
 		Short: "Print changes of pods, nodes, deployments or echoes",
 		Long:  "Print what is added, updated and deleted in the cluster of KUBECONFIG, or in the cluster that the program runs in, until interrupted.",
-		Args:  func(*cobra.Command, []string) error { return nil }, // checked by Complete
+		Args:  cobra.ArbitraryArgs, // checked by Complete
 		RunE: func(c *cobra.Command, arguments []string) error {
 			if err := options.Complete(arguments, c.Flags()); err != nil {
 				return usageError{err}
@@ -131,6 +132,26 @@ func newVersion() *cobra.Command {
 	}
 }
 
+// newHelp returns the command that prints the help of another one. That of cobra prints the help of manager for an unknown command.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, arguments []string) error {
+			command, rest, err := c.Root().Find(arguments)
+			if err == nil && !command.HasParent() {
+				err = noArguments(command, rest)
+			}
+			if err != nil {
+				return err
+			}
+			command.InitDefaultHelpFlag() // shows --help among the flags
+			return command.Help()
+		},
+	}
+}
+
 // write prints a text, and returns the error that cobra's own printing would hide.
 func write(c *cobra.Command, text string) error {
 	_, err := io.WriteString(c.OutOrStdout(), text)
@@ -139,8 +160,8 @@ func write(c *cobra.Command, text string) error {
 
 // noArguments refuses arguments.
 func noArguments(c *cobra.Command, arguments []string) error {
-	if len(arguments) == 0 {
-		return nil
+	if err := cobra.NoArgs(c, arguments); err != nil {
+		return usageError{err}
 	}
-	return usageError{fmt.Errorf("unknown command %q for %q", arguments[0], c.CommandPath())}
+	return nil
 }

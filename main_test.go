@@ -31,6 +31,8 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"watch secrets":        {`but got "secrets"`, "--selector"},
 		"watch pods -o yaml":   {`--output: "yaml" is not a known format`, "--selector"},
 		"watch pods --follow":  {"unknown flag: --follow", "--selector"},
+		"help nonsense":        {`unknown command "nonsense" for "manager"`, "  manager help [command] [flags]\n"},
+		"help --nonsense":      {"unknown flag: --nonsense", "  manager help [command] [flags]\n"},
 		"completion bash":      {`unknown command "completion" for "manager"`, "  manager [command]\n"},
 	} {
 		t.Run(line, func(t *testing.T) {
@@ -69,7 +71,7 @@ func TestSettingsAreReadFromTheEnvironment(t *testing.T) {
 	getenv := func(name string) string {
 		return map[string]string{"RELATED_IMAGE_ECHO_SERVER": "i", "MAX_REPLICAS": "many"}[name]
 	}
-	if code := execute(nil, getenv, &strings.Builder{}, stderr); code != 1 || !strings.Contains(stderr.String(), `MAX_REPLICAS: "many"`) {
+	if code := execute([]string{}, getenv, &strings.Builder{}, stderr); code != 1 || !strings.Contains(stderr.String(), `MAX_REPLICAS: "many"`) {
 		t.Errorf("the exit code is %d, and it printed %q", code, stderr)
 	}
 }
@@ -80,6 +82,7 @@ func TestHelp(t *testing.T) {
 		"--help":       {"--leader-elect", "MAX_REPLICAS", "--kubeconfig"},
 		"-h":           {"Print the CustomResourceDefinition of Echoes"},
 		"watch --help": {"manager watch pods|nodes|deployments|echoes", "--selector", "until interrupted"},
+		"help help":    {"manager help [command]"},
 		"help watch":   {"manager watch pods|nodes|deployments|echoes"},
 		"crd -h":       {"  manager crd"},
 	} {

@@ -32,11 +32,12 @@ type CompanionReconciler struct {
 // Reconcile makes one pass over a pod that asks for a companion, or did.
 func (r *CompanionReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	owner, next, err := r.pass(ctx, request)
-	if failure := status.Classify(err); owner != nil && failure != nil && !failure.Silent() {
+	failure := status.Classify(err)
+	if owner != nil && failure != nil && !failure.Silent() {
 		refused := status.CompanionRefused(err)
 		r.report(owner, request, &refused)
 	}
-	return result(next, err)
+	return result(next, failure)
 }
 
 // pass makes the companion of a pod as wanted. It returns the pod, and when to look again if no event arrives earlier.
@@ -62,8 +63,8 @@ func (r *CompanionReconciler) pass(ctx context.Context, request ctrl.Request) (*
 }
 
 // observe reads what decides about the companion of a pod from the caches.
-func (r *CompanionReconciler) observe(ctx context.Context, key client.ObjectKey) (*children.Companionship, error) {
-	view, companions := &children.Companionship{}, &corev1.PodList{}
+func (r *CompanionReconciler) observe(ctx context.Context, key client.ObjectKey) (*children.CompanionState, error) {
+	view, companions := &children.CompanionState{}, &corev1.PodList{}
 	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{byOwner: key.Name})
 	if err != nil {
 		return nil, fmt.Errorf("listing the companions: %w", err)
@@ -81,8 +82,8 @@ func (r *CompanionReconciler) observe(ctx context.Context, key client.ObjectKey)
 }
 
 // planLive asks the API server whether a companion exists before it is created: the cache may be late, and does not hold a companion
-// that lost its labels. A pod of somebody else is not taken over.
-func (r *CompanionReconciler) planLive(ctx context.Context, view *children.Companionship, plan children.CompanionPlan) (children.CompanionPlan, error) {
+// that lost its labels. A pod that was not created as this companion is not taken over.
+func (r *CompanionReconciler) planLive(ctx context.Context, view *children.CompanionState, plan children.CompanionPlan) (children.CompanionPlan, error) {
 	live, err := readChild(ctx, r.Live, *plan.Apply)
 	if err != nil || live == nil {
 		return plan, err

@@ -12,8 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// newsOf returns what a pod is told about its companion, nil if all is well.
-func newsOf(view *children.Companionship, plan children.CompanionPlan) *status.Transition {
+// newsOf returns what to report on a pod about its companion, nil if nothing is wrong.
+func newsOf(view *children.CompanionState, plan children.CompanionPlan) *status.Transition {
 	if !plan.EchoMissing {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (r *CompanionReconciler) report(owner *corev1.Pod, request ctrl.Request, ne
 	if owner != nil && news != nil {
 		said = string(owner.UID) + "/" + owner.Labels[v1.CompanionLabel] + "/" + news.Reason.String()
 	}
-	if r.reported.changes(request.NamespacedName, said) && said != "" {
+	if r.reported.replace(request.NamespacedName, said) && said != "" {
 		r.Recorder.Eventf(owner, nil, news.Reason.EventType(), news.Reason.String(), news.Action, "%s", news.EventNote())
 	}
 }
@@ -38,8 +38,8 @@ type lastReports struct {
 	said map[types.NamespacedName]string
 }
 
-// changes keeps what is to be reported about a pod, empty for nothing, and tells whether that is new.
-func (l *lastReports) changes(pod types.NamespacedName, said string) bool {
+// replace records what was last reported about a pod, and reports whether that is new.
+func (l *lastReports) replace(pod types.NamespacedName, said string) bool {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	if l.said[pod] == said {

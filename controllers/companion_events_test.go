@@ -12,11 +12,11 @@ func TestEachReportIsSentOnceUntilItChanges(t *testing.T) {
 		said string
 		want bool
 	}{{"", false}, {"a", true}, {"a", false}, {"b", true}, {"", true}, {"", false}, {"b", true}} {
-		if got := l.changes(pod, step.said); got != step.want {
+		if got := l.replace(pod, step.said); got != step.want {
 			t.Errorf("step %d: got %t", i, got)
 		}
 	}
-	l.changes(pod, "")
+	l.replace(pod, "")
 	if len(l.said) != 0 {
 		t.Errorf("it keeps %v", l.said)
 	}

@@ -14,13 +14,16 @@ import (
 )
 
 func TestNothingIsWrittenForAnEchoThatIsRefusedOrPaused(t *testing.T) {
-	for name, change := range map[string]func(*v1.Echo){
-		"refused": func(e *v1.Echo) { e.Spec.Replicas = 21 },
-		"paused":  func(e *v1.Echo) { e.Spec.Paused = true },
+	for name, c := range map[string]struct {
+		change  func(*v1.Echo)
+		refused bool
+	}{
+		"refused": {func(e *v1.Echo) { e.Spec.Replicas = 21 }, true},
+		"paused":  {func(e *v1.Echo) { e.Spec.Paused = true }, false},
 	} {
-		w := newWorld(t, storedEcho(change))
+		w := newWorld(t, storedEcho(c.change))
 		_, err := w.echoes().converge(t.Context(), w.current(t))
-		if w.writes != nil || (name == "refused") != errors.As(err, new(*children.InvalidSpecError)) {
+		if w.writes != nil || c.refused != errors.As(err, new(*children.InvalidSpecError)) {
 			t.Errorf("%s: it wrote %v: %v", name, w.writes, err)
 		}
 	}

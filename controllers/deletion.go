@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// deletionPeriod is how often the operator looks whether the pods of a deleted Echo are gone, in case no event reports it.
+// deletionPeriod is how often the operator checks whether the pods of a deleted Echo are gone, in case no event reports it.
 const deletionPeriod = 2 * time.Second
 
 // finalize deletes what was created for an Echo, and releases the Echo when the last of its pods is gone.

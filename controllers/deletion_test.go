@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -110,9 +109,7 @@ func TestCompanionsThatTheCacheDoesNotHoldAreDeleted(t *testing.T) {
 }
 
 func TestPodsThatAreLeftKeepTheEcho(t *testing.T) {
-	echo := deletedEcho(v1.Finalizer)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
-		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", UID: "r", Controller: new(true)}}}}
+	echo, pod := deletedEcho(v1.Finalizer), echoPod()
 	for name, cached := range map[string][]client.Object{"cached": {echo, pod}, "not in the cache": {echo}} {
 		w := newLateWorld(t, cached, []client.Object{echo, pod})
 		if result, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || result.RequeueAfter != deletionPeriod || w.gone(t) {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// workers is how many objects a controller reconciles at once. More gain nothing on an API server.
+	// workers is how many objects a controller reconciles at once. More would not help, because the API server is the limit.
 	workers = 16
 	// passTimeout ends a pass that waits for an API server that does not answer.
 	passTimeout = time.Minute

@@ -15,7 +15,7 @@ import (
 // EchoReconciler makes the objects of a cluster match its Echoes. All fields are required.
 type EchoReconciler struct {
 	Dependencies
-	// History is told about each pass.
+	// History records each pass.
 	History *history.History
 }
 
@@ -47,26 +47,27 @@ func (r *EchoReconciler) reconcileNamed(ctx context.Context, request ctrl.Reques
 // Reconcile makes one pass over an Echo.
 func (r *EchoReconciler) Reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
 	if !echo.DeletionTimestamp.IsZero() {
-		return result(r.finalize(ctx, echo))
+		next, err := r.finalize(ctx, echo)
+		return result(next, status.Classify(err))
 	}
 	return result(r.pass(ctx, echo))
 }
 
 // pass makes the children of an Echo as wanted and writes its status, even if the former failed. It returns when to look again if no
-// event arrives earlier.
-func (r *EchoReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, error) {
-	seen, failed := r.converge(ctx, echo)
-	report := status.Evaluate(echo, seen, failed, r.Images, r.Now())
+// event arrives earlier, and what failed.
+func (r *EchoReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
+	seen, err := r.converge(ctx, echo)
+	failure := status.Classify(err)
+	report := status.Evaluate(echo, seen, failure, r.Images, r.Now())
 	if err := r.publish(ctx, echo, report); err != nil {
-		return 0, err
+		return 0, status.Classify(err)
 	}
-	return report.Next, failed
+	return report.Next, failure
 }
 
-// result returns what the work queue is told about a pass: to repeat it after a while, zero for not before an event, or what its
-// error calls for.
-func result(next time.Duration, err error) (ctrl.Result, error) {
-	failure := status.Classify(err)
+// result returns what Reconcile returns to the work queue: when to repeat a pass that succeeded, zero if only an event calls for it,
+// or what a failure requires.
+func result(next time.Duration, failure *status.Failure) (ctrl.Result, error) {
 	switch {
 	case failure == nil:
 		return ctrl.Result{RequeueAfter: next}, nil
@@ -75,8 +76,8 @@ func result(next time.Duration, err error) (ctrl.Result, error) {
 	case failure.NoRetry && failure.Silent():
 		return ctrl.Result{}, nil
 	case failure.NoRetry:
-		return ctrl.Result{}, reconcile.TerminalError(err)
+		return ctrl.Result{}, reconcile.TerminalError(failure.Err)
 	default:
-		return ctrl.Result{}, err
+		return ctrl.Result{}, failure.Err
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 func TestResult(t *testing.T) {
@@ -25,20 +26,20 @@ func TestResult(t *testing.T) {
 		fails    bool
 		terminal bool
 	}{
-		"no error":              {after: time.Hour},
-		"only an edit helps":    {err: &children.InvalidSpecError{Message: "too many"}, fails: true, terminal: true},
-		"nothing to do":         {err: terminating},
-		"waits for a name":      {err: &children.NameConflictError{}, after: time.Minute},
-		"waits for the cache":   {err: apierrors.NewConflict(things, "x", errors.New("old")), after: 50 * time.Millisecond},
-		"retried, each later":   {err: errors.New("connection refused"), fails: true},
-		"forbidden, each later": {err: apierrors.NewForbidden(things, "x", errors.New("no")), fails: true},
+		"no error":             {after: time.Hour},
+		"only an edit helps":   {err: &children.InvalidSpecError{Message: "too many"}, fails: true, terminal: true},
+		"nothing to do":        {err: terminating},
+		"waits for a name":     {err: &children.NameConflictError{}, after: time.Minute},
+		"waits for the cache":  {err: apierrors.NewConflict(things, "x", errors.New("old")), after: 50 * time.Millisecond},
+		"retried with backoff": {err: errors.New("connection refused"), fails: true},
+		"forbidden":            {err: apierrors.NewForbidden(things, "x", errors.New("no")), fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := c.err
 			if err != nil {
 				err = fmt.Errorf("applying: %w", err)
 			}
-			got, failed := result(time.Hour, err)
+			got, failed := result(time.Hour, status.Classify(err))
 			if got.RequeueAfter != c.after || (failed != nil) != c.fails || errors.Is(failed, reconcile.TerminalError(nil)) != c.terminal {
 				t.Errorf("got %+v, %v", got, failed)
 			}

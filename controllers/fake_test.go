@@ -143,6 +143,15 @@ func echoPodLabels() map[string]string {
 		"app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "echo-operator"}
 }
 
+// echoPod returns a pod of an Echo's Deployment on node "n".
+func echoPod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", UID: "r", Controller: new(true)}}},
+		Spec: corev1.PodSpec{NodeName: "n"},
+	}
+}
+
 // ownerPod returns a pod on node "n" that asks for a companion of Echo "x", as the cache holds it.
 func ownerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
@@ -158,7 +167,7 @@ func ownerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 // companionPod returns the companion of ownerPod as the API server would hold it.
 func companionPod(t *testing.T) *corev1.Pod {
 	t.Helper()
-	view := children.Companionship{Owner: ownerPod(), Echo: storedEcho(), Node: &corev1.Node{}}
+	view := children.CompanionState{Owner: ownerPod(), Echo: storedEcho(), Node: &corev1.Node{}}
 	plan, err := view.Plan(children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, children.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
 	if err != nil {
 		t.Fatal(err)

@@ -102,15 +102,7 @@ func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo) (pods, c
 	if err := reader.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels(children.InstanceLabels(echo))); err != nil {
 		return nil, nil, fmt.Errorf("listing the pods: %w", err)
 	}
-	pods, companions = []corev1.Pod{}, []corev1.Pod{}
-	for i := range list.Items {
-		switch pod := &list.Items[i]; {
-		case children.HasPodLabels(pod) && children.IsEchoPod(pod):
-			pods = append(pods, *pod)
-		case children.HasCompanionLabels(pod) && children.IsCompanion(pod):
-			companions = append(companions, *pod)
-		}
-	}
+	pods, companions = children.SplitPods(list.Items)
 	status.SortPods(pods)
 	return pods, companions, nil
 }

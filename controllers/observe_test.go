@@ -48,20 +48,20 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestListPodsTellsPodsAndCompanionsFromOthers(t *testing.T) {
-	pod := func(name, owner string) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: echoPodLabels(),
-			OwnerReferences: []metav1.OwnerReference{{Kind: owner, Name: "o", UID: "o", Controller: new(true)}}}}
+func TestListPodsReturnsThePodsAndCompanionsOfOneEcho(t *testing.T) {
+	pod := func(change func(*corev1.Pod)) *corev1.Pod {
+		p := echoPod()
+		change(p)
+		return p
 	}
-	neighbour, relabelled := pod("neighbour", "ReplicaSet"), companionPod(t) // only their instance and managed-by are those of the Echo
-	neighbour.Labels["app.kubernetes.io/name"], relabelled.Labels["app.kubernetes.io/component"] = "other", "other"
-	w := newWorld(t, pod("own", "ReplicaSet"), pod("copied", "Job"), pod("disguised", "Pod"), neighbour, companionPod(t))
+	newer := pod(func(p *corev1.Pod) { p.Name, p.CreationTimestamp = "x-2", metav1.Unix(1, 0) })
+	elsewhere := pod(func(p *corev1.Pod) { p.Namespace = "elsewhere" })
+	neighbour := pod(func(p *corev1.Pod) { p.Name, p.Labels["app.kubernetes.io/instance"] = "y-1", "y" })
+	copied := pod(func(p *corev1.Pod) { p.Name, p.OwnerReferences[0].Kind = "copied", "Job" })
+	w := newWorld(t, echoPod(), newer, elsewhere, neighbour, copied, companionPod(t))
 	pods, companions, err := listPods(t.Context(), w.server, storedEcho())
-	if err != nil || len(pods) != 1 || pods[0].Name != "own" || len(companions) != 1 || companions[0].Name != companionPod(t).Name {
+	if err != nil || len(pods) != 2 || pods[0].Name != "x-2" || pods[1].Name != "x-1" || len(companions) != 1 || companions[0].Name != companionPod(t).Name {
 		t.Errorf("got %v and %v, %v", pods, companions, err)
-	}
-	if pods, companions, err := listPods(t.Context(), newWorld(t, neighbour, relabelled).server, storedEcho()); err != nil || len(pods)+len(companions) > 0 {
-		t.Errorf("of others: %v and %v, %v", pods, companions, err)
 	}
 	if pods, companions, err := listPods(t.Context(), newWorld(t).server, storedEcho()); err != nil || pods == nil || companions == nil {
 		t.Errorf("no pods must be an empty list: %v, %v, %v", pods, companions, err)

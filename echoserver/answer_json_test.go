@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fullAnswer is an answer without a field that is empty, with a text in it that needs escapes.
+// fullAnswer returns an answer without a field that is empty, with a text in it that needs escapes.
 func fullAnswer() answer {
 	size := 3
 	odd := "\"\\\n\x00\x7f\xff\u2028<b>&é"
@@ -33,7 +33,7 @@ func TestAnswerJSON(t *testing.T) {
 	}
 }
 
-// maybe is a text that is empty in half of the cases.
+// maybe returns a text that is empty in half of the cases.
 func (s jsonSource) maybe() string {
 	if s.IntN(2) == 0 {
 		return ""
@@ -41,7 +41,7 @@ func (s jsonSource) maybe() string {
 	return s.text()
 }
 
-// answer is an answer in which each optional field may be empty, independently of the others.
+// answer returns an answer in which each optional field may be empty, independently of the others.
 func (s jsonSource) answer() answer {
 	a := answer{Path: s.text(), Host: s.text(), Method: s.text(), Proto: s.text(), Headers: s.lists(), Port: s.text(),
 		identity: identity{Namespace: s.maybe(), Ingress: s.maybe(), Service: s.maybe(), Pod: s.maybe()},

@@ -13,12 +13,12 @@ import (
 	"testing/iotest"
 )
 
-// sizes are around what net/http treats specially (256 kB of unread body) and around the limits of this server.
+// sizes returns sizes around what net/http treats specially (256 kB of unread body) and around the limits of this server.
 func sizes() []int {
 	return []int{0, 1, 25, 1000, maxShown - 1, maxShown, maxShown + 1, 100_000, 250_000, 256 << 10, 300_000, 1_000_000, maxBody}
 }
 
-// payload is text that is different everywhere.
+// payload returns text that is different everywhere.
 func payload(size int) string {
 	var text strings.Builder
 	for i := 0; text.Len() < size; i++ {

@@ -25,7 +25,7 @@ var quiet = slog.New(slog.DiscardHandler)
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
 
-// settingsOf are the settings that an environment gives.
+// settingsOf returns the settings that an environment gives.
 func settingsOf(t testing.TB, environ ...string) settings {
 	t.Helper()
 	s, err := parseSettings(nil, environ, io.Discard)
@@ -50,7 +50,7 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	return server
 }
 
-// clients are a client for each protocol that the server speaks.
+// clients returns a client for each protocol that the server speaks.
 func clients(t *testing.T) map[string]*http.Client {
 	t.Helper()
 	protocols := &http.Protocols{}
@@ -88,7 +88,7 @@ func send(t testing.TB, client *http.Client, method, url, body string, headers .
 	return reply{response, string(data)}
 }
 
-// answered is what a handler answers without any connection.
+// answered returns what a handler answers without any connection.
 func answered(h http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, target, http.NoBody)
 	for i := 0; i < len(headers); i += 2 {
@@ -119,7 +119,7 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// status is the status code of a GET on a connection of its own, 0 for none.
+// status returns the status code of a GET on a connection of its own, 0 for none.
 func status(url string) int {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 	response, err := client.Get(url)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// marshalled is what encoding/json writes for a value, in the form that jsonWriter must produce.
+// marshalled returns what encoding/json writes for a value, in the form that jsonWriter must produce.
 func marshalled(t *testing.T, value any) string {
 	t.Helper()
 	var text bytes.Buffer
@@ -26,7 +26,7 @@ func marshalled(t *testing.T, value any) string {
 	return string(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
 }
 
-// quotedByWriter is a string as jsonWriter writes it.
+// quotedByWriter returns a string as jsonWriter writes it.
 func quotedByWriter(text string) string {
 	w := &jsonWriter{}
 	w.quote(text)
@@ -95,7 +95,7 @@ type jsonSource struct{ *rand.Rand }
 
 func newJSONSource(seed uint64) jsonSource { return jsonSource{rand.New(rand.NewPCG(seed, 1))} }
 
-// text is a string of up to seven pieces, of which many need an escape.
+// text returns a string of up to seven pieces, of which many need an escape.
 func (s jsonSource) text() string {
 	pieces := []string{"a", "B7", " ", "é", "\u2028", "\U0001f600", `"`, `\`, "/", "<", "&", "\n", "\x00", "\x1f", "\x7f", "\xff", "\xe2\x82", "\ufffd"}
 	var text string
@@ -105,7 +105,7 @@ func (s jsonSource) text() string {
 	return text
 }
 
-// validText is a string that a JSON object can have as a name: encoding/json sorts and joins names that are not valid UTF-8.
+// validText returns a string that a JSON object can have as a name: encoding/json sorts and joins names that are not valid UTF-8.
 func (s jsonSource) validText() string {
 	for {
 		if text := s.text(); utf8.ValidString(text) {
@@ -114,7 +114,7 @@ func (s jsonSource) validText() string {
 	}
 }
 
-// list is a list of up to three strings, which is never nil.
+// list returns a list of up to three strings, which is never nil.
 func (s jsonSource) list() []string {
 	values := make([]string, s.IntN(4))
 	for i := range values {
@@ -123,7 +123,7 @@ func (s jsonSource) list() []string {
 	return values
 }
 
-// lists is a map of up to four lists.
+// lists returns a map of up to four lists.
 func (s jsonSource) lists() map[string][]string {
 	values := map[string][]string{}
 	for range s.IntN(5) {

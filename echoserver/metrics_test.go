@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// families are the metrics as Prometheus reads them.
+// families returns the metrics as Prometheus reads them.
 func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
@@ -24,7 +24,7 @@ func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 	return parsed
 }
 
-// values are a family's values by their labels.
+// values returns a family's values by their labels.
 func values(family *dto.MetricFamily) map[string]float64 {
 	values := map[string]float64{}
 	for _, metric := range family.GetMetric() {
@@ -125,7 +125,7 @@ func TestMetricsLabels(t *testing.T) {
 	}
 }
 
-// answeredRequest is a request as the server gets most.
+// answeredRequest returns a request as the server gets most.
 func answeredRequest() *http.Request {
 	return &http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 1}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// directives are a Content-Security-Policy by the names of its directives.
+// directives returns the directives of a Content-Security-Policy by their names.
 func directives(t *testing.T, policy string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -27,7 +27,7 @@ func directives(t *testing.T, policy string) map[string]string {
 	return found
 }
 
-// digestOf is the source expression for an element, found by another way than the program does.
+// digestOf returns the source expression for an element, found by another way than the program does.
 func digestOf(t *testing.T, document, element string) string {
 	t.Helper()
 	all := regexp.MustCompile(`(?s)<`+element+`>(.*?)</`+element+`>`).FindAllStringSubmatch(document, -1)

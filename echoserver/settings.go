@@ -61,7 +61,7 @@ func parsedInto[T any](target *T, parse func(string) (T, error)) func(string) er
 	}
 }
 
-// optional is like parsedInto, but an empty text does not change target.
+// optional returns a function like that of parsedInto, which leaves target unchanged if the text is empty.
 func optional[T any](target *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		if text == "" {

@@ -117,7 +117,7 @@ func TestWebSocketPage(t *testing.T) {
 	}
 }
 
-// memoryClient is an HTTP client whose connections go to a server in memory.
+// memoryClient returns an HTTP client whose connections go to a server in memory.
 func memoryClient(t *testing.T, listener *memoryListener) *http.Client {
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.dial(t), nil }}
 	t.Cleanup(transport.CloseIdleConnections)

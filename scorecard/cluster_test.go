@@ -55,8 +55,8 @@ var _ = Describe("with a bundle and the operator that it installs,", func() {
 		Expect(test(ctx, "permissions", b)).To(ConsistOf(ContainSubstring("may not create jobs.batch"), ContainSubstring("may create jobs.batch, but there is no trace")))
 	}, SpecTimeout(time.Minute))
 
-	It("a sharp permission that the cluster gives is told", func(ctx SpecContext) {
-		grantOperator(ctx, "sharp", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"create"}})
+	It("a dangerous permission that the cluster gives is told", func(ctx SpecContext) {
+		grantOperator(ctx, "dangerous", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"create"}})
 		problems, err := test(ctx, "permissions", own)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(problems).To(HaveEach(ContainSubstring("may create pods/exec")))

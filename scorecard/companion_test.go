@@ -19,13 +19,9 @@ func podNamed(name, kind, instance string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "echoes", Name: name, Labels: labels}}
 }
 
-// ownedBy makes a pod the companion of another.
-func ownedBy(pod *corev1.Pod, owner string) *corev1.Pod {
-	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "a-pod", UID: "u1", Controller: new(true)}}
-	pod.OwnerReferences[0].Name = owner
-	if owner != "a-pod" {
-		pod.OwnerReferences[0].UID = "u2"
-	}
+// ownedBy makes a pod the companion of another, and returns it.
+func ownedBy(pod, owner *corev1.Pod) *corev1.Pod {
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("Pod"))}
 	return pod
 }
 
@@ -33,9 +29,9 @@ func ownedBy(pod *corev1.Pod, owner string) *corev1.Pod {
 // set, and deletes it when it does not, if removes is set. It acts on the third look at the pods.
 func companions(t *testing.T, makes, removes bool) *world {
 	t.Helper()
-	owner := podNamed("a-pod", "echo", "test")
-	owner.UID = "u1"
-	w := newWorld(t, owner, podNamed("b-pod", "echo", "other"), ownedBy(podNamed("c-pod", "echo-companion", "test"), "b-pod"))
+	owner, other := podNamed("a-pod", "echo", "test"), podNamed("b-pod", "echo", "other")
+	owner.UID, other.UID = "u1", "u2"
+	w := newWorld(t, owner, other, ownedBy(podNamed("c-pod", "echo-companion", "test"), other))
 	acting := false
 	looks := 0
 	w.before = func(request string, _ runtime.Object) {
@@ -48,7 +44,7 @@ func companions(t *testing.T, makes, removes bool) *world {
 		if err := w.Get(t.Context(), client.ObjectKeyFromObject(owner), now); err != nil {
 			t.Error(err)
 		}
-		mine := ownedBy(podNamed("d-pod", "echo-companion", "test"), "a-pod")
+		mine := ownedBy(podNamed("d-pod", "echo-companion", "test"), owner)
 		asked, labelled := now.Labels[v1.CompanionLabel]
 		if labelled && asked == "test" && makes {
 			_ = w.Create(t.Context(), mine)
@@ -102,7 +98,7 @@ func TestCompanionCannotBeAskedFor(t *testing.T) {
 	}
 }
 
-// TestPodsWhenReady: the pods of an Echo are those that the operator manages, and a companion is one of them.
+// TestPodsWhenReady checks that the pods of an Echo are those that the operator manages, and that a companion is one of them.
 func TestPodsWhenReady(t *testing.T) {
 	for name, c := range map[string]struct {
 		echo  string

@@ -129,7 +129,7 @@ func (w *world) echoesLeft(t *testing.T) {
 	}
 }
 
-// operatorPod is a pod of the operator of a bundle, with another name.
+// operatorPod returns a pod of the operator of a bundle, with another name.
 func operatorPod(b bundle.Bundle) *corev1.Pod {
 	template := b.CSV.Spec.Install.Spec.Deployments[0].Spec.Template.DeepCopy()
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestMainPrintsAResult: scorecard reads all that a test prints, even of one that it cannot run.
+// TestMainPrintsAResult checks that nothing but a result is printed, even of a test that cannot run: scorecard reads all of it.
 func TestMainPrintsAResult(t *testing.T) {
 	if _, err := os.Stat("/bundle"); err == nil {
 		t.Skip("there is a bundle in /bundle")
@@ -43,7 +43,7 @@ func TestMainPrintsAResult(t *testing.T) {
 	}
 }
 
-// TestUnknownTestsAreTold: whoever mistypes a name in the configuration of scorecard learns the names.
+// TestUnknownTestsAreTold checks that the error names the tests, for those who mistype one in the configuration of scorecard.
 func TestUnknownTestsAreTold(t *testing.T) {
 	for _, name := range []string{"", "Examples", "example"} {
 		problems, err := newWorld(t).run(t.Context(), name, ownBundle(t))
@@ -58,6 +58,14 @@ func TestUnknownTestsAreTold(t *testing.T) {
 	}
 }
 
+func TestRun(t *testing.T) {
+	for folder, want := range map[string]string{"../bundle": "pass", "nowhere": "error"} {
+		if got := run(t.Context(), "descriptors", folder, ""); got.State != want || got.Name != "descriptors" {
+			t.Errorf("with the bundle %s: %+v, want %s", folder, got, want)
+		}
+	}
+}
+
 func TestRunTellsWhyThereIsNoCluster(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	for name, c := range map[string]struct{ namespace, want string }{
@@ -65,13 +73,13 @@ func TestRunTellsWhyThereIsNoCluster(t *testing.T) {
 		"outside of a pod":    {"echo-scorecard", rest.ErrNotInCluster.Error()},
 	} {
 		got := run(t.Context(), "restricted", "../bundle", c.namespace)
-		if got.State != "error" || len(got.Errors) != 1 || !strings.Contains(got.Errors[0], c.want) {
+		if got.Name != "restricted" || got.State != "error" || len(got.Errors) != 1 || !strings.Contains(got.Errors[0], c.want) {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
 	}
 }
 
-// TestNewCluster: no client of its own may slow a test down, and warnings must not get into its result.
+// TestNewCluster checks that the client does not slow a test down, and that warnings do not get into its result.
 func TestNewCluster(t *testing.T) {
 	config := &rest.Config{Host: "http://127.0.0.1:1", BearerToken: "secret", QPS: 5}
 	c, err := newCluster(config, "echoes", time.Minute, time.Second)

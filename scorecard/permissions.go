@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -92,7 +93,7 @@ func (c *cluster) dangerous(ctx context.Context, grants []grant, own string) ([]
 		accounts[g.account] = true
 	}
 	var problems []string
-	for account := range accounts {
+	for _, account := range slices.Sorted(maps.Keys(accounts)) {
 		for _, permission := range permissions.Dangerous() {
 			for _, namespace := range []string{"", own, c.namespace} {
 				allowed, err := c.allows(ctx, grant{account, namespace, permission})

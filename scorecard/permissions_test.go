@@ -58,8 +58,9 @@ func TestRefusedPermissions(t *testing.T) {
 	}
 }
 
-// TestSharpPermissions: they are looked for in all namespaces, in the operator's and in that of the Echoes, once for each account.
-func TestSharpPermissions(t *testing.T) {
+// TestDangerousPermissions checks that they are looked for in all namespaces, in the operator's and in that of the Echoes, once for each
+// account.
+func TestDangerousPermissions(t *testing.T) {
 	secrets := permissions.Permission{Resource: "secrets", Verb: "list"}
 	grants := []grant{{operatorAccount, "echoes", secrets}, {operatorAccount, "", secrets}, {operatorAccount + "-2", "", secrets}}
 	for name, c := range map[string]struct {
@@ -79,8 +80,8 @@ func TestSharpPermissions(t *testing.T) {
 			return a.Resource == "secrets" && a.Verb == "list" && slices.Contains(c.namespaces, a.Namespace)
 		}
 		got, err := w.dangerous(t.Context(), grants, "operators")
-		if err != nil || len(got) != c.want {
-			t.Errorf("%s: %q, %v, want %d", name, got, err, c.want)
+		if err != nil || len(got) != c.want || !slices.IsSorted(got) {
+			t.Errorf("%s: %q, %v, want %d, sorted", name, got, err, c.want)
 		}
 		for _, problem := range got {
 			if !strings.HasPrefix(problem, operatorAccount) || !strings.Contains(problem, " may list secrets in ") {
@@ -90,7 +91,7 @@ func TestSharpPermissions(t *testing.T) {
 	}
 }
 
-// TestRequestsThatFailEndATest: a test that could not look must not pass, and must leave no Echo.
+// TestRequestsThatFailEndATest checks that a test that could not look does not pass, and leaves no Echo.
 func TestRequestsThatFailEndATest(t *testing.T) {
 	for request, tests := range map[string]string{
 		"list Pod": "permissions restricted", "create SubjectAccessReview": "permissions", "get Lease": "permissions", "create Echo": "restricted",

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// TestRestricted: the pods of the operator and those of an Echo are judged, and a problem names its pod.
+// TestRestricted checks that the pods of the operator and those of an Echo are judged, and that a problem names its pod.
 func TestRestricted(t *testing.T) {
 	loose := func(pod *corev1.Pod) { pod.Spec.Containers[0].SecurityContext.ReadOnlyRootFilesystem = nil }
 	for name, c := range map[string]struct {

@@ -17,20 +17,3 @@ func TestResults(t *testing.T) {
 		}
 	}
 }
-
-func TestRun(t *testing.T) {
-	const folder = "../bundle"
-	for _, c := range []struct{ name, folder, namespace, want string }{
-		{"descriptors", folder, "", "pass"},
-		{"descriptors", "nowhere", "", "error"},
-		{"examples", folder, "", "error"},
-		{"examples", folder, "outside-of-a-cluster", "error"},
-	} {
-		if got := run(t.Context(), c.name, c.folder, c.namespace); got.State != c.want || got.Name != c.name {
-			t.Errorf("%s with the bundle %s in %q: %+v, want %s", c.name, c.folder, c.namespace, got, c.want)
-		}
-	}
-	if _, err := (&cluster{}).run(t.Context(), "nothing", own); err == nil {
-		t.Error("a test that does not exist was run")
-	}
-}

@@ -21,6 +21,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -92,7 +93,7 @@ func createAll(ctx context.Context, file string) {
 	}
 }
 
-// tokenOf is a token of a service account.
+// tokenOf returns a token of a service account.
 func tokenOf(ctx context.Context, namespace, name string) string {
 	GinkgoHelper()
 	request := &authenticationv1.TokenRequest{}
@@ -101,7 +102,7 @@ func tokenOf(ctx context.Context, namespace, name string) string {
 	return request.Status.Token
 }
 
-// scorecard is the cluster as a test in scorecard's pod sees it, with the rights of access.yaml and no others.
+// scorecard returns the cluster as a test in scorecard's pod sees it, with the rights of access.yaml and no others.
 func scorecard(ctx context.Context) *cluster {
 	GinkgoHelper()
 	who := rest.AnonymousClientConfig(config)
@@ -111,7 +112,7 @@ func scorecard(ctx context.Context) *cluster {
 	return c
 }
 
-// startOperator starts the operator as its service account, and makes the pod in which it would run.
+// startOperator starts the operator as its service account, creates the pod in which it would run, and waits until it is the leader.
 func startOperator(ctx context.Context) {
 	GinkgoHelper()
 	install := own.CSV.Spec.Install.Spec
@@ -121,7 +122,7 @@ func startOperator(ctx context.Context) {
 
 	program, err := gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(os.RemoveAll(filepath.Dir(program))).To(Succeed()) })
+	DeferCleanup(gexec.CleanupBuildArtifacts)
 	inImage := filepath.Join(filepath.Dir(program), "manager")
 	Expect(os.Rename(program, inImage)).To(Succeed())
 	kubeconfig := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
@@ -134,6 +135,18 @@ func startOperator(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { session.Kill().Wait() })
 	createOperatorsPod(ctx, int32(metrics.Port))
+	waitForLeader(ctx)
+}
+
+// waitForLeader waits until the operator holds its lease and has renewed it, which the test of permissions looks for.
+func waitForLeader(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		lease := &coordinationv1.Lease{}
+		g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, lease)).To(Succeed())
+		g.Expect(lease.Spec.HolderIdentity).To(HaveValue(Not(BeEmpty())))
+		g.Expect(lease.Spec.RenewTime.Time).To(BeTemporally(">", lease.Spec.AcquireTime.Time))
+	}).Should(Succeed())
 }
 
 // grantOperator gives rights to the operator's service account in all namespaces.

@@ -30,7 +30,7 @@ func testEcho() *v1.Echo {
 	return echo
 }
 
-// serving is a pod that serves metrics on an address.
+// serving returns a pod that serves metrics on an address.
 func serving(t *testing.T, address string) corev1.Pod {
 	t.Helper()
 	host, text, err := net.SplitHostPort(address)
@@ -45,21 +45,26 @@ func serving(t *testing.T, address string) corev1.Pod {
 	return corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "proxy"}, {Name: "manager", Ports: ports}}}, Status: corev1.PodStatus{PodIP: host}}
 }
 
-func TestAskForMetrics(t *testing.T) {
+func TestGetMetrics(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusForbidden, http.StatusUnauthorized} {
 		asked := ""
 		s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked = r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization")
 			w.WriteHeader(status)
 		}))
-		w := newWorld(t)
-		if got := w.getMetrics(t.Context(), serving(t, s.Listener.Addr().String())); got != status || asked != "GET /metrics Bearer token" {
+		if got := newWorld(t).getMetrics(t.Context(), serving(t, s.Listener.Addr().String())); got != status || asked != "GET /metrics Bearer token" {
 			t.Errorf("%q was answered by %d, want %d", asked, got, status)
 		}
 		s.Close()
-		if got := w.getMetrics(t.Context(), serving(t, s.Listener.Addr().String())); got != 0 || !strings.Contains(w.log.String(), "refused") {
-			t.Errorf("a server that is gone answered %d; the log is %s", got, &w.log)
-		}
+	}
+}
+
+func TestGetMetricsLogsWhyThereAreNone(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler()) // metrics are served over HTTPS
+	defer plain.Close()
+	w := newWorld(t)
+	if got := w.getMetrics(t.Context(), serving(t, plain.Listener.Addr().String())); got != 0 || !strings.Contains(w.log.String(), "HTTP response to HTTPS client") {
+		t.Errorf("a server without TLS answered %d; the log is %s", got, &w.log)
 	}
 }
 
@@ -123,8 +128,9 @@ func TestEventsOfAnEcho(t *testing.T) {
 	}
 }
 
-// TestWatchItGo: the operator deletes children and then lets the Echo go; what is still there was not its doing.
-func TestWatchItGo(t *testing.T) {
+// TestDeleteAndWatch checks that the children count that are gone when the operator removes its finalizer, and that what still exists
+// does not.
+func TestDeleteAndWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		meta := metav1.ObjectMeta{Namespace: "echoes", Name: "test"}
 		echo := testEcho()
@@ -163,7 +169,7 @@ func TestDeleteAndWatchFails(t *testing.T) {
 	}
 }
 
-// TestConflictsAreTriedAgain: the operator writes to the same Echo.
+// TestConflictsAreTriedAgain checks that a write is repeated if the operator wrote to the same Echo.
 func TestConflictsAreTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, testEcho())

@@ -21,7 +21,8 @@ func (r NormalReason) String() string { return string(r) }
 // EventType implements Reason.
 func (NormalReason) EventType() string { return corev1.EventTypeNormal }
 
-// WarningReason is a reason that is unlikely to go away without action. A condition that gets it is reported by a Warning event.
+// WarningReason is a reason that is unlikely to go away without action. A Ready condition that gets it is reported by a Warning
+// event.
 type WarningReason string
 
 // String implements Reason.
@@ -48,7 +49,8 @@ const (
 	ReasonQuotaExceeded WarningReason = "QuotaExceeded"
 	// ReasonPodsRefused means that the API server rejects the pods, for example because of Pod Security.
 	ReasonPodsRefused WarningReason = "PodsRefused"
-	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure or was deleted.
+	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure or was deleted. It is Normal because
+	// EventNodeProblem already warns of the node.
 	ReasonNodeProblem NormalReason = "NodeProblem"
 	// ReasonUnschedulable means that the scheduler finds no node for a pod.
 	ReasonUnschedulable WarningReason = "Unschedulable"
@@ -76,7 +78,8 @@ const (
 	ReasonDeleting NormalReason = "Deleting"
 )
 
-// Reasons of events. Events that report the cause of a condition have the reason of the condition.
+// Reasons of events. The cause of an Echo that is not ready is reported with EventNotReady, whatever the reason of its Ready
+// condition. Only failures that are not transient keep that reason: ReasonInvalidSpec and ReasonNameConflict.
 const (
 	// EventDeployed reports that the Deployment was created.
 	EventDeployed NormalReason = "Deployed"

@@ -57,7 +57,7 @@ func Of(echo *v1.Echo, images Images) ([]Child, error) {
 	for _, k := range kinds() {
 		c := Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, RunsPods: k.runsPods}
 		if configuration := k.build(echo, images); configuration != nil {
-			want, err := complete(configuration, childLabels(echo), ownedBy(echo))
+			want, err := withMetadata(configuration, childLabels(echo), childOwnerReference(echo))
 			if err != nil {
 				return nil, err
 			}

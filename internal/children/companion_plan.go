@@ -13,8 +13,8 @@ import (
 // not recreated in a tight loop.
 const companionRestartDelay = time.Minute
 
-// Companionship is what decides about the companion of a pod.
-type Companionship struct {
+// CompanionState is the state of a cluster that decides about the companion of a pod.
+type CompanionState struct {
 	// Owner is the pod, nil if it is gone or has no companion label.
 	Owner *corev1.Pod
 	// Echo is the Echo in the label of the owner, nil if it does not exist.
@@ -40,7 +40,7 @@ type CompanionPlan struct {
 }
 
 // Plan decides about the companion of a pod.
-func (c *Companionship) Plan(images Images, policy Policy, now time.Time) (CompanionPlan, error) {
+func (c *CompanionState) Plan(images Images, policy Policy, now time.Time) (CompanionPlan, error) {
 	if !wantsCompanion(c.Owner) {
 		return CompanionPlan{Remove: c.others("")}, nil
 	}
@@ -62,7 +62,7 @@ func (c *Companionship) Plan(images Images, policy Policy, now time.Time) (Compa
 }
 
 // planOne decides about the one companion that there should be.
-func (c *Companionship) planOne(plan CompanionPlan, wanted Child, now time.Time) CompanionPlan {
+func (c *CompanionState) planOne(plan CompanionPlan, wanted Child, now time.Time) CompanionPlan {
 	existing := c.named(wanted.Key.Name)
 	switch {
 	case existing == nil:
@@ -80,7 +80,7 @@ func (c *Companionship) planOne(plan CompanionPlan, wanted Child, now time.Time)
 	return plan
 }
 
-// wantsCompanion reports whether a pod should have a companion. A companion has none, or there would be no end.
+// wantsCompanion reports whether a pod should have a companion. A companion has none of its own: they would be created without end.
 func wantsCompanion(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp.IsZero() && !HasEnded(pod) && !IsCompanion(pod)
 }
@@ -95,7 +95,7 @@ func allowsCompanions(echo *v1.Echo, policy Policy) bool {
 func AcceptsPods(node *corev1.Node) bool { return node != nil && !node.Spec.Unschedulable }
 
 // others returns the companions but one, without those that are being deleted.
-func (c *Companionship) others(name string) []*corev1.Pod {
+func (c *CompanionState) others(name string) []*corev1.Pod {
 	var others []*corev1.Pod
 	for i := range c.Companions {
 		if pod := &c.Companions[i]; pod.Name != name && pod.DeletionTimestamp.IsZero() {
@@ -105,7 +105,7 @@ func (c *Companionship) others(name string) []*corev1.Pod {
 	return others
 }
 
-func (c *Companionship) named(name string) *corev1.Pod {
+func (c *CompanionState) named(name string) *corev1.Pod {
 	for i := range c.Companions {
 		if c.Companions[i].Name == name {
 			return &c.Companions[i]

@@ -16,7 +16,7 @@ import (
 
 var testImages = Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}
 
-// asking is a pod on node "n" that asks for a companion of Echo "x".
+// asking returns a pod on node "n" that asks for a companion of Echo "x".
 func asking(changes ...func(*corev1.Pod)) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}},
@@ -32,7 +32,7 @@ func companionEcho(changes ...func(*v1.Echo)) *v1.Echo {
 	return support.Echo("ns", "x", append([]func(*v1.Echo){func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }}, changes...)...)
 }
 
-// companionFor is the companion as the API server would return it.
+// companionFor returns the companion as the API server would return it.
 func companionFor(t *testing.T, owner *corev1.Pod, echo *v1.Echo, changes ...func(*corev1.Pod)) corev1.Pod {
 	t.Helper()
 	c, err := companion(owner, echo, testImages)
@@ -70,34 +70,34 @@ func TestCompanionPlan(t *testing.T) {
 	early, late := time.Unix(1020, 0), time.Unix(1060, 0)
 
 	for name, c := range map[string]struct {
-		view Companionship
+		view CompanionState
 		now  time.Time
 		want string
 	}{
-		"asked for":                   {Companionship{asking(), companionEcho(), node, nil}, early, "create"},
-		"there":                       {Companionship{asking(), companionEcho(), node, with()}, early, ""},
-		"no owner":                    {Companionship{nil, nil, nil, with()}, early, "remove"},
-		"no owner, going":             {Companionship{nil, nil, nil, with(going)}, early, ""},
-		"owner is going":              {Companionship{asking(going), companionEcho(), node, with()}, early, "remove"},
-		"owner succeeded":             {Companionship{asking(succeeded), companionEcho(), node, with()}, early, "remove"},
-		"owner failed":                {Companionship{asking(failed), companionEcho(), node, nil}, early, ""},
-		"owner is not scheduled":      {Companionship{asking(unscheduled), companionEcho(), nil, nil}, early, ""},
-		"owner is a companion":        {Companionship{&made, companionEcho(), node, nil}, early, ""},
-		"no Echo":                     {Companionship{asking(), nil, node, with()}, early, "remove EchoMissing"},
-		"Echo is going":               {Companionship{asking(), ending, node, with()}, early, "remove"},
-		"Echo does not hold yet":      {Companionship{asking(), unready, node, nil}, early, ""},
-		"Echo changed":                {Companionship{asking(), other, node, with()}, early, "remove"},
-		"Echo changed, going":         {Companionship{asking(), other, node, with(going)}, early, ""},
-		"Echo is paused":              {Companionship{asking(), paused, node, with()}, early, ""},
-		"Echo is paused, none":        {Companionship{asking(), paused, node, nil}, early, ""},
-		"Echo is refused":             {Companionship{asking(), greedy, node, with()}, early, ""},
-		"node is cordoned":            {Companionship{asking(), companionEcho(), cordoned, nil}, early, ""},
-		"node is cordoned, changed":   {Companionship{asking(), other, cordoned, with()}, early, ""},
-		"node is gone":                {Companionship{asking(), companionEcho(), nil, nil}, early, ""},
-		"companion failed just now":   {Companionship{asking(), companionEcho(), node, with(failed)}, early, "wait 40s"},
-		"companion failed":            {Companionship{asking(), companionEcho(), node, with(failed)}, late, "remove"},
-		"companion lost a label":      {Companionship{asking(), companionEcho(), node, with(relabelled)}, early, "correct"},
-		"owner came back by its name": {Companionship{asking(reborn), companionEcho(), node, with()}, early, "remove create"},
+		"asked for":                   {CompanionState{asking(), companionEcho(), node, nil}, early, "create"},
+		"there":                       {CompanionState{asking(), companionEcho(), node, with()}, early, ""},
+		"no owner":                    {CompanionState{nil, nil, nil, with()}, early, "remove"},
+		"no owner, going":             {CompanionState{nil, nil, nil, with(going)}, early, ""},
+		"owner is going":              {CompanionState{asking(going), companionEcho(), node, with()}, early, "remove"},
+		"owner succeeded":             {CompanionState{asking(succeeded), companionEcho(), node, with()}, early, "remove"},
+		"owner failed":                {CompanionState{asking(failed), companionEcho(), node, nil}, early, ""},
+		"owner is not scheduled":      {CompanionState{asking(unscheduled), companionEcho(), nil, nil}, early, ""},
+		"owner is a companion":        {CompanionState{&made, companionEcho(), node, nil}, early, ""},
+		"no Echo":                     {CompanionState{asking(), nil, node, with()}, early, "remove EchoMissing"},
+		"Echo is going":               {CompanionState{asking(), ending, node, with()}, early, "remove"},
+		"Echo does not hold yet":      {CompanionState{asking(), unready, node, nil}, early, ""},
+		"Echo changed":                {CompanionState{asking(), other, node, with()}, early, "remove"},
+		"Echo changed, going":         {CompanionState{asking(), other, node, with(going)}, early, ""},
+		"Echo is paused":              {CompanionState{asking(), paused, node, with()}, early, ""},
+		"Echo is paused, none":        {CompanionState{asking(), paused, node, nil}, early, ""},
+		"Echo is refused":             {CompanionState{asking(), greedy, node, with()}, early, ""},
+		"node is cordoned":            {CompanionState{asking(), companionEcho(), cordoned, nil}, early, ""},
+		"node is cordoned, changed":   {CompanionState{asking(), other, cordoned, with()}, early, ""},
+		"node is gone":                {CompanionState{asking(), companionEcho(), nil, nil}, early, ""},
+		"companion failed just now":   {CompanionState{asking(), companionEcho(), node, with(failed)}, early, "wait 40s"},
+		"companion failed":            {CompanionState{asking(), companionEcho(), node, with(failed)}, late, "remove"},
+		"companion lost a label":      {CompanionState{asking(), companionEcho(), node, with(relabelled)}, early, "correct"},
+		"owner came back by its name": {CompanionState{asking(reborn), companionEcho(), node, with()}, early, "remove create"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan, err := c.view.Plan(testImages, Policy{MaxReplicas: 20}, c.now)

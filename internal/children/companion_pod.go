@@ -56,7 +56,7 @@ func companion(owner *corev1.Pod, echo *v1.Echo, images Images) (Child, error) {
 		WithAnnotations(map[string]string{safeToEvict: "true"}).
 		WithSpec(companionSpec(owner, echo, images))
 	var err error
-	c.Want, err = complete(configuration, companionLabels(echo), accompanying(owner))
+	c.Want, err = withMetadata(configuration, companionLabels(echo), companionOwnerReference(owner))
 	return c, err
 }
 

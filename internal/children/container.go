@@ -22,8 +22,8 @@ const (
 	defaultMetricsPort = 9090
 )
 
-// container returns the container that runs the echo server. identity is added to its environment.
-func container(echo *v1.Echo, images Images, identity ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+// container returns the container that runs the echo server. extra is added to its environment.
+func container(echo *v1.Echo, images Images, extra ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
 	image := images.Of(echo)
 	firstParty := images.firstParty(image)
 	c := corev1ac.Container().
@@ -32,7 +32,7 @@ func container(echo *v1.Echo, images Images, identity ...*corev1ac.EnvVarApplyCo
 		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // the status quotes it after a crash
 		WithArgs(echo.Spec.Args...).
 		WithPorts(containerPort(portName, echo.Spec.Port)).
-		WithEnv(environment(echo, firstParty, identity)...).
+		WithEnv(environment(echo, firstParty, extra)...).
 		WithResources(resources(echo.Spec.Resources)).
 		WithSecurityContext(containerSecurity(echo.Spec.SecurityContext, firstParty))
 	if firstParty {

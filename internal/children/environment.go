@@ -9,9 +9,10 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// environment returns the environment of a container. A variable in spec.env replaces one of the same name that the operator sets.
-func environment(echo *v1.Echo, firstParty bool, identity []*corev1ac.EnvVarApplyConfiguration) []*corev1ac.EnvVarApplyConfiguration {
-	own := append(podEnvironment(), identity...)
+// environment returns the environment of a container, with extra variables of the operator. A variable in spec.env replaces one of
+// the same name that the operator sets.
+func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyConfiguration) []*corev1ac.EnvVarApplyConfiguration {
+	own := append(podEnvironment(), extra...)
 	if firstParty {
 		own = append(own,
 			variable("ECHO_HTTP_ADDR", ":"+strconv.Itoa(int(echo.Spec.Port))),

@@ -2,6 +2,7 @@ package children
 
 import (
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -47,6 +48,15 @@ func companionLabels(echo *v1.Echo) map[string]string {
 		labelManagedBy: FieldOwner,
 	}
 }
+
+// InstanceLabels returns the labels by which the pods and companions of an Echo are listed together. Pods of others may have them,
+// too: SplitPods leaves those out.
+func InstanceLabels(echo *v1.Echo) map[string]string {
+	return map[string]string{labelInstance: echo.Name, labelManagedBy: FieldOwner}
+}
+
+// EchoOf returns the name of the Echo that a pod or companion belongs to by its labels, empty if none.
+func EchoOf(pod client.Object) string { return pod.GetLabels()[labelInstance] }
 
 // ManagedSelector selects everything that the operator creates, and nothing else.
 func ManagedSelector() labels.Selector {

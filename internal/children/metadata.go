@@ -13,8 +13,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// complete adds labels and the owner to an apply configuration, and then a digest of it all.
-func complete(configuration any, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured, error) {
+// withMetadata returns an apply configuration with labels and an owner, and with a digest of all of it.
+func withMetadata(configuration any, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured, error) {
 	want := &unstructured.Unstructured{}
 	if err := restate(configuration, &want.Object); err != nil {
 		return nil, err
@@ -56,13 +56,15 @@ func asConfiguration[T any](part any) *T {
 	return configuration
 }
 
-// ownedBy returns the reference that makes an Echo the controller of an object. Foreground deletion of the Echo waits for the object.
-func ownedBy(echo *v1.Echo) metav1.OwnerReference {
+// childOwnerReference returns the reference that makes an Echo the controller of an object. Foreground deletion of the Echo waits for
+// the object.
+func childOwnerReference(echo *v1.Echo) metav1.OwnerReference {
 	return *metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))
 }
 
-// accompanying returns the reference that makes a pod the controller of its companion. The deletion of the pod does not wait for it.
-func accompanying(pod *corev1.Pod) metav1.OwnerReference {
+// companionOwnerReference returns the reference that makes a pod the controller of its companion. The deletion of the pod does not
+// wait for it.
+func companionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
 	reference := *metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
 	reference.BlockOwnerDeletion = new(false)
 	return reference

@@ -18,7 +18,7 @@ import (
 
 func digestOf(t *testing.T, annotations, labels map[string]string, owner metav1.OwnerReference) string {
 	t.Helper()
-	want, err := complete(corev1ac.Service("x", "ns").WithAnnotations(annotations), labels, owner)
+	want, err := withMetadata(corev1ac.Service("x", "ns").WithAnnotations(annotations), labels, owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,13 +49,13 @@ func TestDigestChangesWithEverythingThatIsApplied(t *testing.T) {
 }
 
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
-	if _, err := complete(map[string]any{"x": func() {}}, nil, metav1.OwnerReference{}); err == nil {
+	if _, err := withMetadata(map[string]any{"x": func() {}}, nil, metav1.OwnerReference{}); err == nil {
 		t.Error("a function was written as JSON")
 	}
 }
 
-func TestAccompanyingDoesNotBlockTheDeletionOfThePod(t *testing.T) {
-	reference := accompanying(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}})
+func TestACompanionDoesNotBlockTheDeletionOfItsPod(t *testing.T) {
+	reference := companionOwnerReference(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}})
 	if reference.Kind != "Pod" || reference.APIVersion != "v1" || reference.UID != "u" || !*reference.Controller || *reference.BlockOwnerDeletion {
 		t.Errorf("got %+v", reference)
 	}
@@ -77,8 +77,8 @@ func specFields(of reflect.Type, path string) []string {
 	return all
 }
 
-// fieldChange changes one field of the Echo that everything makes, and names the children that must be applied again, by the first
-// letters of their kinds, and with "c" the companions that must be replaced.
+// fieldChange changes one field of the Echo that everything makes, and names the kinds of the children that must be applied again, in the
+// order of the table of kinds, and with "companion" the companions that must be replaced.
 type fieldChange struct {
 	change func(*v1.EchoSpec)
 	again  string
@@ -86,60 +86,69 @@ type fieldChange struct {
 
 func fieldChanges() map[string]fieldChange {
 	return map[string]fieldChange{
-		"replicas":                        {func(s *v1.EchoSpec) { s.Replicas = 4 }, "D"},
-		"image":                           {func(s *v1.EchoSpec) { s.Image = "other:2" }, "Dc"},
-		"port":                            {func(s *v1.EchoSpec) { s.Port = 444 }, "DNc"},
-		"env":                             {func(s *v1.EchoSpec) { s.Env[0].Value = "c" }, "Dc"},
-		"args":                            {func(s *v1.EchoSpec) { s.Args = []string{"-w"} }, "Dc"},
-		"imagePullPolicy":                 {func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullNever }, "Dc"},
-		"imagePullSecrets":                {func(s *v1.EchoSpec) { s.ImagePullSecrets[0].Name = "other" }, "Dc"},
-		"response.statusCode":             {func(s *v1.EchoSpec) { s.Response.StatusCode = 500 }, "Dc"},
-		"response.delayMilliseconds":      {func(s *v1.EchoSpec) { s.Response.DelayMilliseconds = 21 }, "Dc"},
-		"response.headers":                {func(s *v1.EchoSpec) { s.Response.Headers[0].Value = "c" }, "Dc"},
-		"response.body":                   {func(s *v1.EchoSpec) { s.Response.Body = "other" }, "Dc"},
-		"resources":                       {func(s *v1.EchoSpec) { s.Resources = nil }, "Dc"},
-		"service.type":                    {func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, "S"},
-		"service.port":                    {func(s *v1.EchoSpec) { s.Service.Port = 445 }, "S"},
-		"service.annotations":             {func(s *v1.EchoSpec) { s.Service.Annotations["a"] = "c" }, "S"},
-		"service.externalTrafficPolicy":   {func(s *v1.EchoSpec) { s.Service.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster }, "S"},
-		"service.loadBalancerClass":       {func(s *v1.EchoSpec) { s.Service.LoadBalancerClass = "example.com/other" }, "S"},
-		"ingress.enabled":                 {func(s *v1.EchoSpec) { s.Ingress.Enabled = false }, "DI"},
-		"ingress.host":                    {func(s *v1.EchoSpec) { s.Ingress.Host = "other.example.com" }, "I"},
-		"ingress.path":                    {func(s *v1.EchoSpec) { s.Ingress.Path = "/other" }, "I"},
-		"ingress.className":               {func(s *v1.EchoSpec) { s.Ingress.ClassName = "other" }, "I"},
-		"ingress.tls":                     {func(s *v1.EchoSpec) { s.Ingress.TLS = false }, "I"},
-		"ingress.tlsSecretName":           {func(s *v1.EchoSpec) { s.Ingress.TLSSecretName = "other" }, "I"},
-		"ingress.annotations":             {func(s *v1.EchoSpec) { s.Ingress.Annotations["c"] = "e" }, "I"},
-		"disruptionBudget.enabled":        {func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }, "P"},
-		"disruptionBudget.maxUnavailable": {func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(3)) }, "P"},
-		"networkPolicy.enabled":           {func(s *v1.EchoSpec) { s.NetworkPolicy.Enabled = false }, "N"},
-		"podSecurityContext":              {func(s *v1.EchoSpec) { s.PodSecurityContext = nil }, "Dc"},
-		"securityContext":                 {func(s *v1.EchoSpec) { s.SecurityContext = nil }, "Dc"},
-		"nodeSelector":                    {func(s *v1.EchoSpec) { s.NodeSelector["disk"] = "hdd" }, "D"},
-		"tolerations":                     {func(s *v1.EchoSpec) { s.Tolerations[0].Key = "other" }, "D"},
-		"affinity":                        {func(s *v1.EchoSpec) { s.Affinity = nil }, "D"},
-		"topologySpreadConstraints":       {func(s *v1.EchoSpec) { s.TopologySpreadConstraints[0].MaxSkew = 3 }, "D"},
-		"priorityClassName":               {func(s *v1.EchoSpec) { s.PriorityClassName = "low" }, "D"},
-		"podLabels":                       {func(s *v1.EchoSpec) { s.PodLabels["team"] = "b" }, "D"},
-		"podAnnotations":                  {func(s *v1.EchoSpec) { s.PodAnnotations["note"] = "c" }, "Dc"},
+		"replicas":                        {func(s *v1.EchoSpec) { s.Replicas = 4 }, "Deployment"},
+		"image":                           {func(s *v1.EchoSpec) { s.Image = "other:2" }, "Deployment companion"},
+		"port":                            {func(s *v1.EchoSpec) { s.Port = 444 }, "Deployment NetworkPolicy companion"},
+		"env":                             {func(s *v1.EchoSpec) { s.Env[0].Value = "c" }, "Deployment companion"},
+		"args":                            {func(s *v1.EchoSpec) { s.Args = []string{"-w"} }, "Deployment companion"},
+		"imagePullPolicy":                 {func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullNever }, "Deployment companion"},
+		"imagePullSecrets":                {func(s *v1.EchoSpec) { s.ImagePullSecrets[0].Name = "other" }, "Deployment companion"},
+		"response.statusCode":             {func(s *v1.EchoSpec) { s.Response.StatusCode = 500 }, "Deployment companion"},
+		"response.delayMilliseconds":      {func(s *v1.EchoSpec) { s.Response.DelayMilliseconds = 21 }, "Deployment companion"},
+		"response.headers":                {func(s *v1.EchoSpec) { s.Response.Headers[0].Value = "c" }, "Deployment companion"},
+		"response.body":                   {func(s *v1.EchoSpec) { s.Response.Body = "other" }, "Deployment companion"},
+		"resources":                       {func(s *v1.EchoSpec) { s.Resources = nil }, "Deployment companion"},
+		"service.type":                    {func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, "Service"},
+		"service.port":                    {func(s *v1.EchoSpec) { s.Service.Port = 445 }, "Service"},
+		"service.annotations":             {func(s *v1.EchoSpec) { s.Service.Annotations["a"] = "c" }, "Service"},
+		"service.externalTrafficPolicy":   {func(s *v1.EchoSpec) { s.Service.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster }, "Service"},
+		"service.loadBalancerClass":       {func(s *v1.EchoSpec) { s.Service.LoadBalancerClass = "example.com/other" }, "Service"},
+		"ingress.enabled":                 {func(s *v1.EchoSpec) { s.Ingress.Enabled = false }, "Deployment Ingress"},
+		"ingress.host":                    {func(s *v1.EchoSpec) { s.Ingress.Host = "other.example.com" }, "Ingress"},
+		"ingress.path":                    {func(s *v1.EchoSpec) { s.Ingress.Path = "/other" }, "Ingress"},
+		"ingress.className":               {func(s *v1.EchoSpec) { s.Ingress.ClassName = "other" }, "Ingress"},
+		"ingress.tls":                     {func(s *v1.EchoSpec) { s.Ingress.TLS = false }, "Ingress"},
+		"ingress.tlsSecretName":           {func(s *v1.EchoSpec) { s.Ingress.TLSSecretName = "other" }, "Ingress"},
+		"ingress.annotations":             {func(s *v1.EchoSpec) { s.Ingress.Annotations["c"] = "e" }, "Ingress"},
+		"disruptionBudget.enabled":        {func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }, "PodDisruptionBudget"},
+		"disruptionBudget.maxUnavailable": {func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(3)) }, "PodDisruptionBudget"},
+		"networkPolicy.enabled":           {func(s *v1.EchoSpec) { s.NetworkPolicy.Enabled = false }, "NetworkPolicy"},
+		"podSecurityContext":              {func(s *v1.EchoSpec) { s.PodSecurityContext = nil }, "Deployment companion"},
+		"securityContext":                 {func(s *v1.EchoSpec) { s.SecurityContext = nil }, "Deployment companion"},
+		"nodeSelector":                    {func(s *v1.EchoSpec) { s.NodeSelector["disk"] = "hdd" }, "Deployment"},
+		"tolerations":                     {func(s *v1.EchoSpec) { s.Tolerations[0].Key = "other" }, "Deployment"},
+		"affinity":                        {func(s *v1.EchoSpec) { s.Affinity = nil }, "Deployment"},
+		"topologySpreadConstraints":       {func(s *v1.EchoSpec) { s.TopologySpreadConstraints[0].MaxSkew = 3 }, "Deployment"},
+		"priorityClassName":               {func(s *v1.EchoSpec) { s.PriorityClassName = "low" }, "Deployment"},
+		"podLabels":                       {func(s *v1.EchoSpec) { s.PodLabels["team"] = "b" }, "Deployment"},
+		"podAnnotations":                  {func(s *v1.EchoSpec) { s.PodAnnotations["note"] = "c" }, "Deployment companion"},
 		"paused":                          {func(s *v1.EchoSpec) { s.Paused = true }, ""},
 	}
 }
 
-// digests returns the digest of each child by the first letter of its kind, and of the companion as "c".
+// digests returns the digest of each child by its kind, and of the companion as "companion".
 func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	t.Helper()
 	all, err := Of(echo, testImages)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := map[string]string{"c": companionFor(t, asking(), echo).Annotations[v1.AppliedHashAnnotation]}
+	made := map[string]string{"companion": companionFor(t, asking(), echo).Annotations[v1.AppliedHashAnnotation]}
 	for _, c := range all {
 		if c.Want != nil {
-			made[c.Kind[:1]] = c.Want.GetAnnotations()[v1.AppliedHashAnnotation]
+			made[c.Kind] = c.Want.GetAnnotations()[v1.AppliedHashAnnotation]
 		}
 	}
 	return made
+}
+
+// digested returns the keys of digests in the order of the table of kinds.
+func digested() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return append(names, "companion")
 }
 
 func TestEachFieldOfTheSpecReachesItsChildrenAndNoOthers(t *testing.T) {
@@ -150,14 +159,15 @@ func TestEachFieldOfTheSpecReachesItsChildrenAndNoOthers(t *testing.T) {
 	}
 	before := digests(t, support.Echo("ns", "x", everything))
 	for name, c := range changes {
-		after, again := digests(t, support.Echo("ns", "x", everything, func(e *v1.Echo) { c.change(&e.Spec) })), ""
-		for _, child := range []string{"S", "D", "P", "I", "N", "c"} {
+		after := digests(t, support.Echo("ns", "x", everything, func(e *v1.Echo) { c.change(&e.Spec) }))
+		var again []string
+		for _, child := range digested() {
 			if before[child] != after[child] {
-				again += child
+				again = append(again, child)
 			}
 		}
-		if again != c.again {
-			t.Errorf("another %s changes %q, want %q", name, again, c.again)
+		if got := strings.Join(again, " "); got != c.again {
+			t.Errorf("another %s changes %q, want %q", name, got, c.again)
 		}
 	}
 }

@@ -11,14 +11,15 @@ import (
 // terminationGraceSeconds covers the drain delay of the echo server (5 s) and its limit for shutting down (20 s).
 const terminationGraceSeconds = 30
 
-// podSpec returns what the pods of an Echo and its companions have in common: everything but where they run.
-func podSpec(echo *v1.Echo, container *corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
+// podSpec returns what the pods of an Echo and its companions have in common: everything but where they run. server is the container
+// of the echo server.
+func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	spec := corev1ac.PodSpec().
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
 		WithTerminationGracePeriodSeconds(terminationGraceSeconds).
 		WithSecurityContext(podSecurity(&echo.Spec)).
-		WithContainers(container)
+		WithContainers(server)
 	for _, secret := range echo.Spec.ImagePullSecrets {
 		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
 	}

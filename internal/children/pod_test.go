@@ -19,6 +19,33 @@ func TestEchoPodsAreThoseOfAReplicaSet(t *testing.T) {
 	}
 }
 
+func TestSplitPods(t *testing.T) {
+	echo := companionEcho()
+	pod := func(name, owner string, labels map[string]string) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{{Kind: owner, Name: "o", UID: "o", Controller: new(true)}}}}
+	}
+	relabel := func(key string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Labels[key] = "other" }
+	}
+	unnamed, strange := childLabels(echo), childLabels(echo)
+	unnamed[labelName], strange[labelComponent] = "other", "other"
+	companion := companionFor(t, asking(), echo)
+	ownAndOthers := []corev1.Pod{
+		pod("b", "ReplicaSet", childLabels(echo)), pod("copied", "Job", childLabels(echo)), companion, pod("disguised", "Pod", companionLabels(echo)),
+		pod("a", "ReplicaSet", childLabels(echo)), pod("mixed", "ReplicaSet", companionLabels(echo)), pod("unnamed", "ReplicaSet", unnamed),
+		pod("strange", "ReplicaSet", strange), companionFor(t, asking(), echo, relabel(labelName)), companionFor(t, asking(), echo, relabel(labelComponent)),
+		companionFor(t, asking(), echo, func(p *corev1.Pod) { p.Labels = childLabels(echo) }),
+	}
+	own, companions := SplitPods(ownAndOthers)
+	if len(own) != 2 || own[0].Name != "b" || own[1].Name != "a" || len(companions) != 1 || companions[0].Labels[labelName] != companionNameValue {
+		t.Errorf("got %v and %v", own, companions)
+	}
+	if own, companions := SplitPods(nil); own == nil || companions == nil {
+		t.Errorf("no pods must be empty lists, which differ from unknown ones: %v, %v", own, companions)
+	}
+}
+
 func TestHasEnded(t *testing.T) {
 	for phase, want := range map[corev1.PodPhase]bool{
 		corev1.PodPending: false, corev1.PodRunning: false, corev1.PodUnknown: false, corev1.PodSucceeded: true, corev1.PodFailed: true,

@@ -1,4 +1,4 @@
-// Package history remembers what this process did about each Echo, for people who look into it. Nothing is decided by it.
+// Package history keeps what this process did about each Echo, and the status API shows it. No decision depends on it.
 package history
 
 import (
@@ -102,7 +102,7 @@ func (h *History) addEvent(echo *v1.Echo, e Event) {
 	h.events[key] = log
 }
 
-// AddPass keeps how a pass ended that began at a time.
+// AddPass records that a pass over an Echo ends now: when it began, and its error, nil if it succeeded.
 func (h *History) AddPass(echo types.NamespacedName, began time.Time, err error) {
 	pass := Pass{Ended: h.now()}
 	pass.Duration = pass.Ended.Sub(began)

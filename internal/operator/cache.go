@@ -36,7 +36,8 @@ func namespaceConfigs(namespaces []string) map[string]cache.Config {
 	return configs
 }
 
-// stripNode keeps of a node whether it is schedulable, and its conditions. It is a transform of a cache.
+// stripNode removes everything from a node but its identity, whether it is schedulable, and its conditions. It is a transform of a
+// cache.
 func stripNode(object any) (any, error) {
 	node, ok := object.(*corev1.Node)
 	if !ok {

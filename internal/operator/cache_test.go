@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
@@ -55,27 +54,6 @@ func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
 	}
 	if children.AcceptsPods(stripped) || !slices.Equal(status.ProblemNames(status.ProblemsOf(stripped)), status.ProblemNames(status.ProblemsOf(full))) {
 		t.Error("the problems of the node are lost")
-	}
-}
-
-func TestStripLabelledPodKeepsWhatTheOperatorReads(t *testing.T) {
-	full := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: new(metav1.Now()),
-			Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}, Annotations: map[string]string{"a": "b"},
-			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m"}},
-			OwnerReferences: []metav1.OwnerReference{{Kind: "Pod", Name: "o", Controller: new(true)}}},
-		Spec:   corev1.PodSpec{NodeName: "n", Tolerations: []corev1.Toleration{{Key: "k"}}, Containers: []corev1.Container{{Name: "c"}}},
-		Status: corev1.PodStatus{Phase: corev1.PodFailed, PodIP: "10.0.0.1"},
-	}
-	want := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: full.DeletionTimestamp,
-			Labels: map[string]string{v1.CompanionLabel: "x"}, OwnerReferences: full.OwnerReferences},
-		Spec:   corev1.PodSpec{NodeName: "n", Tolerations: full.Spec.Tolerations},
-		Status: corev1.PodStatus{Phase: corev1.PodFailed},
-	}
-	got, err := stripLabelledPod(full)
-	if diff := cmp.Diff(any(want), got); diff != "" || err != nil {
-		t.Error(diff, err)
 	}
 }
 

@@ -40,10 +40,10 @@ func newLabelledPods(mgr manager.Manager, namespaces []string) (cache.Cache, err
 // managedCache makes a manager start a cache together with its own, before leader election, and wait for it.
 type managedCache struct{ cache.Cache }
 
-// GetCache is how a manager recognizes a cache.
+// GetCache returns the cache. A manager recognizes a cache by this method.
 func (c managedCache) GetCache() cache.Cache { return c.Cache }
 
-// stripLabelledPod keeps of a pod what decides about its companion. It is a transform of a cache.
+// stripLabelledPod removes everything from a pod but what decides about its companion. It is a transform of a cache.
 func stripLabelledPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

@@ -135,7 +135,7 @@ func managerOptions(scheme *runtime.Scheme, options Options) ctrl.Options {
 		Metrics: metricsserver.Options{
 			BindAddress:    options.MetricsAddress,
 			SecureServing:  true,
-			FilterProvider: statusapi.Authorize,
+			FilterProvider: statusapi.AccessFilter,
 			// HTTP/2 has no benefit for scrapers and has had denial-of-service vulnerabilities.
 			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
 		},

@@ -2,8 +2,6 @@ package operator
 
 import (
 	"crypto/tls"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
@@ -12,9 +10,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -77,42 +72,5 @@ func TestMetricsAreServedToAuthorizedClientsOverHTTP1(t *testing.T) {
 func TestLeaseNamespace(t *testing.T) {
 	if got := leaseNamespace(Options{LeaderElectionNamespace: "operators"}); got != "operators" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestLabelledPodsAreCachedByTheirLabel(t *testing.T) {
-	asked, discovery := make(chan string, 1), map[string]string{
-		"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
-		"/apis":   `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
-		"/api/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list","watch"]}]}`,
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		out.Header().Set("Content-Type", "application/json")
-		if answer, ok := discovery[r.URL.Path]; ok {
-			_, _ = out.Write([]byte(answer))
-			return
-		}
-		select {
-		case asked <- r.URL.Path + " " + r.URL.Query().Get("labelSelector"):
-		default:
-		}
-		http.NotFound(out, r)
-	}))
-	defer server.Close()
-	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pods, err := newLabelledPods(mgr, []string{"a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := (managedCache{pods}).GetCache(); got != pods {
-		t.Errorf("the manager starts %v", got)
-	}
-	go func() { _ = pods.Start(t.Context()) }()
-	go func() { _, _ = pods.GetInformer(t.Context(), &corev1.Pod{}) }()
-	if got := <-asked; got != "/api/v1/namespaces/a/pods "+v1.CompanionLabel {
-		t.Errorf("the cache asks for %s", got)
 	}
 }

@@ -53,7 +53,8 @@ type setting struct {
 func (o *Options) settings() []setting {
 	return []setting{
 		{&o.watchNamespace, "watch-namespace", "WATCH_NAMESPACE", "", "namespaces to watch, separated by commas; empty for all"},
-		{&o.maxReplicas, "max-replicas", "MAX_REPLICAS", defaultMaxReplicas, "largest spec.replicas of an Echo that is allowed, from 1 to 1000"},
+		{&o.maxReplicas, "max-replicas", "MAX_REPLICAS", defaultMaxReplicas,
+			fmt.Sprintf("largest spec.replicas of an Echo that is allowed, from 1 to %d", schemaMaxReplicas)},
 		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image of Echoes without spec.image; required"},
 	}
 }

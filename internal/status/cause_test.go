@@ -13,7 +13,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// podWith is a pod whose status is written in YAML.
+// podWith returns a pod whose status is written in YAML.
 func podWith(t *testing.T, name, status string) corev1.Pod {
 	t.Helper()
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
@@ -23,7 +23,7 @@ func podWith(t *testing.T, name, status string) corev1.Pod {
 	return pod
 }
 
-// containerWaits is the status of a pod whose container waits.
+// containerWaits returns the status of a pod whose container waits.
 func containerWaits(reason, message string) string {
 	return `{phase: Pending, containerStatuses: [{name: echo, image: "r/i:1", state: {waiting: {reason: ` + reason + `, message: "` + message + `"}}}]}`
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// Failure is the error of a pass and what it calls for. By default the pass is retried, each time later.
+// Failure is the error of a pass and what it calls for. By default the pass is retried with
+// exponential backoff.
 type Failure struct {
 	Err error
 	// Reason is the reason of the conditions, nil if the status stays as it is.
 	Reason v1.Reason
 	// Transient is true if the failure may go away without an edit or another action on this Echo.
 	Transient bool
-	// RetryAfter is when to retry, zero for each time later.
+	// RetryAfter is when to retry, zero for exponential backoff.
 	RetryAfter time.Duration
 	// NoRetry is true if only an event can help.
 	NoRetry bool

@@ -60,7 +60,7 @@ func TestClassify(t *testing.T) {
 func TestSilentFailuresLeaveTheStatusAsItIs(t *testing.T) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady })
 	stale := apierrors.NewConflict(schema.GroupResource{Resource: "things"}, "x", errors.New("old"))
-	if diff := cmp.Diff(Report{Status: echo.Status}, Evaluate(echo, Observation{}, stale, children.Images{}, time.Now())); diff != "" {
+	if diff := cmp.Diff(Report{Status: echo.Status}, Evaluate(echo, Observation{}, Classify(stale), testImages(), time.Now())); diff != "" {
 		t.Error(diff)
 	}
 }

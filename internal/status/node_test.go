@@ -16,7 +16,7 @@ var (
 	full     = corev1.NodeCondition{Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue, Reason: "KubeletHasDiskPressure"}
 )
 
-// node is one named "n", with these conditions.
+// node returns a node named "n" with these conditions.
 func node(unschedulable bool, conditions ...corev1.NodeCondition) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Unschedulable: unschedulable},
 		Status: corev1.NodeStatus{Conditions: conditions}}
@@ -54,7 +54,7 @@ func TestProblemsOfANode(t *testing.T) {
 	}
 }
 
-func TestWhatKeepsPodsDown(t *testing.T) {
+func TestExplainsPods(t *testing.T) {
 	for name, c := range map[string]struct {
 		node *corev1.Node
 		want bool
@@ -95,7 +95,7 @@ func TestNodeProblemsOfAStatus(t *testing.T) {
 	}
 }
 
-func TestNodeNews(t *testing.T) {
+func TestNodeTransitions(t *testing.T) {
 	lost, cordoned, both, well := Node{2, ProblemsOf(node(false, notReady))}, Node{1, ProblemsOf(node(true))}, Node{2, ProblemsOf(node(true, notReady))}, Node{1, nil}
 	type states = map[string]Node
 	for name, c := range map[string]struct {

@@ -21,12 +21,12 @@ const readyStatus = `{phase: Running, conditions: [{type: PodScheduled, status: 
 // companionOf returns the companion of a pod as the API server would return it.
 func companionOf(t *testing.T, echo string) corev1.Pod {
 	t.Helper()
-	c := children.Companionship{
+	c := children.CompanionState{
 		Owner: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u"}, Spec: corev1.PodSpec{NodeName: "n"}},
 		Echo:  support.Echo("ns", echo, func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }),
 		Node:  &corev1.Node{},
 	}
-	plan, err := c.Plan(children.Images{EchoServer: "i"}, children.Policy{MaxReplicas: 20}, time.Now())
+	plan, err := c.Plan(testImages(), children.Policy{MaxReplicas: 20}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

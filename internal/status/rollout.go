@@ -19,7 +19,7 @@ const (
 	deploymentDeadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// rollout is where the pods of a Deployment stand.
+// rollout is the state of the pods of a Deployment, compared with what is wanted.
 type rollout struct {
 	want int32
 	// updated and available count at most the wanted pods.
@@ -32,7 +32,7 @@ type rollout struct {
 	overdue bool
 }
 
-// rolloutOf returns where the pods of a Deployment stand, of which an Echo wants a number.
+// rolloutOf returns the rollout of a Deployment that should have want pods, given the previous status of the Echo.
 func rolloutOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now time.Time) rollout {
 	late := overdue(before, d, now)
 	return rollout{
@@ -89,12 +89,16 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 	if rolling(d) {
 		return deadlineExceeded(d)
 	}
-	if degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded); degraded != nil &&
-		degraded.Status == metav1.ConditionTrue && degraded.Reason == v1.ReasonProgressDeadlineExceeded.String() {
-		return true
-	}
 	since := missingSince(status)
-	return !since.IsZero() && now.Sub(since) >= children.ProgressDeadline
+	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= children.ProgressDeadline
+}
+
+// staysOverdue reports whether the previous status says that the deadline was exceeded. That lasts until the pods are ready or a
+// rollout begins: Progressing becomes False when the deadline passes, so that missingSince starts again. Only the reason tells it from
+// a failed pass, which also makes an Echo degraded.
+func staysOverdue(status *v1.EchoStatus) bool {
+	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
+	return degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == v1.ReasonProgressDeadlineExceeded.String()
 }
 
 // untilOverdue returns how long it takes until an Echo may be overdue, and zero when nothing depends on that.

@@ -23,10 +23,9 @@ type Report struct {
 	Next time.Duration
 }
 
-// Evaluate returns the report of a pass over an Echo. err is the error of the pass, if it failed. The report of an error that
-// nobody needs to hear of is the status as it is.
-func Evaluate(echo *v1.Echo, seen Observation, err error, images children.Images, now time.Time) Report {
-	failure := Classify(err)
+// Evaluate returns the report of a pass over an Echo. failure is nil if the pass succeeded. A silent failure leaves the status as it
+// is and reports no transitions.
+func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, images children.Images, now time.Time) Report {
 	if failure.Silent() {
 		return Report{Status: echo.Status}
 	}

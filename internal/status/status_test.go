@@ -26,7 +26,7 @@ const (
 	other = v1.NormalReason("Other")
 )
 
-// seenDeployment is a Deployment that its controller has seen: counts are replicas, updated and available.
+// seenDeployment returns a Deployment that its controller has seen: counts are replicas, updated and available.
 func seenDeployment(reason string, counts ...int32) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Generation: 2},
@@ -75,7 +75,7 @@ func wasOverdue() *verdict { return was(no, no, yes) }
 func secondRevision(d *appsv1.Deployment) { d.Annotations = map[string]string{revisionAnnotation: "2"} }
 func twoWanted(d *appsv1.Deployment)      { d.Spec.Replicas = new(int32(2)) }
 
-// rolloutCases are of changes on their way to the pods.
+// rolloutCases returns cases of changes on their way to the pods.
 func rolloutCases() map[string]statusCase {
 	return map[string]statusCase{
 		"just applied": {seen: changedDeployment(seenDeployment(done, 0, 0, 0), func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }),
@@ -101,7 +101,7 @@ func rolloutCases() map[string]statusCase {
 	}
 }
 
-// podCases are of pods that are there or not.
+// podCases returns cases of pods that exist or are missing.
 func podCases() map[string]statusCase {
 	return map[string]statusCase{
 		"all as wanted":              {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
@@ -120,7 +120,7 @@ func podCases() map[string]statusCase {
 	}
 }
 
-// leftAloneCases are of Echoes whose objects are left as they are.
+// leftAloneCases returns cases of Echoes whose objects are left as they are.
 func leftAloneCases() map[string]statusCase {
 	return map[string]statusCase{
 		"paused, a pod lost to a crash": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted), pod: containerWaits("ErrImagePull", "no"),
@@ -162,7 +162,7 @@ func (c statusCase) run(t *testing.T) {
 	if c.pod != "" {
 		seen.Pods = []corev1.Pod{podWith(t, "p", c.pod)}
 	}
-	status := Evaluate(echo, seen, c.err, children.Images{EchoServer: "i"}, now).Status
+	status := Evaluate(echo, seen, Classify(c.err), testImages(), now).Status
 	value := func(kind string) metav1.ConditionStatus {
 		return meta.FindStatusCondition(status.Conditions, kind).Status
 	}
@@ -182,10 +182,10 @@ func (c statusCase) run(t *testing.T) {
 
 func TestStatusSaysTheSameOfTheSame(t *testing.T) {
 	now := time.Now()
-	seen := Observation{Deployment: seenDeployment("NewReplicaSetAvailable", 2, 2, 1)}
+	seen := Observation{Deployment: seenDeployment(done, 2, 2, 1)}
 	echo := support.Echo("ns", "x")
-	echo.Status = Evaluate(echo, seen, nil, children.Images{EchoServer: "i"}, now).Status
-	again := Evaluate(echo, seen, nil, children.Images{EchoServer: "i"}, now.Add(time.Minute)).Status
+	echo.Status = Evaluate(echo, seen, nil, testImages(), now).Status
+	again := Evaluate(echo, seen, nil, testImages(), now.Add(time.Minute)).Status
 	for i, condition := range again.Conditions {
 		if condition != echo.Status.Conditions[i] {
 			t.Errorf("a minute later %+v became %+v", echo.Status.Conditions[i], condition)
@@ -196,7 +196,7 @@ func TestStatusSaysTheSameOfTheSame(t *testing.T) {
 func TestStatusCounts(t *testing.T) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = 1 })
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
-	got := Evaluate(echo, Observation{Deployment: d}, nil, children.Images{EchoServer: "i"}, time.Now()).Status
+	got := Evaluate(echo, Observation{Deployment: d}, nil, testImages(), time.Now()).Status
 	if message := meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message; message != "A change is being rolled out: 1 of 1 pods are updated. 1 of 1 pods are ready." {
 		t.Errorf("more pods than wanted: %q", message)
 	}
@@ -208,28 +208,10 @@ func TestStatusCounts(t *testing.T) {
 	}
 }
 
-func TestStatusTellsThatTheDeadlineHasPassed(t *testing.T) {
-	status := Evaluate(support.Echo("ns", "x"), Observation{Deployment: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1)}, nil, children.Images{}, time.Now()).Status
-	want := "1 of 2 pods are ready. There has been no progress for 10 minutes."
-	if got := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded).Message; got != want {
-		t.Errorf("Degraded says %q", got)
-	}
-}
-
-func TestDegradedSpeaksOnlyWhenItIs(t *testing.T) {
-	echo := support.Echo("ns", "x")
-	for message, err := range map[string]error{"": nil, "too many": &children.InvalidSpecError{Message: "too many"}} {
-		status := Evaluate(echo, Observation{Deployment: seenDeployment("NewReplicaSetAvailable", 2, 2, 2)}, err, children.Images{}, time.Now()).Status
-		if got := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded).Message; got != message {
-			t.Errorf("Degraded says %q, want %q", got, message)
-		}
-	}
-}
-
 func TestStatusTellsTheCauseInWords(t *testing.T) {
 	echo := support.Echo("ns", "x")
-	seen := Observation{Deployment: seenDeployment("ReplicaSetUpdated", 2, 2, 1), Pods: []corev1.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
-	status := Evaluate(echo, seen, nil, children.Images{EchoServer: "i"}, time.Now()).Status
+	seen := Observation{Deployment: seenDeployment(going, 2, 2, 1), Pods: []corev1.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
+	status := Evaluate(echo, seen, nil, testImages(), time.Now()).Status
 	message := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message
 	if !strings.Contains(message, "1 of 2 pods are ready.") || !strings.Contains(message, "no such thing") {
 		t.Errorf("the message is %q", message)
@@ -238,7 +220,7 @@ func TestStatusTellsTheCauseInWords(t *testing.T) {
 		t.Errorf("the pods are %v", status.Pods)
 	}
 	echo.Status = status
-	if unread := Evaluate(echo, Observation{}, errors.New("no"), children.Images{EchoServer: "i"}, time.Now()).Status; len(unread.Pods) != 1 {
+	if unread := Evaluate(echo, Observation{}, Classify(errors.New("no")), testImages(), time.Now()).Status; len(unread.Pods) != 1 {
 		t.Errorf("pods that could not be read are %v", unread.Pods)
 	}
 }

@@ -95,13 +95,13 @@ func Orphaned() Transition {
 	return Transition{v1.EventDeleted, actionDelete, "The Echo is deleted. The objects that were created for it are kept."}
 }
 
-// EchoNotFound returns what a pod with a companion label is told if the Echo of that name does not exist.
+// EchoNotFound returns the transition that is reported on a pod if the Echo in its companion label does not exist.
 func EchoNotFound(echo string) Transition {
 	return Transition{v1.EventEchoNotFound, actionCreateCompanion, fmt.Sprintf(
 		"There is no Echo %q in this namespace. The companion is created as soon as there is one. The label %s names the Echo.", echo, v1.CompanionLabel)}
 }
 
-// CompanionRefused returns what a pod is told if its companion cannot be created.
+// CompanionRefused returns the transition that is reported on a pod if its companion cannot be created.
 func CompanionRefused(err error) Transition {
 	return Transition{v1.EventCompanionRefused, actionCreateCompanion, err.Error()}
 }

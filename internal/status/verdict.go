@@ -26,41 +26,29 @@ type verdict struct {
 
 // judge decides what a pass means.
 func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) verdict {
-	want := echo.Spec.Replicas
 	switch {
 	case failure != nil:
 		return failedVerdict(seen, failure)
-	case echo.Spec.Paused && seen.Deployment == nil:
-		return emptyVerdict().paused()
-	case echo.Spec.Paused: // its objects are left unchanged, and are measured by their own spec
-		want = *seen.Deployment.Spec.Replicas
+	case echo.Spec.Paused:
+		return pausedVerdict(&echo.Status, seen, now)
+	default:
+		return podsVerdict(rolloutOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now), seen)
 	}
-	pods := rolloutOf(seen.Deployment, want, &echo.Status, now)
-	v := podsVerdict(pods, echo.Spec.Paused)
-	if !pods.ready {
-		v = v.because(causeOf(seen))
-	}
-	if echo.Spec.Paused {
-		v = v.paused()
-	}
-	return v
 }
 
-// podsVerdict is for a pass that succeeded.
-func podsVerdict(pods rollout, paused bool) verdict {
+// podsVerdict returns the verdict of a pass that succeeded.
+func podsVerdict(pods rollout, seen Observation) verdict {
 	switch {
 	case pods.ready:
 		return readyVerdict(pods)
-	case paused:
-		return pausedVerdict(pods)
 	case pods.progressing:
-		return rollingVerdict(pods)
+		return rollingVerdict(pods).because(causeOf(seen))
 	default:
-		return missingVerdict(pods)
+		return missingVerdict(pods).because(causeOf(seen))
 	}
 }
 
-// because adds why pods are missing, if that is known.
+// because returns a verdict with the cause added, if it is known.
 func (v verdict) because(c cause) verdict {
 	if c == (cause{}) {
 		return v
@@ -73,7 +61,7 @@ func (v verdict) because(c cause) verdict {
 	return v
 }
 
-// failedVerdict is for a pass that failed.
+// failedVerdict returns the verdict of a pass that failed.
 func failedVerdict(seen Observation, failure *Failure) verdict {
 	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: failure.Reason,
@@ -92,35 +80,30 @@ func failedVerdict(seen Observation, failure *Failure) verdict {
 	return v
 }
 
-// paused says that nothing is applied, whatever else the verdict is.
-func (v verdict) paused() verdict {
-	v.progressing, v.progressingReason = metav1.ConditionFalse, v1.ReasonPaused
-	v.message = "The Echo is paused: changes are not applied. " + v.message
-	return v
-}
-
-// emptyVerdict is for an Echo that was paused before anything was created.
-func emptyVerdict() verdict {
-	return verdict{
+// pausedVerdict returns the verdict on a paused Echo. Its objects are left unchanged, and are measured by their own spec.
+func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdict {
+	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused,
 		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
 		message: "Nothing has been created yet.",
 		phase:   v1.PhasePending,
 		event:   v1.EventNotReady,
 	}
-}
-
-// pausedVerdict is for a paused Echo whose pods are not ready.
-func pausedVerdict(pods rollout) verdict {
-	return verdict{
-		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused,
-		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: pods.String(),
-		phase:   v1.PhaseWarning,
-		event:   v1.EventNotReady,
+	if d := seen.Deployment; d != nil {
+		pods := rolloutOf(d, *d.Spec.Replicas, before, now)
+		if pods.ready {
+			v = readyVerdict(pods)
+		} else {
+			v.message, v.phase = pods.String(), v1.PhaseWarning
+			v = v.because(causeOf(seen))
+		}
 	}
+	v.progressing, v.progressingReason = metav1.ConditionFalse, v1.ReasonPaused
+	v.message = "The Echo is paused: changes are not applied. " + v.message
+	return v
 }
 
+// readyVerdict returns the verdict on an Echo whose pods are all as wanted.
 func readyVerdict(pods rollout) verdict {
 	v := verdict{
 		ready: metav1.ConditionTrue, readyReason: v1.ReasonAllPodsReady,
@@ -136,6 +119,7 @@ func readyVerdict(pods rollout) verdict {
 	return v
 }
 
+// rollingVerdict returns the verdict on an Echo of which a change is being rolled out.
 func rollingVerdict(pods rollout) verdict {
 	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonRollingOut,
@@ -151,6 +135,7 @@ func rollingVerdict(pods rollout) verdict {
 	return v
 }
 
+// missingVerdict returns the verdict on an Echo whose pods are missing or not ready although nothing is being rolled out.
 func missingVerdict(pods rollout) verdict {
 	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonPodsNotReady,
@@ -168,6 +153,7 @@ func missingVerdict(pods rollout) verdict {
 	return v
 }
 
+// deletingVerdict returns the verdict on an Echo that is being deleted.
 func deletingVerdict() verdict {
 	return verdict{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonDeleting,

@@ -79,7 +79,7 @@ func TestWhatTheConditionsSay(t *testing.T) {
 			if c.change != nil {
 				c.change(echo)
 			}
-			if diff := cmp.Diff(c.want, saying(Evaluate(echo, c.seen, c.err, testImages(), now))); diff != "" {
+			if diff := cmp.Diff(c.want, saying(Evaluate(echo, c.seen, Classify(c.err), testImages(), now))); diff != "" {
 				t.Error(diff)
 			}
 		})

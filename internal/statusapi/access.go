@@ -28,9 +28,10 @@ const (
 	denyTTL  = 10 * time.Second
 )
 
-// Authorize authenticates requests by their bearer token (TokenReview) and authorizes them (SubjectAccessReview). It is a
-// metricsserver.Options.FilterProvider. That of controller-runtime checks permissions on paths only, but Echoes are a resource.
-func Authorize(config *rest.Config, httpClient *http.Client) (metricsserver.Filter, error) {
+// AccessFilter returns a filter that authenticates requests by their bearer token (TokenReview) and authorizes them
+// (SubjectAccessReview). It is a metricsserver.Options.FilterProvider. That of controller-runtime checks permissions on
+// paths only, but Echoes are a resource.
+func AccessFilter(config *rest.Config, httpClient *http.Client) (metricsserver.Filter, error) {
 	authenticate, err := authentication(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("setting up the authentication: %w", err)

@@ -137,11 +137,11 @@ func (s *reviews) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(out).Encode(answer)
 }
 
-func TestAuthorizeAsksTheAPIServer(t *testing.T) {
+func TestAccessFilterAsksTheAPIServer(t *testing.T) {
 	reviewer := &reviews{}
 	server := httptest.NewServer(reviewer)
 	defer server.Close()
-	filter, err := Authorize(&rest.Config{Host: server.URL}, server.Client())
+	filter, err := AccessFilter(&rest.Config{Host: server.URL}, server.Client())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +177,8 @@ func TestAuthorizeAsksTheAPIServer(t *testing.T) {
 	}
 }
 
-func TestAuthorizeRefusesAConfigurationThatCannotBeUsed(t *testing.T) {
-	_, err := Authorize(&rest.Config{Host: "http://a b"}, http.DefaultClient)
+func TestAccessFilterRefusesAConfigurationThatCannotBeUsed(t *testing.T) {
+	_, err := AccessFilter(&rest.Config{Host: "http://a b"}, http.DefaultClient)
 	if err == nil || !strings.HasPrefix(err.Error(), "setting up the authentication: ") {
 		t.Errorf("got %v", err)
 	}

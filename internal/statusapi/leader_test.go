@@ -63,3 +63,15 @@ func TestDiagnosticsFailIfTheLeaderCannotBeDetermined(t *testing.T) {
 		t.Errorf("the status is %d: %s", out.Code, out.Body)
 	}
 }
+
+func TestPodOfALeaseHolder(t *testing.T) {
+	for holder, want := range map[string]string{
+		"echo-operator-controller-manager-6d5f-abcde_8a3f0c1e-0b6a-4f4e-9b0a-0e3c5a1d2b3c": "echo-operator-controller-manager-6d5f-abcde",
+		"laptop":    "laptop",
+		"lap_top_1": "lap_top",
+	} {
+		if got := podOf(holder); got != want {
+			t.Errorf("%s: got %s", holder, got)
+		}
+	}
+}

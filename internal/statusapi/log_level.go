@@ -40,7 +40,7 @@ func NewLogLevel(standard zapcore.Level) *LogLevel {
 	return &LogLevel{level: zap.NewAtomicLevelAt(standard), standard: standard}
 }
 
-// Enabler returns what a logger asks whether to log.
+// Enabler returns the level in the form that a logger requires.
 func (l *LogLevel) Enabler() zapcore.LevelEnabler { return l.level }
 
 // levelRequest is a request for a level.

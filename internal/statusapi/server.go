@@ -5,10 +5,9 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/echo-operator/echo-operator/internal/history"
 )

@@ -59,6 +59,24 @@ func TestNoSecretIsShownAnywhereInAnEnvironment(t *testing.T) {
 	}
 }
 
+func TestStrip(t *testing.T) {
+	for name, c := range map[string]struct{ before, after string }{
+		"books":              {`{metadata: {name: a, managedFields: [{manager: m}], annotations: {kubectl.kubernetes.io/last-applied-configuration: x, y: z}}}`, `{metadata: {name: a, annotations: {y: z}}}`},
+		"no annotation left": {`{metadata: {name: a, annotations: {kubectl.kubernetes.io/last-applied-configuration: x}}}`, `{metadata: {name: a}}`},
+		"nothing to strip":   {`{metadata: {name: a}}`, `{metadata: {name: a}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := strip(state(t, c.before))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(state(t, c.after), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestStripIgnoresOtherTypes(t *testing.T) {
 	if got, err := strip("text"); got != "text" || err != nil {
 		t.Errorf("got %v, %v", got, err)

@@ -111,24 +111,6 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-func TestStrip(t *testing.T) {
-	for name, c := range map[string]struct{ before, after string }{
-		"books":              {`{metadata: {name: a, managedFields: [{manager: m}], annotations: {kubectl.kubernetes.io/last-applied-configuration: x, y: z}}}`, `{metadata: {name: a, annotations: {y: z}}}`},
-		"no annotation left": {`{metadata: {name: a, annotations: {kubectl.kubernetes.io/last-applied-configuration: x}}}`, `{metadata: {name: a}}`},
-		"nothing to strip":   {`{metadata: {name: a}}`, `{metadata: {name: a}}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := strip(state(t, c.before))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(state(t, c.after), got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

@@ -146,7 +146,7 @@ func TestExamplesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestSchemaOfAVersion: the kinds of a bundle, and the versions of a kind, each have a schema of their own.
+// TestSchemaOfAVersion checks that the kinds of a bundle, and the versions of a kind, each have a schema of their own.
 func TestSchemaOfAVersion(t *testing.T) {
 	crd := func(name string) string {
 		return fmt.Sprintf("kind: CustomResourceDefinition\nmetadata: {name: %s}\nspec: {versions: [%s, %s]}\n", name,

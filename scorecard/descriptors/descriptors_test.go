@@ -32,7 +32,7 @@ func TestACRDThatIsMissing(t *testing.T) {
 	}
 }
 
-// fields is a spec with a field of each type.
+// fields returns a spec with a field of each type.
 func fields() bundle.Schema {
 	return bundle.Schema{Properties: map[string]bundle.Schema{
 		"count":  {Type: "integer"},

@@ -34,7 +34,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestTypesOfWidgets: the console shows nothing, or the wrong thing, by a widget that is for another type.
+// TestTypesOfWidgets checks that a widget is for the type of its field: the console shows nothing, or the wrong thing, by one for another
+// type.
 func TestTypesOfWidgets(t *testing.T) {
 	spec := part{"spec", fields(), specWidgets()}
 	status := part{"status", fields(), statusWidgets()}

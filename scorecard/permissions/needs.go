@@ -16,8 +16,8 @@ func Children() []Child {
 	}
 }
 
-// Read returns the permissions for what the operator reads, which leaves no trace in a cluster.
-func Read() []Permission {
+// read returns the permissions for what the operator reads, which leaves no trace in a cluster.
+func read() []Permission {
 	all := slices.Concat(
 		on("example.com", "echoes", "list", "watch"), // what it reconciles
 		on("", "pods", "list", "watch", "get"),       // for the status, and pods that request a companion; get before one is created
@@ -30,8 +30,8 @@ func Read() []Permission {
 	return all
 }
 
-// Optional returns the permissions that the operator does not always use.
-func Optional() []Permission {
+// optional returns the permissions that the operator does not always use.
+func optional() []Permission {
 	return slices.Concat(
 		// The leader election sends an event of the core API when the leader changes; events expire after an hour.
 		on("", "events", "create", "patch"),

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// TestChildrenAreThoseThatTheOperatorMakes: a kind that is missing here would need no permissions.
+// TestChildrenAreThoseThatTheOperatorMakes checks that no kind is missing: it would need no permissions.
 func TestChildrenAreThoseThatTheOperatorMakes(t *testing.T) {
 	var want []Child
 	for _, kind := range children.Kinds() {
@@ -33,9 +33,9 @@ func TestChildrenAreThoseThatTheOperatorMakes(t *testing.T) {
 	}
 }
 
-// TestReadIsOnlyToRead: what writes must leave a trace.
+// TestReadIsOnlyToRead checks that nothing is written by these permissions: what writes must leave a trace.
 func TestReadIsOnlyToRead(t *testing.T) {
-	all := Read()
+	all := read()
 	for _, p := range all {
 		if !slices.Contains([]string{"get", "list", "watch"}, p.Verb) {
 			t.Errorf("%s is no permission to read", p)
@@ -50,12 +50,12 @@ func TestReadIsOnlyToRead(t *testing.T) {
 	}
 }
 
-// TestNeedsAreNotSharp: what is needed and what is dangerous must be apart, or no bundle could pass.
-func TestNeedsAreNotSharp(t *testing.T) {
+// TestNeedsAreNotDangerous checks that no permission is both needed and dangerous: no bundle could pass.
+func TestNeedsAreNotDangerous(t *testing.T) {
 	seen := map[Permission]bool{}
-	for _, p := range slices.Concat(Read(), Optional(), everything().Written()) {
+	for _, p := range slices.Concat(read(), optional(), everything().Written()) {
 		if slices.Contains(Dangerous(), p) {
-			t.Errorf("%s is needed and sharp", p)
+			t.Errorf("%s is needed and dangerous", p)
 		}
 		if seen[p] {
 			t.Errorf("%s is needed twice", p)
@@ -64,7 +64,7 @@ func TestNeedsAreNotSharp(t *testing.T) {
 	}
 }
 
-// TestWaysToTakeAClusterOver are permissions of which each is enough to become its administrator, or to read its secrets.
+// TestWaysToTakeAClusterOver lists permissions of which each is enough to become the administrator of a cluster, or to read its secrets.
 func TestWaysToTakeAClusterOver(t *testing.T) {
 	for _, p := range []Permission{
 		{"*", "*", "*"}, {"", "secrets", "get"}, {"", "secrets", "list"}, {"", "secrets", "watch"}, {"", "pods/exec", "create"}, {"", "pods/exec", "get"},
@@ -77,12 +77,12 @@ func TestWaysToTakeAClusterOver(t *testing.T) {
 		{"certificates.k8s.io", "certificatesigningrequests/approval", "update"}, {"", "namespaces", "delete"}, {"example.com", "echoes", "delete"},
 	} {
 		if !slices.Contains(Dangerous(), p) {
-			t.Errorf("%s is not sharp", p)
+			t.Errorf("%s is not called dangerous", p)
 		}
 	}
 }
 
-func TestIsForItself(t *testing.T) {
+func TestIsForOwnNamespace(t *testing.T) {
 	for permission, want := range map[Permission]bool{
 		{"coordination.k8s.io", "leases", "get"}:    true,
 		{"coordination.k8s.io", "leases", "update"}: true,

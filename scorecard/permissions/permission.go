@@ -13,6 +13,7 @@ import (
 // Permission is one verb on one resource; a subresource is written as resource/subresource.
 type Permission struct{ Group, Resource, Verb string }
 
+// String returns the permission as verb, resource and group, for example "patch deployments.apps".
 func (p Permission) String() string {
 	return strings.TrimSuffix(p.Verb+" "+p.Resource+"."+p.Group, ".")
 }
@@ -48,7 +49,7 @@ func Listed(rules []rbacv1.PolicyRule) []Permission {
 // Problems returns the listed permissions that the operator does not need, and the needed ones that are not listed. written are the
 // permissions that left a trace.
 func Problems(listed, written []Permission) []string {
-	needed := slices.Concat(Read(), Optional(), written)
+	needed := slices.Concat(read(), optional(), written)
 	var problems []string
 	for _, p := range listed {
 		if !slices.Contains(needed, p) {

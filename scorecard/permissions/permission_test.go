@@ -49,9 +49,9 @@ func TestListedIsSortedAndWhole(t *testing.T) {
 	}
 }
 
-// TestOptionalPermissionsLeaveNoTrace: they must be listed, and nobody looks for traces of them.
+// TestOptionalPermissionsLeaveNoTrace checks that they must be listed, and that no trace of them is required.
 func TestOptionalPermissionsLeaveNoTrace(t *testing.T) {
-	all := append(Read(), Optional()...)
+	all := append(read(), optional()...)
 	if diff := cmp.Diff([]string(nil), Problems(all, nil)); diff != "" {
 		t.Errorf("with what leaves no trace (-want +got):\n%s", diff)
 	}
@@ -78,7 +78,7 @@ func TestProblems(t *testing.T) {
 		"another verb": {[]Permission{{"batch", "jobs", "get"}}, []Permission{jobs}, []string{
 			"the operator may get jobs.batch, but there is no trace that it does", "the operator does create jobs.batch, but the bundle does not list it"}},
 	} {
-		listed := append(append(Read(), Optional()...), c.listed...)
+		listed := append(append(read(), optional()...), c.listed...)
 		if diff := cmp.Diff(c.want, Problems(listed, c.written)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/scorecard/bundle"
 )
 
-// listed are the permissions of the bundle.
+// listed returns the permissions of the bundle.
 func listed(t *testing.T) []Permission {
 	t.Helper()
 	b, err := bundle.Read("../../bundle")
@@ -35,7 +35,7 @@ func writtenBy(operation metav1.ManagedFieldsOperationType, subresource string) 
 	return metav1.ManagedFieldsEntry{Manager: operator, Operation: operation, Subresource: subresource}
 }
 
-// everything is what an operator that works leaves.
+// everything returns the traces of an operator that uses all of its permissions.
 func everything() Traces {
 	echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{UID: "1", Finalizers: []string{v1.Finalizer}, ManagedFields: []metav1.ManagedFieldsEntry{
 		writtenBy(metav1.ManagedFieldsOperationUpdate, ""), writtenBy(metav1.ManagedFieldsOperationUpdate, "status")}}}
@@ -120,18 +120,6 @@ func TestWhatIsListedAndNeededDiffer(t *testing.T) {
 		if got := Problems(less, everything().Written()); len(got) == 0 || !strings.Contains(got[0], "does "+p.String()+",") {
 			t.Errorf("without %s, the problems are %q", p, got)
 		}
-	}
-}
-
-func TestListed(t *testing.T) {
-	rules := []rbacv1.PolicyRule{
-		{APIGroups: []string{"", "apps"}, Resources: []string{"b", "a"}, Verbs: []string{"get"}},
-		{APIGroups: []string{"apps"}, Resources: []string{"a"}, Verbs: []string{"get"}},
-		{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}},
-	}
-	want := []Permission{{"", "/metrics", "get"}, {"", "a", "get"}, {"", "b", "get"}, {"apps", "a", "get"}, {"apps", "b", "get"}}
-	if got := Listed(rules); !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

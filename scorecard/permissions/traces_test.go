@@ -15,7 +15,7 @@ func without(lost ...Permission) []Permission {
 	return slices.DeleteFunc(everything().Written(), func(p Permission) bool { return slices.Contains(lost, p) })
 }
 
-// TestTracesOfOthers: what somebody else left, or what looks alike, is no proof that the operator has a permission.
+// TestTracesOfOthers checks that what another client left, or what looks alike, does not prove that the operator has a permission.
 func TestTracesOfOthers(t *testing.T) {
 	deployment := Children()[1]
 	finalizer := on("example.com", "echoes", "patch")
@@ -42,7 +42,7 @@ func TestTracesOfOthers(t *testing.T) {
 		"child of another Echo":          {func(t *Traces) { t.Made[deployment].GetOwnerReferences()[0].UID = "2" }, written},
 		"child that is not controlled":   {func(t *Traces) { t.Made[deployment].GetOwnerReferences()[0].Controller = nil }, written},
 		"child that stayed":              {func(t *Traces) { t.Gone = slices.Delete(t.Gone, 1, 2) }, on("apps", "deployments", "delete")},
-		"no child is gone and all are":   {func(t *Traces) { slices.Reverse(t.Gone) }, nil},
+		"children gone in another order": {func(t *Traces) { slices.Reverse(t.Gone) }, nil},
 		"companion that another wrote":   {func(t *Traces) { t.Companion.ManagedFields[0].Manager = "kubectl" }, companion},
 		"companion that was updated":     {func(t *Traces) { t.Companion.ManagedFields[0].Operation = metav1.ManagedFieldsOperationUpdate }, companion},
 		"event of another Echo":          {func(t *Traces) { t.Events[0].Regarding.UID = "2" }, event},
@@ -68,7 +68,7 @@ func TestTracesOfOthers(t *testing.T) {
 	}
 }
 
-// TestMetricsTellWhetherTheAPIServerWasAsked: other answers come without it.
+// TestMetricsTellWhetherTheAPIServerWasAsked checks that other answers, which come without it, are no trace.
 func TestMetricsTellWhetherTheAPIServerWasAsked(t *testing.T) {
 	asked := slices.Concat(on("authentication.k8s.io", "tokenreviews", "create"), on("authorization.k8s.io", "subjectaccessreviews", "create"))
 	for status, want := range map[int]bool{
@@ -86,7 +86,7 @@ func TestMetricsTellWhetherTheAPIServerWasAsked(t *testing.T) {
 	}
 }
 
-// TestOneBlockingReferenceNeedsFinalizers: it is the same permission for all children, and wanted once.
+// TestOneBlockingReferenceNeedsFinalizers checks that the permission, which is the same for all children, is needed once.
 func TestOneBlockingReferenceNeedsFinalizers(t *testing.T) {
 	finalizers := Permission{"example.com", "echoes/finalizers", "update"}
 	for name, c := range map[string]struct {

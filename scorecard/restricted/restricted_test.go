@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/scorecard/bundle"
 )
 
-// operatorsPod is the pod that the bundle's Deployment makes.
+// operatorsPod returns the pod that the bundle's Deployment makes.
 func operatorsPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	b, err := bundle.Read("../../bundle")

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,15 +61,6 @@ func (w *world) failRead(number int) *fallible {
 	w.cache = f.over(w.cache, "cache")
 	w.dependencies.Client, w.dependencies.Live = w.cache, f.over(w.server, "API server")
 	return f
-}
-
-// echoPod returns a pod of an Echo's Deployment on node "n".
-func echoPod() *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
-			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", UID: "r", Controller: new(true)}}},
-		Spec: corev1.PodSpec{NodeName: "n"},
-	}
 }
 
 // unwantedBudget returns a PodDisruptionBudget of an Echo that does not want one any more.
