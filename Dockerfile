@@ -9,7 +9,7 @@ COPY . .
 ARG VERSION
 ARG TARGETOS TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=v${VERSION}" -o /out/manager .
+    go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w -X main.version=v${VERSION}" -o /out/manager .
 
 FROM scratch
 ARG VERSION
