@@ -40,5 +40,5 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 	uninstall(ctx)
 },
 	Entry("recovers by failing forward", SpecTimeout(45*time.Minute), "Either allow OLM to upgrade"),
-	Entry("recovers by beginning anew", SpecTimeout(45*time.Minute), "Or reinstall the operator"),
+	Entry("recovers when the operator is reinstalled", SpecTimeout(45*time.Minute), "Or reinstall the operator"),
 )

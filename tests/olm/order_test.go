@@ -19,7 +19,7 @@ var _ = Describe("an operator that was uninstalled before its Echoes", Label("al
 		awaitOperatorGone(ctx)
 
 		prober := startProber(ctx)
-		Expect(prober.Stop(ctx).Failed).To(BeZero(), "its servers go on")
+		Expect(prober.Stop(ctx).Failed).To(BeZero(), "its servers still respond")
 		expectEchoesLetGo(ctx, pod)
 		uninstall(ctx)
 	}, SpecTimeout(15*time.Minute))

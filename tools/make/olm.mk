@@ -1,19 +1,22 @@
 ##@ Operator Lifecycle Manager
 
 .PHONY: bundle
-bundle: manifests ## Generate the OLM bundle in bundle/.
-	@CHANNELS="$(CHANNELS)" tools/make/bundle
+bundle: manifests ## Generate the OLM bundle in bundle/, with IMG and ECHO_SERVER_IMG if set.
+	@CHANNELS="$(CHANNELS)" tools/make/bundle $(given_images)
+
+# The bundle that the committed catalog names.
+bundle_image = quay.io/echo-operator/echo-operator-bundle:v$(VERSION)
 
 .PHONY: catalog
-catalog: bundle ## Generate the file-based catalog in catalog/, with the channels of config/catalog/channels.yaml.
-	@tools/make/catalog
+catalog: bundle ## Generate the file-based catalog in catalog/, with the channels of config/catalog/channels.yaml and BUNDLE_IMG.
+	@tools/make/catalog $(if $(call given,BUNDLE_IMG)$(call given,IMAGE_TAG_BASE),$(BUNDLE_IMG),$(bundle_image))
 
 .PHONY: opm-files
-opm-files:
+opm-files: ## Build opm and the health probe for the image of the catalog.
 	@tools/make/opm-files $(architectures)
 
 .PHONY: catalog-cache
-catalog-cache:
+catalog-cache: ## Create the cache of the catalog for its image.
 	@tools/make/catalog-cache $(architectures)
 
 .PHONY: bundle-build
@@ -33,22 +36,17 @@ catalog-push: opm-files catalog-cache ## Build CATALOG_IMG for PLATFORMS and pus
 	@$(build_image) -file=catalog.Dockerfile $(CATALOG_IMG)
 
 .PHONY: busybox
-busybox:
+busybox: ## Copy busybox for the images of the OLM tests.
 	@tools/make/busybox
 
 .PHONY: olm-images
-olm-images: build opm-files busybox
-	@tools/make/push-image prober tests/programs/prober/Dockerfile
+olm-images: prober-image opm-files busybox ## Build and push the images of OLM.
 	@tools/make/olm-images
 
 .PHONY: operator-sdk-images
-operator-sdk-images: busybox
+operator-sdk-images: busybox ## Build and push the images of operator-sdk.
 	@$(call compile,hello,./tests/programs/hello)
 	@tools/make/operator-sdk-images
-
-.PHONY: own-cluster
-own-cluster:
-	@[ -z "$$KUBECONFIG$$REGISTRY" ] || { echo "this requires the test cluster: unset KUBECONFIG and REGISTRY"; exit 1; }
 
 # The suite installs throwaway releases and upgrades between them. `make -n` runs lines that contain $(MAKE), so these are separate.
 .PHONY: e2e-olm e2e-olm-all scorecard
@@ -61,7 +59,7 @@ e2e-olm-all: ## The other OLM tests: approval, install modes, failures, wrong or
 scorecard: releases := good
 scorecard: filter := scorecard
 scorecard: ## Run the scorecard tests of the bundle and of the operator that OLM installed. Needs root.
-e2e-olm e2e-olm-all scorecard: e2e-possible own-cluster
-	@$(MAKE) --no-print-directory cluster-up
-	@$(MAKE) --no-print-directory olm-images operator-sdk-images
+e2e-olm e2e-olm-all scorecard:
+	@tools/make/e2e-possible own
+	@$(MAKE) --no-print-directory cluster-up olm-images operator-sdk-images
 	@tools/make/e2e-olm '$(filter)' $(releases) -- $(TESTFLAGS)

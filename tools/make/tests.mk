@@ -3,8 +3,8 @@
 # assets: the API server for integration tests.
 assets = KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(call tool,kubernetes)}"
 
-# Specs run in random order.
-random_order := -ginkgo.randomize-all
+# Specs run in random order. The time limit of Ginkgo lets them clean up, that of go test does not.
+integration := ./tests/integration -timeout=0 -ginkgo.timeout=1h -ginkgo.randomize-all
 
 # The packages whose coverage is measured, and the required percentage of their statements.
 covered := ./controllers/...,./internal/...
@@ -17,15 +17,15 @@ setup-envtest: ## Build the API server for integration tests and print its folde
 # -count=1 because the cache of test results ignores files outside of the module.
 .PHONY: test
 test: ## Run the unit tests, and the integration tests on a real API server. Does not require root.
-	@$(assets) go test -trimpath $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|olm)$$')
-	@$(assets) go test -trimpath $(TESTFLAGS) ./tests/integration $(random_order)
+	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|olm)$$')
+	@$(assets) go test -trimpath $(TESTFLAGS) $(integration)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
 	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath $(TESTFLAGS) ./...); done
 
 .PHONY: test-oldest
 test-oldest: ## Run the integration tests on the oldest API server that is supported. Does not require root.
 	@oldest=$(call tool,kubernetes-oldest)/kube-apiserver; "$$oldest" --version; \
-	$(assets) TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 ./tests/integration $(TESTFLAGS) $(random_order)
+	$(assets) TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 $(integration) $(TESTFLAGS)
 
 .PHONY: coverage
 coverage: ## Measure the coverage of the tests, and fail below 90 %.
@@ -35,12 +35,8 @@ coverage: ## Measure the coverage of the tests, and fail below 90 %.
 test-dockerfiles: build ## Build Dockerfiles by buildah and compare the programs with those of make. Skipped without buildah.
 	@tools/make/test-dockerfiles
 
-.PHONY: e2e-possible
-e2e-possible:
-	@tools/make/e2e-possible
-
 .PHONY: e2e-images
-e2e-images: images
+e2e-images: images prober-image ## Build and push the images of the end-to-end tests.
 	@$(call compile,metrics-api,./tests/programs/metrics-api)
 	@$(call compile,hello,./tests/programs/hello)
 	@tools/make/push-image other-server echoserver/Dockerfile
@@ -50,7 +46,9 @@ e2e-images: images
 .PHONY: e2e test-e2e
 e2e: ## Run the end-to-end tests on the test cluster, with real containers. Requires root, or KUBECONFIG and REGISTRY.
 test-e2e: ## The same as e2e.
-e2e test-e2e: e2e-possible cluster-up e2e-images
+e2e test-e2e:
+	@tools/make/e2e-possible
 	@tools/make/require curl curl
+	@$(MAKE) --no-print-directory cluster-up e2e-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
 	@tools/make/suite kubernetes,kwok ./tests/e2e $(TESTFLAGS)

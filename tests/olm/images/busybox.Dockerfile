@@ -1,4 +1,4 @@
-# A shell and its tools: what unpacks bundles for scorecard and for operator-sdk. Build it from the project's root.
+# A shell and its tools, which unpack bundles for scorecard and operator-sdk. Build it in the root of the project.
 FROM scratch
 COPY bin/busybox/ /bin/
 USER 1001

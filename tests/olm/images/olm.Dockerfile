@@ -1,4 +1,4 @@
-# OLM, under its ordinary name. Its unpacking jobs call cp. Build it from the project's root.
+# OLM. Its jobs that unpack bundles run cp. Build it in the root of the project.
 FROM scratch
 COPY bin/busybox/ /bin/
 COPY bin/olm/ /bin/

@@ -1,4 +1,4 @@
-# OLM v1, both of its programs in one image. Build it from the project's root.
+# OLM v1: both programs in one image. Build it in the root of the project.
 FROM scratch
 COPY bin/olmv1/ /
 USER 65532

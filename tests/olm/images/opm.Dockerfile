@@ -1,5 +1,4 @@
-# opm, under its ordinary name, with the probe that OLM gives catalogs and the shell that operator-sdk expects. Build it from the
-# project's root.
+# opm, with the probe that OLM sets for catalogs and the shell that operator-sdk requires. Build it in the root of the project.
 FROM scratch
 ARG TARGETARCH
 # operator-sdk adds a bundle to the catalog that it finds here, which is empty.

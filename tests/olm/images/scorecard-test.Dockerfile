@@ -1,4 +1,4 @@
-# The SDK's own scorecard tests, under their ordinary name. Build it from the project's root.
+# The scorecard tests of Operator SDK. Build it in the root of the project.
 FROM scratch
 COPY bin/scorecard/ /bin/
 USER 1001
