@@ -1,10 +1,10 @@
 module github.com/echo-operator/echo-operator/tools/image
 
-go 1.26.8
+go 1.26.3
 
 require (
 	github.com/google/go-containerregistry v0.22.1
-	github.com/moby/buildkit v0.34.2
+	github.com/moby/buildkit v0.33.0
 )
 
 require (

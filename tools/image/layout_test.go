@@ -36,7 +36,7 @@ func TestLayoutReplacesTheFolder(t *testing.T) {
 	}
 }
 
-// TestLayoutsThatAreNotOurs: which image was meant can not be told.
+// TestLayoutsThatAreNotOurs checks that a layout that does not contain exactly one tagged image is rejected.
 func TestLayoutsThatAreNotOurs(t *testing.T) {
 	annotated := func(tags ...string) func(t *testing.T, folder string) {
 		return func(t *testing.T, folder string) {

@@ -2,7 +2,7 @@
 // stage of a Dockerfile, so it needs neither root nor a container engine.
 //
 //	image build [flags] REFERENCE     builds an image and pushes it, or writes it to a folder or a file
-//	image push PREFIX FOLDER...       pushes OCI layouts to PREFIX/NAME:TAG, NAME being that of the folder
+//	image push PREFIX FOLDER...       pushes OCI layouts to PREFIX/NAME:TAG; NAME is the name of the folder
 //
 // Both print the names of the images by digest, as the registry confirmed it. Credentials are those of `docker login` or `podman login`.
 package main
@@ -34,7 +34,7 @@ func main() {
 
 func run(ctx context.Context, arguments []string, out io.Writer) error {
 	if len(arguments) == 0 {
-		return errors.New("name a command: build or push")
+		return errors.New("a command is required: build or push")
 	}
 	switch arguments[0] {
 	case "build":
@@ -42,22 +42,21 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	case "push":
 		return runPush(ctx, arguments[1:], out)
 	default:
-		return fmt.Errorf("there is no command %q: there are build and push", arguments[0])
+		return fmt.Errorf("unknown command %q: the commands are build and push", arguments[0])
 	}
 }
 
 // settings are the flags of the build command.
-type settings struct{ dockerfile, binaries, platforms, version, layout, archive, mirror string }
+type settings struct{ dockerfile, platforms, version, layout, archive, mirror string }
 
 func (s *settings) flags() *flag.FlagSet {
 	set := flag.NewFlagSet("image build", flag.ContinueOnError)
-	set.StringVar(&s.dockerfile, "file", "Dockerfile", "the `Dockerfile`; the build context is the current folder")
-	set.StringVar(&s.binaries, "binaries", "bin", "the `folder` whose linux-ARCHITECTURE stands in for /out of a build stage")
+	set.StringVar(&s.dockerfile, "file", "Dockerfile", "the `Dockerfile`; the build context is the current folder, and bin/linux-ARCHITECTURE replaces /out of a build stage")
 	set.StringVar(&s.platforms, "platforms", "linux/"+runtime.GOARCH, "the `list` of platforms; several make an image index")
 	set.StringVar(&s.version, "version", "", "the build argument VERSION")
 	set.StringVar(&s.layout, "layout", "", "write an OCI layout with an image index to this `folder` instead of pushing")
 	set.StringVar(&s.archive, "archive", "", "write an archive for `docker load` to this file instead of pushing")
-	set.StringVar(&s.mirror, "mirror", "", "push to this plain HTTP registry (`host:port`), which stands in for the one of the reference")
+	set.StringVar(&s.mirror, "mirror", "", "push to this plain HTTP registry (`host:port`), which replaces that of the reference")
 	return set
 }
 
@@ -123,7 +122,7 @@ func (s settings) source() source {
 	if s.version != "" {
 		args["VERSION"] = s.version
 	}
-	return source{dockerfile: s.dockerfile, context: ".", binaries: s.binaries, args: args}
+	return source{dockerfile: s.dockerfile, context: ".", binaries: "bin", args: args}
 }
 
 func runPush(ctx context.Context, arguments []string, out io.Writer) error {

@@ -177,8 +177,8 @@ func TestArchiveForDocker(t *testing.T) {
 func TestMistakesAreNamed(t *testing.T) {
 	project(t)
 	for arguments, want := range map[string]string{
-		"":                                      "name a command",
-		"pull x":                                `no command "pull"`,
+		"":                                      "a command is required",
+		"pull x":                                `unknown command "pull"`,
 		"build":                                 "needs one image reference",
 		"build a b":                             "needs one image reference",
 		"build -platforms=amd64 quay.io/a/b:v1": "not of the form linux/ARCHITECTURE",

@@ -44,7 +44,7 @@ func push(ctx context.Context, target name.Tag, mirror string, built artifact) e
 	case v1.Image:
 		err = remote.Write(target, built, options...)
 	default:
-		err = fmt.Errorf("%T can not be pushed", built)
+		err = fmt.Errorf("%T cannot be pushed", built)
 	}
 	if err != nil {
 		return err

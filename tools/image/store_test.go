@@ -96,7 +96,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// TestPushIsConfirmed: a registry that stores something else, or nothing, is not believed.
+// TestPushIsConfirmed checks that a push fails if the registry stores something else, or nothing.
 func TestPushIsConfirmed(t *testing.T) {
 	image := imageOf(t, checkout(t, 0o022, time.Now(), false), "amd64")
 	other := "sha256:" + strings.Repeat("0", 64)
@@ -145,7 +145,7 @@ func TestPushFails(t *testing.T) {
 		"refused image":  {false, refusing + "/program:v1", "", image, "quota exceeded"},
 		"refused index":  {false, refusing + "/program:v1", "", indexOf(t), "quota exceeded"},
 		"interrupted":    {true, good + "/program:v1", "", image, "context canceled"},
-		"unknown type":   {false, good + "/program:v1", "", struct{ artifact }{image}, "can not be pushed"},
+		"unknown type":   {false, good + "/program:v1", "", struct{ artifact }{image}, "cannot be pushed"},
 		"invalid mirror": {false, "quay.io/a/program:v1", "http://" + good, image, "a/program"},
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())

@@ -1,0 +1,101 @@
+package packaging
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// documents returns the text of the documentation by file.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	files := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md"}
+	pages, err := filepath.Glob(inProject("docs", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages in docs: %v", err)
+	}
+	for _, page := range pages {
+		files = append(files, filepath.Join("docs", filepath.Base(page)))
+	}
+	all := map[string]string{}
+	for _, file := range files {
+		all[file] = text(t, file)
+	}
+	return all
+}
+
+// TestDocumentedPathsExist checks the paths in the documentation that begin with a folder of the project. Those with a pattern or a
+// placeholder are not checked, and those that only a release has may be absent.
+func TestDocumentedPathsExist(t *testing.T) {
+	path := regexp.MustCompile("`((?:api|bundle|catalog|config|controllers|docs|echoserver|internal|scorecard|tests|tools|\\.github)/[\\w./-]*)`")
+	ofReleases := []string{"config/manifests/digests", "tests/packaging/released"}
+	checked := 0
+	for file, content := range documents(t) {
+		for _, found := range path.FindAllStringSubmatch(content, -1) {
+			checked++
+			if _, err := os.Stat(inProject(found[1])); err != nil && !slices.Contains(ofReleases, strings.TrimSuffix(found[1], "/echoes.vVERSION.yaml")) {
+				t.Errorf("%s names %s: %v", file, found[1], err)
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d paths were found", checked)
+	}
+}
+
+// TestDocumentedTargetsExist checks every `make TARGET` in the documentation.
+func TestDocumentedTargetsExist(t *testing.T) {
+	targets := map[string]bool{}
+	makefiles, err := filepath.Glob(inProject("tools", "make", "*.mk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, makefile := range append(makefiles, inProject("Makefile")) {
+		content, err := os.ReadFile(makefile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`(?m)^([a-z0-9][a-z0-9 -]*):`).FindAllStringSubmatch(string(content), -1) {
+			for target := range strings.FieldsSeq(found[1]) {
+				targets[target] = true
+			}
+		}
+	}
+	for file, content := range documents(t) {
+		for _, found := range regexp.MustCompile("(?m)(?:`|^ *)make (?:-s )?([a-z][a-z0-9-]*)").FindAllStringSubmatch(content, -1) {
+			if !targets[found[1]] {
+				t.Errorf("%s names the target %s, which does not exist", file, found[1])
+			}
+		}
+	}
+}
+
+// TestPackageCommentsNameFilesThatExist checks the names of files in the comments of packages, which are in files named doc.go.
+func TestPackageCommentsNameFilesThatExist(t *testing.T) {
+	checked := 0
+	err := fs.WalkDir(os.DirFS(inProject()), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "dist"}, name) {
+			return fs.SkipDir
+		}
+		if entry.Name() != "doc.go" {
+			return nil
+		}
+		for _, file := range regexp.MustCompile(`\b\w+\.go\b`).FindAllString(text(t, name), -1) {
+			checked++
+			if _, err := os.Stat(inProject(filepath.Dir(name), file)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil || checked < 10 {
+		t.Errorf("%d names were found: %v", checked, err)
+	}
+}
