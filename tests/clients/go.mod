@@ -1,4 +1,4 @@
-// Tests of the echo server with clients that bring a lot with them: a browser and the Gateway API's conformance suite.
+// Tests of the echo server with clients that have many dependencies: a browser and the conformance suite of the Gateway API.
 module github.com/echo-operator/echo-operator/tests/clients
 
 go 1.26.0

@@ -17,15 +17,15 @@ import (
 )
 
 var _ = Describe("an Echo that is not ready", func() {
-	DescribeTable("says why, and is well when that is over",
-		func(ctx SpecContext, reason v1.Reason, message string, spoil, mend func(*v1.EchoSpec)) {
-			echo := support.Echo(newNamespace(ctx), "ailing", func(e *v1.Echo) { spoil(&e.Spec) })
+	DescribeTable("reports the cause, and becomes ready when it is gone",
+		func(ctx SpecContext, reason v1.Reason, message string, breakIt, repair func(*v1.EchoSpec)) {
+			echo := support.Echo(newNamespace(ctx), "broken", func(e *v1.Echo) { breakIt(&e.Spec) })
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 			expectCause(ctx, echo, reason, message)
 			Eventually(support.Kubectl).WithContext(ctx).
 				WithArguments("get", "events", "-n", echo.Namespace, "--field-selector=involvedObject.kind=Echo,type=Warning").
 				Should(MatchRegexp("NotReady.*" + message))
-			edit(ctx, echo, mend)
+			edit(ctx, echo, repair)
 			waitReady(ctx, echo)
 			Expect(meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady).Reason).To(Equal(v1.ReasonAllPodsReady.String()))
 		},

@@ -20,7 +20,7 @@ import (
 )
 
 var _ = Describe("companions and an operator that is killed", func() {
-	DescribeTable("are neither two nor none after each step of their life, when that is",
+	DescribeTable("exist exactly once for each owner after each step, when the operator is killed",
 		func(ctx SpecContext, kill func(ctx context.Context, issue, begun func())) {
 			l := &life{namespace: newNamespace(ctx)}
 			l.echo = companionEcho(l.namespace, "beside", "1s")
@@ -76,15 +76,15 @@ func (l *life) steps(ctx context.Context) []lifeStep {
 		edit(ctx, l.echo, func(s *v1.EchoSpec) { s.Response.StatusCode++ })
 	}
 	return []lifeStep{
-		{"their owners are made", func() { l.makeOwners(ctx) }, made, one},
+		{"their owners are created", func() { l.makeOwners(ctx) }, made, one},
 		{"they are deleted", func() { l.deleteCompanions(ctx) }, made, another},
-		{"the Echo's answer changes, of which the old ones go", answer, going, another},
-		{"the Echo's answer changes, of which new ones come", answer, made, another},
-		{"their owners make place for others of the same names", func() { l.deleteOwners(ctx); l.makeOwners(ctx) }, made, one},
+		{"the response of the Echo changes, and the old ones are deleted", answer, going, another},
+		{"the response of the Echo changes, and new ones are created", answer, made, another},
+		{"their owners are replaced by others of the same names", func() { l.deleteOwners(ctx); l.makeOwners(ctx) }, made, one},
 		{"their owners lose the label", func() { l.label(ctx, nil) }, going, none},
 		{"their owners get the label", func() { l.label(ctx, &l.echo.Name) }, made, one},
 		{"the Echo is deleted", func() { Expect(k8s.Delete(ctx, l.echo)).To(Succeed()) }, going, func() { l.expectEchoGone(ctx); none() }},
-		{"the Echo is made again", func() {
+		{"the Echo is created again", func() {
 			l.echo = companionEcho(l.namespace, l.echo.Name, "1s")
 			Expect(k8s.Create(ctx, l.echo)).To(Succeed())
 		}, made, one},
@@ -95,7 +95,7 @@ func (l *life) steps(ctx context.Context) []lifeStep {
 func (l *life) makeOwners(ctx context.Context) {
 	GinkgoHelper()
 	l.owners = nil
-	for i := range 3 { // that a kill may find one pass at an end, one amid and one not begun
+	for i := range 3 { // so that a kill may find one pass completed, one in progress and one not started
 		owner := webPod(l.namespace, fmt.Sprintf("web-%d", i), l.echo)
 		Expect(k8s.Create(ctx, owner)).To(Succeed())
 		l.owners = append(l.owners, owner)

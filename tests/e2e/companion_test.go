@@ -63,7 +63,7 @@ var _ = Describe("a companion", func() {
 		eventuallyNone(ctx, namespace)
 	}, SpecTimeout(15*time.Minute))
 
-	DescribeTable("goes when its owner has done its work and",
+	DescribeTable("is deleted when its owner has finished and",
 		func(ctx SpecContext, phase corev1.PodPhase, wanted string) {
 			echo := companionEcho(newNamespace(ctx), "beside", "0s")
 			createReady(ctx, echo)

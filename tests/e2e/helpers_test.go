@@ -221,7 +221,7 @@ func fetch(ctx context.Context, g Gomega, url, token string) string {
 func noteLogErrors(ctx context.Context) {
 	GinkgoHelper()
 	expected := []string{
-		"because it is being terminated", // the namespace of a test that is over takes no events any more
+		"because it is being terminated", // the namespace of a completed test accepts no events
 		"terminal error: spec.replicas is 100",
 	}
 	text := support.Kubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)

@@ -89,9 +89,9 @@ var _ = Describe("an Echo that others change too", func() {
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"
-	support.Kubectl(ctx, "delete", "apiservice", "-l", testNamespace) // of a run that was cut off
+	support.Kubectl(ctx, "delete", "apiservice", "-l", testNamespace) // of a run that was interrupted
 	if support.Kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
-		Skip("the cluster has a metrics server of its own, which tells the truth")
+		Skip("the cluster has a metrics server of its own, which would not report what the test sets")
 	}
 	manifest, err := os.ReadFile("../programs/metrics-api/manifest.yaml")
 	Expect(err).NotTo(HaveOccurred())

@@ -28,8 +28,8 @@ const (
 	operatorLease      = "echo-operator.example.com"
 	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
 	waitTimeout = "--timeout=3m"
-	// stuckTimeout is longer than the deletion of any Echo takes.
-	stuckTimeout = 2 * time.Minute
+	// stuckTimeout is longer than the deletion of any Echo takes, also on a busy machine.
+	stuckTimeout = 4 * time.Minute
 )
 
 // k8s reads from the API server, and watches objects.
@@ -122,7 +122,7 @@ func removeNamespacesBut(ctx context.Context, kept ...string) {
 			}
 		}
 		g.Expect(names).To(BeEmpty())
-	}).WithContext(ctx).WithTimeout(5 * time.Minute).Should(Succeed())
+	}).WithContext(ctx).WithTimeout(8 * time.Minute).Should(Succeed())
 }
 
 // removeStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that they do not affect other tests, and records

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -223,19 +223,13 @@ var _ = Describe("deleting an Echo", func() {
 func collectGarbage(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		d := deploymentNow(ctx, g, echo.Namespace, echo.Name)
-		g.Expect(d.DeletionTimestamp).NotTo(BeNil())
-		controllerutil.RemoveFinalizer(d, metav1.FinalizerDeleteDependents)
-		g.Expect(k8s.Update(ctx, d)).To(Succeed())
-		s := serviceNow(ctx, g, echo.Namespace, echo.Name)
-		controllerutil.RemoveFinalizer(s, metav1.FinalizerDeleteDependents)
-		g.Expect(k8s.Update(ctx, s)).To(Succeed())
-		for _, other := range []client.Object{&policyv1.PodDisruptionBudget{}, &networkingv1.Ingress{}, &networkingv1.NetworkPolicy{}} {
-			if err := k8s.Get(ctx, client.ObjectKeyFromObject(echo), other); apierrors.IsNotFound(err) {
+		g.Expect(deploymentNow(ctx, g, echo.Namespace, echo.Name).DeletionTimestamp).NotTo(BeNil())
+		for _, child := range children.Kinds() {
+			if err := k8s.Get(ctx, client.ObjectKeyFromObject(echo), child); apierrors.IsNotFound(err) {
 				continue
 			}
-			other.SetFinalizers(nil)
-			g.Expect(k8s.Update(ctx, other)).To(Succeed())
+			child.SetFinalizers(nil)
+			g.Expect(k8s.Update(ctx, child)).To(Succeed())
 		}
 	}).WithContext(ctx).Should(Succeed())
 }

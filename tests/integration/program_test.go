@@ -96,13 +96,15 @@ var _ = Describe("the program", Ordered, func() {
 		Expect(leaseHolder(ctx, Default, c)).To(BeEmpty())
 	})
 
-	It("exits at the second signal", func(ctx SpecContext) {
+	// Both signals wait until the process continues, so that the first one has no time to stop it.
+	It("exits with code 1 at the second signal", func(ctx SpecContext) {
 		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(nil))}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
-		Eventually(session.Err).Should(gbytes.Say("Starting workers"))
-		session.Signal(syscall.SIGINT)
-		session.Signal(syscall.SIGTERM)
-		Eventually(session, 10*time.Second).Should(gexec.Exit())
-	})
+		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("Starting workers"))
+		for _, next := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCONT} {
+			session.Signal(next)
+		}
+		Eventually(session).WithContext(ctx).Should(gexec.Exit(1))
+	}, SpecTimeout(time.Minute))
 })
 
 // buildProgram builds the operator, for as long as the suite runs.
@@ -110,7 +112,7 @@ func buildProgram() string {
 	GinkgoHelper()
 	program, err := gexec.Build("github.com/echo-operator/echo-operator", "-trimpath")
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(os.RemoveAll(filepath.Dir(program))).To(Succeed()) })
+	DeferCleanup(gexec.CleanupBuildArtifacts)
 	return program
 }
 

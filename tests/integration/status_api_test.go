@@ -129,14 +129,14 @@ var _ = Describe("the status API", Ordered, func() {
 			for _, item := range items {
 				g.Expect(item.Status.Phase).NotTo(BeEmpty())
 			}
-		}).WithContext(ctx).Should(Succeed())
+		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
 		Eventually(func(g Gomega) { // until the last status and event are written; a list that sends requests does so each time
 			before := sent.data()
 			for range 10 {
 				g.Expect(len(list(g))).To(BeNumerically(">=", many))
 			}
 			g.Expect(sent.data()[len(before):]).To(BeEmpty(), "requests of ten lists of %d Echoes", many)
-		}).WithContext(ctx).Should(Succeed())
+		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
 		Expect(slices.IsSortedFunc(list(Default), func(a, b apiEcho) int { return strings.Compare(a.Name, b.Name) })).To(BeTrue())
 	})
 

@@ -22,7 +22,6 @@ type Prober struct{ namespace, pod string }
 type Seen struct {
 	Requests int
 	Failed   int
-	Seconds  float64
 	Errors   []string
 	Pods     map[string]int
 }

@@ -19,13 +19,10 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 5, "the number of rounds; each round measures all servers")
-	requests := flag.Int("requests", 100000, "the number of requests to a server in a round")
-	connections := flag.Int("connections", 50, "the number of parallel connections")
 	core := flag.Int("core", 0, "the CPU core on which the servers run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, flag.Args(), plan{*rounds, *requests, *connections, *core})
+	err := run(ctx, flag.Args(), plan{rounds: 5, requests: 100_000, connections: 50, core: *core})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "echoserver benchmark: "+err.Error())
@@ -33,6 +30,8 @@ func main() {
 	}
 }
 
+// plan is how servers are measured: in a number of rounds, each with a number of requests to each server over parallel connections. The
+// servers run on one CPU core.
 type plan struct{ rounds, requests, connections, core int }
 
 // run measures the servers in turn, so that other load of the machine affects all of them.

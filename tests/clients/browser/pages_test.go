@@ -106,12 +106,16 @@ func open(t *testing.T, headers network.Headers) *tab {
 	if os.Getuid() == 0 { // Chromium's sandbox does not work for root
 		options = append(options, chromedp.NoSandbox)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
+	ctx, _ = chromedp.NewContext(ctx)
+	t.Cleanup(func() { // a browser that is killed leaves a folder behind
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 	opened := &tab{context: ctx}
 	chromedp.ListenTarget(ctx, opened.record)
 	actions := []chromedp.Action{network.Enable(), log.Enable(), runtime.Enable()}

@@ -8,7 +8,6 @@ import (
 	_ "github.com/coredns/coredns/plugin/bind"
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
-	_ "github.com/coredns/coredns/plugin/health"
 	_ "github.com/coredns/coredns/plugin/hosts"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
 	_ "github.com/coredns/coredns/plugin/ready"
@@ -17,6 +16,6 @@ import (
 
 func main() {
 	// The order in which plugins handle a query.
-	dnsserver.Directives = []string{"bind", "health", "ready", "errors", "cache", "hosts", "template", "kubernetes"}
+	dnsserver.Directives = []string{"bind", "ready", "errors", "cache", "hosts", "template", "kubernetes"}
 	coremain.Run()
 }

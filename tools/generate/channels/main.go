@@ -36,7 +36,7 @@ func main() {
 
 func run(arguments []string) error {
 	if len(arguments) < 2 {
-		return errors.New("usage: channels of|default|open|release-config FILE ARGUMENTS...")
+		return errors.New("usage: channels COMMAND FILE; COMMAND is of, default, open or release-config")
 	}
 	command, file, rest := arguments[0], arguments[1], arguments[2:]
 	all, err := read(file)

@@ -114,7 +114,7 @@ func TestOpenRewritesTheFile(t *testing.T) {
 	const alone = "- name: echo-operator.v0.3.0\n  replaces: echo-operator.v0.1.0\n  skipRange: '>=0.0.1 <0.3.0'\n"
 	head, stable, _ := strings.Cut(twoChannels, "---\nschema: olm.channel\npackage: echo-operator\nname: stable")
 	stable = "---\nschema: olm.channel\npackage: echo-operator\nname: stable" + stable
-	unreleased := head[:strings.Index(head, "- name: echo-operator.v0.2.0")]
+	unreleased, _, _ := strings.Cut(head, "- name: echo-operator.v0.2.0")
 	for name, c := range map[string]struct {
 		arguments []string
 		want      string

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,9 +57,7 @@ func project(t *testing.T, replaced map[string]string) {
 		"csv.yaml": csvWith(examples), "base.yaml": base, "icon.svg": "<svg/>",
 		"bundle/metadata/annotations.yaml": "annotations:\n  # a comment\n  a: b\n", "bundle.Dockerfile": "FROM scratch\n\nLABEL a=b\n",
 	}
-	for name, content := range replaced {
-		files[name] = content
-	}
+	maps.Copy(files, replaced)
 	for name, content := range files {
 		if content == "" {
 			continue

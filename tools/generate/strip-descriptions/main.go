@@ -37,12 +37,15 @@ func run(file string, fields []string) error {
 	for _, version := range versions.Content() {
 		for _, field := range fields {
 			path := []string{"schema", "openAPIV3Schema"}
-			for _, name := range strings.Split(field, ".") {
+			for name := range strings.SplitSeq(field, ".") {
 				path = append(path, "properties", name)
 			}
 			schema, err := yaml.NewRNode(version).Pipe(yaml.Lookup(path...))
-			if err != nil || schema == nil {
-				return fmt.Errorf("%s has no field %s (%w)", file, field, err)
+			if err != nil {
+				return fmt.Errorf("%s: field %s: %w", file, field, err)
+			}
+			if schema == nil {
+				return fmt.Errorf("%s has no field %s", file, field)
 			}
 			for _, key := range []string{"items", "properties", "additionalProperties"} {
 				if below, err := schema.Pipe(yaml.Lookup(key)); err == nil && below != nil {
