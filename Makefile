@@ -209,7 +209,7 @@ demo: ## See it run: a cluster, OLM, the operator, two echo servers and their an
 	@tools/demo
 
 .PHONY: demo-down
-demo-down: cluster-down ## Stop what the demo started.
+demo-down: cluster-down ## Stop the cluster that the demo started.
 
 .PHONY: cluster-up
 cluster-up: ## Start the test cluster; with KUBECONFIG set, check that one.
