@@ -62,7 +62,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
 	own, err = bundle.Read("../bundle")
 	Expect(err).NotTo(HaveOccurred())
-	env := &envtest.Environment{CRDDirectoryPaths: []string{"../config/crd/bases"}, ErrorIfCRDPathMissing: true}
+	env := &envtest.Environment{CRDDirectoryPaths: []string{"../config/crd/bases"}, ErrorIfCRDPathMissing: true,
+		ControlPlaneStartTimeout: 2 * time.Minute} // a second attempt would leave the files of the first one behind
 	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err = env.Start()
 	DeferCleanup(env.Stop)
@@ -74,7 +75,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(admin.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}})).To(Succeed())
 	startPlaying()
 	startOperator(ctx)
-}, NodeTimeout(2*time.Minute))
+}, NodeTimeout(5*time.Minute))
 
 // createAll creates the objects of a file.
 func createAll(ctx context.Context, file string) {

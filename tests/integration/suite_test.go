@@ -78,7 +78,8 @@ var _ = BeforeSuite(func() {
 // or the test.
 func startAPIServer(crds ...string) *envtest.Environment {
 	GinkgoHelper()
-	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true}
+	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true,
+		ControlPlaneStartTimeout: 2 * time.Minute} // a second attempt would leave the files of the first one behind
 	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	_, err := env.Start()
 	DeferCleanup(env.Stop) // even if it was started only partly
