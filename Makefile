@@ -6,7 +6,7 @@ SHELL := /usr/bin/env bash -o pipefail
 # Prerequisites that are commands depend on their order.
 .NOTPARALLEL:
 export CGO_ENABLED := 0
-# What debuggers read takes a sixth of the time to compile. The same flags for programs, tests and tools keep Go's build cache shared.
+# What debuggers read takes time to compile. The same flags for programs, tests and tools keep Go's build cache shared.
 no_dwarf := -gcflags=all=-dwarf=false
 export GOFLAGS := $(filter-out $(no_dwarf),$(shell go env GOFLAGS)) $(no_dwarf)
 GOARCH := $(shell go env GOARCH)
@@ -97,7 +97,7 @@ tools: ## Build all tools. Other targets build what they need by themselves.
 		$(patsubst tools/cluster/%/,%,$(wildcard tools/cluster/*/))
 
 .PHONY: clean
-clean: cluster-down ## Remove everything that was built. The tools are built again when they are needed.
+clean: ## Remove everything that was built. The tools are built again when they are needed.
 	rm -rf bin dist $(foreach folder,tools images screenshots coverage demo releases olm-manifests,"$(CACHE)/$(folder)")
 
 ##@ Development
@@ -180,13 +180,14 @@ docker-push docker-buildx: build
 
 .PHONY: install
 install: ## Install the CustomResourceDefinition into the current cluster.
-	@tools/make/kubectl kustomize config/crd | tools/make/kubectl apply --server-side --force-conflicts -f -
-	@tools/make/kubectl wait --for=condition=Established --timeout=30s crd/echoes.example.com >/dev/null
+	@kubectl=$$(tools/make/kubectl); \
+	"$$kubectl" kustomize config/crd | "$$kubectl" apply --server-side --force-conflicts -f -; \
+	"$$kubectl" wait --for=condition=Established --timeout=30s crd/echoes.example.com >/dev/null
 
 .PHONY: uninstall
 uninstall: ## Delete all Echoes, then the CustomResourceDefinition, from the current cluster.
 	@tools/make/delete-echoes
-	@tools/make/kubectl delete crd echoes.example.com --ignore-not-found
+	@"$$(tools/make/kubectl)" delete crd echoes.example.com --ignore-not-found
 
 .PHONY: deploy
 deploy: ## Deploy the operator into the current cluster, from the images of `make images`, or from IMG and ECHO_SERVER_IMG if set.
@@ -195,7 +196,7 @@ deploy: ## Deploy the operator into the current cluster, from the images of `mak
 .PHONY: undeploy
 undeploy: ## Delete all Echoes, then the operator, from the current cluster.
 	@tools/make/delete-echoes
-	@tools/make/kubectl kustomize config/default | tools/make/kubectl delete --ignore-not-found -f -
+	@kubectl=$$(tools/make/kubectl); "$$kubectl" kustomize config/default | "$$kubectl" delete --ignore-not-found -f -
 
 .PHONY: build-installer
 build-installer: ## Write dist/install.yaml, which installs the operator from IMG and ECHO_SERVER_IMG.

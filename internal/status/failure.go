@@ -12,8 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// Failure is the error of a pass and what it calls for. By default the pass is retried with
-// exponential backoff.
+// Failure is the error of a pass and what it calls for. By default the pass is retried with exponential backoff.
 type Failure struct {
 	Err error
 	// Reason is the reason of the conditions, nil if the status stays as it is.

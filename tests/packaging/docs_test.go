@@ -1,7 +1,6 @@
 package packaging
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,25 +76,15 @@ func TestDocumentedTargetsExist(t *testing.T) {
 // TestPackageCommentsNameFilesThatExist checks the names of files in the comments of packages, which are in files named doc.go.
 func TestPackageCommentsNameFilesThatExist(t *testing.T) {
 	checked := 0
-	err := fs.WalkDir(os.DirFS(inProject()), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "dist"}, name) {
-			return fs.SkipDir
-		}
-		if entry.Name() != "doc.go" {
-			return nil
-		}
+	for _, name := range filesNamed(t, "doc.go") {
 		for _, file := range regexp.MustCompile(`\b\w+\.go\b`).FindAllString(text(t, name), -1) {
 			checked++
 			if _, err := os.Stat(inProject(filepath.Dir(name), file)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		return nil
-	})
-	if err != nil || checked < 10 {
-		t.Errorf("%d names were found: %v", checked, err)
+	}
+	if checked < 10 {
+		t.Errorf("only %d names were found", checked)
 	}
 }

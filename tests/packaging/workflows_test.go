@@ -46,23 +46,33 @@ func TestEveryModuleHasADependabotEntry(t *testing.T) {
 func moduleFolders(t *testing.T) []string {
 	t.Helper()
 	var folders []string
-	err := fs.WalkDir(os.DirFS(inProject()), ".", func(name string, entry fs.DirEntry, err error) error {
+	for _, file := range filesNamed(t, "go.mod") {
+		folders = append(folders, path.Join("/", path.Dir(file)))
+	}
+	slices.Sort(folders)
+	return folders
+}
+
+// filesNamed returns the files of a name in the project, without those that are built.
+func filesNamed(t *testing.T, name string) []string {
+	t.Helper()
+	var files []string
+	err := fs.WalkDir(os.DirFS(inProject()), ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "dist"}, name) {
+		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "dist"}, file) {
 			return fs.SkipDir
 		}
-		if entry.Name() == "go.mod" {
-			folders = append(folders, path.Join("/", path.Dir(name)))
+		if entry.Name() == name {
+			files = append(files, file)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(folders)
-	return folders
+	return files
 }
 
 // TestWorkflowsRunTheChecks compares the make targets of the workflows with those of the Makefile and of .ci/run.
