@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -38,6 +40,8 @@ type report struct {
 const (
 	requestTimeout = 10 * time.Second
 	keptErrors     = 5
+	// control is the socket of the prober in the network namespace of its pod.
+	control = "@prober"
 )
 
 func main() {
@@ -52,14 +56,15 @@ func main() {
 	show := flag.Bool("show", false, "print the first response of each pod")
 	flag.Parse()
 	if *stop {
-		if err := syscall.Kill(1, syscall.SIGTERM); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		connection, err := net.Dial("unix", control)
+		exitOn(err)
+		runtime.KeepAlive(connection) // it is closed when this process exits
 		return
 	}
+	listener, err := net.Listen("unix", control)
+	exitOn(err)
 	r := report{status: *status, text: *text, Pods: map[string]int{}, answers: map[string]string{}}
-	r.run(*url, *count, *pods, *interval, *duration)
+	r.run(listener, *url, *count, *pods, *interval, *duration)
 	for _, pod := range slices.Sorted(maps.Keys(r.answers)) {
 		if *show {
 			fmt.Println(r.answers[pod])
@@ -70,14 +75,35 @@ func main() {
 	}
 }
 
-// run sends requests until the number or the duration is reached, or a signal is received.
-func (r *report) run(url string, count, pods int, interval, duration time.Duration) {
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run sends requests until the number or the duration is reached, a signal is received, or -stop is called.
+func (r *report) run(listener net.Listener, url string, count, pods int, interval, duration time.Duration) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, duration)
 	defer cancel()
+	go func() {
+		defer cancel()
+		awaitStop(listener)
+	}()
 	r.await(ctx, url, interval)
 	r.probe(ctx, url, count, pods, interval)
+}
+
+// awaitStop waits until a process with -stop has connected and exited. If the prober exited earlier, the kernel would kill that process
+// with the other processes of the container, and kubectl exec would report exit code 137.
+func awaitStop(listener net.Listener) {
+	connection, err := listener.Accept()
+	if err != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, connection)
 }
 
 // await waits for the first connection, because nodes update the endpoints of a Service some time after its pods are ready.
