@@ -56,12 +56,12 @@ func main() {
 	show := flag.Bool("show", false, "print the first response of each pod")
 	flag.Parse()
 	if *stop {
-		connection, err := net.Dial("unix", control)
+		connection, err := (&net.Dialer{}).DialContext(context.Background(), "unix", control)
 		exitOn(err)
 		runtime.KeepAlive(connection) // it is closed when this process exits
 		return
 	}
-	listener, err := net.Listen("unix", control)
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", control)
 	exitOn(err)
 	r := report{status: *status, text: *text, Pods: map[string]int{}, answers: map[string]string{}}
 	r.run(listener, *url, *count, *pods, *interval, *duration)
