@@ -187,7 +187,7 @@ install: ## Install the CustomResourceDefinition into the current cluster.
 .PHONY: uninstall
 uninstall: ## Delete all Echoes, then the CustomResourceDefinition, from the current cluster.
 	@tools/make/delete-echoes
-	@"$$(tools/make/kubectl)" delete crd echoes.example.com --ignore-not-found
+	@kubectl=$$(tools/make/kubectl); "$$kubectl" delete crd echoes.example.com --ignore-not-found
 
 .PHONY: deploy
 deploy: ## Deploy the operator into the current cluster, from the images of `make images`, or from IMG and ECHO_SERVER_IMG if set.
