@@ -20,7 +20,7 @@ func (r *EchoReconciler) ensure(ctx context.Context, c children.Child, live clie
 		return r.prune(ctx, live)
 	}
 	if live != nil {
-		if matches, err := c.Matches(live); err != nil || matches {
+		if ready, err := r.prepare(ctx, c, live); err != nil || !ready {
 			return err
 		}
 	}
@@ -30,6 +30,47 @@ func (r *EchoReconciler) ensure(ctx context.Context, c children.Child, live clie
 	}
 	seen.See(after)
 	seen.Changes = append(seen.Changes, status.Change{Before: live, After: after})
+	return nil
+}
+
+// prepare reports whether an existing child is to be applied. It is not if it is as wanted, or has to be created anew.
+func (r *EchoReconciler) prepare(ctx context.Context, c children.Child, live client.Object) (bool, error) {
+	if matches, err := r.Schema.Matches(c, live); err != nil || matches {
+		return false, err
+	}
+	replace, err := r.Schema.MustReplace(c, live)
+	switch {
+	case err != nil:
+		return false, err
+	case replace:
+		return false, r.prune(ctx, live) // it is created when an event reports that it is gone
+	default:
+		return true, r.reclaim(ctx, c, live)
+	}
+}
+
+// reclaim makes the list items of a child whose key somebody edited the operator's, so that they are replaced and not added to. The
+// cache does not hold what others own.
+func (r *EchoReconciler) reclaim(ctx context.Context, c children.Child, live client.Object) error {
+	if renamed, err := r.Schema.Renamed(c, live); err != nil || renamed.Empty() {
+		return err
+	}
+	current, err := readChild(ctx, r.Live, c)
+	if err != nil || current == nil || current.GetUID() != live.GetUID() {
+		return err
+	}
+	renamed, err := r.Schema.Renamed(c, current)
+	if err != nil {
+		return err
+	}
+	before := current.DeepCopyObject().(client.Object)
+	if err := children.GiveToOperator(current, renamed, c.Want.GetAPIVersion()); err != nil {
+		return err
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, current, patch, client.FieldOwner(children.FieldOwner)); err != nil {
+		return fmt.Errorf("taking over fields of %s %s: %w", c.Kind, c.Key, err)
+	}
 	return nil
 }
 

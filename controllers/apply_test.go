@@ -10,8 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"k8s.io/client-go/applyconfigurations"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -64,11 +68,23 @@ func TestApplyNamesWhatCannotBeApplied(t *testing.T) {
 	}
 }
 
-func TestEnsure(t *testing.T) {
-	asWanted := &corev1.Service{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(firstChild(t).Want.Object, asWanted); err != nil {
+// applied returns a child as the API server holds it after it was applied.
+func applied(t *testing.T, c children.Child) client.Object {
+	t.Helper()
+	types := applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)
+	server := managedfieldstest.NewTestFieldManager(types, c.Want.GroupVersionKind())
+	if err := server.Apply(c.Want.DeepCopy(), children.FieldOwner, true); err != nil {
 		t.Fatal(err)
 	}
+	object := c.Blank()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(server.Live().(*unstructured.Unstructured).Object, object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func TestEnsure(t *testing.T) {
+	asWanted := applied(t, firstChild(t))
 	unwanted := firstChild(t)
 	unwanted.Want = nil
 	for name, c := range map[string]struct {

@@ -25,6 +25,7 @@ type CompanionReconciler struct {
 	Labelled cache.Cache
 
 	reported lastReports
+	failures failures
 }
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
@@ -32,7 +33,8 @@ type CompanionReconciler struct {
 // Reconcile makes one pass over a pod that asks for a companion, or did.
 func (r *CompanionReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	owner, next, err := r.pass(ctx, request)
-	failure := status.Classify(err)
+	failure := r.failures.tolerate(request.NamespacedName, status.Classify(err), r.Now())
+	r.failures.end(request.NamespacedName, failure)
 	if owner != nil && failure != nil && !failure.Silent() {
 		refused := status.CompanionRefused(err)
 		r.report(owner, request, &refused)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,7 +76,14 @@ func TestAForeignPodWithTheNameOfACompanionIsNotChanged(t *testing.T) {
 func TestAFailedWriteIsReportedToTheOwnerAndRetried(t *testing.T) {
 	w := newWorld(t, storedEcho(), ownerPod(), aNode())
 	w.fail = func(string) error { return errors.New("no") }
-	if _, err := w.companions().Reconcile(t.Context(), webRequest); err == nil {
+	r := w.companions()
+	for range 2 {
+		if _, err := r.Reconcile(t.Context(), webRequest); err == nil || w.events() != nil {
+			t.Errorf("a new failure: %v", err)
+		}
+	}
+	r.Now = func() time.Time { return w.dependencies.Now().Add(tolerance) }
+	if _, err := r.Reconcile(t.Context(), webRequest); err == nil {
 		t.Error("the failure is hidden from the work queue")
 	}
 	if got := w.events(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning CompanionRefused applying Pod") {

@@ -1,7 +1,9 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,12 +23,9 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Ob
 	if err := r.observe(ctx, echo, &seen); err != nil {
 		return seen, err
 	}
-	live := make([]client.Object, len(wanted))
-	for i, c := range wanted {
-		if live[i], err = r.read(ctx, echo, c); err != nil {
-			return seen, err
-		}
-		seen.See(live[i])
+	live, err := r.readAll(ctx, echo, wanted, &seen)
+	if err != nil {
+		return seen, err
 	}
 	if err := r.Policy.Check(echo); err != nil || echo.Spec.Paused {
 		return seen, err
@@ -40,4 +39,23 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Ob
 		}
 	}
 	return seen, nil
+}
+
+// readAll returns the children as they exist, nil for those that do not. A name that is taken is an error, after all were read.
+func (r *EchoReconciler) readAll(ctx context.Context, echo *v1.Echo, wanted []children.Child, seen *status.Observation) ([]client.Object, error) {
+	live := make([]client.Object, len(wanted))
+	var taken error
+	for i, c := range wanted {
+		var err error
+		live[i], err = r.read(ctx, echo, c)
+		switch {
+		case errors.As(err, new(*children.NameConflictError)):
+			taken = cmp.Or(taken, err)
+		case err != nil:
+			return nil, err
+		}
+		seen.See(live[i])
+		seen.NoDeployment = seen.NoDeployment || c.RunsPods && live[i] == nil
+	}
+	return live, taken
 }

@@ -79,7 +79,7 @@ func TestAFailedPassIsInTheStatus(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err == nil {
+	if _, err := w.failing().Reconcile(t.Context(), w.current(t)); err == nil {
 		t.Error("the failure is hidden from the work queue")
 	}
 	got := w.current(t).Status

@@ -17,28 +17,28 @@ import (
 const deletionPeriod = 2 * time.Second
 
 // finalize deletes what was created for an Echo, and releases the Echo when the last of its pods is gone.
-func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Duration, error) {
+func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	if !controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return 0, nil
 	}
 	if slices.Contains(echo.Finalizers, metav1.FinalizerOrphanDependents) {
-		return 0, r.release(ctx, echo, status.Orphaned())
+		return 0, r.classify(echo, r.release(ctx, echo, status.Orphaned()))
 	}
 	left, err := r.remaining(ctx, echo)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = r.deleteRemaining(ctx, left)
 	}
-	if err := r.deleteRemaining(ctx, left); err != nil {
-		return 0, err
-	}
-	err = r.publish(ctx, echo, status.EvaluateDeletion(echo, r.Now()))
+	failure := r.classify(echo, err)
+	unwritten := r.publish(ctx, echo, status.EvaluateDeletion(echo, failure, r.Now()))
 	switch { // a status that cannot be written must not keep an Echo
+	case failure != nil:
+		return 0, failure
 	case left.any():
-		return deletionPeriod, err
+		return deletionPeriod, r.classify(echo, unwritten)
 	case left.orphaned:
-		return 0, r.release(ctx, echo, status.Orphaned())
+		return 0, r.classify(echo, r.release(ctx, echo, status.Orphaned()))
 	default:
-		return 0, r.release(ctx, echo, status.Deleted())
+		return 0, r.classify(echo, r.release(ctx, echo, status.Deleted()))
 	}
 }
 

@@ -32,6 +32,8 @@ type Dependencies struct {
 	Recorder events.EventRecorder
 	// Images are the images that the operator is configured with.
 	Images children.Images
+	// Schema compares children with what exists.
+	Schema children.Schema
 	// Policy is what the operator allows.
 	Policy children.Policy
 	// Now is the clock.

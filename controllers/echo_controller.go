@@ -5,6 +5,7 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -17,6 +18,8 @@ type EchoReconciler struct {
 	Dependencies
 	// History records each pass.
 	History *history.History
+
+	failures failures
 }
 
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
@@ -36,6 +39,7 @@ func (r *EchoReconciler) reconcileNamed(ctx context.Context, request ctrl.Reques
 	}
 	if echo == nil {
 		r.History.Forget(request.NamespacedName)
+		r.failures.end(request.NamespacedName, nil)
 		return ctrl.Result{}, nil
 	}
 	began := r.Now()
@@ -46,23 +50,30 @@ func (r *EchoReconciler) reconcileNamed(ctx context.Context, request ctrl.Reques
 
 // Reconcile makes one pass over an Echo.
 func (r *EchoReconciler) Reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
+	pass := r.pass
 	if !echo.DeletionTimestamp.IsZero() {
-		next, err := r.finalize(ctx, echo)
-		return result(next, status.Classify(err))
+		pass = r.finalize
 	}
-	return result(r.pass(ctx, echo))
+	next, failure := pass(ctx, echo)
+	r.failures.end(client.ObjectKeyFromObject(echo), failure)
+	return result(next, failure)
 }
 
 // pass makes the children of an Echo as wanted and writes its status, even if the former failed. It returns when to look again if no
 // event arrives earlier, and what failed.
 func (r *EchoReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	seen, err := r.converge(ctx, echo)
-	failure := status.Classify(err)
-	report := status.Evaluate(echo, seen, failure, r.Images, r.Now())
+	failure := r.classify(echo, err)
+	report := status.Evaluate(echo, seen, failure, r.Now())
 	if err := r.publish(ctx, echo, report); err != nil {
-		return 0, status.Classify(err)
+		return 0, r.classify(echo, err)
 	}
 	return report.Next, failure
+}
+
+// classify returns what the error of a pass over an Echo calls for, and nil for nil.
+func (r *EchoReconciler) classify(echo *v1.Echo, err error) *status.Failure {
+	return r.failures.tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
 }
 
 // result returns what Reconcile returns to the work queue: when to repeat a pass that succeeded, zero if only an event calls for it,

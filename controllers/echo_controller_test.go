@@ -30,7 +30,7 @@ func TestResult(t *testing.T) {
 		"only an edit helps":   {err: &children.InvalidSpecError{Message: "too many"}, fails: true, terminal: true},
 		"nothing to do":        {err: terminating},
 		"waits for a name":     {err: &children.NameConflictError{}, after: time.Minute},
-		"waits for the cache":  {err: apierrors.NewConflict(things, "x", errors.New("old")), after: 50 * time.Millisecond},
+		"conflict":             {err: apierrors.NewConflict(things, "x", errors.New("old")), fails: true},
 		"retried with backoff": {err: errors.New("connection refused"), fails: true},
 		"forbidden":            {err: apierrors.NewForbidden(things, "x", errors.New("no")), fails: true},
 	} {

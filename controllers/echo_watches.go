@@ -28,7 +28,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
-		For(&v1.Echo{}, builder.WithPredicates(echoChanged())).
+		For(&v1.Echo{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WithOptions(controllerOptions())
 	for _, kind := range children.Kinds() {
 		b.Owns(kind)

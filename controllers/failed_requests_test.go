@@ -86,7 +86,7 @@ func TestEachWriteOfAPassThatFails(t *testing.T) {
 				}
 				return nil
 			}
-			_, err := w.echoes().Reconcile(t.Context(), w.current(t))
+			_, err := w.failing().Reconcile(t.Context(), w.current(t))
 			if !errors.Is(err, errRefused) {
 				t.Errorf("the work queue is told %v", err)
 			}
@@ -116,6 +116,14 @@ func readsOf(t *testing.T, objects []client.Object, least int) []string {
 	return pass.reads
 }
 
+func TestAFailureIsNotReportedAtOnce(t *testing.T) {
+	w := newWorld(t, storedEcho())
+	w.fail = func(string) error { return errRefused }
+	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); !errors.Is(err, errRefused) || !slices.Equal(w.writes, []string{"apply Service"}) || w.events() != nil {
+		t.Errorf("it wrote %v: %v", w.writes, err)
+	}
+}
+
 func TestEachReadOfAPassThatFails(t *testing.T) {
 	echo := storedEcho()
 	objects := []client.Object{echo, echoPod(), ownedService(echo)} // the node of the pod is gone
@@ -124,7 +132,7 @@ func TestEachReadOfAPassThatFails(t *testing.T) {
 			w := newWorld(t, objects...)
 			current := w.current(t)
 			w.failRead(i + 1)
-			if _, err := w.echoes().Reconcile(t.Context(), current); !errors.Is(err, errRefused) {
+			if _, err := w.failing().Reconcile(t.Context(), current); !errors.Is(err, errRefused) {
 				t.Errorf("the work queue is told %v", err)
 			}
 			if !slices.Equal(w.writes, []string{"patch status"}) {

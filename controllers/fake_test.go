@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
+	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -52,9 +54,20 @@ func newLateWorld(t *testing.T, cached, live []client.Object) *world {
 		Recorder: w.recorder,
 		Images:   children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
 		Policy:   children.Policy{MaxReplicas: 20},
+		Schema:   testSchema(),
 		Now:      func() time.Time { return time.Unix(1000, 0) },
 	}
 	return w
+}
+
+// testSchema is read once: it takes as long as many tests.
+var testSchema = sync.OnceValue(func() children.Schema { return children.NewSchema(clientgoscheme.Scheme) })
+
+// failing returns a reconciler whose passes over the Echo have failed for so long that a failure is reported.
+func (w *world) failing() *EchoReconciler {
+	r := w.echoes()
+	r.failures.tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(errRefused), w.dependencies.Now().Add(-tolerance))
+	return r
 }
 
 func (w *world) start(t *testing.T, objects []client.Object) client.WithWatch {

@@ -39,7 +39,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="URL",order=3,xDescriptors={"urn:alm:descriptor:org.w3:link"}
 	URL string `json:"url,omitempty"`
 
-	// image is the container image of the echo servers.
+	// image is the container image of the echo servers in the Deployment.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Image",order=7,xDescriptors={"urn:alm:descriptor:text"}
 	Image string `json:"image,omitempty"`

@@ -7,6 +7,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -21,14 +22,20 @@ type Child struct {
 	Want *unstructured.Unstructured
 	// RunsPods is true if the pods of the Echo belong to the object.
 	RunsPods bool
+	// onlyCreated is a field that the API server sets only when an object is created, nil if there is none.
+	onlyCreated fieldpath.Path
 }
 
-// kind is a kind of child. All fields but runsPods are required.
+// kind is a kind of child. Its first three fields are required.
 type kind struct {
-	name     string
-	blank    func() client.Object
-	build    func(*v1.Echo, Images) any // returns an apply configuration without labels and owner, or nil
+	name  string
+	blank func() client.Object
+	build func(*v1.Echo, Images) any // returns an apply configuration without labels and owner, or nil
+	// state sets what an apply configuration cannot express, nil if there is nothing.
+	state    func(*unstructured.Unstructured)
 	runsPods bool
+	// onlyCreated is a field that the API server sets only when an object is created, nil if there is none.
+	onlyCreated fieldpath.Path
 }
 
 // kinds returns the kinds of children, in the order in which they are created.
@@ -37,8 +44,9 @@ func kinds() []kind {
 		{name: "Service", blank: func() client.Object { return &corev1.Service{} }, build: service},
 		{name: "Deployment", blank: func() client.Object { return &appsv1.Deployment{} }, build: deployment, runsPods: true},
 		{name: "PodDisruptionBudget", blank: func() client.Object { return &policyv1.PodDisruptionBudget{} }, build: disruptionBudget},
-		{name: "Ingress", blank: func() client.Object { return &networkingv1.Ingress{} }, build: ingress},
-		{name: "NetworkPolicy", blank: func() client.Object { return &networkingv1.NetworkPolicy{} }, build: networkPolicy},
+		{name: "Ingress", blank: func() client.Object { return &networkingv1.Ingress{} }, build: ingress,
+			onlyCreated: fieldpath.MakePathOrDie("spec", "ingressClassName")},
+		{name: "NetworkPolicy", blank: func() client.Object { return &networkingv1.NetworkPolicy{} }, build: networkPolicy, state: noEgress},
 	}
 }
 
@@ -55,11 +63,14 @@ func Kinds() []client.Object {
 func Of(echo *v1.Echo, images Images) ([]Child, error) {
 	var all []Child
 	for _, k := range kinds() {
-		c := Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, RunsPods: k.runsPods}
+		c := Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, RunsPods: k.runsPods, onlyCreated: k.onlyCreated}
 		if configuration := k.build(echo, images); configuration != nil {
 			want, err := withMetadata(configuration, childLabels(echo), childOwnerReference(echo))
 			if err != nil {
 				return nil, err
+			}
+			if k.state != nil {
+				k.state(want)
 			}
 			c.Want = want
 		}

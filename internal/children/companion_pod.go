@@ -56,8 +56,10 @@ func companion(owner *corev1.Pod, echo *v1.Echo, images Images) (Child, error) {
 		WithAnnotations(map[string]string{safeToEvict: "true"}).
 		WithSpec(companionSpec(owner, echo, images))
 	var err error
-	c.Want, err = withMetadata(configuration, companionLabels(echo), companionOwnerReference(owner))
-	return c, err
+	if c.Want, err = withMetadata(configuration, companionLabels(echo), companionOwnerReference(owner)); err != nil {
+		return c, err
+	}
+	return c, addDigest(c.Want)
 }
 
 // companionSpec places a companion on the node of its owner. It has no priority, so that it never displaces its owner.

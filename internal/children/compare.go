@@ -1,115 +1,107 @@
 package children
 
 import (
-	"reflect"
+	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Matches reports whether every field that the operator sets in an object is as wanted. Fields that others added do not count. A
-// field that the operator no longer sets shows as a different digest.
-func (c Child) Matches(live client.Object) (bool, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+// Matches reports whether it would change nothing to apply a child to an object: each field has the wanted value, and the operator owns
+// these fields and no others. Fields that others added do not count, unless they are in a list or a map that is set as a whole.
+func (s Schema) Matches(c Child, live client.Object) (bool, error) {
+	want, err := s.wanted(c)
 	if err != nil {
 		return false, err
 	}
-	for key, want := range c.Want.Object {
-		switch key {
-		case "apiVersion", "kind": // not set on objects that were read into their Go type
-		default:
-			if !covers(content[key], want, key) {
-				return false, nil
+	fields, err := want.ToFieldSet()
+	if err != nil {
+		return false, fmt.Errorf("listing the fields of %s: %w", c.Kind, err)
+	}
+	owned, err := ownedFields(live)
+	if err != nil || !owned.Equals(fields.Difference(identity())) {
+		return false, err
+	}
+	if want, err = s.withoutEmptyLists(c, want); err != nil {
+		return false, err
+	}
+	have, err := s.found(c, live)
+	if err != nil {
+		return false, err
+	}
+	difference, err := changes(have, want)
+	return err == nil && difference.IsSame(), err
+}
+
+// MustReplace reports whether an object has to be created anew, because the operator no longer sets a field that the API server sets
+// only when an object is created: the class of an Ingress.
+func (s Schema) MustReplace(c Child, live client.Object) (bool, error) {
+	if c.onlyCreated == nil {
+		return false, nil
+	}
+	owned, err := ownedFields(live)
+	if err != nil || !owned.Has(c.onlyCreated) {
+		return false, err
+	}
+	want, err := s.wanted(c)
+	if err != nil {
+		return false, err
+	}
+	fields, err := want.ToFieldSet()
+	return err == nil && !fields.Has(c.onlyCreated), err
+}
+
+// changes returns what it would change to apply one object to another.
+func changes(have, want *typed.TypedValue) (*typed.Comparison, error) {
+	merged, err := have.Merge(want)
+	if err != nil {
+		return nil, fmt.Errorf("merging: %w", err)
+	}
+	difference, err := have.Compare(merged)
+	if err != nil {
+		return nil, fmt.Errorf("comparing: %w", err)
+	}
+	return difference, nil
+}
+
+// contentOf returns an object that was read into its Go type as JSON, without its status and without what the API server alone writes.
+func contentOf(c Child, live client.Object) (*unstructured.Unstructured, error) {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", c.Kind, err)
+	}
+	content := &unstructured.Unstructured{Object: object}
+	content.SetGroupVersionKind(c.Want.GroupVersionKind()) // not set on objects that were read into their Go type
+	content.SetManagedFields(nil)
+	delete(content.Object, "status")
+	return content, nil
+}
+
+// withoutEmptyLists returns what is wanted without the lists that should be empty: the API server does not store them, and those who
+// add to them own them.
+func (s Schema) withoutEmptyLists(c Child, want *typed.TypedValue) (*typed.TypedValue, error) {
+	c.Want = c.Want.DeepCopy()
+	if !dropEmptyLists(c.Want.Object) {
+		return want, nil
+	}
+	return s.wanted(c)
+}
+
+// dropEmptyLists removes the empty lists from an object, and reports whether there were any.
+func dropEmptyLists(object map[string]any) bool {
+	dropped := false
+	for key, value := range object {
+		switch value := value.(type) {
+		case map[string]any:
+			dropped = dropEmptyLists(value) || dropped
+		case []any:
+			if len(value) == 0 {
+				delete(object, key)
+				dropped = true
 			}
 		}
 	}
-	return true, nil
-}
-
-// covers reports whether have, a part of the JSON of an object, contains everything in want. field is the name of the part.
-func covers(have, want any, field string) bool {
-	switch want := want.(type) {
-	case map[string]any:
-		have, ok := have.(map[string]any)
-		return ok && coversMap(have, want)
-	case []any:
-		have, ok := have.([]any)
-		return ok && coversList(have, want, listKey(field))
-	default:
-		return reflect.DeepEqual(have, want)
-	}
-}
-
-func coversMap(have, want map[string]any) bool {
-	for key, value := range want {
-		there, ok := have[key]
-		if !ok && isEmptyMap(value) { // the API server drops empty maps
-			continue
-		}
-		if !ok || !covers(there, value, key) {
-			return false
-		}
-	}
-	return true
-}
-
-func isEmptyMap(value any) bool {
-	m, ok := value.(map[string]any)
-	return ok && len(m) == 0
-}
-
-// coversList compares lists with a key item by item with the same key, because others may have added items, and all other lists by
-// position.
-func coversList(have, want []any, key string) bool {
-	if key == "" || !allHave(want, key) {
-		if len(have) != len(want) {
-			return false
-		}
-		for i := range want {
-			if !covers(have[i], want[i], "") {
-				return false
-			}
-		}
-		return true
-	}
-	for _, item := range want {
-		if !covers(find(have, key, item.(map[string]any)[key]), item, "") {
-			return false
-		}
-	}
-	return true
-}
-
-// allHave reports whether every item of a list is a map with a key.
-func allHave(list []any, key string) bool {
-	for _, item := range list {
-		if m, ok := item.(map[string]any); !ok || m[key] == nil {
-			return false
-		}
-	}
-	return true
-}
-
-func find(list []any, key string, value any) any {
-	for _, item := range list {
-		if m, ok := item.(map[string]any); ok && reflect.DeepEqual(m[key], value) {
-			return item
-		}
-	}
-	return nil
-}
-
-// listKey returns the key by which server-side apply merges the items of a list, and an empty string for a list that is replaced as
-// a whole. Ports merge by number and protocol; names do as well here, because the operator never changes the name of a port.
-func listKey(field string) string {
-	switch field {
-	case "containers", "env", "ports", "imagePullSecrets":
-		return "name"
-	case "topologySpreadConstraints":
-		return "topologyKey"
-	case "ownerReferences":
-		return "uid"
-	default:
-		return ""
-	}
+	return dropped
 }

@@ -5,112 +5,193 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-func TestCovers(t *testing.T) {
-	for name, c := range map[string]struct {
-		have, want string
-		covers     bool
-	}{
-		"the same":                       {"a: 1", "a: 1", true},
-		"more than wanted":               {"{a: 1, b: 2}", "a: 1", true},
-		"less than wanted":               {"a: 1", "{a: 1, b: 2}", false},
-		"another value":                  {"a: 2", "a: 1", false},
-		"zero is a value":                {"a: 2", "a: 0", false},
-		"false is a value":               {"{}", "a: false", false},
-		"an empty map that was dropped":  {"{}", "a: {}", true},
-		"keyed, with somebody else's":    {"env: [{name: X}, {name: A, value: b}]", "env: [{name: A, value: b}]", true},
-		"keyed, missing":                 {"env: [{name: X}]", "env: [{name: A}]", false},
-		"keyed, another value":           {"env: [{name: A, value: c}]", "env: [{name: A, value: b}]", false},
-		"keyed, in another order":        {"ports: [{name: b}, {name: a}]", "ports: [{name: a}, {name: b}]", true},
-		"Secrets, in another order":      {"imagePullSecrets: [{name: b}, {name: a}]", "imagePullSecrets: [{name: a}, {name: b}]", true},
-		"spread, with somebody else's":   {"topologySpreadConstraints: [{topologyKey: z}, {topologyKey: a}]", "topologySpreadConstraints: [{topologyKey: a}]", true},
-		"owners, with somebody else's":   {"ownerReferences: [{uid: 1}, {uid: 2, controller: true}]", "ownerReferences: [{uid: 2, controller: true}]", true},
-		"whole list, the same":           {"drop: [ALL]", "drop: [ALL]", true},
-		"whole list, more than wanted":   {"drop: [ALL, X]", "drop: [ALL]", false},
-		"whole list of maps, defaulted":  {"sysctls: [{name: a, value: '0', more: 1}]", "sysctls: [{name: a, value: '0'}]", true},
-		"whole list of maps, reordered":  {"sysctls: [{name: b}, {name: a}]", "sysctls: [{name: a}, {name: b}]", false},
-		"a list where there is a map":    {"a: {b: 1}", "a: [1]", false},
-		"a map where there is a list":    {"a: [1]", "a: {b: 1}", false},
-		"a keyed list of what is no map": {"env: [1]", "env: [2]", false},
-		"ports without names, the same":  {"ports: [{port: 1}, {port: 2}]", "ports: [{port: 1}, {port: 2}]", true},
-		"ports without names, another":   {"ports: [{port: 1}, {port: 3}]", "ports: [{port: 1}, {port: 2}]", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := covers(parse(t, c.have), parse(t, c.want), ""); got != c.covers {
-				t.Errorf("covers(%s, %s) = %t", c.have, c.want, got)
-			}
-		})
-	}
-}
-
-func parse(t *testing.T, text string) any {
+// childOf returns the child of a kind of an Echo with all fields set, changed.
+func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) Child {
 	t.Helper()
-	var value any
-	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatal(err)
-	}
-	return value
-}
-
-func TestMatches(t *testing.T) {
-	with := support.Echo("ns", "x", func(e *v1.Echo) {
-		e.Spec.Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
-		e.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.5")}}
-	})
-	without := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Resources = with.Spec.Resources })
-	for name, c := range map[string]struct {
-		echo   *v1.Echo
-		change func(*appsv1.Deployment)
-		want   bool
-	}{
-		"the same":                              {with, func(*appsv1.Deployment) {}, true},
-		"a field of somebody else":              {with, func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 5 }, true},
-		"a variable that is no longer wanted":   {without, func(*appsv1.Deployment) {}, false},
-		"another value of a field":              {with, func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) }, false},
-		"a label that was removed":              {with, func(d *appsv1.Deployment) { delete(d.Labels, labelManagedBy) }, false},
-		"an owner reference that was removed":   {with, func(d *appsv1.Deployment) { d.OwnerReferences = nil }, false},
-		"a digest that somebody else wrote":     {with, func(d *appsv1.Deployment) { d.Annotations[v1.AppliedHashAnnotation] = "0" }, false},
-		"a status, which the operator does not": {with, func(d *appsv1.Deployment) { d.Status.Replicas = 2 }, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			live := liveDeployment(t, with)
-			c.change(live)
-			if got, err := deploymentChild(t, c.echo).Matches(live); got != c.want || err != nil {
-				t.Errorf("Matches = %t, %v; want %t", got, err, c.want)
-			}
-		})
-	}
-}
-
-// liveDeployment returns the Deployment of an Echo as the API server would return it.
-func liveDeployment(t *testing.T, echo *v1.Echo) *appsv1.Deployment {
-	t.Helper()
-	live := &appsv1.Deployment{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(deploymentChild(t, echo).Want.Object, live); err != nil {
-		t.Fatal(err)
-	}
-	return live
-}
-
-// deploymentChild returns the Deployment among the children of an Echo.
-func deploymentChild(t *testing.T, echo *v1.Echo) Child {
-	t.Helper()
+	echo := support.Echo("ns", "x", append([]func(*v1.Echo){everything}, changes...)...)
 	all, err := Of(echo, Images{EchoServer: "quay.io/echo-operator/echo-server:v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range all {
-		if c.RunsPods {
+		if c.Kind == kind {
 			return c
 		}
 	}
-	t.Fatal("no Deployment")
+	t.Fatalf("no child is a %s", kind)
 	return Child{}
+}
+
+// foreign is what somebody does to a child.
+type foreign struct {
+	kind   string
+	change func(*testing.T, *stored)
+}
+
+// by returns an edit of a Go type.
+func by[T client.Object](kind string, change func(T)) foreign {
+	return foreign{kind, func(t *testing.T, s *stored) { edit(t, s, change) }}
+}
+
+func byDeployment(change func(*appsv1.Deployment)) foreign { return by("Deployment", change) }
+
+func byPod(change func(*corev1.PodSpec)) foreign {
+	return byDeployment(func(d *appsv1.Deployment) { change(&d.Spec.Template.Spec) })
+}
+
+func byService(change func(*corev1.Service)) foreign { return by("Service", change) }
+
+func byPolicy(change func(*networkingv1.NetworkPolicySpec)) foreign {
+	return by("NetworkPolicy", func(p *networkingv1.NetworkPolicy) { change(&p.Spec) })
+}
+
+// TestEditsOfOthersThatAreReverted names each field that findings of a search for faults were about.
+func TestEditsOfOthersThatAreReverted(t *testing.T) {
+	anywhere := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}}
+	for name, c := range map[string]foreign{
+		"another value":           byDeployment(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) }),
+		"a label removed":         byDeployment(func(d *appsv1.Deployment) { delete(d.Labels, labelManagedBy) }),
+		"the owner removed":       byDeployment(func(d *appsv1.Deployment) { d.OwnerReferences = nil }),
+		"no managed fields":       byDeployment(func(d *appsv1.Deployment) { d.ManagedFields = []metav1.ManagedFieldsEntry{{}} }),
+		"a key of a selector":     byService(func(s *corev1.Service) { s.Spec.Selector["more"] = "narrow" }),
+		"the number of a port":    byService(func(s *corev1.Service) { s.Spec.Ports[0].Port = 99 }),
+		"the protocol of a port":  byService(func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }),
+		"a key of a pod selector": byPolicy(func(p *networkingv1.NetworkPolicySpec) { p.PodSelector.MatchLabels["more"] = "narrow" }),
+		"a peer":                  byPolicy(func(p *networkingv1.NetworkPolicySpec) { p.Ingress[0].From = append(p.Ingress[0].From, anywhere) }),
+		"an egress rule":          byPolicy(func(p *networkingv1.NetworkPolicySpec) { p.Egress = []networkingv1.NetworkPolicyEgressRule{{}} }),
+		"a Secret":                by("Ingress", func(i *networkingv1.Ingress) { i.Spec.TLS[0].SecretName = "other" }),
+		"a path": by("Ingress", func(i *networkingv1.Ingress) {
+			i.Spec.Rules = append(i.Spec.Rules, networkingv1.IngressRule{Host: "a.example.com"})
+		}),
+		"a key of a budget": by("PodDisruptionBudget", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["more"] = "narrow" }),
+		"a node selector":   byPod(func(p *corev1.PodSpec) { p.NodeSelector["more"] = "narrow" }),
+		"a toleration, added": byPod(func(p *corev1.PodSpec) {
+			p.Tolerations = append(p.Tolerations, corev1.Toleration{Operator: corev1.TolerationOpExists})
+		}),
+		"a toleration, extended":  byPod(func(p *corev1.PodSpec) { p.Tolerations[0].Effect = corev1.TaintEffectNoExecute }),
+		"a constraint's selector": byPod(func(p *corev1.PodSpec) { p.TopologySpreadConstraints[0].LabelSelector.MatchLabels["more"] = "narrow" }),
+		"a constraint's key":      byPod(func(p *corev1.PodSpec) { p.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.ScheduleAnyway }),
+		"a container port":        byPod(func(p *corev1.PodSpec) { p.Containers[0].Ports[0].ContainerPort = 99 }),
+		"the name of a container": byPod(func(p *corev1.PodSpec) { p.Containers[0].Name = "renamed" }),
+		"the name of a variable":  byPod(func(p *corev1.PodSpec) { p.Containers[0].Env[0].Name = "RENAMED" }),
+		"an argument":             byPod(func(p *corev1.PodSpec) { p.Containers[0].Args = append(p.Containers[0].Args, "-x") }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			child := childOf(t, c.kind)
+			s := store(t, child)
+			s.expectMatch(t, child, true)
+			before := s.live(t)
+			c.change(t, s)
+			s.expectMatch(t, child, false)
+			s.repair(t, child)
+			s.expectMatch(t, child, true)
+			expectSameSpec(t, before, s.live(t))
+		})
+	}
+}
+
+func TestWhatOthersAddStays(t *testing.T) {
+	sidecar := corev1.Container{Name: "sidecar", Image: "mesh", Ports: []corev1.ContainerPort{{ContainerPort: 99, Protocol: corev1.ProtocolTCP}}}
+	for name, c := range map[string]foreign{
+		"a field":       byDeployment(func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 5 }),
+		"a status":      byDeployment(func(d *appsv1.Deployment) { d.Status.Replicas = 2 }),
+		"an annotation": byDeployment(func(d *appsv1.Deployment) { d.Annotations = map[string]string{"theirs": "yes"} }),
+		"a container":   byPod(func(p *corev1.PodSpec) { p.Containers = append([]corev1.Container{sidecar}, p.Containers...) }),
+		"a variable": byPod(func(p *corev1.PodSpec) {
+			p.Containers[0].Env = append(p.Containers[0].Env, corev1.EnvVar{Name: "THEIRS"})
+		}),
+		"a constraint": byPod(func(p *corev1.PodSpec) {
+			p.TopologySpreadConstraints = append(p.TopologySpreadConstraints, corev1.TopologySpreadConstraint{TopologyKey: "theirs", WhenUnsatisfiable: corev1.DoNotSchedule, MaxSkew: 1})
+		}),
+		"a port": byService(func(s *corev1.Service) {
+			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "theirs", Port: 99, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(9)})
+		}),
+		"a port, twice": byPod(func(p *corev1.PodSpec) {
+			p.Containers[0].Ports = append(p.Containers[0].Ports, corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "a"}, corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "b"})
+		}),
+		"another owner": byDeployment(func(d *appsv1.Deployment) {
+			d.OwnerReferences = append(d.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "A", Name: "a", UID: "a"})
+		}),
+		"a pull Secret": byPod(func(p *corev1.PodSpec) {
+			p.ImagePullSecrets = append(p.ImagePullSecrets, corev1.LocalObjectReference{Name: "theirs"})
+		}),
+		"another policy": by("Ingress", func(i *networkingv1.Ingress) { i.Spec.DefaultBackend = &networkingv1.IngressBackend{} }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			child := childOf(t, c.kind)
+			s := store(t, child)
+			c.change(t, s)
+			changed := s.live(t)
+			s.expectMatch(t, child, true)
+			if renamed, err := testSchema().Renamed(child, changed); err != nil || !renamed.Empty() {
+				t.Errorf("it takes %v for the operator's: %v", renamed, err)
+			}
+			s.repair(t, child)
+			expectSameSpec(t, changed, s.live(t))
+		})
+	}
+}
+
+func TestAnotherSpecDoesNotMatch(t *testing.T) {
+	for name, change := range map[string]func(*v1.Echo){
+		"another value":            func(e *v1.Echo) { e.Spec.Replicas++ },
+		"a field less":             func(e *v1.Echo) { e.Spec.PriorityClassName = "" },
+		"a variable less":          func(e *v1.Echo) { e.Spec.Env = nil },
+		"a variable more":          func(e *v1.Echo) { e.Spec.Env = append(e.Spec.Env, corev1.EnvVar{Name: "B"}) },
+		"a node selector less":     func(e *v1.Echo) { e.Spec.NodeSelector = nil },
+		"a resource less":          func(e *v1.Echo) { e.Spec.Resources = &corev1.ResourceRequirements{} },
+		"an annotation of pods":    func(e *v1.Echo) { e.Spec.PodAnnotations = nil },
+		"another security context": func(e *v1.Echo) { e.Spec.SecurityContext = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := store(t, childOf(t, "Deployment"))
+			changed := childOf(t, "Deployment", change)
+			s.expectMatch(t, changed, false)
+			s.apply(t, changed)
+			s.expectMatch(t, changed, true)
+			expectSameSpec(t, store(t, changed).live(t), s.live(t))
+		})
+	}
+}
+
+func TestQuantitiesAreRoundedAsTheAPIServerDoes(t *testing.T) {
+	child := childOf(t, "Deployment", func(e *v1.Echo) {
+		e.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.0005")}}
+	})
+	live := store(t, child).live(t).(*appsv1.Deployment)
+	if got := live.Spec.Template.Spec.Containers[0].Resources.Limits.Cpu().String(); got != "1m" {
+		t.Errorf("0.0005 is applied as %s", got)
+	}
+}
+
+// TestOnlyAClassThatIsNoLongerSetReplacesAnIngress: the API server sets the default class only when an Ingress is created.
+func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
+	class := func(name string) Child {
+		return childOf(t, "Ingress", func(e *v1.Echo) { e.Spec.Ingress.ClassName = name })
+	}
+	for name, c := range map[string]struct {
+		before, after Child
+		replaced      bool
+	}{
+		"no longer set": {class("a"), class(""), true},
+		"another":       {class("a"), class("b"), false},
+		"set":           {class(""), class("b"), false},
+		"never set":     {class(""), class(""), false},
+		"another kind":  {childOf(t, "Service"), childOf(t, "Service"), false},
+	} {
+		if got, err := testSchema().MustReplace(c.after, store(t, c.before).live(t)); got != c.replaced || err != nil {
+			t.Errorf("%s: got %t, %v", name, got, err)
+		}
+	}
 }

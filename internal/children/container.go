@@ -29,6 +29,7 @@ func container(echo *v1.Echo, images Images, extra ...*corev1ac.EnvVarApplyConfi
 	c := corev1ac.Container().
 		WithName(ContainerName).
 		WithImage(image).
+		WithImagePullPolicy(pullPolicy(echo.Spec.ImagePullPolicy, image)).
 		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // the status quotes it after a crash
 		WithArgs(echo.Spec.Args...).
 		WithPorts(containerPort(portName, echo.Spec.Port)).
@@ -37,9 +38,6 @@ func container(echo *v1.Echo, images Images, extra ...*corev1ac.EnvVarApplyConfi
 		WithSecurityContext(containerSecurity(echo.Spec.SecurityContext, firstParty))
 	if firstParty {
 		c.WithPorts(containerPort(metricsPortName, metricsPort(echo)))
-	}
-	if echo.Spec.ImagePullPolicy != "" {
-		c.WithImagePullPolicy(echo.Spec.ImagePullPolicy)
 	}
 	return lifecycle(c, firstParty)
 }
@@ -77,10 +75,21 @@ func tcpProbe() *corev1ac.ProbeApplyConfiguration {
 // resources returns the resources of a container, which default to requests so small that an echo server fits on any node.
 func resources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
 	if given != nil {
-		return asConfiguration[corev1ac.ResourceRequirementsApplyConfiguration](given)
+		rounded := given.DeepCopy()
+		roundUp(rounded.Limits)
+		roundUp(rounded.Requests)
+		return asConfiguration[corev1ac.ResourceRequirementsApplyConfiguration](rounded)
 	}
 	return corev1ac.ResourceRequirements().WithRequests(corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("10m"),
 		corev1.ResourceMemory: resource.MustParse("16Mi"),
 	})
+}
+
+// roundUp rounds quantities up to thousandths, as the API server does when it stores them.
+func roundUp(quantities corev1.ResourceList) {
+	for name, quantity := range quantities {
+		quantity.RoundUp(resource.Milli)
+		quantities[name] = quantity
+	}
 }

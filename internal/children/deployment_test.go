@@ -12,6 +12,11 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
+func liveDeployment(t *testing.T, echo *v1.Echo) *appsv1.Deployment {
+	t.Helper()
+	return liveChild[appsv1.Deployment](t, echo, testImages)
+}
+
 func TestNoOldPodIsStoppedBeforeANewOneIsReady(t *testing.T) {
 	spec := liveDeployment(t, support.Echo("ns", "x")).Spec
 	want := appsv1.DeploymentStrategy{

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -25,7 +26,7 @@ func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyCo
 	}
 	env := slices.DeleteFunc(own, func(e *corev1ac.EnvVarApplyConfiguration) bool { return given[*e.Name] })
 	for i := range echo.Spec.Env {
-		env = append(env, asConfiguration[corev1ac.EnvVarApplyConfiguration](&echo.Spec.Env[i]))
+		env = append(env, givenVariable(&echo.Spec.Env[i]))
 	}
 	return env
 }
@@ -50,11 +51,20 @@ func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 	return env
 }
 
+// givenVariable returns a variable in spec.env. The API server would add the version to a reference to a field, which is set as a whole.
+func givenVariable(given *corev1.EnvVar) *corev1ac.EnvVarApplyConfiguration {
+	configuration := asConfiguration[corev1ac.EnvVarApplyConfiguration](given)
+	if configuration.ValueFrom != nil && configuration.ValueFrom.FieldRef != nil && configuration.ValueFrom.FieldRef.APIVersion == nil {
+		configuration.ValueFrom.FieldRef.WithAPIVersion("v1")
+	}
+	return configuration
+}
+
 func variable(name, value string) *corev1ac.EnvVarApplyConfiguration {
 	return corev1ac.EnvVar().WithName(name).WithValue(value)
 }
 
 func fieldVariable(name, path string) *corev1ac.EnvVarApplyConfiguration {
 	return corev1ac.EnvVar().WithName(name).WithValueFrom(
-		corev1ac.EnvVarSource().WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath(path)))
+		corev1ac.EnvVarSource().WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath(path)))
 }

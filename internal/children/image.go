@@ -3,6 +3,8 @@ package children
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
@@ -33,4 +35,18 @@ func repository(image string) string {
 		image = image[:colon]
 	}
 	return image
+}
+
+// pullPolicy returns the pull policy of an image. If none is given, it is the API server's default, which depends on the tag. It is set
+// explicitly, because the API server keeps an old default when the image changes: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
+func pullPolicy(given corev1.PullPolicy, image string) corev1.PullPolicy {
+	if given != "" {
+		return given
+	}
+	name, _, hasDigest := strings.Cut(image, "@")
+	tag := strings.TrimPrefix(name, repository(name))
+	if tag == ":latest" || tag == "" && !hasDigest {
+		return corev1.PullAlways
+	}
+	return corev1.PullIfNotPresent
 }

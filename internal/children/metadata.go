@@ -13,7 +13,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// withMetadata returns an apply configuration with labels and an owner, and with a digest of all of it.
+// withMetadata returns an apply configuration with labels and an owner.
 func withMetadata(configuration any, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured, error) {
 	want := &unstructured.Unstructured{}
 	if err := restate(configuration, &want.Object); err != nil {
@@ -21,9 +21,14 @@ func withMetadata(configuration any, labels map[string]string, owner metav1.Owne
 	}
 	want.SetLabels(labels)
 	want.SetOwnerReferences([]metav1.OwnerReference{owner})
+	return want, nil
+}
+
+// addDigest adds a digest of all that is applied. Pods are immutable, so that a companion with another digest is replaced.
+func addDigest(want *unstructured.Unstructured) error {
 	text, err := json.Marshal(want.Object)
 	if err != nil {
-		return nil, fmt.Errorf("writing %T: %w", configuration, err)
+		return fmt.Errorf("writing %s: %w", want.GetKind(), err)
 	}
 	digest := sha256.Sum256(text)
 	annotations := want.GetAnnotations()
@@ -32,7 +37,7 @@ func withMetadata(configuration any, labels map[string]string, owner metav1.Owne
 	}
 	annotations[v1.AppliedHashAnnotation] = hex.EncodeToString(digest[:8])
 	want.SetAnnotations(annotations)
-	return want, nil
+	return nil
 }
 
 // restate writes a value as JSON and reads that into another.

@@ -22,6 +22,9 @@ func digestOf(t *testing.T, annotations, labels map[string]string, owner metav1.
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := addDigest(want); err != nil {
+		t.Fatal(err)
+	}
 	for key, value := range annotations {
 		if want.GetAnnotations()[key] != value {
 			t.Errorf("the annotation %s is %q", key, want.GetAnnotations()[key])
@@ -136,6 +139,9 @@ func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	made := map[string]string{"companion": companionFor(t, asking(), echo).Annotations[v1.AppliedHashAnnotation]}
 	for _, c := range all {
 		if c.Want != nil {
+			if err := addDigest(c.Want); err != nil {
+				t.Fatal(err)
+			}
 			made[c.Kind] = c.Want.GetAnnotations()[v1.AppliedHashAnnotation]
 		}
 	}

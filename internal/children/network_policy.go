@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
@@ -32,4 +33,10 @@ func networkPolicy(echo *v1.Echo, _ Images) any {
 					WithValues(nameValue, companionNameValue))).
 			WithPolicyTypes(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress).
 			WithIngress(allow))
+}
+
+// noEgress states that a NetworkPolicy has no egress rules, so that rules that others add are removed. An apply configuration cannot
+// say so: it leaves out empty lists.
+func noEgress(policy *unstructured.Unstructured) {
+	policy.Object["spec"].(map[string]any)["egress"] = []any{}
 }

@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -9,19 +11,28 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// cacheOptions keeps only objects that the operator created, without their managed fields, and nodes without what it does not read.
+// cacheOptions keeps only objects that the operator created, with only their managed fields that the operator reads, and nodes without
+// what it does not read.
 func cacheOptions(namespaces []string) cache.Options {
-	managed := cache.ByObject{Label: children.ManagedSelector()}
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		DefaultNamespaces:           namespaceConfigs(namespaces),
 		ByObject:                    map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: stripNode}},
 	}
-	for _, kind := range append(children.Kinds(), &corev1.Pod{}) {
-		o.ByObject[kind] = managed
+	o.ByObject[&corev1.Pod{}] = cache.ByObject{Label: children.ManagedSelector()}
+	for _, kind := range children.Kinds() {
+		o.ByObject[kind] = cache.ByObject{Label: children.ManagedSelector(), Transform: stripForeignFields}
 	}
 	return o
+}
+
+// stripForeignFields removes the managed fields of an object that are not the operator's. It is a transform of a cache.
+func stripForeignFields(object any) (any, error) {
+	if o, ok := object.(client.Object); ok {
+		o.SetManagedFields(slices.DeleteFunc(o.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return !children.IsOwn(entry) }))
+	}
+	return object, nil
 }
 
 // namespaceConfigs returns the namespaces that a cache watches, nil for all.

@@ -18,6 +18,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/statusapi"
 )
@@ -73,6 +74,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History) error 
 		Live:     o.GetAPIReader(),
 		Recorder: past.Recorder(o.GetEventRecorder(eventReporter)),
 		Images:   options.Images,
+		Schema:   children.NewSchema(o.GetScheme()),
 		Policy:   options.Policy,
 		Now:      time.Now,
 	}

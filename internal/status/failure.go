@@ -19,6 +19,8 @@ type Failure struct {
 	Reason v1.Reason
 	// Transient is true if the failure may go away without an edit or another action on this Echo.
 	Transient bool
+	// Tolerated is true if the failure is transient and has not lasted for long, so that the status stays as it is.
+	Tolerated bool
 	// RetryAfter is when to retry, zero for exponential backoff.
 	RetryAfter time.Duration
 	// NoRetry is true if only an event can help.
@@ -29,8 +31,6 @@ type Failure struct {
 const (
 	// nameConflictRetry is the period for a name that is taken: no event reports its release.
 	nameConflictRetry = time.Minute
-	// conflictRetry is the time that the cache gets to catch up with a newer version of an object.
-	conflictRetry = 50 * time.Millisecond
 	// mappingRetry is the period while the API server does not know the kind Echo as an owner. One that checks owner references, as
 	// OpenShift's does, rejects Echoes as owners for up to 30 s after their CustomResourceDefinition was installed.
 	mappingRetry = 2 * time.Second
@@ -41,19 +41,28 @@ func Classify(err error) *Failure {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, new(*children.InvalidSpecError)), apierrors.IsInvalid(err):
+	case errors.As(err, new(*children.InvalidSpecError)):
 		return &Failure{Err: err, Reason: v1.ReasonInvalidSpec, NoRetry: true}
+	case apierrors.IsInvalid(err):
+		return invalid(err)
 	case errors.As(err, new(*children.NameConflictError)):
 		return &Failure{Err: err, Reason: v1.ReasonNameConflict, RetryAfter: nameConflictRetry}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &Failure{Err: err, NoRetry: true}
-	case apierrors.IsConflict(err):
-		return &Failure{Err: err, RetryAfter: conflictRetry}
 	case apierrors.IsForbidden(err):
 		return forbidden(err)
 	default:
 		return &Failure{Err: err, Reason: v1.ReasonApplyFailed, Transient: true}
 	}
+}
+
+// invalid returns what a 422 calls for. It is retried, because not only the spec decides whether an object is valid: so do other objects,
+// the version of the API server, and admission policies, which the API server tells apart only by their message.
+func invalid(err error) *Failure {
+	if strings.Contains(err.Error(), " denied request: ") {
+		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
+	}
+	return &Failure{Err: err, Reason: v1.ReasonInvalidSpec}
 }
 
 // forbidden returns what a 403 calls for. The API server tells the cases apart only by their message.
@@ -69,4 +78,4 @@ func forbidden(err error) *Failure {
 }
 
 // Silent reports whether a failure leaves the status as it is. It is false for nil.
-func (f *Failure) Silent() bool { return f != nil && f.Reason == nil }
+func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Tolerated) }

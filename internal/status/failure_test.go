@@ -22,15 +22,18 @@ func TestClassify(t *testing.T) {
 	things := schema.GroupResource{Resource: "things"}
 	terminating := apierrors.NewForbidden(things, "x", errors.New("the namespace is being terminated"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	policy := apierrors.NewInvalid(schema.GroupKind{}, "x", nil) // as the API server answers for a ValidatingAdmissionPolicy
+	policy.ErrStatus.Message = `services "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: no`
 	for name, c := range map[string]struct {
 		err  error
 		want *Failure
 	}{
 		"no error":              {},
 		"over the limit":        {&children.InvalidSpecError{Message: "too many"}, &Failure{Reason: v1.ReasonInvalidSpec, NoRetry: true}},
-		"invalid":               {apierrors.NewInvalid(schema.GroupKind{}, "x", nil), &Failure{Reason: v1.ReasonInvalidSpec, NoRetry: true}},
+		"invalid":               {apierrors.NewInvalid(schema.GroupKind{}, "x", nil), &Failure{Reason: v1.ReasonInvalidSpec}},
+		"refused by a policy":   {policy, &Failure{Reason: v1.ReasonForbidden, Transient: true}},
 		"name taken":            {&children.NameConflictError{Kind: "Service", Name: "x"}, &Failure{Reason: v1.ReasonNameConflict, RetryAfter: time.Minute}},
-		"conflict":              {apierrors.NewConflict(things, "x", errors.New("old")), &Failure{RetryAfter: conflictRetry}},
+		"conflict":              {apierrors.NewConflict(things, "x", errors.New("old")), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},
 		"namespace terminating": {terminating, &Failure{NoRetry: true}},
 		"forbidden":             {apierrors.NewForbidden(things, "x", errors.New("no")), &Failure{Reason: v1.ReasonForbidden, Transient: true}},
 		"owner kind unknown": {apierrors.NewForbidden(things, "x",
@@ -59,8 +62,15 @@ func TestClassify(t *testing.T) {
 
 func TestSilentFailuresLeaveTheStatusAsItIs(t *testing.T) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady })
-	stale := apierrors.NewConflict(schema.GroupResource{Resource: "things"}, "x", errors.New("old"))
-	if diff := cmp.Diff(Report{Status: echo.Status}, Evaluate(echo, Observation{}, Classify(stale), testImages(), time.Now())); diff != "" {
-		t.Error(diff)
+	for name, failure := range map[string]*Failure{
+		"tolerated":        {Err: errors.New("no"), Reason: v1.ReasonApplyFailed, Transient: true, Tolerated: true},
+		"without a reason": {Err: errors.New("no"), NoRetry: true},
+	} {
+		if diff := cmp.Diff(Report{Status: echo.Status}, Evaluate(echo, Observation{}, failure, time.Now())); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if diff := cmp.Diff(Report{Status: echo.Status}, EvaluateDeletion(echo, failure, time.Now())); diff != "" {
+			t.Errorf("%s, while the Echo is deleted: %s", name, diff)
+		}
 	}
 }

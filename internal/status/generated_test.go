@@ -109,7 +109,7 @@ func (g generator) pass(echo *v1.Echo, now time.Time) (Report, Observation, erro
 	if (echo.Spec.Paused || err != nil) && g.Intn(2) == 0 { // an Echo may be paused, or a read fail, before there is a Deployment
 		seen = Observation{}
 	}
-	return Evaluate(echo, seen, Classify(err), testImages(), now), seen, err
+	return Evaluate(echo, seen, Classify(err), now), seen, err
 }
 
 // TestEveryStatusIsValid follows one Echo through generated passes and checks what must be true of every status.
@@ -181,7 +181,7 @@ func TestTheSamePassTwiceReportsNothing(t *testing.T) {
 		now = now.Add(pick(g, 0, time.Second, children.ProgressDeadline))
 		report, seen, err := g.pass(echo, now)
 		echo.Status, seen.Changes = report.Status, nil
-		again := Evaluate(echo, seen, Classify(err), testImages(), now)
+		again := Evaluate(echo, seen, Classify(err), now)
 		if diff := cmp.Diff(report.Status, again.Status); diff != "" {
 			t.Fatalf("pass %d: the status differs: %s", i, diff)
 		}

@@ -9,6 +9,8 @@ import (
 // Observation is what a pass saw and did. It is meaningful even if the pass failed: what is nil is unknown or does not exist.
 type Observation struct {
 	Deployment *appsv1.Deployment
+	// NoDeployment is true if the Deployment is known not to exist, unless the pass created it.
+	NoDeployment bool
 	// Pods are the pods of the Deployment, the newest first.
 	Pods       []corev1.Pod
 	Companions []corev1.Pod

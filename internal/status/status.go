@@ -3,6 +3,7 @@ package status
 import (
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -25,11 +26,11 @@ type Report struct {
 
 // Evaluate returns the report of a pass over an Echo. failure is nil if the pass succeeded. A silent failure leaves the status as it
 // is and reports no transitions.
-func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, images children.Images, now time.Time) Report {
+func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
 		return Report{Status: echo.Status}
 	}
-	status := measure(echo, seen, images)
+	status := measure(echo, seen)
 	v := judge(echo, seen, failure, now)
 	record(status, v, echo.Generation, now)
 	return Report{
@@ -39,26 +40,25 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, images children
 	}
 }
 
-// EvaluateDeletion returns the report of a pass over an Echo that is being deleted.
-func EvaluateDeletion(echo *v1.Echo, now time.Time) Report {
-	status, v := echo.Status.DeepCopy(), deletingVerdict()
+// EvaluateDeletion returns the report of a pass over an Echo that is being deleted. failure is nil if the pass succeeded. A silent
+// failure leaves the status as it is and reports no transitions.
+func EvaluateDeletion(echo *v1.Echo, failure *Failure, now time.Time) Report {
+	if failure.Silent() {
+		return Report{Status: echo.Status}
+	}
+	status, v := echo.Status.DeepCopy(), deletingVerdict(failure)
 	status.ObservedGeneration = echo.Generation
 	record(status, v, echo.Generation, now)
 	return Report{Status: *status, Transitions: transitions(&echo.Status, status, v, Observation{})}
 }
 
 // measure returns the status with everything but phase and conditions. What was not observed stays as it was.
-func measure(echo *v1.Echo, seen Observation, images children.Images) *v1.EchoStatus {
+func measure(echo *v1.Echo, seen Observation) *v1.EchoStatus {
 	status := echo.Status.DeepCopy()
 	status.ObservedGeneration = echo.Generation
 	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
 	status.URL = children.URL(echo)
-	status.Image = images.Of(echo)
-	if d := seen.Deployment; d != nil {
-		status.Replicas = d.Status.Replicas
-		status.ReadyReplicas = d.Status.ReadyReplicas
-		status.UpdatedReplicas = d.Status.UpdatedReplicas
-	}
+	measureDeployment(status, seen)
 	if seen.Pods != nil {
 		status.Pods = podStates(seen.Pods)
 	}
@@ -69,6 +69,26 @@ func measure(echo *v1.Echo, seen Observation, images children.Images) *v1.EchoSt
 		status.NodeProblems = nodeProblems(seen.Nodes)
 	}
 	return status
+}
+
+// measureDeployment writes what a Deployment runs into a status.
+func measureDeployment(status *v1.EchoStatus, seen Observation) {
+	d := seen.Deployment
+	if d == nil && !seen.NoDeployment {
+		return
+	}
+	if d == nil {
+		d = &appsv1.Deployment{}
+	}
+	status.Replicas = d.Status.Replicas
+	status.ReadyReplicas = d.Status.ReadyReplicas
+	status.UpdatedReplicas = d.Status.UpdatedReplicas
+	status.Image = ""
+	for _, container := range d.Spec.Template.Spec.Containers {
+		if container.Name == children.ContainerName {
+			status.Image = container.Image
+		}
+	}
 }
 
 // record writes a verdict into a status. A condition keeps its transition time while its status stays the same.

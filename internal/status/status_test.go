@@ -162,7 +162,7 @@ func (c statusCase) run(t *testing.T) {
 	if c.pod != "" {
 		seen.Pods = []corev1.Pod{podWith(t, "p", c.pod)}
 	}
-	status := Evaluate(echo, seen, Classify(c.err), testImages(), now).Status
+	status := Evaluate(echo, seen, Classify(c.err), now).Status
 	value := func(kind string) metav1.ConditionStatus {
 		return meta.FindStatusCondition(status.Conditions, kind).Status
 	}
@@ -184,8 +184,8 @@ func TestStatusSaysTheSameOfTheSame(t *testing.T) {
 	now := time.Now()
 	seen := Observation{Deployment: seenDeployment(done, 2, 2, 1)}
 	echo := support.Echo("ns", "x")
-	echo.Status = Evaluate(echo, seen, nil, testImages(), now).Status
-	again := Evaluate(echo, seen, nil, testImages(), now.Add(time.Minute)).Status
+	echo.Status = Evaluate(echo, seen, nil, now).Status
+	again := Evaluate(echo, seen, nil, now.Add(time.Minute)).Status
 	for i, condition := range again.Conditions {
 		if condition != echo.Status.Conditions[i] {
 			t.Errorf("a minute later %+v became %+v", echo.Status.Conditions[i], condition)
@@ -196,7 +196,8 @@ func TestStatusSaysTheSameOfTheSame(t *testing.T) {
 func TestStatusCounts(t *testing.T) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = 1 })
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
-	got := Evaluate(echo, Observation{Deployment: d}, nil, testImages(), time.Now()).Status
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "theirs", Image: "no"}, {Name: "echo", Image: "i"}}
+	got := Evaluate(echo, Observation{Deployment: d}, nil, time.Now()).Status
 	if message := meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message; message != "A change is being rolled out: 1 of 1 pods are updated. 1 of 1 pods are ready." {
 		t.Errorf("more pods than wanted: %q", message)
 	}
@@ -208,10 +209,26 @@ func TestStatusCounts(t *testing.T) {
 	}
 }
 
+func TestStatusDoesNotCountWhatIsGone(t *testing.T) {
+	echo := support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.Paused = true
+		e.Status = v1.EchoStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, Image: "i"}
+	})
+	for name, failure := range map[string]*Failure{"no failure": nil, "a name that is taken": Classify(&children.NameConflictError{})} {
+		got := Evaluate(echo, Observation{NoDeployment: true}, failure, time.Now()).Status
+		if got.Replicas+got.UpdatedReplicas+got.ReadyReplicas != 0 || got.Image != "" {
+			t.Errorf("%s: the status is %+v", name, got)
+		}
+	}
+	if got := Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status; got.Replicas != 4 || got.Image != "i" {
+		t.Errorf("of what could not be read it says %+v", got)
+	}
+}
+
 func TestStatusTellsTheCauseInWords(t *testing.T) {
 	echo := support.Echo("ns", "x")
 	seen := Observation{Deployment: seenDeployment(going, 2, 2, 1), Pods: []corev1.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
-	status := Evaluate(echo, seen, nil, testImages(), time.Now()).Status
+	status := Evaluate(echo, seen, nil, time.Now()).Status
 	message := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message
 	if !strings.Contains(message, "1 of 2 pods are ready.") || !strings.Contains(message, "no such thing") {
 		t.Errorf("the message is %q", message)
@@ -220,7 +237,7 @@ func TestStatusTellsTheCauseInWords(t *testing.T) {
 		t.Errorf("the pods are %v", status.Pods)
 	}
 	echo.Status = status
-	if unread := Evaluate(echo, Observation{}, Classify(errors.New("no")), testImages(), time.Now()).Status; len(unread.Pods) != 1 {
+	if unread := Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status; len(unread.Pods) != 1 {
 		t.Errorf("pods that could not be read are %v", unread.Pods)
 	}
 }

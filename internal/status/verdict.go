@@ -85,7 +85,7 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused,
 		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: "Nothing has been created yet.",
+		message: "It has no Deployment.",
 		phase:   v1.PhasePending,
 		event:   v1.EventNotReady,
 	}
@@ -153,9 +153,9 @@ func missingVerdict(pods rollout) verdict {
 	return v
 }
 
-// deletingVerdict returns the verdict on an Echo that is being deleted.
-func deletingVerdict() verdict {
-	return verdict{
+// deletingVerdict returns the verdict on an Echo that is being deleted. failure is why that does not go on, nil if it does.
+func deletingVerdict(failure *Failure) verdict {
+	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonDeleting,
 		progressing: metav1.ConditionTrue, progressingReason: v1.ReasonDeleting,
 		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonDeleting,
@@ -165,4 +165,9 @@ func deletingVerdict() verdict {
 		eventNote: "Deleting the echo servers and waiting for them to drain connections.",
 		final:     true,
 	}
+	if failure != nil {
+		v.degraded, v.degradedReason = metav1.ConditionTrue, failure.Reason
+		v.message = "The Echo is being deleted, but not everything that was created for it can be. " + failure.Err.Error()
+	}
+	return v
 }

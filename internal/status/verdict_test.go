@@ -62,7 +62,7 @@ func TestWhatTheConditionsSay(t *testing.T) {
 			want: said{"False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded",
 				oneOfTwo + " There has been no progress for 10 minutes.", oneOfTwo + " There has been no progress for 10 minutes.", "Warning NotReady"}},
 		"paused, nothing created": {change: paused,
-			want: said{"False Paused", "False Paused", quiet, "The Echo is paused: changes are not applied. Nothing has been created yet.", "", ""}},
+			want: said{"False Paused", "False Paused", quiet, "The Echo is paused: changes are not applied. It has no Deployment.", "", ""}},
 		"paused, ready": {change: paused, seen: Observation{Deployment: changedDeployment(seenDeployment(done, 2, 2, 2), ownReplicas)},
 			want: said{"True AllPodsReady", "False Paused", quiet, "The Echo is paused: changes are not applied. " + twoOfTwo, "", "Normal Ready"}},
 		"paused, not ready": {change: paused, seen: Observation{Deployment: changedDeployment(seenDeployment(going, 2, 2, 1), ownReplicas)},
@@ -79,7 +79,7 @@ func TestWhatTheConditionsSay(t *testing.T) {
 			if c.change != nil {
 				c.change(echo)
 			}
-			if diff := cmp.Diff(c.want, saying(Evaluate(echo, c.seen, Classify(c.err), testImages(), now))); diff != "" {
+			if diff := cmp.Diff(c.want, saying(Evaluate(echo, c.seen, Classify(c.err), now))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -116,22 +116,39 @@ func TestAPausedEchoIsMeasuredByItsDeployment(t *testing.T) {
 	} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused, e.Spec.Replicas = true, c.wanted })
 		d := changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Spec.Replicas = &c.deployed })
-		status := Evaluate(echo, Observation{Deployment: d}, nil, testImages(), time.Now()).Status
+		status := Evaluate(echo, Observation{Deployment: d}, nil, time.Now()).Status
 		if got := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Status; got != c.ready {
 			t.Errorf("%s: Ready is %s", name, got)
 		}
 	}
 }
 
+func TestADeletionThatFailsSaysSo(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	echo := support.Echo("ns", "x")
+	failed := EvaluateDeletion(echo, &Failure{Err: errors.New("deleting Service ns/x: no"), Reason: v1.ReasonForbidden, Transient: true}, now)
+	const message = "The Echo is being deleted, but not everything that was created for it can be. deleting Service ns/x: no"
+	want := said{"False Deleting", "True Deleting", "True Forbidden", message, message, "Normal DeleteRequested"}
+	if diff := cmp.Diff(want, saying(failed)); diff != "" {
+		t.Error(diff)
+	}
+	echo.Status = failed.Status
+	goesOn := EvaluateDeletion(echo, nil, now)
+	const draining = "The Echo is being deleted. Its pods are draining connections."
+	if diff := cmp.Diff(said{"False Deleting", "True Deleting", "False Deleting", draining, "", ""}, saying(goesOn)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestDeletionIsTheLastWord(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for name, before := range map[string]v1.EchoStatus{
-		"after a status": Evaluate(support.Echo("ns", "x"), Observation{Deployment: seenDeployment(done, 2, 2, 2), Pods: []corev1.Pod{{}}}, nil, testImages(), now).Status,
+		"after a status": Evaluate(support.Echo("ns", "x"), Observation{Deployment: seenDeployment(done, 2, 2, 2), Pods: []corev1.Pod{{}}}, nil, now).Status,
 		"as the first":   {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation, e.Status = 7, before })
-			report := EvaluateDeletion(echo, now)
+			report := EvaluateDeletion(echo, nil, now)
 			const message = "The Echo is being deleted. Its pods are draining connections."
 			want := said{"False Deleting", "True Deleting", "False Deleting", message, "", "Normal DeleteRequested"}
 			if diff := cmp.Diff(want, saying(report)); diff != "" {
@@ -147,7 +164,7 @@ func TestDeletionIsTheLastWord(t *testing.T) {
 				}
 			}
 			echo.Status = got
-			if again := EvaluateDeletion(echo, now.Add(time.Hour)); again.Transitions != nil || !cmp.Equal(again.Status, got) {
+			if again := EvaluateDeletion(echo, nil, now.Add(time.Hour)); again.Transitions != nil || !cmp.Equal(again.Status, got) {
 				t.Errorf("it is reported again: %+v", again)
 			}
 			if report.Transitions[0].Note == message || slices.ContainsFunc(echo.Status.Conditions, func(c metav1.Condition) bool { return c.LastTransitionTime.IsZero() }) {

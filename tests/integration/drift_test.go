@@ -11,27 +11,31 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 var _ = Describe("drift", func() {
 	DescribeTable("of a field that the operator sets is reverted",
-		func(ctx SpecContext, child client.Object, change func(client.Object), expectReverted func(Gomega, client.Object)) {
+		func(ctx SpecContext, kind client.Object, change func(client.Object), expectReverted func(Gomega, client.Object)) {
 			echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "drifting", func(e *v1.Echo) {
 				e.Spec.Env = []corev1.EnvVar{{Name: "X", Value: "y"}}
+				e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
 			}))
-			child = child.DeepCopyObject().(client.Object)
+			child := kind.DeepCopyObject().(client.Object)
 			child.SetNamespace(echo.Namespace)
 			child.SetName(echo.Name)
 			edit(ctx, child, change)
 			Eventually(func(g Gomega) {
-				expectReverted(g, get(ctx, g, echo.Namespace, echo.Name, child))
+				expectReverted(g, get(ctx, g, echo.Namespace, echo.Name, kind.DeepCopyObject().(client.Object)))
 			}).WithContext(ctx).Should(Succeed())
+			expectNoWrite(ctx, echo)
 		},
 		deploymentEntry("replicas", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) },
 			func(g Gomega, d *appsv1.Deployment) { g.Expect(*d.Spec.Replicas).To(BeEquivalentTo(2)) }),
@@ -60,6 +64,35 @@ var _ = Describe("drift", func() {
 			func(g Gomega, s *corev1.Service) {
 				g.Expect(s.Spec.Ports[0].TargetPort).To(Equal(intstr.FromString("http")))
 			}),
+		serviceEntry("selector, which is set as a whole", func(s *corev1.Service) { s.Spec.Selector["more"] = "narrow" },
+			func(g Gomega, s *corev1.Service) { g.Expect(s.Spec.Selector).To(HaveLen(2)) }),
+		serviceEntry("number of a port, which is its key", func(s *corev1.Service) { s.Spec.Ports[0].Port = 99 }, expectPort80),
+		serviceEntry("protocol of a port, which is its key", func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }, expectPort80),
+		serviceEntry("number and target of a port", func(s *corev1.Service) {
+			s.Spec.Ports[0].Port, s.Spec.Ports[0].TargetPort = 99, intstr.FromInt32(1)
+		}, expectPort80),
+		deploymentEntry("number of a container port, which is its key", func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Ports[0].ContainerPort = 99
+		}, func(g Gomega, d *appsv1.Deployment) {
+			g.Expect(d.Spec.Template.Spec.Containers[0].Ports).To(ConsistOf(HaveField("ContainerPort", int32(8080)), HaveField("ContainerPort", int32(9090))))
+		}),
+		deploymentEntry("name of a container, which is its key", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Name = "renamed" },
+			func(g Gomega, d *appsv1.Deployment) {
+				g.Expect(d.Spec.Template.Spec.Containers).To(ConsistOf(HaveField("Name", "echo")))
+			}),
+		deploymentEntry("key of a spread constraint", func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.DoNotSchedule
+		}, func(g Gomega, d *appsv1.Deployment) {
+			anyway := HaveField("WhenUnsatisfiable", corev1.ScheduleAnyway)
+			g.Expect(d.Spec.Template.Spec.TopologySpreadConstraints).To(ConsistOf(anyway, anyway))
+		}),
+		Entry("NetworkPolicy: egress, of which there is none", &networkingv1.NetworkPolicy{},
+			func(o client.Object) {
+				o.(*networkingv1.NetworkPolicy).Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{}}
+			},
+			func(g Gomega, o client.Object) {
+				g.Expect(o.(*networkingv1.NetworkPolicy).Spec.Egress).To(BeEmpty())
+			}),
 	)
 
 	It("of a deleted child is reverted", func(ctx SpecContext) {
@@ -77,7 +110,7 @@ var _ = Describe("drift", func() {
 	It("is reverted without changing fields that other clients set", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "shared"))
 		edit(ctx, deploymentNow(ctx, Default, echo.Namespace, echo.Name), func(d *appsv1.Deployment) {
-			d.Annotations["example.org/theirs"] = "yes"
+			d.Annotations = map[string]string{"example.org/theirs": "yes"}
 			d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "now"}
 			d.Spec.Template.Spec.Containers = append([]corev1.Container{{Name: "sidecar", Image: "mesh"}}, d.Spec.Template.Spec.Containers...)
 			d.Spec.Replicas = new(int32(7))
@@ -104,6 +137,11 @@ func serviceEntry(name string, change func(*corev1.Service), expectReverted func
 	return Entry("Service: "+name, &corev1.Service{},
 		func(o client.Object) { change(o.(*corev1.Service)) },
 		func(g Gomega, o client.Object) { expectReverted(g, o.(*corev1.Service)) })
+}
+
+func expectPort80(g Gomega, s *corev1.Service) {
+	g.Expect(s.Spec.Ports).To(HaveExactElements(And(HaveField("Port", int32(80)), HaveField("Protocol", corev1.ProtocolTCP),
+		HaveField("TargetPort", intstr.FromString("http")))))
 }
 
 var _ = Describe("a converged Echo", func() {
@@ -141,7 +179,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	}).WithContext(ctx).Should(Succeed())
 
 	before, requests := versions(), &atomic.Int64{}
-	counting := *underTest.Echoes
+	counting := controllers.EchoReconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History}
 	counting.Client = client.WithFieldValidation(countingClient(requests), "Strict")
 	counting.Live = counting.Client
 	for range 3 {

@@ -169,9 +169,7 @@ func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 		g.Expect(json.Unmarshal([]byte(strings.ReplaceAll(string(text), `"`+echo.Name+`"`, `"NAME"`)), &u)).To(Succeed())
 		delete(u, "status")
 		metadata := u["metadata"].(map[string]any)
-		annotations, _ := metadata["annotations"].(map[string]any)
-		delete(annotations, v1.AppliedHashAnnotation)
-		u["metadata"] = map[string]any{"labels": metadata["labels"], "annotations": annotations}
+		u["metadata"] = map[string]any{"labels": metadata["labels"], "annotations": metadata["annotations"]}
 		for _, allocated := range [][]string{{"spec", "clusterIP"}, {"spec", "clusterIPs"}, {"spec", "healthCheckNodePort"}} {
 			unstructured.RemoveNestedField(u, allocated...)
 		}

@@ -1,0 +1,52 @@
+package controllers
+
+import (
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// tolerance is how long a failure that may go away by itself is retried before the status reports it.
+const tolerance = 2 * time.Second
+
+// failures holds since when the passes over each object have failed. Its methods may be called concurrently.
+type failures struct {
+	lock  sync.Mutex
+	since map[types.NamespacedName]time.Time
+}
+
+// tolerate marks a failure as tolerated if it is transient and the passes over the object have not failed for long. A conflict,
+// which is the sign of an old cache, is then retried after as long as it has lasted.
+func (f *failures) tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if failure == nil || !failure.Transient {
+		return failure
+	}
+	if f.since == nil {
+		f.since = map[types.NamespacedName]time.Time{}
+	}
+	if _, failing := f.since[object]; !failing {
+		f.since[object] = now
+	}
+	lasts := now.Sub(f.since[object])
+	failure.Tolerated = lasts < tolerance
+	if failure.Tolerated && apierrors.IsConflict(failure.Err) {
+		failure.RetryAfter = max(firstRetry, lasts) // without an error in the log
+	}
+	return failure
+}
+
+// end ends a series of failures, unless the pass that ends had a transient one. failure is nil if it succeeded.
+func (f *failures) end(object types.NamespacedName, failure *status.Failure) {
+	if failure != nil && failure.Transient {
+		return
+	}
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	delete(f.since, object)
+}

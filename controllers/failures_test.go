@@ -1,0 +1,60 @@
+package controllers
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+func TestAFailureIsToleratedUntilItHasLasted(t *testing.T) {
+	f, x, began := &failures{}, types.NamespacedName{Name: "x"}, time.Unix(1000, 0)
+	tolerated := func(object types.NamespacedName, err error, after time.Duration) bool {
+		return f.tolerate(object, status.Classify(err), began.Add(after)).Tolerated
+	}
+	refused := errors.New("refused")
+	for _, step := range []struct {
+		after time.Duration
+		want  bool
+	}{{0, true}, {tolerance - 1, true}, {tolerance, false}, {time.Hour, false}} {
+		if got := tolerated(x, refused, step.after); got != step.want {
+			t.Errorf("after %v: got %t", step.after, got)
+		}
+	}
+	if !tolerated(types.NamespacedName{Name: "y"}, refused, time.Hour) {
+		t.Error("the failure of another object counts")
+	}
+	f.end(x, status.Classify(refused))
+	if tolerated(x, refused, time.Hour) {
+		t.Error("a failed pass ends the series")
+	}
+	if tolerated(x, &children.InvalidSpecError{}, time.Hour) {
+		t.Error("what only an edit helps against is tolerated")
+	}
+	f.end(x, nil)
+	if !tolerated(x, refused, 2*time.Hour) {
+		t.Error("a pass that succeeded does not end the series")
+	}
+}
+
+// TestAConflictIsRetriedLessAndLessOften counts the passes of a conflict that lasts: 346 requests in 5 s were found once.
+func TestAConflictIsRetriedLessAndLessOften(t *testing.T) {
+	stale := apierrors.NewConflict(schema.GroupResource{Resource: "things"}, "x", errors.New("old"))
+	f, passes := &failures{}, 0
+	for after := time.Duration(0); ; passes++ {
+		failure := f.tolerate(types.NamespacedName{}, status.Classify(stale), time.Unix(0, 0).Add(after))
+		if !failure.Tolerated {
+			break
+		}
+		after += failure.RetryAfter
+	}
+	if passes > 11 {
+		t.Errorf("%d passes in %v", passes, tolerance)
+	}
+}

@@ -1,0 +1,102 @@
+package children
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// repair does to a stored object what the operator does if it does not match.
+func (s *stored) repair(t *testing.T, c Child) {
+	t.Helper()
+	live := s.live(t)
+	renamed, err := testSchema().Renamed(c, live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !renamed.Empty() {
+		if err := GiveToOperator(live, renamed, c.Want.GetAPIVersion()); err != nil {
+			t.Fatal(err)
+		}
+		s.update(t, live)
+	}
+	s.apply(t, c)
+}
+
+// expectSameSpec compares two objects without their managed fields.
+func expectSameSpec(t *testing.T, want, got client.Object) {
+	t.Helper()
+	content := func(object client.Object) map[string]any {
+		object = object.DeepCopyObject().(client.Object)
+		object.SetManagedFields(nil)
+		all, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if diff := cmp.Diff(content(want), content(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAPortThatIsNotTheOperatorsIsNotTaken edits both the number and the name of a port: nothing says that it was the operator's.
+func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
+	child := childOf(t, "Service")
+	s := store(t, child)
+	edit(t, s, func(o *corev1.Service) { o.Spec.Ports[0].Port, o.Spec.Ports[0].Name = 99, "theirs" })
+	s.repair(t, child)
+	ports := s.live(t).(*corev1.Service).Spec.Ports
+	if len(ports) != 2 {
+		t.Errorf("the ports are %v", ports)
+	}
+	s.expectMatch(t, child, true)
+}
+
+// TestAPortWithTheOperatorsNameIsTaken edits its target, too. Two ports must not have one name.
+func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
+	child := childOf(t, "Service")
+	s := store(t, child)
+	edit(t, s, func(o *corev1.Service) { o.Spec.Ports[0].Port, o.Spec.Ports[0].TargetPort.StrVal = 99, "other" })
+	s.repair(t, child)
+	if ports := s.live(t).(*corev1.Service).Spec.Ports; len(ports) != 1 || ports[0].Port != 444 {
+		t.Errorf("the ports are %v", ports)
+	}
+}
+
+func TestGiveToOperator(t *testing.T) {
+	fields := metav1.NewFieldsV1
+	object := &corev1.Service{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
+		{Manager: "a", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:type":{}}}`)},
+		{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:type":{},"f:more":{}}}`)},
+	}}}
+	given := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "type"))
+	if err := GiveToOperator(object, given, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	want := []metav1.ManagedFieldsEntry{
+		{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:more":{}}}`)},
+		{Manager: "echo-operator", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
+			FieldsV1: fields(`{"f:spec":{"f:type":{}}}`)},
+	}
+	if diff := cmp.Diff(want, object.ManagedFields); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestManagedFieldsThatCannotBeReadAreAnError(t *testing.T) {
+	child := childOf(t, "Service")
+	live := store(t, child).live(t)
+	live.GetManagedFields()[0].FieldsV1.SetRawString("no")
+	if _, err := testSchema().Matches(child, live); err == nil {
+		t.Error("Matches hides it")
+	}
+	if err := GiveToOperator(live, fieldpath.NewSet(), "v1"); err == nil {
+		t.Error("GiveToOperator hides it")
+	}
+}

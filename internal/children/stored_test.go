@@ -1,0 +1,87 @@
+package children
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// stored is an object of an API server that has server-side apply, but neither defaults nor validation.
+type stored struct {
+	child  Child
+	fields managedfieldstest.TestFieldManager
+}
+
+func testSchema() Schema {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	return NewSchema(scheme)
+}
+
+// store applies a child.
+func store(t *testing.T, c Child) *stored {
+	t.Helper()
+	s := &stored{c, managedfieldstest.NewTestFieldManager(testSchema().types, c.Want.GroupVersionKind())}
+	s.apply(t, c)
+	return s
+}
+
+func (s *stored) apply(t *testing.T, c Child) {
+	t.Helper()
+	if err := s.fields.Apply(c.Want.DeepCopy(), FieldOwner, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// edit changes the object as another client does that reads it and writes it as a whole.
+func edit[T client.Object](t *testing.T, s *stored, change func(T)) {
+	t.Helper()
+	object := s.live(t)
+	change(object.(T))
+	s.update(t, object)
+}
+
+// update writes the object as a whole.
+func (s *stored) update(t *testing.T, object client.Object) {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := &unstructured.Unstructured{Object: content}
+	changed.SetGroupVersionKind(s.child.Want.GroupVersionKind())
+	if err := s.fields.Update(changed, "editor"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// live returns the object as a client reads it into its Go type.
+func (s *stored) live(t *testing.T) client.Object {
+	t.Helper()
+	content := s.fields.Live().(*unstructured.Unstructured)
+	live := s.child.Blank()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content.Object, live, true); err != nil {
+		t.Fatal(err)
+	}
+	live.GetObjectKind().SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("")) // as in the cache
+	return live
+}
+
+func (s *stored) expectMatch(t *testing.T, c Child, want bool) {
+	t.Helper()
+	if got, err := testSchema().Matches(c, s.live(t)); got != want || err != nil {
+		t.Errorf("Matches = %t, %v; want %t", got, err, want)
+	}
+}

@@ -1,0 +1,112 @@
+package integration
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("an admission policy", func() {
+	It("that refuses a child is reported, and forgotten without an edit when it is gone", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		allow := refuseServices(ctx, namespace, admissionregistrationv1.Create)
+		echo := support.Echo(namespace, "refused")
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			now := echoNow(ctx, g, namespace, echo.Name)
+			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonForbidden))
+			g.Expect(now.Status.Phase).To(Equal(v1.PhaseWarning))
+		}).WithContext(ctx).Should(Succeed())
+		allow(ctx)
+		Eventually(func(g Gomega) { deploymentNow(ctx, g, namespace, echo.Name) }).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
+		rollOut(ctx, namespace, echo.Name)
+		expectPhase(ctx, echo, v1.PhaseReady)
+	})
+
+	It("that refuses a deletion is reported, and the deletion goes on when it is gone", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "kept"))
+		allow := refuseServices(ctx, echo.Namespace, admissionregistrationv1.Delete)
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			now := echoNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonDeleting))
+			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonForbidden))
+			g.Expect(now.Status.Phase).To(Equal(v1.PhaseTerminating))
+		}).WithContext(ctx).Should(Succeed())
+		allow(ctx)
+		Eventually(func(g Gomega) {
+			service := serviceNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(service.DeletionTimestamp).NotTo(BeNil())
+		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
+	})
+})
+
+var _ = Describe("a status that somebody else writes", func() {
+	It("is corrected", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "told"))
+		before := echoNow(ctx, Default, echo.Namespace, echo.Name)
+		wrong := before.DeepCopy()
+		wrong.Status = v1.EchoStatus{Phase: v1.PhaseFailed, ReadyReplicas: 7}
+		Expect(k8s.Status().Update(ctx, wrong)).To(Succeed())
+		Eventually(func(g Gomega) {
+			now := echoNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(now.Status.Phase).To(Equal(v1.PhaseReady))
+			g.Expect(now.Status.ReadyReplicas).To(Equal(before.Status.ReadyReplicas))
+			g.Expect(now.Status.URL).To(Equal(before.Status.URL))
+		}).WithContext(ctx).Should(Succeed())
+	})
+})
+
+// refuseServices makes the API server refuse an operation on the Services of a namespace, with 422 as it does by default. It returns a
+// function that allows it again.
+func refuseServices(ctx context.Context, namespace string, operation admissionregistrationv1.OperationType) func(context.Context) {
+	GinkgoHelper()
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{operation},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"services"}},
+				}}},
+			},
+			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no"}},
+		},
+	}
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: policy.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny}},
+	}
+	Expect(k8s.Create(ctx, policy)).To(Succeed())
+	Expect(k8s.Create(ctx, binding)).To(Succeed())
+	allow := func(ctx context.Context) {
+		Expect(client.IgnoreNotFound(k8s.Delete(ctx, binding))).To(Succeed())
+		Expect(client.IgnoreNotFound(k8s.Delete(ctx, policy))).To(Succeed())
+	}
+	DeferCleanup(allow)
+	probe := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe"},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
+	if operation == admissionregistrationv1.Delete {
+		Expect(k8s.Create(ctx, probe.DeepCopy())).To(Succeed())
+	}
+	Eventually(func(g Gomega) { // the API server takes a moment to enforce a policy
+		err := k8s.Create(ctx, probe.DeepCopy(), client.DryRunAll)
+		if operation == admissionregistrationv1.Delete {
+			err = k8s.Delete(ctx, probe.DeepCopy(), client.DryRunAll)
+		}
+		g.Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
+	}).WithContext(ctx).Should(Succeed())
+	return allow
+}
