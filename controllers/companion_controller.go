@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -129,7 +128,7 @@ func deleteCompanion(ctx context.Context, writer client.Writer, pod *corev1.Pod)
 		return nil
 	}
 	err := writer.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // a conflict: that pod is gone
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting the companion %s: %w", pod.Name, err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -15,6 +16,10 @@ import (
 
 // deletionPeriod is how often the operator checks whether the pods of a deleted Echo are gone, in case no event reports it.
 const deletionPeriod = 2 * time.Second
+
+// orphanedAfter is how long an Echo waits for pods that nobody deletes: its Deployment was deleted with --cascade=orphan. The garbage
+// collector takes less to begin with those that it deletes.
+const orphanedAfter = time.Minute
 
 // finalize deletes what was created for an Echo, and releases the Echo when the last of its pods is gone.
 func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
@@ -33,13 +38,20 @@ func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Dura
 	switch { // a status that cannot be written must not keep an Echo
 	case failure != nil:
 		return 0, failure
-	case left.any():
+	case left.any() && !r.keptByOthers(echo, left):
 		return deletionPeriod, r.classify(echo, unwritten)
-	case left.orphaned:
+	case left.orphaned, left.any():
 		return 0, r.classify(echo, r.release(ctx, echo, status.Orphaned()))
 	default:
 		return 0, r.classify(echo, r.release(ctx, echo, status.Deleted()))
 	}
+}
+
+// keptByOthers reports whether only pods are left that nobody deletes.
+func (r *EchoReconciler) keptByOthers(echo *v1.Echo, left remains) bool {
+	deleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
+	return len(left.objects)+len(left.companions) == 0 && !slices.ContainsFunc(left.pods, deleted) &&
+		r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter
 }
 
 // release removes the operator's finalizer from an Echo, and no other, and reports the end of the Echo.

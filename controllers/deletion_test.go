@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -105,6 +106,35 @@ func TestCompanionsThatTheCacheDoesNotHoldAreDeleted(t *testing.T) {
 	result, err := w.echoes().Reconcile(t.Context(), w.current(t))
 	if err != nil || result.RequeueAfter != deletionPeriod || !slices.Contains(w.writes, "delete "+companion.Name) || w.gone(t) {
 		t.Errorf("it wrote %v, %+v, %v", w.writes, result, err)
+	}
+}
+
+func TestPodsThatNobodyDeletesAreLeft(t *testing.T) {
+	deletedAgo := func(age time.Duration) *v1.Echo {
+		echo := deletedEcho(v1.Finalizer)
+		echo.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0).Add(-age)}
+		return echo
+	}
+	draining := echoPod()
+	draining.Name, draining.DeletionTimestamp, draining.Finalizers = "x-2", new(metav1.Now()), []string{"example.org/theirs"}
+	for name, c := range map[string]struct {
+		age      time.Duration
+		others   []client.Object
+		released bool
+	}{
+		"at first":        {orphanedAfter, nil, false},
+		"after a minute":  {orphanedAfter + time.Second, nil, true},
+		"one that drains": {time.Hour, []client.Object{draining}, false},
+		"an object":       {time.Hour, []client.Object{ownedService(storedEcho())}, false},
+		"a companion":     {time.Hour, []client.Object{companionPod(t)}, false},
+	} {
+		w := newWorld(t, append(c.others, deletedAgo(c.age), echoPod())...)
+		if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || w.gone(t) != c.released {
+			t.Errorf("%s: it wrote %v: %v", name, w.writes, err)
+		}
+		if got := w.events(); c.released != slices.ContainsFunc(got, func(event string) bool { return strings.Contains(event, "are kept") }) {
+			t.Errorf("%s: it sent %q", name, got)
+		}
 	}
 }
 

@@ -19,7 +19,8 @@ type EchoReconciler struct {
 	// History records each pass.
 	History *history.History
 
-	failures failures
+	failures   failures
+	unreported unreported
 }
 
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
@@ -40,6 +41,7 @@ func (r *EchoReconciler) reconcileNamed(ctx context.Context, request ctrl.Reques
 	if echo == nil {
 		r.History.Forget(request.NamespacedName)
 		r.failures.end(request.NamespacedName, nil)
+		r.unreported.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	began := r.Now()
@@ -64,9 +66,13 @@ func (r *EchoReconciler) Reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Res
 func (r *EchoReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	seen, err := r.converge(ctx, echo)
 	failure := r.classify(echo, err)
+	seen.Changes = r.unreported.add(client.ObjectKeyFromObject(echo), seen.Changes)
 	report := status.Evaluate(echo, seen, failure, r.Now())
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)
+	}
+	if !failure.Silent() {
+		r.unreported.done(client.ObjectKeyFromObject(echo))
 	}
 	return report.Next, failure
 }

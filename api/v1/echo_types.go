@@ -69,6 +69,7 @@ type EchoSpec struct {
 	// env is a list of environment variables to set in the containers. A variable replaces one of the same name that the operator sets.
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:XValidation:rule="!self.exists(e, e.name in ['POD_NAME', 'POD_NAMESPACE', 'POD_IP', 'NODE_NAME', 'HOST_IP', 'SERVICE_NAME', 'INGRESS_NAME'])",message="The names POD_NAME, POD_NAMESPACE, POD_IP, NODE_NAME, HOST_IP, SERVICE_NAME and INGRESS_NAME are set by the operator and must not be specified."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) + (has(e.value) ? size(e.value) : 0) <= 32766)",message="A variable must be at most 32766 characters long, together with its name. Linux starts no process with one of more than 131072 bytes."
 	// +listType=map
 	// +listMapKey=name
 	// +optional
@@ -77,6 +78,7 @@ type EchoSpec struct {
 
 	// args are the arguments of the containers. They replace the arguments of the image.
 	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:items:MaxLength=32767
 	// +listType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}

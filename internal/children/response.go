@@ -28,14 +28,21 @@ func response(wanted *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
 		add("ECHO_RESPONSE_DELAY", strconv.Itoa(int(wanted.DelayMilliseconds))+"ms")
 	}
 	if len(wanted.Headers) > 0 {
-		text, err := json.Marshal(wanted.Headers)
-		if err != nil {
-			panic(fmt.Sprintf("writing headers: %v", err)) // a defect: headers are text
-		}
-		add("ECHO_RESPONSE_HEADERS", string(text))
+		add("ECHO_RESPONSE_HEADERS", headerText(wanted.Headers))
 	}
 	if wanted.Body != "" {
 		add("ECHO_RESPONSE_BODY", wanted.Body)
 	}
 	return env
+}
+
+// headerText returns headers as JSON, which is at most about twice as long: Linux limits the length of an environment variable.
+func headerText(headers []v1.EchoHeader) string {
+	text := &strings.Builder{}
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(headers); err != nil {
+		panic(fmt.Sprintf("writing headers: %v", err)) // a defect: headers are text
+	}
+	return strings.TrimSpace(text.String())
 }

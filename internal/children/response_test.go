@@ -1,6 +1,7 @@
 package children
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +42,10 @@ func TestResponse(t *testing.T) {
 // TestTheResponseFitsIntoAContainer checks the longest response that the schema accepts: Linux limits one variable to 128 KiB, and a
 // container with a longer one cannot be started.
 func TestTheResponseFitsIntoAContainer(t *testing.T) {
-	for _, e := range response(&v1.EchoResponse{Body: strings.Repeat("$", 65536)}) {
+	quotes := v1.EchoHeader{Name: "a", Value: strings.Repeat(`"`, 1874)} // 32 of them are 60,000 bytes long
+	all := append(response(&v1.EchoResponse{Body: strings.Repeat("$", 65536)}),
+		response(&v1.EchoResponse{Body: strings.Repeat("語", 43666), Headers: slices.Repeat([]v1.EchoHeader{quotes}, 32)})...)
+	for _, e := range all {
 		started := strings.ReplaceAll(*e.Value, "$$", "$") // what the kubelet makes of it
 		if size := len(*e.Name + "=" + started + "\x00"); size > 128*1024 {
 			t.Errorf("%s has %d bytes", *e.Name, size)

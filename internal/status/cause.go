@@ -28,9 +28,9 @@ type cause struct {
 	phase string
 }
 
-// causeOf returns why pods are missing: because none can be created, or because of what the newest pod that is not ready shows.
+// causeOf returns why pods are missing: because the rollout is paused, because none can be created, or because of what the newest pod that is not ready shows.
 func causeOf(seen Observation) cause {
-	if c := creationCause(seen.Deployment); c != (cause{}) {
+	if c := cmp.Or(pauseCause(seen.Deployment), creationCause(seen.Deployment)); c != (cause{}) {
 		return c
 	}
 	pods := seen.Pods
@@ -55,6 +55,15 @@ func nodeCause(pod *corev1.Pod, node Node) cause {
 		message: fmt.Sprintf("Pod %s runs on node %s, which has a problem: %s", pod.Name, pod.Spec.NodeName, describe(node.Problems)),
 		phase:   v1.PhaseWarning,
 	}
+}
+
+// pauseCause returns why a change is not rolled out if somebody paused the Deployment.
+func pauseCause(d *appsv1.Deployment) cause {
+	if !d.Spec.Paused || !rolling(d) {
+		return cause{}
+	}
+	return cause{reason: v1.ReasonDeploymentPaused, phase: v1.PhaseWarning, message: fmt.Sprintf(
+		"The rollout of the Deployment is paused. Run 'kubectl rollout resume -n %s deployment/%s' to continue it.", d.Namespace, d.Name)}
 }
 
 // creationCause returns why the API server accepts no more pods.

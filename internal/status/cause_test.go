@@ -121,7 +121,15 @@ func TestCause(t *testing.T) {
 			want: cause{reason: v1.ReasonQuotaExceeded, message: "The resource quota of the namespace is exceeded (few, requested: pods=1, used: pods=1, limited: pods=1). Raise it, or request fewer replicas or resources."}},
 		"Pod Security": {deployment: refused(`pods "x-1" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
 			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: violates PodSecurity "restricted:latest": runAsNonRoot != true.`}},
-		"a webhook":            {deployment: refused(`admission webhook "w" denied the request`), want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`}},
+		"a webhook": {deployment: refused(`admission webhook "w" denied the request`), want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`}},
+		"the rollout is paused": {deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Spec: appsv1.DeploymentSpec{Paused: true}},
+			pods: []corev1.Pod{pod("a", unpulled, 0)},
+			want: cause{v1.ReasonDeploymentPaused, "The rollout of the Deployment is paused. Run 'kubectl rollout resume -n ns deployment/x' to continue it.", v1.PhaseWarning}},
+		"paused after its rollout": {deployment: func() *appsv1.Deployment {
+			d := seenDeployment(done, 2, 2, 1)
+			d.Spec.Paused = true
+			return d
+		}()},
 		"a refusal is over":    {deployment: over},
 		"the newest counts":    {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, time.Second), pod("c", unpulled, 2*time.Second)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
 		"evicted long ago":     {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow+time.Second)}},

@@ -3,6 +3,7 @@ package integration
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -49,6 +50,10 @@ var _ = Describe("the schema", func() {
 		Entry("a header with a control character", "bad", `{replicas: 1, response: {headers: [{name: a, value: "b\u0001c"}]}}`, "spec.response.headers"),
 		Entry("a connection header", "bad", "{replicas: 1, response: {headers: [{name: content-LENGTH, value: '1'}]}}", "Connection headers, such as"),
 		Entry("an echo that a browser would execute", "bad", "{replicas: 1, response: {headers: [{name: Content-Type, value: text/html}]}}", "the response contains data that clients send"),
+		Entry("a body that is too long for a variable", "bad", "{replicas: 1, response: {body: "+strings.Repeat("語", 43700)+"}}", "at most 131000 bytes"),
+		Entry("headers that are too long for a variable", "bad", "{replicas: 1, response: {headers: ["+strings.Repeat("{name: a, value: "+strings.Repeat("b", 8000)+"},", 8)+"]}}", "at most 60000 bytes"),
+		Entry("a variable that is too long", "bad", "{replicas: 1, env: [{name: A, value: "+strings.Repeat("b", 32766)+"}]}", "at most 32766 characters"),
+		Entry("an argument that is too long", "bad", "{replicas: 1, args: ["+strings.Repeat("b", 32768)+"]}", "spec.args"),
 		Entry("an Ingress without a host", "bad", "{replicas: 1, ingress: {enabled: true}}", "host is required"),
 		Entry("an invalid host", "bad", "{replicas: 1, ingress: {enabled: true, host: A_B}}", "spec.ingress.host"),
 		Entry("a path without a slash", "bad", "{replicas: 1, ingress: {enabled: true, host: a.example.com, path: x}}", "spec.ingress.path"),
