@@ -20,12 +20,13 @@ func (r *EchoReconciler) ensure(ctx context.Context, c children.Child, live clie
 		return r.prune(ctx, live)
 	}
 	if live != nil {
-		if ready, err := r.prepare(ctx, c, live); err != nil || !ready {
+		if ready, err := r.prepare(ctx, c, live, seen); err != nil || !ready {
 			return err
 		}
 	}
 	after, err := apply(ctx, r.Client, c, live)
 	if err != nil {
+		r.unreported.tried(c.Key, c.Kind, live, err)
 		return err
 	}
 	seen.See(after)
@@ -34,8 +35,12 @@ func (r *EchoReconciler) ensure(ctx context.Context, c children.Child, live clie
 }
 
 // prepare reports whether an existing child is to be applied. It is not if it is as wanted, or has to be created anew.
-func (r *EchoReconciler) prepare(ctx context.Context, c children.Child, live client.Object) (bool, error) {
-	if matches, err := r.Schema.Matches(c, live); err != nil || matches {
+func (r *EchoReconciler) prepare(ctx context.Context, c children.Child, live client.Object, seen *status.Observation) (bool, error) {
+	matches, err := r.Schema.Matches(c, live)
+	if change := r.unreported.found(c.Key, c.Kind, live); matches && change != nil {
+		seen.Changes = append(seen.Changes, *change)
+	}
+	if err != nil || matches {
 		return false, err
 	}
 	replace, err := r.Schema.MustReplace(c, live)
@@ -60,7 +65,7 @@ func (r *EchoReconciler) reclaim(ctx context.Context, c children.Child, live cli
 		return err
 	}
 	renamed, err := r.Schema.Renamed(c, current)
-	if err != nil {
+	if err != nil || renamed.Empty() {
 		return err
 	}
 	before := current.DeepCopyObject().(client.Object)

@@ -59,8 +59,10 @@ func (r *EchoReconciler) release(ctx context.Context, echo *v1.Echo, end status.
 	before := echo.DeepCopy()
 	controllerutil.RemoveFinalizer(echo, v1.Finalizer)
 	if err := r.patchMetadata(ctx, echo, before); err != nil {
-		return client.IgnoreNotFound(err)
+		r.unreported.releasing(before, end, err)
+		return err
 	}
+	r.unreported.forget(client.ObjectKeyFromObject(echo))
 	r.announce(ctx, echo, end)
 	return nil
 }

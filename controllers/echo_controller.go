@@ -32,8 +32,8 @@ type EchoReconciler struct {
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses;networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// reconcileNamed reconciles the Echo of a name, if it exists.
-func (r *EchoReconciler) reconcileNamed(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+// ReconcileNamed makes one pass over the Echo of a name, if it exists.
+func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	echo, err := find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
 	if err != nil {
 		return ctrl.Result{}, err
@@ -41,7 +41,9 @@ func (r *EchoReconciler) reconcileNamed(ctx context.Context, request ctrl.Reques
 	if echo == nil {
 		r.History.Forget(request.NamespacedName)
 		r.failures.end(request.NamespacedName, nil)
-		r.unreported.forget(request.NamespacedName)
+		if end := r.unreported.forget(request.NamespacedName); end != nil {
+			r.announce(ctx, end.echo, end.transition)
+		}
 		return ctrl.Result{}, nil
 	}
 	began := r.Now()
@@ -56,6 +58,7 @@ func (r *EchoReconciler) Reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Res
 	if !echo.DeletionTimestamp.IsZero() {
 		pass = r.finalize
 	}
+	r.announce(ctx, echo, r.unreported.published(echo)...)
 	next, failure := pass(ctx, echo)
 	r.failures.end(client.ObjectKeyFromObject(echo), failure)
 	return result(next, failure)

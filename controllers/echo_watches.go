@@ -35,7 +35,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	b.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfPod), builder.WithPredicates(podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(nodeChanged()))
-	return b.Complete(reconcile.Func(r.reconcileNamed))
+	return b.Complete(reconcile.Func(r.ReconcileNamed))
 }
 
 // echoChanged selects what others do to an Echo, and not the operator's own writes of its status.

@@ -231,14 +231,14 @@ func TestAnEchoThatCannotBeReadIsRemembered(t *testing.T) {
 	r.History.AddPass(request.NamespacedName, w.dependencies.Now(), nil)
 	f := &fallible{fails: 1}
 	r.Client = f.over(w.server, "cache")
-	if _, err := r.reconcileNamed(t.Context(), request); !errors.Is(err, errRefused) || len(r.History.Passes()) != 1 {
+	if _, err := r.ReconcileNamed(t.Context(), request); !errors.Is(err, errRefused) || len(r.History.Passes()) != 1 {
 		t.Errorf("it keeps %v: %v", r.History.Passes(), err)
 	}
-	if _, err := r.reconcileNamed(t.Context(), request); err != nil || r.History.Passes()[request.NamespacedName].Error != "" {
+	if _, err := r.ReconcileNamed(t.Context(), request); err != nil || r.History.Passes()[request.NamespacedName].Error != "" {
 		t.Errorf("after a pass it keeps %v: %v", r.History.Passes(), err)
 	}
 	r.Client = newWorld(t).server
-	if result, err := r.reconcileNamed(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Passes()) != 0 {
+	if result, err := r.ReconcileNamed(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Passes()) != 0 {
 		t.Errorf("of an Echo that is gone it keeps %v: %+v, %v", r.History.Passes(), result, err)
 	}
 }
@@ -248,7 +248,7 @@ func TestTheErrorOfAPassIsRemembered(t *testing.T) {
 	w := newWorld(t, storedEcho())
 	w.fail = func(string) error { return errRefused }
 	r := w.echoes()
-	_, err := r.reconcileNamed(t.Context(), request)
+	_, err := r.ReconcileNamed(t.Context(), request)
 	if got := r.History.Passes()[request.NamespacedName].Error; err == nil || got != err.Error() {
 		t.Errorf("it keeps %q of %v", got, err)
 	}

@@ -19,8 +19,8 @@ type failures struct {
 	since map[types.NamespacedName]time.Time
 }
 
-// tolerate marks a failure as tolerated if it is transient and the passes over the object have not failed for long. A conflict,
-// which is the sign of an old cache, is then retried after as long as it has lasted.
+// tolerate marks a failure as tolerated if it is transient and the passes over the object have not failed for long. A conflict
+// and an object that is gone, which are signs of an old cache, are then retried after as long as the failures have lasted.
 func (f *failures) tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -35,7 +35,7 @@ func (f *failures) tolerate(object types.NamespacedName, failure *status.Failure
 	}
 	lasts := now.Sub(f.since[object])
 	failure.Tolerated = lasts < tolerance
-	if failure.Tolerated && apierrors.IsConflict(failure.Err) {
+	if failure.Tolerated && (apierrors.IsConflict(failure.Err) || apierrors.IsNotFound(failure.Err)) {
 		failure.RetryAfter = max(firstRetry, lasts) // without an error in the log
 	}
 	return failure

@@ -19,7 +19,8 @@ func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report stat
 		before := echo.DeepCopy()
 		echo.Status = report.Status
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		if err := r.Client.Status().Patch(ctx, echo, patch); client.IgnoreNotFound(err) != nil {
+		if err := r.Client.Status().Patch(ctx, echo, patch); err != nil {
+			r.unreported.publishing(client.ObjectKeyFromObject(echo), report, err)
 			return fmt.Errorf("writing the status: %w", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -69,9 +70,28 @@ func TestAStatusOfAnOldEchoIsRejected(t *testing.T) {
 	}
 }
 
-func TestPublishAcceptsThatTheEchoIsGone(t *testing.T) {
+func TestAnEchoThatIsGoneIsRetriedQuietly(t *testing.T) {
 	w := newWorld(t)
-	if err := w.echoes().publish(t.Context(), storedEcho(func(e *v1.Echo) { e.ResourceVersion = "1" }), readyReport()); err != nil {
-		t.Errorf("got %v", err)
+	gone := storedEcho(func(e *v1.Echo) { e.ResourceVersion, e.Spec.Paused = "1", true })
+	if result, err := w.echoes().Reconcile(t.Context(), gone); err != nil || result.RequeueAfter != firstRetry || w.events() != nil {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+func TestAStatusThatWasWrittenAlthoughTheAnswerWasAnErrorIsReported(t *testing.T) {
+	w := newWorld(t, storedEcho())
+	r := w.echoes()
+	written := w.current(t)
+	w.fail = func(string) error { return errors.New("no answer") }
+	if err := r.publish(t.Context(), written, readyReport()); err == nil || w.events() != nil {
+		t.Fatalf("got %v", err)
+	}
+	if got := r.unreported.published(storedEcho()); got != nil {
+		t.Errorf("of another status it reports %v", got)
+	}
+	for _, want := range [][]status.Transition{readyReport().Transitions, nil} {
+		if diff := cmp.Diff(want, r.unreported.published(written)); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

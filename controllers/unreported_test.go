@@ -7,9 +7,14 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -36,9 +41,51 @@ func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
 	if got := u.add(types.NamespacedName{Name: "y"}, change(3)); len(got) != 1 {
 		t.Errorf("the change of another Echo is not reported: %v", got)
 	}
-	u.forget(x)
-	if len(u.passes) != 1 {
-		t.Errorf("it keeps %v", u.passes)
+	if end := u.forget(x); end != nil || len(u.of) != 1 {
+		t.Errorf("it keeps %v", u.of)
+	}
+}
+
+func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
+	u, x := &unreported{}, types.NamespacedName{Name: "x"}
+	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
+	u.tried(x, "Deployment", before, apierrors.NewForbidden(schema.GroupResource{}, "x", nil))
+	if got := u.found(x, "Deployment", after); got != nil {
+		t.Errorf("a write that was refused is a change: %v", got)
+	}
+	u.tried(x, "Deployment", before, apierrors.NewInternalError(errors.New("no")))
+	if got := u.found(x, "Service", after); got != nil {
+		t.Errorf("another kind was changed: %v", got)
+	}
+	if got := u.found(x, "Deployment", after); got == nil || got.Before != before || got.After != after {
+		t.Errorf("got %v", got)
+	}
+	if got := u.found(x, "Deployment", after); got != nil {
+		t.Errorf("it is reported again: %v", got)
+	}
+}
+
+func TestTheEndOfAnEchoIsReportedAlthoughTheAnswerWasAnError(t *testing.T) {
+	w := newWorld(t, deletedEcho(v1.Finalizer))
+	r, echo := w.echoes(), w.current(t)
+	w.fail = func(write string) error {
+		if write == "patch x" {
+			return errors.New("no answer")
+		}
+		return nil
+	}
+	if _, err := r.Reconcile(t.Context(), echo); err == nil {
+		t.Fatal("the failure is hidden")
+	}
+	w.events()
+	r.Client = newWorld(t).server
+	for _, want := range []int{1, 0} {
+		if _, err := r.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.events(); len(got) != want || want == 1 && !strings.HasPrefix(got[0], "Normal Deleted") {
+			t.Errorf("it sent %q", got)
+		}
 	}
 }
 

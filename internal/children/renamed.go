@@ -32,7 +32,11 @@ func (s Schema) Renamed(c Child, live client.Object) (*fieldpath.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing the fields of %s: %w", c.Kind, err)
 	}
-	others := items(there.Difference(wanted))
+	owned, err := ownedFields(live) // what is no longer wanted; apply removes it
+	if err != nil {
+		return nil, err
+	}
+	others := items(there.Difference(wanted).Difference(owned))
 	for _, missing := range items(wanted.Difference(there)) {
 		for _, other := range others {
 			if s.isRenamed(c, have, missing, other) {

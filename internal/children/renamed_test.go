@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
 // repair does to a stored object what the operator does if it does not match.
@@ -66,6 +68,15 @@ func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
 	s.repair(t, child)
 	if ports := s.live(t).(*corev1.Service).Spec.Ports; len(ports) != 1 || ports[0].Port != 444 {
 		t.Errorf("the ports are %v", ports)
+	}
+}
+
+// TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne: apply removes it without further requests.
+func TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne(t *testing.T) {
+	s := store(t, childOf(t, "Service"))
+	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })
+	if renamed, err := testSchema().Renamed(changed, s.live(t)); err != nil || !renamed.Empty() {
+		t.Errorf("got %v, %v", renamed, err)
 	}
 }
 

@@ -109,6 +109,30 @@ var _ = Describe("an Echo", func() {
 		expectNoWrite(ctx, echo)
 	})
 
+	It("whose Ingress has no class any more gets the default class, as a new one would", func(ctx SpecContext) {
+		class := &networkingv1.IngressClass{
+			ObjectMeta: metav1.ObjectMeta{Name: "default-class", Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}},
+			Spec:       networkingv1.IngressClassSpec{Controller: "example.com/controller"},
+		}
+		Expect(k8s.Create(ctx, class)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, class)).To(Succeed()) })
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "classed", func(e *v1.Echo) {
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "classed.example.com", ClassName: "other"}
+		}))
+		expectClass := func(name string) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				ingress := get(ctx, g, echo.Namespace, echo.Name, &networkingv1.Ingress{})
+				g.Expect(ingress.Spec.IngressClassName).To(HaveValue(Equal(name)))
+			}).WithContext(ctx).Should(Succeed())
+		}
+		expectClass("other")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Ingress.ClassName = "" })
+		expectClass(class.Name)
+		rollOut(ctx, echo.Namespace, echo.Name)
+		expectNoWrite(ctx, echo)
+	})
+
 	It("with more replicas than the operator allows is rejected without changes, and recovers", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "greedy"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = maxReplicas + 1 })
