@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
 )
 
 // fault is something that may happen to a request.
@@ -91,7 +96,7 @@ func (i *injector) client(cached bool) client.WithWatch {
 	funcs := interceptor.Funcs{
 		Get: func(ctx context.Context, k client.WithWatch, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if cached {
-				return i.readCache(ctx, name, object)
+				return i.readCache(name, object)
 			}
 			return i.request(fmt.Sprintf("get %T", object), func() error { return k.Get(ctx, name, object, options...) })
 		},
@@ -118,26 +123,34 @@ func (i *injector) client(cached bool) client.WithWatch {
 }
 
 // readCache reads an object as the cache holds it, which is an old version if that is the fault.
-func (i *injector) readCache(ctx context.Context, name client.ObjectKey, object client.Object) error {
+func (i *injector) readCache(name client.ObjectKey, object client.Object) error {
 	i.calls = append(i.calls, fmt.Sprintf("cache: get %T", object))
 	object.SetNamespace(name.Namespace)
 	object.SetName(name.Name)
 	versions := i.cluster.versions[key(object)]
-	if len(i.calls) != i.at || i.fault.back == 0 {
-		i.served[key(object)] = len(versions)
-		return i.cluster.Get(ctx, name, object)
+	last := len(versions) - 1
+	if len(i.calls) == i.at && i.fault.back > 0 {
+		i.hit, i.late = true, true
+		last = max(last-i.fault.back, i.served[key(object)]-1)
 	}
-	i.hit, i.late = true, true
-	last := max(len(versions)-i.fault.back, i.served[key(object)]) - 1
-	if last < 0 || versions[last] == nil {
+	i.served[key(object)] = last + 1
+	if last < 0 || versions[last] == nil || !isCached(versions[last]) {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, name.Name)
 	}
 	reflect.ValueOf(object).Elem().Set(reflect.ValueOf(versions[last].DeepCopyObject()).Elem())
 	return nil
 }
 
+// isCached reports whether the cache holds an object: Echoes, and what has the label of the operator.
+func isCached(object client.Object) bool {
+	_, isEcho := object.(*v1.Echo)
+	return isEcho || children.ManagedSelector().Matches(labels.Set(object.GetLabels()))
+}
+
 // applies reports whether a fault can happen to a request.
 func (f fault) applies(call string) bool {
-	isCached := len(call) > 6 && call[:6] == "cache:"
-	return (f.back > 0) == isCached
+	if strings.HasPrefix(call, "get ") && apierrors.IsNotFound(f.before) {
+		return false // the API server does not deny what exists
+	}
+	return (f.back > 0) == strings.HasPrefix(call, "cache: ")
 }

@@ -19,8 +19,9 @@ import (
 const (
 	// maxPasses bounds the passes until nothing is left to do.
 	maxPasses = 60
-	// patience is how long a scenario may wait for a retry. What is due later does not count: it is a check of a deadline.
-	patience = 2 * time.Minute
+	// patience is how long a scenario may wait for a retry. What is due later does not count: it is a check of a deadline, or of a name
+	// that is taken.
+	patience = 50 * time.Second
 )
 
 // simulation runs the operator on a cluster, with a clock of its own.
