@@ -33,6 +33,8 @@ type cluster struct {
 	versions map[string][]client.Object
 	commits  int
 	uids     int
+	// broken are the promises of the operator that a write broke, whatever the state at the end.
+	broken []string
 }
 
 // testScheme has only the kinds that are needed: the fake client takes twice as long with all.
@@ -75,9 +77,21 @@ func (c *cluster) commit(ctx context.Context, object client.Object, err error) e
 	case err != nil:
 		return err
 	}
+	if _, isEcho := object.(*v1.Echo); isEcho && stored == nil {
+		c.expectNoChildren()
+	}
 	c.commits++
 	c.versions[key(object)] = append(c.versions[key(object)], stored)
 	return nil
+}
+
+// expectNoChildren records that an Echo went before what was created for it.
+func (c *cluster) expectNoChildren() {
+	for name, versions := range c.versions {
+		if latest := versions[len(versions)-1]; latest != nil && metav1.GetControllerOf(latest) != nil {
+			c.broken = append(c.broken, "the Echo is gone before "+name)
+		}
+	}
 }
 
 func (c *cluster) nextUID() types.UID {
@@ -119,6 +133,9 @@ func (c *cluster) apply(ctx context.Context, k client.WithWatch, configuration r
 	}
 	if want.GetUID() != "" && (before == nil || before.GetUID() != want.GetUID()) {
 		return apierrors.NewConflict(schema.GroupResource{Resource: want.GetKind()}, want.GetName(), fmt.Errorf("precondition failed: UID"))
+	}
+	if before != nil && metav1.GetControllerOf(before) == nil {
+		c.broken = append(c.broken, "an object of somebody else was changed: "+key(before))
 	}
 	if err := k.Apply(ctx, configuration, options...); err != nil {
 		return err

@@ -90,6 +90,9 @@ func (c scenario) run(t *testing.T, f fault, at int) *simulation {
 		step(t, s)
 		s.settle(t)
 	}
+	if s.broken != nil {
+		t.Errorf("broken promises: %v", s.broken)
+	}
 	return s
 }
 
