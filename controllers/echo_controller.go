@@ -6,7 +6,6 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/history"
@@ -54,14 +53,17 @@ func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Reques
 
 // Reconcile makes one pass over an Echo.
 func (r *EchoReconciler) Reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
-	pass := r.pass
-	if !echo.DeletionTimestamp.IsZero() {
-		pass = r.finalize
-	}
 	r.announce(ctx, echo, r.unreported.published(echo)...)
-	next, failure := pass(ctx, echo)
+	next, failure := r.finalizeOrPass(ctx, echo)
 	r.failures.end(client.ObjectKeyFromObject(echo), failure)
 	return result(next, failure)
+}
+
+func (r *EchoReconciler) finalizeOrPass(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
+	if !echo.DeletionTimestamp.IsZero() {
+		return r.finalize(ctx, echo)
+	}
+	return r.pass(ctx, echo)
 }
 
 // pass makes the children of an Echo as wanted and writes its status, even if the former failed. It returns when to look again if no
@@ -78,26 +80,4 @@ func (r *EchoReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration
 		r.unreported.done(client.ObjectKeyFromObject(echo))
 	}
 	return report.Next, failure
-}
-
-// classify returns what the error of a pass over an Echo calls for, and nil for nil.
-func (r *EchoReconciler) classify(echo *v1.Echo, err error) *status.Failure {
-	return r.failures.tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
-}
-
-// result returns what Reconcile returns to the work queue: when to repeat a pass that succeeded, zero if only an event calls for it,
-// or what a failure requires.
-func result(next time.Duration, failure *status.Failure) (ctrl.Result, error) {
-	switch {
-	case failure == nil:
-		return ctrl.Result{RequeueAfter: next}, nil
-	case failure.RetryAfter > 0:
-		return ctrl.Result{RequeueAfter: failure.RetryAfter}, nil
-	case failure.NoRetry && failure.Silent():
-		return ctrl.Result{}, nil
-	case failure.NoRetry:
-		return ctrl.Result{}, reconcile.TerminalError(failure.Err)
-	default:
-		return ctrl.Result{}, failure.Err
-	}
 }

@@ -6,7 +6,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -49,4 +53,26 @@ func (f *failures) end(object types.NamespacedName, failure *status.Failure) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	delete(f.since, object)
+}
+
+// classify returns what the error of a pass over an Echo calls for, and nil for nil.
+func (r *EchoReconciler) classify(echo *v1.Echo, err error) *status.Failure {
+	return r.failures.tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
+}
+
+// result returns what Reconcile returns to the work queue: when to repeat a pass that succeeded, zero if only an event calls for it,
+// or what a failure requires.
+func result(next time.Duration, failure *status.Failure) (ctrl.Result, error) {
+	switch {
+	case failure == nil:
+		return ctrl.Result{RequeueAfter: next}, nil
+	case failure.RetryAfter > 0:
+		return ctrl.Result{RequeueAfter: failure.RetryAfter}, nil
+	case failure.NoRetry && failure.Silent():
+		return ctrl.Result{}, nil
+	case failure.NoRetry:
+		return ctrl.Result{}, reconcile.TerminalError(failure.Err)
+	default:
+		return ctrl.Result{}, failure.Err
+	}
 }

@@ -2,9 +2,14 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -34,4 +39,140 @@ func (r *EchoReconciler) announce(ctx context.Context, echo *v1.Echo, transition
 		log.FromContext(ctx).Info(t.Note, "reason", t.Reason.String())
 		r.Recorder.Eventf(echo, nil, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
 	}
+}
+
+// unreported holds what happened to each Echo that no event has reported yet, because a pass failed. Its methods may be called
+// concurrently. A new process starts with nothing: events are for people, and no decision depends on them.
+type unreported struct {
+	lock sync.Mutex
+	of   map[types.NamespacedName]*unreportedNews
+}
+
+type unreportedNews struct {
+	changes []status.Change
+	// generations are those that the API server last answered for the objects that the operator changed.
+	generations map[types.UID]int64
+	// unsure holds, by kind, the children before writes of which it is not known whether they were done.
+	unsure map[string]client.Object
+	// ending is set if it is not known whether the Echo was released.
+	ending *ending
+	// report is the last one of which it is not known whether its status was written, nil if there is none.
+	report *status.Report
+}
+
+// ending is the last transition of an Echo.
+type ending struct {
+	echo       *v1.Echo
+	transition status.Transition
+}
+
+// news returns what is held of an Echo. The caller holds the lock.
+func (u *unreported) news(echo types.NamespacedName) *unreportedNews {
+	if u.of == nil {
+		u.of = map[types.NamespacedName]*unreportedNews{}
+	}
+	if u.of[echo] == nil {
+		u.of[echo] = &unreportedNews{generations: map[types.UID]int64{}, unsure: map[string]client.Object{}}
+	}
+	return u.of[echo]
+}
+
+// add returns the changes of a pass after those that were not reported before it. A change that the API server has answered before is
+// left out: the cache did not hold it yet, so that the pass made it again.
+func (u *unreported) add(echo types.NamespacedName, made []status.Change) []status.Change {
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	news := u.news(echo)
+	for _, change := range made {
+		uid, generation := change.After.GetUID(), change.After.GetGeneration()
+		if last, seen := news.generations[uid]; seen && generation != 0 && generation == last {
+			continue
+		}
+		news.generations[uid] = generation
+		news.changes = append(news.changes, change)
+	}
+	return news.changes
+}
+
+// tried records a write of a child that failed, if it may have been done all the same. live is the child before it, nil if there was none.
+func (u *unreported) tried(echo types.NamespacedName, kind string, live client.Object, err error) {
+	if isRefusal(err) {
+		return
+	}
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	u.news(echo).unsure[kind] = live
+}
+
+// found returns the change that turns out to have been made, now that a child is as wanted, and nil if there is none.
+func (u *unreported) found(echo types.NamespacedName, kind string, live client.Object) *status.Change {
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	before, tried := u.news(echo).unsure[kind]
+	if !tried {
+		return nil
+	}
+	delete(u.of[echo].unsure, kind)
+	return &status.Change{Before: before, After: live}
+}
+
+// publishing records the report whose status could not be written, if it may have been written all the same.
+func (u *unreported) publishing(echo types.NamespacedName, report status.Report, err error) {
+	if isRefusal(err) {
+		return
+	}
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	u.news(echo).report = &report
+}
+
+// published returns the transitions that turn out to be due, because the status of an Echo is that of the report that could not be
+// written. Nothing is left to report then.
+func (u *unreported) published(echo *v1.Echo) []status.Transition {
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	news := u.news(client.ObjectKeyFromObject(echo))
+	if news.report == nil || !equality.Semantic.DeepEqual(echo.Status, news.report.Status) {
+		return nil
+	}
+	due := news.report.Transitions
+	news.changes, news.report = nil, nil
+	return due
+}
+
+// done forgets what is reported now.
+func (u *unreported) done(echo types.NamespacedName) {
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	news := u.news(echo)
+	news.changes, news.report = nil, nil
+}
+
+// releasing records the last transition of an Echo that could not be released, if it may have been released all the same.
+func (u *unreported) releasing(echo *v1.Echo, transition status.Transition, err error) {
+	if isRefusal(err) {
+		return
+	}
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	u.news(client.ObjectKeyFromObject(echo)).ending = &ending{echo, transition}
+}
+
+// forget drops what is held of an Echo that is gone, and returns its last transition if that was not reported.
+func (u *unreported) forget(echo types.NamespacedName) *ending {
+	u.lock.Lock()
+	defer u.lock.Unlock()
+	news := u.news(echo)
+	delete(u.of, echo)
+	return news.ending
+}
+
+// isRefusal reports whether an error says that nothing was done.
+func isRefusal(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	code := answer.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError
 }

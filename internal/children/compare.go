@@ -5,9 +5,42 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
+
+// Schema compares objects as server-side apply does. It knows by which keys the items of a list are merged, and which lists and maps
+// are set as a whole.
+type Schema struct{ types managedfields.TypeConverter }
+
+// NewSchema returns the schema of the kinds of a scheme that are built into Kubernetes.
+func NewSchema(scheme *runtime.Scheme) Schema {
+	return Schema{applyconfigurations.NewTypeConverter(scheme)}
+}
+
+// wanted returns what the operator applies as a child.
+func (s Schema) wanted(c Child) (*typed.TypedValue, error) {
+	value, err := s.types.ObjectToTyped(c.Want)
+	if err != nil {
+		return nil, fmt.Errorf("reading what %s should be: %w", c.Kind, err)
+	}
+	return value, nil
+}
+
+// found returns a child as it exists. Others may have added an item to a list twice.
+func (s Schema) found(c Child, live client.Object) (*typed.TypedValue, error) {
+	content, err := contentOf(c, live)
+	if err != nil {
+		return nil, err
+	}
+	value, err := s.types.ObjectToTyped(content, typed.AllowDuplicates)
+	if err != nil {
+		return nil, fmt.Errorf("reading what %s is: %w", c.Kind, err)
+	}
+	return value, nil
+}
 
 // Matches reports whether it would change nothing to apply a child to an object: each field has the wanted value, and the operator owns
 // these fields and no others. Fields that others added do not count, unless they are in a list or a map that is set as a whole.

@@ -2,9 +2,7 @@ package children
 
 import (
 	"fmt"
-	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
@@ -127,37 +125,5 @@ func itemWith(list []any, key value.FieldList) any {
 			return item
 		}
 	}
-	return nil
-}
-
-// GiveToOperator changes the managed fields of a live object so that some fields are the operator's and nobody else's, and the next
-// apply removes those that it does not set.
-func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string) error {
-	entries := live.GetManagedFields()
-	if !slices.ContainsFunc(entries, IsOwn) {
-		entries = append(entries, metav1.ManagedFieldsEntry{
-			Manager: FieldOwner, Operation: metav1.ManagedFieldsOperationApply, APIVersion: apiVersion, FieldsType: "FieldsV1"})
-	}
-	var changed []metav1.ManagedFieldsEntry
-	for _, entry := range entries {
-		fields, err := fieldsOf(entry)
-		if err != nil {
-			return err
-		}
-		if IsOwn(entry) {
-			fields = fields.Union(given)
-		} else {
-			fields = fields.Difference(given)
-		}
-		text, err := fields.ToJSON()
-		if err != nil {
-			return fmt.Errorf("writing the fields of manager %q: %w", entry.Manager, err)
-		}
-		entry.FieldsV1 = metav1.NewFieldsV1(string(text))
-		if !fields.Empty() {
-			changed = append(changed, entry)
-		}
-	}
-	live.SetManagedFields(changed)
 	return nil
 }

@@ -2,46 +2,12 @@ package children
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
-
-// Schema compares objects as server-side apply does. It knows by which keys the items of a list are merged, and which lists and maps
-// are set as a whole.
-type Schema struct{ types managedfields.TypeConverter }
-
-// NewSchema returns the schema of the kinds of a scheme that are built into Kubernetes.
-func NewSchema(scheme *runtime.Scheme) Schema {
-	return Schema{applyconfigurations.NewTypeConverter(scheme)}
-}
-
-// wanted returns what the operator applies as a child.
-func (s Schema) wanted(c Child) (*typed.TypedValue, error) {
-	value, err := s.types.ObjectToTyped(c.Want)
-	if err != nil {
-		return nil, fmt.Errorf("reading what %s should be: %w", c.Kind, err)
-	}
-	return value, nil
-}
-
-// found returns a child as it exists. Others may have added an item to a list twice.
-func (s Schema) found(c Child, live client.Object) (*typed.TypedValue, error) {
-	content, err := contentOf(c, live)
-	if err != nil {
-		return nil, err
-	}
-	value, err := s.types.ObjectToTyped(content, typed.AllowDuplicates)
-	if err != nil {
-		return nil, fmt.Errorf("reading what %s is: %w", c.Kind, err)
-	}
-	return value, nil
-}
 
 // IsOwn reports whether an entry of the managed fields of an object says what the operator applied.
 func IsOwn(entry metav1.ManagedFieldsEntry) bool {
@@ -77,4 +43,36 @@ func identity() *fieldpath.Set {
 		fieldpath.MakePathOrDie("kind"),
 		fieldpath.MakePathOrDie("metadata", "name"),
 		fieldpath.MakePathOrDie("metadata", "namespace"))
+}
+
+// GiveToOperator changes the managed fields of a live object so that some fields are the operator's and nobody else's, and the next
+// apply removes those that it does not set.
+func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string) error {
+	entries := live.GetManagedFields()
+	if !slices.ContainsFunc(entries, IsOwn) {
+		entries = append(entries, metav1.ManagedFieldsEntry{
+			Manager: FieldOwner, Operation: metav1.ManagedFieldsOperationApply, APIVersion: apiVersion, FieldsType: "FieldsV1"})
+	}
+	var changed []metav1.ManagedFieldsEntry
+	for _, entry := range entries {
+		fields, err := fieldsOf(entry)
+		if err != nil {
+			return err
+		}
+		if IsOwn(entry) {
+			fields = fields.Union(given)
+		} else {
+			fields = fields.Difference(given)
+		}
+		text, err := fields.ToJSON()
+		if err != nil {
+			return fmt.Errorf("writing the fields of manager %q: %w", entry.Manager, err)
+		}
+		entry.FieldsV1 = metav1.NewFieldsV1(string(text))
+		if !fields.Empty() {
+			changed = append(changed, entry)
+		}
+	}
+	live.SetManagedFields(changed)
+	return nil
 }
