@@ -1,15 +1,13 @@
 package controllers
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -45,38 +43,29 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Ob
 	return seen, nil
 }
 
-// readAll returns the children as they exist, nil for those that do not. A name that is taken is an error, after all were read.
-func (r *EchoReconciler) readAll(ctx context.Context, echo *v1.Echo, wanted []children.Child, seen *status.Observation) ([]client.Object, error) {
-	live := make([]client.Object, len(wanted))
-	var taken error
-	for i, c := range wanted {
-		var err error
-		live[i], err = r.read(ctx, echo, c)
-		switch {
-		case errors.As(err, new(*children.NameConflictError)):
-			taken = cmp.Or(taken, err)
-		case err != nil:
-			return nil, err
-		}
-		seen.See(live[i])
-		seen.NoDeployment = seen.NoDeployment || c.RunsPods && live[i] == nil
-	}
-	return live, taken
-}
-
 // ensure applies a child that is not as wanted, and deletes one that is no longer wanted.
 func (r *EchoReconciler) ensure(ctx context.Context, c children.Child, live client.Object, seen *status.Observation) error {
 	if c.Want == nil {
 		return r.prune(ctx, live)
 	}
 	if live != nil {
-		if ready, err := r.prepare(ctx, c, live, seen); err != nil || !ready {
+		difference, err := r.Schema.Compare(c, live)
+		switch {
+		case err != nil:
+			return err
+		case difference.None:
+			seen.Keep(c.Kind, live)
+			return nil
+		case difference.Replace:
+			return r.prune(ctx, live) // it is created when an event reports that it is gone
+		}
+		if err := r.reclaim(ctx, c, difference.Renamed); err != nil {
 			return err
 		}
 	}
 	after, err := apply(ctx, r.Client, c, live)
 	if err != nil {
-		r.unreported.tried(c.Key, c.Kind, live, err)
+		seen.Unsure = append(seen.Unsure, status.Attempt{Kind: c.Kind, Before: live, Err: err})
 		return err
 	}
 	seen.See(after)
@@ -84,39 +73,15 @@ func (r *EchoReconciler) ensure(ctx context.Context, c children.Child, live clie
 	return nil
 }
 
-// prepare reports whether an existing child is to be applied. It is not if it is as wanted, or has to be created anew.
-func (r *EchoReconciler) prepare(ctx context.Context, c children.Child, live client.Object, seen *status.Observation) (bool, error) {
-	matches, err := r.Schema.Matches(c, live)
-	if change := r.unreported.found(c.Key, c.Kind, live); matches && change != nil {
-		seen.Changes = append(seen.Changes, *change)
-	}
-	if err != nil || matches {
-		return false, err
-	}
-	replace, err := r.Schema.MustReplace(c, live)
-	switch {
-	case err != nil:
-		return false, err
-	case replace:
-		return false, r.prune(ctx, live) // it is created when an event reports that it is gone
-	default:
-		return true, r.reclaim(ctx, c, live)
-	}
-}
-
 // reclaim makes the list items of a child whose key somebody edited the operator's, so that they are replaced and not added to. The
 // cache does not hold what others own.
-func (r *EchoReconciler) reclaim(ctx context.Context, c children.Child, live client.Object) error {
-	if renamed, err := r.Schema.Renamed(c, live); err != nil || renamed.Empty() {
-		return err
+func (r *EchoReconciler) reclaim(ctx context.Context, c children.Child, renamed *fieldpath.Set) error {
+	if renamed.Empty() {
+		return nil
 	}
-	current, err := readChild(ctx, r.Live, c)
-	if err != nil || current == nil || current.GetUID() != live.GetUID() {
-		return err
-	}
-	renamed, err := r.Schema.Renamed(c, current)
-	if err != nil || renamed.Empty() {
-		return err
+	current := c.Blank()
+	if err := r.Live.Get(ctx, c.Key, current); err != nil {
+		return fmt.Errorf("reading %s %s: %w", c.Kind, c.Key, err)
 	}
 	before := current.DeepCopyObject().(client.Object)
 	if err := children.GiveToOperator(current, renamed, c.Want.GetAPIVersion()); err != nil {
@@ -168,23 +133,6 @@ func deleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 		client.Preconditions{UID: &uid, ResourceVersion: &version})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting %T %s: %w", live, client.ObjectKeyFromObject(live), err)
-	}
-	return nil
-}
-
-// addFinalizer makes sure that an Echo cannot vanish before what is created for it. It does nothing if the finalizer is there.
-func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
-	before := echo.DeepCopy()
-	if !controllerutil.AddFinalizer(echo, v1.Finalizer) {
-		return nil
-	}
-	return r.patchMetadata(ctx, echo, before)
-}
-
-// patchMetadata writes the changed metadata of an Echo, unless the Echo has changed since it was read.
-func (r *EchoReconciler) patchMetadata(ctx context.Context, echo, before *v1.Echo) error {
-	if err := r.Client.Patch(ctx, echo, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("writing the finalizers: %w", err)
 	}
 	return nil
 }

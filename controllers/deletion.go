@@ -2,10 +2,10 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -38,20 +38,13 @@ func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Dura
 	switch { // a status that cannot be written must not keep an Echo
 	case failure != nil:
 		return 0, failure
-	case left.any() && !r.keptByOthers(echo, left):
+	case left.any():
 		return deletionPeriod, r.classify(echo, unwritten)
-	case left.orphaned, left.any():
+	case left.orphaned:
 		return 0, r.classify(echo, r.release(ctx, echo, status.Orphaned()))
 	default:
 		return 0, r.classify(echo, r.release(ctx, echo, status.Deleted()))
 	}
-}
-
-// keptByOthers reports whether only pods are left that nobody deletes.
-func (r *EchoReconciler) keptByOthers(echo *v1.Echo, left remains) bool {
-	deleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
-	return len(left.objects)+len(left.companions) == 0 && !slices.ContainsFunc(left.pods, deleted) &&
-		r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter
 }
 
 // release removes the operator's finalizer from an Echo, and no other, and reports the end of the Echo.
@@ -78,6 +71,23 @@ func (r *EchoReconciler) deleteRemaining(ctx context.Context, left remains) erro
 		if err := deleteCompanion(ctx, r.Client, &left.companions[i]); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// addFinalizer makes sure that an Echo cannot vanish before what is created for it. It does nothing if the finalizer is there.
+func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
+	before := echo.DeepCopy()
+	if !controllerutil.AddFinalizer(echo, v1.Finalizer) {
+		return nil
+	}
+	return r.patchMetadata(ctx, echo, before)
+}
+
+// patchMetadata writes the changed metadata of an Echo, unless the Echo has changed since it was read.
+func (r *EchoReconciler) patchMetadata(ctx context.Context, echo, before *v1.Echo) error {
+	if err := r.Client.Patch(ctx, echo, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("writing the finalizers: %w", err)
 	}
 	return nil
 }

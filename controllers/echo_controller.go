@@ -45,6 +45,7 @@ func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Reques
 		}
 		return ctrl.Result{}, nil
 	}
+	r.announce(ctx, echo, r.unreported.published(echo)...)
 	began := r.Now()
 	answer, err := r.Reconcile(ctx, echo)
 	r.History.AddPass(request.NamespacedName, began, err)
@@ -53,17 +54,15 @@ func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Reques
 
 // Reconcile makes one pass over an Echo.
 func (r *EchoReconciler) Reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
-	r.announce(ctx, echo, r.unreported.published(echo)...)
-	next, failure := r.finalizeOrPass(ctx, echo)
+	var next time.Duration
+	var failure *status.Failure
+	if echo.DeletionTimestamp.IsZero() {
+		next, failure = r.pass(ctx, echo)
+	} else {
+		next, failure = r.finalize(ctx, echo)
+	}
 	r.failures.end(client.ObjectKeyFromObject(echo), failure)
 	return result(next, failure)
-}
-
-func (r *EchoReconciler) finalizeOrPass(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
-	if !echo.DeletionTimestamp.IsZero() {
-		return r.finalize(ctx, echo)
-	}
-	return r.pass(ctx, echo)
 }
 
 // pass makes the children of an Echo as wanted and writes its status, even if the former failed. It returns when to look again if no
@@ -71,7 +70,7 @@ func (r *EchoReconciler) finalizeOrPass(ctx context.Context, echo *v1.Echo) (tim
 func (r *EchoReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	seen, err := r.converge(ctx, echo)
 	failure := r.classify(echo, err)
-	seen.Changes = r.unreported.add(client.ObjectKeyFromObject(echo), seen.Changes)
+	seen.Changes = r.unreported.add(client.ObjectKeyFromObject(echo), seen)
 	report := status.Evaluate(echo, seen, failure, r.Now())
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)

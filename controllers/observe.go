@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,35 @@ func (r *EchoReconciler) remaining(ctx context.Context, echo *v1.Echo) (remains,
 			break
 		}
 	}
+	if left.onlyKeptPods() && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
+		left.pods, left.orphaned = nil, true
+	}
 	return left, nil
+}
+
+// onlyKeptPods reports whether only pods are left, and nobody deletes them.
+func (r remains) onlyKeptPods() bool {
+	deleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
+	return len(r.objects)+len(r.companions) == 0 && len(r.pods) > 0 && !slices.ContainsFunc(r.pods, deleted)
+}
+
+// readAll returns the children as they exist, nil for those that do not. A name that is taken is an error, after all were read.
+func (r *EchoReconciler) readAll(ctx context.Context, echo *v1.Echo, wanted []children.Child, seen *status.Observation) ([]client.Object, error) {
+	live := make([]client.Object, len(wanted))
+	var taken error
+	for i, c := range wanted {
+		var err error
+		live[i], err = r.read(ctx, echo, c)
+		switch {
+		case errors.As(err, new(*children.NameConflictError)):
+			taken = cmp.Or(taken, err)
+		case err != nil:
+			return nil, err
+		}
+		seen.See(live[i])
+		seen.NoDeployment = seen.NoDeployment || c.RunsPods && live[i] == nil
+	}
+	return live, taken
 }
 
 // read returns a child as it exists, nil if it does not, and a NameConflictError if its name is taken. The cache holds only objects

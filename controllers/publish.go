@@ -77,12 +77,24 @@ func (u *unreported) news(echo types.NamespacedName) *unreportedNews {
 	return u.of[echo]
 }
 
-// add returns the changes of a pass after those that were not reported before it. A change that the API server has answered before is
-// left out: the cache did not hold it yet, so that the pass made it again.
-func (u *unreported) add(echo types.NamespacedName, made []status.Change) []status.Change {
+// add returns the changes of a pass after those that were not reported before it. A child that is as wanted after a write that failed
+// was changed by that. A change that the API server has answered before is left out: the cache did not hold it yet, so that the pass made
+// it again.
+func (u *unreported) add(echo types.NamespacedName, seen status.Observation) []status.Change {
 	u.lock.Lock()
 	defer u.lock.Unlock()
-	news := u.news(echo)
+	news, made := u.news(echo), seen.Changes
+	for kind, before := range news.unsure {
+		if live, found := seen.AsWanted[kind]; found {
+			made = append(made, status.Change{Before: before, After: live})
+			delete(news.unsure, kind)
+		}
+	}
+	for _, attempt := range seen.Unsure {
+		if !isRefusal(attempt.Err) {
+			news.unsure[attempt.Kind] = attempt.Before
+		}
+	}
 	for _, change := range made {
 		uid, generation := change.After.GetUID(), change.After.GetGeneration()
 		if last, seen := news.generations[uid]; seen && generation != 0 && generation == last {
@@ -92,28 +104,6 @@ func (u *unreported) add(echo types.NamespacedName, made []status.Change) []stat
 		news.changes = append(news.changes, change)
 	}
 	return news.changes
-}
-
-// tried records a write of a child that failed, if it may have been done all the same. live is the child before it, nil if there was none.
-func (u *unreported) tried(echo types.NamespacedName, kind string, live client.Object, err error) {
-	if isRefusal(err) {
-		return
-	}
-	u.lock.Lock()
-	defer u.lock.Unlock()
-	u.news(echo).unsure[kind] = live
-}
-
-// found returns the change that turns out to have been made, now that a child is as wanted, and nil if there is none.
-func (u *unreported) found(echo types.NamespacedName, kind string, live client.Object) *status.Change {
-	u.lock.Lock()
-	defer u.lock.Unlock()
-	before, tried := u.news(echo).unsure[kind]
-	if !tried {
-		return nil
-	}
-	delete(u.of[echo].unsure, kind)
-	return &status.Change{Before: before, After: live}
 }
 
 // publishing records the report whose status could not be written, if it may have been written all the same.

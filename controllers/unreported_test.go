@@ -27,18 +27,18 @@ func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
 		made []status.Change
 		want int
 	}{{change(1), 1}, {nil, 1}, {change(1), 1}, {change(2), 2}} {
-		if got := u.add(x, step.made); len(got) != step.want {
+		if got := u.add(x, status.Observation{Changes: step.made}); len(got) != step.want {
 			t.Errorf("step %d: got %d changes", i, len(got))
 		}
 	}
 	u.done(x)
-	if got := u.add(x, change(2)); got != nil {
+	if got := u.add(x, status.Observation{Changes: change(2)}); got != nil {
 		t.Errorf("what was reported is reported again: %v", got)
 	}
-	if got := u.add(x, change(3)); len(got) != 1 {
+	if got := u.add(x, status.Observation{Changes: change(3)}); len(got) != 1 {
 		t.Errorf("another change is not reported: %v", got)
 	}
-	if got := u.add(types.NamespacedName{Name: "y"}, change(3)); len(got) != 1 {
+	if got := u.add(types.NamespacedName{Name: "y"}, status.Observation{Changes: change(3)}); len(got) != 1 {
 		t.Errorf("the change of another Echo is not reported: %v", got)
 	}
 	if end := u.forget(x); end != nil || len(u.of) != 1 {
@@ -49,19 +49,26 @@ func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
 func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
 	u, x := &unreported{}, types.NamespacedName{Name: "x"}
 	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
-	u.tried(x, "Deployment", before, apierrors.NewForbidden(schema.GroupResource{}, "x", nil))
-	if got := u.found(x, "Deployment", after); got != nil {
-		t.Errorf("a write that was refused is a change: %v", got)
+	failed := func(err error) status.Observation {
+		return status.Observation{Unsure: []status.Attempt{{Kind: "Deployment", Before: before, Err: err}}}
 	}
-	u.tried(x, "Deployment", before, apierrors.NewInternalError(errors.New("no")))
-	if got := u.found(x, "Service", after); got != nil {
-		t.Errorf("another kind was changed: %v", got)
+	asWanted := func(kind string) status.Observation {
+		return status.Observation{AsWanted: map[string]client.Object{kind: after}}
 	}
-	if got := u.found(x, "Deployment", after); got == nil || got.Before != before || got.After != after {
-		t.Errorf("got %v", got)
-	}
-	if got := u.found(x, "Deployment", after); got != nil {
-		t.Errorf("it is reported again: %v", got)
+	for i, step := range []struct {
+		seen status.Observation
+		want int
+	}{
+		{failed(apierrors.NewForbidden(schema.GroupResource{}, "x", nil)), 0},
+		{asWanted("Deployment"), 0},
+		{failed(apierrors.NewInternalError(errors.New("no"))), 0},
+		{asWanted("Service"), 0},
+		{asWanted("Deployment"), 1},
+		{asWanted("Deployment"), 1},
+	} {
+		if got := u.add(x, step.seen); len(got) != step.want || step.want == 1 && (got[0].Before != before || got[0].After != after) {
+			t.Errorf("step %d: got %v", i, got)
+		}
 	}
 }
 

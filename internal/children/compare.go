@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // Schema compares objects as server-side apply does. It knows by which keys the items of a list are merged, and which lists and maps
@@ -42,48 +44,69 @@ func (s Schema) found(c Child, live client.Object) (*typed.TypedValue, error) {
 	return value, nil
 }
 
-// Matches reports whether it would change nothing to apply a child to an object: each field has the wanted value, and the operator owns
-// these fields and no others. Fields that others added do not count, unless they are in a list or a map that is set as a whole.
-func (s Schema) Matches(c Child, live client.Object) (bool, error) {
+// Difference is how a child that exists differs from what is wanted.
+type Difference struct {
+	// None is true if it would change nothing to apply the child: each field has the wanted value, and the operator owns these fields and
+	// no others. Fields that others added do not count, unless they are in a list or a map that is set as a whole.
+	None bool
+	// Replace is true if the object has to be created anew, because the operator no longer sets a field that the API server sets only when
+	// an object is created: the class of an Ingress.
+	Replace bool
+	// Renamed are the fields of list items whose key somebody edited, such as the number of a port: the item that the operator set is
+	// missing, and another has its content. To apply the child would add the missing item beside the other, which the API server may
+	// reject. It is empty if there are none.
+	Renamed *fieldpath.Set
+}
+
+// Compare returns how an object differs from a child.
+func (s Schema) Compare(c Child, live client.Object) (Difference, error) {
 	want, err := s.wanted(c)
 	if err != nil {
-		return false, err
-	}
-	fields, err := want.ToFieldSet()
-	if err != nil {
-		return false, fmt.Errorf("listing the fields of %s: %w", c.Kind, err)
-	}
-	owned, err := ownedFields(live)
-	if err != nil || !owned.Equals(fields.Difference(identity())) {
-		return false, err
-	}
-	if want, err = s.withoutEmptyLists(c, want); err != nil {
-		return false, err
+		return Difference{}, err
 	}
 	have, err := s.found(c, live)
+	if err != nil {
+		return Difference{}, err
+	}
+	fields, err := fieldsIn(c, want, have)
+	if err != nil {
+		return Difference{}, err
+	}
+	if fields.owned, err = ownedFields(live); err != nil {
+		return Difference{}, err
+	}
+	if fields.owned.Equals(fields.wanted.Difference(identity())) {
+		if same, err := s.hasValues(c, want, have); err != nil || same {
+			return Difference{None: same, Renamed: fieldpath.NewSet()}, err
+		}
+	}
+	replace := c.onlyCreated != nil && fields.owned.Has(c.onlyCreated) && !fields.wanted.Has(c.onlyCreated)
+	return Difference{Replace: replace, Renamed: s.renamed(c, have, fields)}, nil
+}
+
+// fieldSets are the fields that are compared.
+type fieldSets struct{ wanted, there, owned *fieldpath.Set }
+
+func fieldsIn(c Child, want, have *typed.TypedValue) (fieldSets, error) {
+	wanted, err := want.ToFieldSet()
+	if err != nil {
+		return fieldSets{}, fmt.Errorf("listing the wanted fields of %s: %w", c.Kind, err)
+	}
+	there, err := have.ToFieldSet()
+	if err != nil {
+		return fieldSets{}, fmt.Errorf("listing the fields of %s: %w", c.Kind, err)
+	}
+	return fieldSets{wanted: wanted, there: there}, nil
+}
+
+// hasValues reports whether each field of an object that the operator sets has the wanted value.
+func (s Schema) hasValues(c Child, want, have *typed.TypedValue) (bool, error) {
+	want, err := s.withoutEmptyLists(c, want)
 	if err != nil {
 		return false, err
 	}
 	difference, err := changes(have, want)
 	return err == nil && difference.IsSame(), err
-}
-
-// MustReplace reports whether an object has to be created anew, because the operator no longer sets a field that the API server sets
-// only when an object is created: the class of an Ingress.
-func (s Schema) MustReplace(c Child, live client.Object) (bool, error) {
-	if c.onlyCreated == nil {
-		return false, nil
-	}
-	owned, err := ownedFields(live)
-	if err != nil || !owned.Has(c.onlyCreated) {
-		return false, err
-	}
-	want, err := s.wanted(c)
-	if err != nil {
-		return false, err
-	}
-	fields, err := want.ToFieldSet()
-	return err == nil && !fields.Has(c.onlyCreated), err
 }
 
 // changes returns what it would change to apply one object to another.
@@ -137,4 +160,102 @@ func dropEmptyLists(object map[string]any) bool {
 		}
 	}
 	return dropped
+}
+
+// renamed returns the fields of the list items whose key somebody edited. What the operator owns and no longer wants is not among them:
+// apply removes it.
+func (s Schema) renamed(c Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
+	renamed := fieldpath.NewSet()
+	others := items(fields.there.Difference(fields.wanted).Difference(fields.owned))
+	for _, missing := range items(fields.wanted.Difference(fields.there)) {
+		for _, other := range others {
+			if s.isRenamed(c, have, missing, other) {
+				renamed = renamed.Union(within(fields.there, other))
+			}
+		}
+	}
+	return renamed
+}
+
+// isRenamed reports whether an item of a list is a missing one with another key: they have the same name, or all that is wanted of the
+// missing one.
+func (s Schema) isRenamed(c Child, have *typed.TypedValue, missing, other fieldpath.Path) bool {
+	last := len(other) - 1
+	if !missing[:len(missing)-1].Equals(other[:last]) {
+		return false
+	}
+	c.Want = c.Want.DeepCopy()
+	item, theirs := itemAt(c.Want.Object, missing), itemAt(have.AsValue().Unstructured(), other)
+	if item == nil || theirs == nil {
+		return false
+	}
+	_, named := item["name"].(string)
+	for _, field := range *other[last].Key {
+		named = named && field.Name != "name"
+		item[field.Name] = field.Value.Unstructured()
+	}
+	if named && item["name"] == theirs["name"] {
+		return true
+	}
+	want, err := s.wanted(c)
+	if err != nil {
+		return false
+	}
+	difference, err := changes(have, want)
+	return err == nil && within(difference.Added.Union(difference.Modified).Union(difference.Removed), other).Empty()
+}
+
+// items returns the paths of a set that lead to items of lists that are merged by keys.
+func items(fields *fieldpath.Set) []fieldpath.Path {
+	var paths []fieldpath.Path
+	fields.Iterate(func(path fieldpath.Path) {
+		if path[len(path)-1].Key != nil {
+			paths = append(paths, path.Copy())
+		}
+	})
+	return paths
+}
+
+// within returns the fields of a set that are at a path or below it.
+func within(fields *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
+	inside := fieldpath.NewSet()
+	fields.Iterate(func(field fieldpath.Path) {
+		if len(field) >= len(path) && field[:len(path)].Equals(path) {
+			inside.Insert(field.Copy())
+		}
+	})
+	return inside
+}
+
+// itemAt returns the map at a path in the JSON of an object, nil if there is none.
+func itemAt(object any, path fieldpath.Path) map[string]any {
+	for _, element := range path {
+		switch {
+		case element.FieldName != nil:
+			fields, _ := object.(map[string]any)
+			object = fields[*element.FieldName]
+		case element.Key != nil:
+			list, _ := object.([]any)
+			object = itemWith(list, *element.Key)
+		default:
+			return nil
+		}
+	}
+	item, _ := object.(map[string]any)
+	return item
+}
+
+// itemWith returns the item of a list that has a key.
+func itemWith(list []any, key value.FieldList) any {
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		found := fields != nil
+		for _, field := range key {
+			found = found && value.Equals(value.NewValueInterface(fields[field.Name]), field.Value)
+		}
+		if found {
+			return item
+		}
+	}
+	return nil
 }

@@ -134,8 +134,8 @@ func TestWhatOthersAddStays(t *testing.T) {
 			c.change(t, s)
 			changed := s.live(t)
 			s.expectMatch(t, child, true)
-			if renamed, err := testSchema().Renamed(child, changed); err != nil || !renamed.Empty() {
-				t.Errorf("it takes %v for the operator's: %v", renamed, err)
+			if got, err := testSchema().Compare(child, changed); err != nil || !got.Renamed.Empty() {
+				t.Errorf("it takes %v for the operator's: %v", got.Renamed, err)
 			}
 			s.repair(t, child)
 			expectSameSpec(t, changed, s.live(t))
@@ -190,8 +190,8 @@ func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
 		"never set":     {class(""), class(""), false},
 		"another kind":  {childOf(t, "Service"), childOf(t, "Service"), false},
 	} {
-		if got, err := testSchema().MustReplace(c.after, store(t, c.before).live(t)); got != c.replaced || err != nil {
-			t.Errorf("%s: got %t, %v", name, got, err)
+		if got, err := testSchema().Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
+			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func TestWhatWasAppliedMatches(t *testing.T) {
 	g := newGenerator()
 	for range generatedEchoes / 4 {
 		for _, c := range g.children(t, g.echo()) {
-			if matches, err := testSchema().Matches(c, store(t, c).live(t)); err != nil || !matches {
+			if got, err := testSchema().Compare(c, store(t, c).live(t)); err != nil || !got.None {
 				t.Fatalf("a %s does not match what it was made of: %v\n%v", c.Kind, err, c.Want.Object)
 			}
 		}
@@ -205,7 +205,7 @@ func TestEveryChangeOfAChildIsSeen(t *testing.T) {
 						continue
 					}
 					spoil(at)
-					if matches, err := testSchema().Matches(spoiled, live); err == nil && matches {
+					if got, err := testSchema().Compare(spoiled, live); err == nil && got.None {
 						t.Fatalf("a %s of which %v is %s still matches", c.Kind, at.key, name)
 					}
 				}

@@ -81,7 +81,7 @@ func (s *stored) live(t *testing.T) client.Object {
 
 func (s *stored) expectMatch(t *testing.T, c Child, want bool) {
 	t.Helper()
-	if got, err := testSchema().Matches(c, s.live(t)); got != want || err != nil {
-		t.Errorf("Matches = %t, %v; want %t", got, err, want)
+	if got, err := testSchema().Compare(c, s.live(t)); got.None != want || err != nil {
+		t.Errorf("Compare = %+v, %v; want %t", got, err, want)
 	}
 }

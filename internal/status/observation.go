@@ -18,6 +18,17 @@ type Observation struct {
 	Nodes map[string]Node
 	// Changes are the objects that the pass wrote.
 	Changes []Change
+	// Unsure are the writes that failed, and may have been done all the same.
+	Unsure []Attempt
+	// AsWanted are the children that did not have to be changed, by kind.
+	AsWanted map[string]client.Object
+}
+
+// Attempt is a write of a child of a kind that failed. Before is nil if it would have created the child.
+type Attempt struct {
+	Kind   string
+	Before client.Object
+	Err    error
 }
 
 // Change is one object that a pass created or corrected. Before is nil if it was created.
@@ -28,4 +39,12 @@ func (o *Observation) See(object client.Object) {
 	if d, ok := object.(*appsv1.Deployment); ok {
 		o.Deployment = d
 	}
+}
+
+// Keep records that a child did not have to be changed.
+func (o *Observation) Keep(kind string, live client.Object) {
+	if o.AsWanted == nil {
+		o.AsWanted = map[string]client.Object{}
+	}
+	o.AsWanted[kind] = live
 }

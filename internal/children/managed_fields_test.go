@@ -17,12 +17,12 @@ import (
 func (s *stored) repair(t *testing.T, c Child) {
 	t.Helper()
 	live := s.live(t)
-	renamed, err := testSchema().Renamed(c, live)
+	difference, err := testSchema().Compare(c, live)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !renamed.Empty() {
-		if err := GiveToOperator(live, renamed, c.Want.GetAPIVersion()); err != nil {
+	if !difference.Renamed.Empty() {
+		if err := GiveToOperator(live, difference.Renamed, c.Want.GetAPIVersion()); err != nil {
 			t.Fatal(err)
 		}
 		s.update(t, live)
@@ -75,8 +75,8 @@ func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
 func TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne(t *testing.T) {
 	s := store(t, childOf(t, "Service"))
 	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })
-	if renamed, err := testSchema().Renamed(changed, s.live(t)); err != nil || !renamed.Empty() {
-		t.Errorf("got %v, %v", renamed, err)
+	if got, err := testSchema().Compare(changed, s.live(t)); err != nil || !got.Renamed.Empty() {
+		t.Errorf("got %v, %v", got.Renamed, err)
 	}
 }
 
@@ -104,8 +104,8 @@ func TestManagedFieldsThatCannotBeReadAreAnError(t *testing.T) {
 	child := childOf(t, "Service")
 	live := store(t, child).live(t)
 	live.GetManagedFields()[0].FieldsV1.SetRawString("no")
-	if _, err := testSchema().Matches(child, live); err == nil {
-		t.Error("Matches hides it")
+	if _, err := testSchema().Compare(child, live); err == nil {
+		t.Error("Compare hides it")
 	}
 	if err := GiveToOperator(live, fieldpath.NewSet(), "v1"); err == nil {
 		t.Error("GiveToOperator hides it")
