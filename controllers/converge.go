@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -133,6 +134,23 @@ func deleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 		client.Preconditions{UID: &uid, ResourceVersion: &version})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting %T %s: %w", live, client.ObjectKeyFromObject(live), err)
+	}
+	return nil
+}
+
+// addFinalizer makes sure that an Echo cannot vanish before what is created for it. It does nothing if the finalizer is there.
+func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
+	before := echo.DeepCopy()
+	if !controllerutil.AddFinalizer(echo, v1.Finalizer) {
+		return nil
+	}
+	return r.patchMetadata(ctx, echo, before)
+}
+
+// patchMetadata writes the changed metadata of an Echo, unless the Echo has changed since it was read.
+func (r *EchoReconciler) patchMetadata(ctx context.Context, echo, before *v1.Echo) error {
+	if err := r.Client.Patch(ctx, echo, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("writing the finalizers: %w", err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -71,23 +70,6 @@ func (r *EchoReconciler) deleteRemaining(ctx context.Context, left remains) erro
 		if err := deleteCompanion(ctx, r.Client, &left.companions[i]); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// addFinalizer makes sure that an Echo cannot vanish before what is created for it. It does nothing if the finalizer is there.
-func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
-	before := echo.DeepCopy()
-	if !controllerutil.AddFinalizer(echo, v1.Finalizer) {
-		return nil
-	}
-	return r.patchMetadata(ctx, echo, before)
-}
-
-// patchMetadata writes the changed metadata of an Echo, unless the Echo has changed since it was read.
-func (r *EchoReconciler) patchMetadata(ctx context.Context, echo, before *v1.Echo) error {
-	if err := r.Client.Patch(ctx, echo, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("writing the finalizers: %w", err)
 	}
 	return nil
 }

@@ -75,8 +75,5 @@ func (r *EchoReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)
 	}
-	if !failure.Silent() {
-		r.unreported.done(client.ObjectKeyFromObject(echo))
-	}
 	return report.Next, failure
 }

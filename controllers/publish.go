@@ -30,6 +30,9 @@ func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report stat
 		}
 	}
 	r.announce(ctx, echo, report.Transitions...)
+	if !report.Silent {
+		r.unreported.done(client.ObjectKeyFromObject(echo))
+	}
 	return nil
 }
 

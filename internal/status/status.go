@@ -20,6 +20,8 @@ type Report struct {
 	Status v1.EchoStatus
 	// Transitions are what changed since the status before, to be reported as events once Status is written.
 	Transitions []Transition
+	// Silent is true if the status stays as it is, and nothing is reported.
+	Silent bool
 	// Next is when to look again if no event arrives earlier, zero if nothing depends on time.
 	Next time.Duration
 }
@@ -28,7 +30,7 @@ type Report struct {
 // is and reports no transitions.
 func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
-		return Report{Status: echo.Status}
+		return Report{Status: echo.Status, Silent: true}
 	}
 	status := measure(echo, seen)
 	v := judge(echo, seen, failure, now)
@@ -44,7 +46,7 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 // failure leaves the status as it is and reports no transitions.
 func EvaluateDeletion(echo *v1.Echo, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
-		return Report{Status: echo.Status}
+		return Report{Status: echo.Status, Silent: true}
 	}
 	status, v := echo.Status.DeepCopy(), deletingVerdict(failure)
 	status.ObservedGeneration = echo.Generation
