@@ -55,9 +55,16 @@ func (r *EchoReconciler) remaining(ctx context.Context, echo *v1.Echo) (remains,
 			left.objects = append(left.objects, live)
 		}
 	}
+	err = r.remainingPods(ctx, echo, &left)
+	return left, err
+}
+
+// remainingPods adds the pods and companions that are left of an Echo. Pods that nobody deletes for long are kept.
+func (r *EchoReconciler) remainingPods(ctx context.Context, echo *v1.Echo, left *remains) error {
 	for _, reader := range []client.Reader{r.Client, r.Live} { // the cache may not hold what was created a moment ago
+		var err error
 		if left.pods, left.companions, err = listPods(ctx, reader, echo); err != nil {
-			return left, err
+			return err
 		}
 		if left.orphaned {
 			left.pods = nil
@@ -69,7 +76,7 @@ func (r *EchoReconciler) remaining(ctx context.Context, echo *v1.Echo) (remains,
 	if left.onlyKeptPods() && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
 		left.pods, left.orphaned = nil, true
 	}
-	return left, nil
+	return nil
 }
 
 // onlyKeptPods reports whether only pods are left, and nobody deletes them.
