@@ -1,4 +1,11 @@
-// Package reliability searches for faults that the operator does not survive. A sweep runs scenarios with the reconciler as it ships on
-// a simulated API server, once for each request and each fault that may happen to it: an error before or after the request is done, a
-// crash, or a read that returns an old state. Whatever happens, the state at the end must be that of a run without faults.
+// Package reliability searches for faults that the operator does not survive. The operator runs as it ships, with its manager, caches,
+// controllers and queues; only the network and the time are simulated. A simulated API server answers its requests, with the parts of
+// the other controllers that an Echo depends on.
+//
+// A run is a scenario, which is what a person does, with a plan, which is what goes wrong: an error before or after a request is done, a
+// process that ends, a watch that is late, somebody else who changes something. Whatever happens, the end must be that of a run without
+// faults: the same objects, no event twice, no request when nothing is left to do.
+//
+// Without settings, each fault is tried at each request of creating, changing and deleting an Echo. With RELIABILITY=all, all scenarios
+// and faults are tried, pairs of faults, and every state from which the operator may start.
 package reliability

@@ -1,156 +1,181 @@
 package reliability
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"net/http"
 	"strings"
+	"sync"
+	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-
-	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
 )
 
 // fault is something that may happen to a request.
 type fault struct {
 	name string
-	// before is the error without which the request would be sent, and after one that hides that it was done.
-	before, after error
-	// crashBefore and crashAfter end the process.
-	crashBefore, crashAfter bool
-	// back is how many versions old the answer to a read is. The request must be a read of the cache.
-	back int
+	// done is true if what was asked for is done first.
+	done bool
+	// answer is the error that the API server answers.
+	answer error
+	// breaks is true if the connection breaks, and hangs if nothing comes until the client gives up.
+	breaks, hangs bool
+	// crashes is true if the process ends at once, and stops if it is told to end.
+	crashes, stops bool
+	// old is how many changes of the resource of the request the process does not get to know when it starts again.
+	old int
+	// foreign is what somebody else does before the request.
+	foreign func(*simulation, call)
 	// visible is true if the status and the events may tell of it.
 	visible bool
 }
 
-func faults() []fault {
-	things := schema.GroupResource{Resource: "things"}
-	internal, late := apierrors.NewInternalError(errors.New("etcd")), context.DeadlineExceeded
-	return []fault{
-		{name: "crash before", crashBefore: true},
-		{name: "crash after", crashAfter: true},
-		{name: "403", before: apierrors.NewForbidden(things, "x", errors.New("no"))},
-		{name: "404", before: apierrors.NewNotFound(things, "x")},
-		{name: "409", before: apierrors.NewConflict(things, "x", errors.New("old"))},
-		{name: "422", before: apierrors.NewInvalid(schema.GroupKind{}, "x", nil), visible: true},
-		{name: "429", before: apierrors.NewTooManyRequests("later", 1)},
-		{name: "500", before: internal},
-		{name: "503", before: apierrors.NewServiceUnavailable("no")},
-		{name: "timeout before", before: late},
-		{name: "500 after", after: internal},
-		{name: "timeout after", after: late},
-		{name: "one version back", back: 1},
-		{name: "two versions back", back: 2},
+// errors that an API server answers.
+var refusals = []fault{
+	{name: "403", answer: apierrors.NewForbidden(things, "x", errors.New("no")), visible: true},
+	{name: "404", answer: apierrors.NewNotFound(things, "x")},
+	{name: "409", answer: apierrors.NewConflict(things, "x", errors.New("old"))},
+	{name: "422", answer: apierrors.NewInvalid(schema.GroupKind{}, "x", nil), visible: true},
+	{name: "429", answer: apierrors.NewTooManyRequests("later", 1)},
+	{name: "500", answer: apierrors.NewInternalError(errors.New("etcd"))},
+	{name: "503", answer: apierrors.NewServiceUnavailable("no")},
+}
+
+var things = schema.GroupResource{Resource: "things"}
+
+// crashes are the faults that end the process.
+var crashes = []fault{
+	{name: "crash before", crashes: true},
+	{name: "crash after", crashes: true, done: true},
+	{name: "stop before", stops: true},
+	{name: "stop after", stops: true, done: true},
+	{name: "crash after, and start one change back", crashes: true, done: true, old: 1},
+	{name: "crash after, and start two changes back", crashes: true, done: true, old: 2},
+}
+
+// losses are the faults that leave it open whether something was done.
+var losses = []fault{
+	{name: "500 after", answer: apierrors.NewInternalError(errors.New("etcd")), done: true},
+	{name: "broken connection before", breaks: true},
+	{name: "broken connection after", breaks: true, done: true},
+	{name: "no answer before", hangs: true, visible: true},
+	{name: "no answer after", hangs: true, done: true, visible: true},
+}
+
+// place is a request of a run: the nth of its name, from 1. Without a name, it is the nth after the fault before.
+type place struct {
+	name string
+	nth  int
+}
+
+func (p place) String() string {
+	if p.name == "" {
+		return fmt.Sprintf("request %d after that", p.nth)
 	}
+	return fmt.Sprintf("%s (%d)", p.name, p.nth)
 }
 
-// crash is what a process panics with when it ends.
-type crash struct{}
+// planned is a fault at a place.
+type planned struct {
+	fault
+	at place
+}
 
-// injector lets one fault happen to one request of the operator.
+// plan is what happens in a run.
+type plan struct {
+	faults []planned
+	holds  []hold
+}
+
+func (p plan) String() string {
+	var words []string
+	for _, f := range p.faults {
+		words = append(words, f.name+" at "+f.at.String())
+	}
+	for _, h := range p.holds {
+		words = append(words, h.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// injector lets the faults of a plan happen, one after the other.
 type injector struct {
-	cluster *cluster
-	calls   []string
-	at      int // from 1; none if it is 0
-	fault   fault
-	hit     bool
-	// late is true if the cache gave an old answer. An event follows when the cache gets the newer version.
-	late bool
-	// served holds, by object, how many versions the cache of this process has got: it never goes back.
-	served map[string]int
+	plan
+	in    *simulation
+	lock  sync.Mutex
+	calls map[string]int
+	order []place
+	// hits is how many faults happened, and since how many requests were sent after the last one.
+	hits, since int
+	// released is true when no watch is held back any more.
+	released bool
 }
 
-// request sends a request, or lets the fault happen to it.
-func (i *injector) request(name string, send func() error) error {
-	i.calls = append(i.calls, name)
-	if len(i.calls) != i.at || i.fault.back > 0 {
+// next numbers a request, and returns what happens to it.
+func (i *injector) next(to call) (fault, bool) {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	name := to.String()
+	i.calls[name]++
+	i.since++
+	at := place{name, i.calls[name]}
+	i.order = append(i.order, at)
+	if i.hits == len(i.faults) {
+		return fault{}, false
+	}
+	f := i.faults[i.hits]
+	if f.at != at && (f.at.name != "" || f.at.nth != i.since) {
+		return fault{}, false
+	}
+	i.hits, i.since = i.hits+1, 0
+	if f.old > 0 {
+		i.holds = append(i.holds, hold{resource: to.resource, lag: f.old, from: 1})
+	}
+	return f.fault, true
+}
+
+// happen sends a request, or lets a fault happen to it.
+func (i *injector) happen(p *process, to call, send func() (*http.Response, error)) (*http.Response, error) {
+	if p.crashed.Load() {
+		<-to.Context().Done()
+		return nil, to.Context().Err()
+	}
+	f, found := i.next(to)
+	if !found {
 		return send()
 	}
-	i.hit = true
-	if i.fault.crashBefore {
-		panic(crash{})
+	if f.foreign != nil {
+		f.foreign(i.in, to)
+		return send()
 	}
-	if i.fault.before != nil {
-		return i.fault.before
+	if f.done {
+		if _, err := send(); err != nil {
+			return nil, err
+		}
 	}
-	err := send()
-	if i.fault.crashAfter {
-		panic(crash{})
+	p.crashed.Store(f.crashes || p.crashed.Load())
+	p.stopping.Store(f.stops || p.stopping.Load())
+	switch {
+	case f.breaks:
+		return nil, syscall.ECONNRESET
+	case f.crashes, f.stops, f.hangs:
+		<-to.Context().Done()
+		return nil, to.Context().Err()
+	default:
+		return respond(to.Request, nil, f.answer)
 	}
-	if err == nil {
-		err = i.fault.after
-	}
-	return err
 }
 
-// client returns a client of the operator. Reads of the cache cannot fail, but may be late; live ones cannot be late.
-func (i *injector) client(cached bool) client.WithWatch {
-	funcs := interceptor.Funcs{
-		Get: func(ctx context.Context, k client.WithWatch, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
-			if cached {
-				return i.readCache(name, object)
-			}
-			return i.request(fmt.Sprintf("get %T", object), func() error { return k.Get(ctx, name, object, options...) })
-		},
-		List: func(ctx context.Context, k client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-			if cached {
-				return k.List(ctx, list, options...)
-			}
-			return i.request(fmt.Sprintf("list %T", list), func() error { return k.List(ctx, list, options...) })
-		},
-		Patch: func(ctx context.Context, k client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-			return i.request(fmt.Sprintf("patch %T", object), func() error { return k.Patch(ctx, object, patch, options...) })
-		},
-		Apply: func(ctx context.Context, k client.WithWatch, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
-			return i.request("apply "+object.(interface{ GetKind() string }).GetKind(), func() error { return k.Apply(ctx, object, options...) })
-		},
-		Delete: func(ctx context.Context, k client.WithWatch, object client.Object, options ...client.DeleteOption) error {
-			return i.request(fmt.Sprintf("delete %T", object), func() error { return k.Delete(ctx, object, options...) })
-		},
-		SubResourcePatch: func(ctx context.Context, k client.Client, part string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
-			return i.request(fmt.Sprintf("patch the %s of %T", part, object), func() error { return k.SubResource(part).Patch(ctx, object, patch, options...) })
-		},
+// applies reports whether a fault can happen to a request, and is another one than the others. It makes no difference when a read is done.
+func (f fault) applies(at place) bool {
+	verb, _, _ := strings.Cut(at.name, " ")
+	switch verb {
+	case "get", "list":
+		return !f.done && !apierrors.IsNotFound(f.answer) // the API server does not deny what exists
+	case "watch":
+		return f.answer != nil && !f.done && !apierrors.IsInvalid(f.answer)
+	default:
+		return true
 	}
-	return interceptor.NewClient(i.cluster, funcs)
-}
-
-// readCache reads an object as the cache holds it, which is an old version if that is the fault.
-func (i *injector) readCache(name client.ObjectKey, object client.Object) error {
-	i.calls = append(i.calls, fmt.Sprintf("cache: get %T", object))
-	object.SetNamespace(name.Namespace)
-	object.SetName(name.Name)
-	versions := i.cluster.versions[key(object)]
-	last := len(versions) - 1
-	if len(i.calls) == i.at && i.fault.back > 0 {
-		i.hit, i.late = true, true
-		last = max(last-i.fault.back, i.served[key(object)]-1)
-	}
-	i.served[key(object)] = last + 1
-	if last < 0 || versions[last] == nil || !isCached(versions[last]) {
-		return apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, name.Name)
-	}
-	reflect.ValueOf(object).Elem().Set(reflect.ValueOf(versions[last].DeepCopyObject()).Elem())
-	return nil
-}
-
-// isCached reports whether the cache holds an object: Echoes, and what has the label of the operator.
-func isCached(object client.Object) bool {
-	_, isEcho := object.(*v1.Echo)
-	return isEcho || children.ManagedSelector().Matches(labels.Set(object.GetLabels()))
-}
-
-// applies reports whether a fault can happen to a request.
-func (f fault) applies(call string) bool {
-	if strings.HasPrefix(call, "get ") && apierrors.IsNotFound(f.before) {
-		return false // the API server does not deny what exists
-	}
-	return (f.back > 0) == strings.HasPrefix(call, "cache: ")
 }

@@ -1,119 +1,125 @@
 package reliability
 
 import (
-	"errors"
-	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"k8s.io/client-go/tools/events"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/history"
 )
 
 const (
-	// maxPasses bounds the passes until nothing is left to do.
-	maxPasses = 60
-	// patience is how long a scenario may wait for a retry. What is due later does not count: it is a check of a deadline, or of a name
-	// that is taken.
-	patience = 50 * time.Second
+	// patience is how long nothing may change before nothing is left to do: longer than any retry after one fault.
+	patience = 70 * time.Second
+	// holdTime is how long a watch is held back: longer than the operator takes a failure for a hiccup.
+	holdTime = 5 * time.Second
+	// maxCommits bounds the changes that a step may take.
+	maxCommits = 200
 )
 
-// simulation runs the operator on a cluster, with a clock of its own.
+// simulation runs the operator on a simulated API server, in time of its own.
 type simulation struct {
-	*cluster
-	faults *injector
-	// watched is how many commits the operator was told of.
-	watched  int
-	now      time.Time
-	recorder *events.FakeRecorder
-	sent     []string
-	operator *controllers.EchoReconciler
-	passes   int
+	*store
+	scenario
+	// made is how many of the steps were made.
+	made    int
+	faults  *injector
+	process *process
+	// sent are the events that were sent, and notes what they say, by their names.
+	sent  []string
+	notes map[string]string
+	// controlled is how many changes the other controllers know.
+	controlled int
 }
 
-func newSimulation(f fault, at int) *simulation {
-	s := &simulation{cluster: newCluster(), now: time.Unix(1000000, 0), recorder: events.NewFakeRecorder(1000)}
-	s.faults = &injector{cluster: s.cluster, at: at, fault: f}
-	s.start()
-	return s
-}
-
-// start starts the process of the operator, which knows nothing of an earlier one.
-func (s *simulation) start() {
-	s.faults.served = map[string]int{}
-	now := func() time.Time { return s.now }
-	s.operator = &controllers.EchoReconciler{History: history.New(now), Dependencies: controllers.Dependencies{
-		Client: s.faults.client(true), Live: s.faults.client(false), Recorder: s.recorder, Now: now,
-		Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, Policy: children.Policy{MaxReplicas: 20},
-		Schema: children.NewSchema(testScheme()),
-	}}
-}
-
-// pass makes one pass over the Echo. It reports whether the process crashed.
-func (s *simulation) pass(t *testing.T) (result ctrl.Result, err error, crashed bool) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			if _, ours := reason.(crash); !ours {
-				panic(reason)
-			}
-			crashed = true
+// run runs a scenario on a new simulation with a plan, and then a check.
+func run(t *testing.T, p plan, c scenario, check func(*testing.T, *simulation)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{store: newStore(), scenario: c, notes: map[string]string{}}
+		s.faults = &injector{plan: p, calls: map[string]int{}, in: s}
+		s.create(nodeKey, readyNode())
+		if c.seed != nil {
+			c.seed(s)
 		}
-	}()
-	s.passes++
-	result, err = s.operator.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
-	return result, err, false
+		s.start(t)
+		s.settle(t)
+		for s.step() {
+			s.settle(t)
+		}
+		check(t, s)
+		s.end(t)
+		synctest.Wait()
+	})
+}
+
+// step makes the next step of the scenario. It reports whether there was one.
+func (s *simulation) step() bool {
+	s.lock.Lock()
+	next := s.made
+	s.made++
+	s.lock.Unlock()
+	if next >= len(s.steps) {
+		return false
+	}
+	s.steps[next](s)
+	return true
 }
 
 // settle lets the operator and the other controllers work until nothing is left to do.
 func (s *simulation) settle(t *testing.T) {
 	t.Helper()
-	due, failures, limit := s.now, 0, s.passes+maxPasses
-	for {
-		if s.commits == s.watched && (due.IsZero() || due.Sub(s.now) > patience) && !s.rollOut(t) {
-			return
-		}
-		if s.commits == s.watched && due.After(s.now) {
-			s.now = due
-		}
-		s.watched, due = s.commits, time.Time{}
-		if s.passes > limit {
-			t.Fatalf("it does not settle: %d passes; the last requests are %v", maxPasses, s.faults.calls[max(0, len(s.faults.calls)-20):])
-		}
-		result, err, crashed := s.pass(t)
-		if s.faults.late {
-			s.faults.late, s.watched = false, -1
-		}
+	limit, quiet := s.commits()+maxCommits, time.Duration(0)
+	for quiet < patience {
+		synctest.Wait()
+		before := s.commits()
 		switch {
-		case crashed:
-			s.start()
-			due, failures = s.now, 0
-		case errors.Is(err, reconcile.TerminalError(nil)): // only an event helps
-		case err != nil:
-			due = s.now.Add(min(time.Minute, 5*time.Millisecond<<min(failures, 20)))
-			failures++
+		case s.process.crashed.Load() || s.process.stopping.Load():
+			s.end(t)
+			s.start(t)
+			quiet = 0
+		case s.deliver():
+			quiet = 0
+		case before > s.controlled:
+			s.controlled = before
+			s.control()
+		case quiet >= holdTime && s.faults.release():
+			quiet = 0
 		default:
-			failures = 0
-			if result.RequeueAfter > 0 {
-				due = s.now.Add(result.RequeueAfter)
-			}
+			time.Sleep(time.Second) //nolint:forbidigo // in the time of the simulation
+			quiet += time.Second
+		}
+		if s.commits() > before {
+			quiet = 0
+		}
+		if before > limit {
+			t.Fatalf("it does not settle; the last requests are %v", s.faults.order[max(0, len(s.faults.order)-20):])
 		}
 	}
 }
 
-// events returns the events that were sent, in the order of the alphabet.
-func (s *simulation) events() []string {
-	for {
-		select {
-		case e := <-s.recorder.Events:
-			s.sent = append(s.sent, e)
-		default:
-			return slices.Sorted(slices.Values(s.sent))
+// deliver tells the operator of the changes of one resource that it does not know, and may know: that with the oldest one. It reports
+// whether there were any.
+func (s *simulation) deliver() bool {
+	s.lock.Lock()
+	log := s.log
+	s.lock.Unlock()
+	var oldest *stream
+	streams := s.process.streams()
+	for _, one := range streams {
+		if one.pending(log, s.faults.known(one.resource, log)) && (oldest == nil || one.next < oldest.next) {
+			oldest = one
 		}
 	}
+	for _, one := range streams {
+		for oldest != nil && one.resource == oldest.resource && one.pending(log, s.faults.known(one.resource, log)) {
+			one.deliver(log)
+		}
+	}
+	return oldest != nil
+}
+
+// known returns how many of the changes a new watch of a resource begins with.
+func (s *simulation) known(resource string) int {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.faults.known(resource, s.log)
 }

@@ -1,172 +1,208 @@
 package reliability
 
 import (
-	"errors"
+	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-logr/logr"
-	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// scenario is what a person does. The operator works until nothing is left to do after each step.
-type scenario struct {
-	name  string
-	steps []func(*testing.T, *simulation)
+// everything reports whether all suites are asked for, and not only what every change of the operator is tested with.
+func everything() bool { return os.Getenv("RELIABILITY") == "all" }
+
+// sweep runs plans, each in a run of its own, and counts them.
+type sweep struct {
+	plans, violations, missed atomic.Int64
 }
 
-func create(t *testing.T, s *simulation) {
-	if err := s.Create(t.Context(), support.Echo("ns", "x")); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// change returns a step that changes the spec of the Echo.
-func change(edit func(*v1.EchoSpec)) func(*testing.T, *simulation) {
-	return func(t *testing.T, s *simulation) {
-		echo := &v1.Echo{}
-		if err := s.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, echo); err != nil {
-			t.Fatal(err)
-		}
-		edit(&echo.Spec)
-		echo.Generation++
-		if err := s.Update(t.Context(), echo); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func remove(t *testing.T, s *simulation) {
-	if err := s.Delete(t.Context(), support.Echo("ns", "x")); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// foreignService is a Service with the name of the Echo that somebody else created.
-func foreignService() *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "theirs", Port: 5}}}}
-}
-
-func takeName(t *testing.T, s *simulation) {
-	if err := s.Create(t.Context(), foreignService()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func freeName(t *testing.T, s *simulation) {
-	if err := s.Delete(t.Context(), foreignService()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func scenarios() []scenario {
-	return []scenario{
-		{"create", []func(*testing.T, *simulation){create}},
-		{"scale", []func(*testing.T, *simulation){create, change(func(s *v1.EchoSpec) { s.Replicas = 3 })}},
-		{"change", []func(*testing.T, *simulation){create, change(func(s *v1.EchoSpec) { s.Port, s.Service.Port = 9000, 90 })}},
-		{"prune", []func(*testing.T, *simulation){create, change(func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) })}},
-		{"pause", []func(*testing.T, *simulation){create, change(func(s *v1.EchoSpec) { s.Paused, s.Replicas = true, 3 }), change(func(s *v1.EchoSpec) { s.Paused = false })}},
-		{"refuse", []func(*testing.T, *simulation){create, change(func(s *v1.EchoSpec) { s.Replicas = 21 }), change(func(s *v1.EchoSpec) { s.Replicas = 1 })}},
-		{"name taken", []func(*testing.T, *simulation){takeName, create}},
-		{"name taken and freed", []func(*testing.T, *simulation){takeName, create, freeName}},
-		{"delete", []func(*testing.T, *simulation){create, remove}},
-		{"delete and create", []func(*testing.T, *simulation){create, remove, create}},
-	}
-}
-
-func (c scenario) run(t *testing.T, f fault, at int) *simulation {
+// run runs a scenario with a plan, and compares the end with that of the run without faults.
+func (w *sweep) run(t *testing.T, c scenario, p plan, reference outcome) {
 	t.Helper()
-	s := newSimulation(f, at)
-	for _, step := range c.steps {
-		step(t, s)
-		s.settle(t)
-	}
-	if s.broken != nil {
-		t.Errorf("broken promises: %v", s.broken)
-	}
-	return s
+	w.plans.Add(1)
+	t.Run(c.name+": "+p.String(), func(t *testing.T) {
+		t.Parallel()
+		run(t, p, c, func(t *testing.T, s *simulation) {
+			o := s.outcome()
+			if o.hits < len(p.faults) {
+				w.missed.Add(1)
+			}
+			problems := append(o.differences(reference), p.eventProblems(o, reference)...)
+			for _, request := range s.restWrites(t) {
+				problems = append(problems, "sent though nothing was left to do: "+request)
+			}
+			if len(problems) > 0 {
+				w.violations.Add(1)
+				t.Errorf("%s: %s\nwrites: %v", p, strings.Join(problems, "\n"), o.writes())
+			}
+		})
+	})
 }
 
-// TestEverySingleFault runs each scenario with each fault at each request.
-func TestEverySingleFault(t *testing.T) {
+// eventProblems returns what is wrong with the events of a run: no event may be sent twice, and none lost unless the process ended.
+func (p plan) eventProblems(o, reference outcome) []string {
+	ended, again, visible := false, false, len(p.holds) > 0
+	for _, f := range p.faults {
+		again = again || f.old > 0
+		ended = ended || f.crashes || f.stops
+		visible = visible || f.visible || f.foreign != nil
+	}
+	if visible {
+		return nil
+	}
+	var problems []string
+	for _, event := range o.repeated(reference) {
+		if again { // a new process that starts from an old state cannot know what the one before it sent
+			break
+		}
+		problems = append(problems, "event sent once more: "+event)
+	}
+	for _, event := range o.lost(reference) {
+		if !ended {
+			problems = append(problems, "event lost: "+event)
+		}
+	}
+	return problems
+}
+
+// referenceOf returns how a scenario ends without faults, with the requests that two such runs have in common.
+func referenceOf(t *testing.T, c scenario) outcome {
+	t.Helper()
+	var runs []outcome
+	for range 2 {
+		run(t, plan{}, c, func(_ *testing.T, s *simulation) { runs = append(runs, s.outcome()) })
+	}
+	if problems := runs[1].differences(runs[0]); problems != nil {
+		t.Fatalf("two runs of %s without faults end differently: %s", c.name, strings.Join(problems, "\n"))
+	}
+	o := runs[0]
+	o.order = slices.DeleteFunc(o.order, func(at place) bool { return !slices.Contains(runs[1].order, at) })
+	return o
+}
+
+// TestScenarios runs each scenario without faults. Whatever was changed and changed back, or edited by somebody else, it must end as if
+// it had been created that way.
+func TestScenarios(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
-	plans := 0
-	for _, c := range scenarios() {
-		reference := c.run(t, fault{}, 0)
-		state, events := reference.state(t), reference.events()
-		for at, call := range reference.faults.calls {
-			for _, f := range faults() {
-				if !f.applies(call) {
-					continue
-				}
-				plans++
-				t.Run(c.name+", "+f.name+" at request "+call, func(t *testing.T) {
-					t.Parallel()
-					s := c.run(t, f, at+1)
-					if !s.faults.hit {
-						t.Error("the fault did not happen")
-					}
-					if diff := cmp.Diff(state, s.state(t)); diff != "" {
-						t.Errorf("the state differs: %s", diff)
-					}
-					if !f.visible {
-						s.expectEvents(t, events)
-					}
-					s.expectQuiet(t)
-				})
+	all, ends := slices.Concat(basics(), others()), map[string]outcome{}
+	for _, c := range all {
+		run(t, plan{}, c, func(t *testing.T, s *simulation) {
+			ends[c.name] = s.outcome()
+			if sent := s.restWrites(t); sent != nil {
+				t.Errorf("%s: when nothing is left to do, it sends %v", c.name, sent)
+			}
+		})
+	}
+	for _, c := range all {
+		reference := ends[c.name]
+		if c.like != "" {
+			reference = ends[c.like]
+		}
+		if problems := ends[c.name].differences(reference); problems != nil {
+			t.Errorf("%s: %s", c.name, strings.Join(problems, "\n"))
+		}
+	}
+}
+
+// TestSingleFaults runs scenarios with each fault at each request, and with each watch held back from each change on.
+func TestSingleFaults(t *testing.T) {
+	ctrl.SetLogger(logr.Discard())
+	tried, faults := basics(), slices.Concat(refusals, crashes, losses)
+	if everything() {
+		tried, faults = slices.Concat(tried, others()), slices.Concat(faults, foreigners())
+	}
+	w := &sweep{}
+	t.Run("plans", func(t *testing.T) {
+		for _, c := range tried {
+			reference := referenceOf(t, c)
+			for _, p := range singles(faults, reference) {
+				w.run(t, c, p, reference)
+			}
+		}
+	})
+	w.report(t, len(faults)+len(lags), len(tried))
+}
+
+// report prints how many plans there were.
+func (w *sweep) report(t *testing.T, faults, scenarios int) {
+	t.Helper()
+	t.Logf("%d plans, %d faults, %d scenarios, %d violations, %d plans in which a fault had no request to happen to",
+		w.plans.Load(), faults, scenarios, w.violations.Load(), w.missed.Load())
+}
+
+// lags are how many changes late a watch is; 0 stands for all.
+var lags = []int{0, 1, 2}
+
+// singles returns the plans with one fault.
+func singles(faults []fault, reference outcome) []plan {
+	var plans []plan
+	for _, at := range reference.order {
+		for _, f := range faults {
+			if f.applies(at) {
+				plans = append(plans, plan{faults: []planned{{f, at}}})
 			}
 		}
 	}
-	t.Logf("%d plans, %d faults, %d scenarios", plans, len(faults()), len(scenarios()))
+	changes := map[string]int{}
+	for _, change := range reference.log {
+		changes[change.resource]++
+		for _, lag := range lags {
+			plans = append(plans, plan{holds: []hold{{change.resource, changes[change.resource], lag}}})
+		}
+	}
+	return plans
 }
 
-// expectEvents expects that no event was sent twice, and that none was lost unless the process crashed.
-func (s *simulation) expectEvents(t *testing.T, want []string) {
-	t.Helper()
-	got := s.events()
-	crashed := s.faults.fault.crashBefore || s.faults.fault.crashAfter
-	for _, event := range slices.Compact(slices.Clone(got)) {
-		if count(got, event) > count(want, event) {
-			t.Errorf("it sent %d times, not %d: %s", count(got, event), count(want, event), event)
-		}
+// TestPairsOfFaults runs the basic scenarios with a fault at each request, and another at each of those that follow, or with a watch
+// held back.
+func TestPairsOfFaults(t *testing.T) {
+	if !everything() {
+		t.Skip("set RELIABILITY=all to run it")
 	}
-	for _, event := range slices.Compact(slices.Clone(want)) {
-		if count(got, event) < count(want, event) && !crashed {
-			t.Errorf("it sent %d times, not %d: %s", count(got, event), count(want, event), event)
+	ctrl.SetLogger(logr.Discard())
+	w := &sweep{}
+	t.Run("plans", func(t *testing.T) {
+		for _, c := range basics() {
+			reference := referenceOf(t, c)
+			for _, p := range pairs(reference) {
+				w.run(t, c, p, reference)
+			}
 		}
-	}
+	})
+	w.report(t, len(paired())+1, len(basics()))
 }
 
-func count(all []string, one string) int {
-	n := 0
-	for _, each := range all {
-		if each == one {
-			n++
+// reach is how many requests after the first fault the second one happens at most.
+const reach = 12
+
+// paired are the faults that are tried in pairs, and with a watch held back.
+func paired() []fault {
+	var some []fault
+	for _, f := range slices.Concat(refusals, crashes, losses) {
+		if f.name == "409" || f.name == "crash after" || f.name == "no answer after" {
+			some = append(some, f)
 		}
 	}
-	return n
+	return some
 }
 
-// expectQuiet expects that another pass sends no request, or only looks whether a name is still taken.
-func (s *simulation) expectQuiet(t *testing.T) {
-	t.Helper()
-	before := len(s.faults.calls)
-	result, err, _ := s.pass(t)
-	if err != nil && !errors.Is(err, reconcile.TerminalError(nil)) {
-		t.Error(err)
-	}
-	for _, call := range s.faults.calls[before:] {
-		if !strings.HasPrefix(call, "cache: ") && (!strings.HasPrefix(call, "get ") || result.RequeueAfter == 0) {
-			t.Errorf("when nothing is left to do, it sends: %s", call)
+// pairs returns the plans with two faults.
+func pairs(reference outcome) []plan {
+	var plans []plan
+	for _, first := range singles(paired(), reference) {
+		for _, second := range paired() {
+			for after := 1; after <= reach && first.holds == nil; after++ {
+				plans = append(plans, plan{faults: append(slices.Clone(first.faults), planned{second, place{nth: after}})})
+			}
+		}
+		for _, held := range singles(nil, reference) {
+			if first.holds == nil && held.holds[0].lag == 0 {
+				plans = append(plans, plan{faults: first.faults, holds: held.holds})
+			}
 		}
 	}
+	return plans
 }

@@ -1,0 +1,208 @@
+package reliability
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// connection is the connection of one process of the operator to the simulated API server: all of the client is as it ships, but for the
+// network.
+type connection struct {
+	*simulation
+	process *process
+}
+
+// call is a request to an object, or to the objects of a resource.
+type call struct {
+	objectKey
+	*http.Request
+	part string // "status", or empty
+	body []byte
+}
+
+// RoundTrip answers a request, or lets a fault happen to it.
+func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
+	if answer := discover(request.URL.Path); answer != nil {
+		return respond(request, answer, nil)
+	}
+	to, err := parse(request)
+	if err != nil {
+		return nil, err
+	}
+	if to.resource == "events" {
+		return c.recordEvent(to)
+	}
+	return c.faults.happen(c.process, to, func() (*http.Response, error) {
+		if to.URL.Query().Get("watch") != "" {
+			return c.watch(to), nil
+		}
+		answer, err := c.answer(to)
+		return respond(request, answer, err)
+	})
+}
+
+// discover answers a request for what the API server serves. It is nil for other requests.
+func discover(path string) any {
+	switch parts := strings.Split(strings.Trim(path, "/"), "/"); {
+	case path == "/api":
+		return metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}}
+	case path == "/apis":
+		return apiGroups()
+	case parts[0] == "api" && len(parts) == 2:
+		return apiResources("", parts[1])
+	case parts[0] == "apis" && len(parts) == 3:
+		return apiResources(parts[1], parts[2])
+	default:
+		return nil
+	}
+}
+
+// parse reads what a request is for from its path: the prefix, group, version, namespace, resource, name and part.
+func parse(request *http.Request) (call, error) {
+	to := call{Request: request}
+	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
+	parts = parts[2:]
+	if strings.HasPrefix(request.URL.Path, "/apis/") {
+		parts = parts[1:]
+	}
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		to.namespace, parts = parts[1], parts[2:]
+	}
+	for i, field := range []*string{&to.resource, &to.name, &to.part} {
+		if i < len(parts) {
+			*field = parts[i]
+		}
+	}
+	if request.Body == nil {
+		return to, nil
+	}
+	var err error
+	to.body, err = io.ReadAll(request.Body)
+	return to, err
+}
+
+// String names a call, such as "apply services x".
+func (c call) String() string {
+	verb := strings.ToLower(c.Method)
+	switch {
+	case c.URL.Query().Get("watch") != "":
+		verb = "watch"
+	case c.Method == http.MethodGet && c.name == "":
+		verb = "list"
+	case c.Header.Get("Content-Type") == string(types.ApplyPatchType):
+		verb = "apply"
+	}
+	return strings.Join(slices.DeleteFunc([]string{verb, c.resource, c.name, c.part}, func(word string) bool { return word == "" }), " ")
+}
+
+// respond returns a response: an object, or an error as the API server tells it.
+func respond(request *http.Request, answer any, err error) (*http.Response, error) {
+	code := http.StatusOK
+	var status apierrors.APIStatus
+	switch {
+	case errors.As(err, &status):
+		told := status.Status()
+		told.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+		answer, code = told, int(told.Code)
+	case err != nil:
+		return nil, err
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	if code == http.StatusTooManyRequests {
+		header.Set("Retry-After", "1")
+	}
+	return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(bytes.NewReader(text)), Request: request}, nil
+}
+
+// answer does what a request asks for.
+func (c connection) answer(to call) (any, error) {
+	query := to.URL.Query()
+	switch to.Method {
+	case http.MethodGet:
+		if to.name == "" {
+			return c.selected(to)
+		}
+		if found := c.get(to.objectKey); found != nil {
+			return found.Object, nil
+		}
+		return nil, to.notFound()
+	case http.MethodPatch:
+		if to.Header.Get("Content-Type") != string(types.ApplyPatchType) {
+			return plain(c.patch(to.objectKey, to.part, to.body, query.Get("fieldManager")))
+		}
+		want := &unstructured.Unstructured{}
+		if err := want.UnmarshalJSON(to.body); err != nil {
+			return nil, err
+		}
+		return plain(c.apply(to.objectKey, want, query.Get("fieldManager"), query.Get("force") == "true"))
+	case http.MethodDelete:
+		options := metav1.DeleteOptions{}
+		if err := json.Unmarshal(to.body, &options); err != nil {
+			return nil, err
+		}
+		return metav1.Status{Status: metav1.StatusSuccess}, c.remove(to.objectKey, options)
+	default:
+		return nil, apierrors.NewMethodNotSupported(kinds[to.resource].groupResource(to.resource), to.Method)
+	}
+}
+
+func plain(object *unstructured.Unstructured, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return object.Object, nil
+}
+
+// selected returns the list that a request asks for.
+func (c connection) selected(to call) (any, error) {
+	which, err := selectorOf(to)
+	if err != nil {
+		return nil, err
+	}
+	items := []any{}
+	for _, object := range c.list(to.resource) {
+		if which.matches(object) {
+			items = append(items, object.Object)
+		}
+	}
+	k := kinds[to.resource]
+	return map[string]any{"kind": k.kind + "List", "apiVersion": k.gvk().GroupVersion().String(), "metadata": map[string]any{}, "items": items}, nil
+}
+
+// selector selects the objects of a list or a watch.
+type selector struct {
+	namespace string
+	labels    labels.Selector
+	fields    fields.Selector
+}
+
+func selectorOf(to call) (selector, error) {
+	byLabel, err := labels.Parse(to.URL.Query().Get("labelSelector"))
+	if err != nil {
+		return selector{}, err
+	}
+	byField, err := fields.ParseSelector(to.URL.Query().Get("fieldSelector"))
+	return selector{to.namespace, byLabel, byField}, err
+}
+
+// matches reports whether an object is selected. Nil is not.
+func (s selector) matches(o *unstructured.Unstructured) bool {
+	return o != nil && (s.namespace == "" || s.namespace == o.GetNamespace()) && s.labels.Matches(labels.Set(o.GetLabels())) &&
+		s.fields.Matches(fields.Set{"metadata.name": o.GetName()})
+}

@@ -1,0 +1,195 @@
+package reliability
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// templateAnnotation has the digest of the template that a pod was created from.
+const templateAnnotation = "template"
+
+// control does what the Deployment controller, the kubelet and the garbage collector do.
+func (s *simulation) control() {
+	for _, o := range s.list("deployments") {
+		if o.GetDeletionTimestamp() == nil {
+			s.rollOut(typed(o, &appsv1.Deployment{}))
+		}
+	}
+	for _, o := range s.list("pods") {
+		s.runPod(o)
+	}
+	s.collectGarbage()
+}
+
+// typed returns an object as its Go type.
+func typed[T any](o *unstructured.Unstructured, into T) T {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
+		panic(err)
+	}
+	return into
+}
+
+// content returns an object as JSON has it.
+func content(object any) map[string]any {
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		panic(err)
+	}
+	return fields
+}
+
+// create creates an object, unless it exists.
+func (s *store) create(k objectKey, object any) {
+	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		if live != nil {
+			return live, nil
+		}
+		o := &unstructured.Unstructured{Object: content(object)}
+		o.SetGroupVersionKind(kinds[k.resource].gvk())
+		o.SetNamespace(k.namespace)
+		o.SetName(k.name)
+		return o, nil
+	})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// setStatus sets the status of an object.
+func (s *store) setStatus(k objectKey, status any) {
+	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		if live != nil {
+			live.Object["status"] = content(status)
+		}
+		return live, nil
+	})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// rollOut makes the pods of a Deployment as wanted, and its status.
+func (s *simulation) rollOut(d *appsv1.Deployment) {
+	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: d.Name, UID: d.UID, Controller: new(true)}
+	template := digest(d.Spec.Template)
+	wanted := map[string]bool{}
+	for i := range *d.Spec.Replicas {
+		k := objectKey{"pods", d.Namespace, fmt.Sprintf("%s-%d", d.Name, i)}
+		wanted[k.name] = true
+		if old := s.get(k); old != nil && old.GetAnnotations()[templateAnnotation] != template {
+			s.drop(k)
+		}
+		s.create(k, corev1.Pod{Spec: d.Spec.Template.Spec, ObjectMeta: metav1.ObjectMeta{Labels: d.Spec.Template.Labels,
+			Annotations: map[string]string{templateAnnotation: template}, OwnerReferences: []metav1.OwnerReference{owner}}})
+	}
+	for _, pod := range s.list("pods") {
+		if metav1.IsControlledBy(pod, d) && !wanted[pod.GetName()] {
+			s.drop(objectKey{"pods", pod.GetNamespace(), pod.GetName()})
+		}
+	}
+	n := *d.Spec.Replicas
+	s.setStatus(objectKey{"deployments", d.Namespace, d.Name}, appsv1.DeploymentStatus{
+		ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n,
+		Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}})
+}
+
+// digest returns a short text that is another one for each template.
+func digest(template corev1.PodTemplateSpec) string {
+	text, err := json.Marshal(template)
+	if err != nil {
+		panic(err)
+	}
+	hash := fnv.New32()
+	_, _ = hash.Write(text) // it never fails
+	return strconv.Itoa(int(hash.Sum32()))
+}
+
+// runPod runs a pod on a node, and ends it if it is being deleted.
+func (s *simulation) runPod(o *unstructured.Unstructured) {
+	k := objectKey{"pods", o.GetNamespace(), o.GetName()}
+	if node, _, _ := unstructured.NestedString(o.Object, "spec", "nodeName"); node == "" {
+		s.edit(k, func(pod map[string]any) { pod["spec"].(map[string]any)["nodeName"] = "node" })
+	}
+	s.setStatus(k, corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
+}
+
+// drop deletes an object, and does not wait for anything.
+func (s *store) drop(k objectKey) {
+	_ = s.remove(k, metav1.DeleteOptions{}) // it may be gone
+}
+
+// collectGarbage deletes what depends on an object that is gone, and ends the waiting of what is deleted with its dependents.
+func (s *simulation) collectGarbage() {
+	live, dependents := map[types.UID]bool{}, map[types.UID][]objectKey{}
+	for resource := range kinds {
+		for _, o := range s.list(resource) {
+			live[o.GetUID()] = true
+			if owner := metav1.GetControllerOf(o); owner != nil {
+				dependents[owner.UID] = append(dependents[owner.UID], objectKey{resource, o.GetNamespace(), o.GetName()})
+			}
+		}
+	}
+	for owner, keys := range dependents {
+		if !live[owner] {
+			for _, k := range keys {
+				s.drop(k)
+			}
+		}
+	}
+	for _, resource := range []string{"echoes", "deployments", "services", "poddisruptionbudgets", "ingresses", "networkpolicies"} {
+		for _, o := range s.list(resource) {
+			s.endDeletion(objectKey{resource, o.GetNamespace(), o.GetName()}, o.GetFinalizers(), dependents[o.GetUID()])
+		}
+	}
+}
+
+// endDeletion deletes the dependents of an object that is deleted with them, or frees them, and then ends the waiting of the object.
+func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []objectKey) {
+	orphan, foreground := slices.Contains(finalizers, metav1.FinalizerOrphanDependents), slices.Contains(finalizers, metav1.FinalizerDeleteDependents)
+	if !orphan && !foreground {
+		return
+	}
+	waits := false
+	for _, dependent := range dependents {
+		if orphan {
+			s.edit(dependent, func(o map[string]any) { delete(o["metadata"].(map[string]any), "ownerReferences") })
+			continue
+		}
+		s.drop(dependent)
+		waits = waits || s.get(dependent) != nil
+	}
+	if waits {
+		return
+	}
+	s.edit(k, func(o map[string]any) {
+		kept := slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool {
+			return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
+		})
+		(&unstructured.Unstructured{Object: o}).SetFinalizers(kept)
+	})
+}
+
+// convert reads a part of an object into its Go type.
+func convert(from, into any) {
+	text, err := json.Marshal(from)
+	if err != nil {
+		panic(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,86 @@
+package reliability
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// foreigners are the faults that somebody else causes just before a request. But for a deletion, the operator must put right what they do,
+// so they happen only while it works on the Echo.
+func foreigners() []fault {
+	return []fault{
+		{name: "the next step", foreign: func(s *simulation, _ call) {
+			if !s.ordered {
+				s.step()
+			}
+		}},
+		{name: "the object deleted", foreign: func(s *simulation, to call) {
+			if o := s.get(to.objectKey); o != nil && isOperators(o) && metav1.GetControllerOf(o) != nil {
+				s.drop(to.objectKey)
+			}
+		}},
+		{name: "the Echo changed and changed back", foreign: active(changeAndBack)},
+		{name: "the Echo created again", foreign: active(createAgain)},
+		{name: "the finalizer removed", foreign: active(func(s *simulation) {
+			s.edit(echoKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "finalizers") })
+		})},
+		{name: "the status changed", foreign: active(func(s *simulation) {
+			s.setStatus(echoKey, wrongStatus())
+		})},
+		{name: "the Service changed", foreign: active(func(s *simulation) {
+			if o := s.get(serviceKey); o != nil && isOperators(o) {
+				s.edit(serviceKey, editPort)
+			}
+		})},
+		{name: "the labels removed", foreign: active(func(s *simulation) {
+			s.edit(deploymentKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "labels") })
+		})},
+	}
+}
+
+// active returns what somebody else does while there is an Echo that is neither paused nor being deleted.
+func active(do func(*simulation)) func(*simulation, call) {
+	return func(s *simulation, _ call) {
+		o := s.get(echoKey)
+		if o == nil || o.GetDeletionTimestamp() != nil {
+			return
+		}
+		if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); !paused {
+			do(s)
+		}
+	}
+}
+
+// force does what breaks the promises of the operator.
+func (s *simulation) force(do func()) {
+	set := func(forced bool) {
+		s.lock.Lock()
+		defer s.lock.Unlock()
+		s.forced = forced
+	}
+	set(true)
+	defer set(false)
+	do()
+}
+
+func changeAndBack(s *simulation) {
+	for _, by := range []int64{1, -1} {
+		s.edit(echoKey, func(o map[string]any) {
+			spec := o["spec"].(map[string]any)
+			spec["replicas"] = spec["replicas"].(int64) + by
+		})
+	}
+}
+
+// createAgain replaces an Echo by another one with the same spec.
+func createAgain(s *simulation) {
+	again := support.Echo("ns", "x")
+	convert(s.get(echoKey).Object["spec"], &again.Spec)
+	s.force(func() {
+		s.edit(echoKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "finalizers") })
+		s.drop(echoKey)
+	})
+	s.create(echoKey, again)
+}

@@ -1,0 +1,122 @@
+package reliability
+
+import (
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/applyconfigurations"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+)
+
+// kind is a kind that the simulated API server serves.
+type kind struct {
+	group, version, kind string
+	// cluster is true if its objects are in no namespace.
+	cluster bool
+	// custom is true if it is not built into Kubernetes. Nobody applies such objects.
+	custom bool
+	// fields is the manager of its fields.
+	fields func() *managedfields.FieldManager
+}
+
+// kinds are the kinds that are served, by resource.
+var kinds = map[string]kind{
+	"echoes":               {group: "example.com", version: "v1", kind: "Echo", custom: true},
+	"deployments":          builtIn("apps", "Deployment"),
+	"services":             builtIn("", "Service"),
+	"pods":                 builtIn("", "Pod"),
+	"poddisruptionbudgets": builtIn("policy", "PodDisruptionBudget"),
+	"ingresses":            builtIn("networking.k8s.io", "Ingress"),
+	"networkpolicies":      builtIn("networking.k8s.io", "NetworkPolicy"),
+	"nodes":                {version: "v1", kind: "Node", cluster: true, custom: true},
+	"events":               {group: "events.k8s.io", version: "v1", kind: "Event", custom: true},
+}
+
+// typeConverter knows the schema of the kinds that are built into Kubernetes.
+var typeConverter = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(clientgoscheme.Scheme) })
+
+func builtIn(group, name string) kind {
+	k := kind{group: group, version: "v1", kind: name}
+	k.fields = sync.OnceValue(func() *managedfields.FieldManager {
+		return managedfieldstest.NewFakeFieldManager(typeConverter(), k.gvk())
+	})
+	return k
+}
+
+func (k kind) gvk() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: k.group, Version: k.version, Kind: k.kind}
+}
+
+func (k kind) groupResource(resource string) schema.GroupResource {
+	return schema.GroupResource{Group: k.group, Resource: resource}
+}
+
+// replace returns what an update of an object, or of its status, stores.
+func (k kind) replace(live, after *unstructured.Unstructured, part, manager string) (*unstructured.Unstructured, error) {
+	stored := live.DeepCopy()
+	if part == "status" {
+		stored.Object["status"] = after.Object["status"]
+		return stored, nil
+	}
+	stored.Object = after.DeepCopy().Object
+	if status, found := live.Object["status"]; found {
+		stored.Object["status"] = status
+	}
+	if k.custom {
+		stored.SetManagedFields(nil)
+		return stored, nil
+	}
+	tracked, err := k.fields().Update(live, stored, manager)
+	if err != nil {
+		return nil, err
+	}
+	return tracked.(*unstructured.Unstructured), nil
+}
+
+// apiResources returns what the discovery of a group and version answers.
+func apiResources(group, version string) metav1.APIResourceList {
+	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+		GroupVersion: schema.GroupVersion{Group: group, Version: version}.String()}
+	for resource, k := range kinds {
+		if k.group == group && k.version == version {
+			list.APIResources = append(list.APIResources, metav1.APIResource{Name: resource, Namespaced: !k.cluster, Kind: k.kind,
+				Verbs: metav1.Verbs{"create", "delete", "get", "list", "patch", "watch"}})
+		}
+	}
+	return list
+}
+
+// apiGroups returns what the discovery of the groups answers.
+func apiGroups() metav1.APIGroupList {
+	list, seen := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}, map[string]bool{"": true}
+	for _, k := range kinds {
+		if !seen[k.group] {
+			seen[k.group] = true
+			version := metav1.GroupVersionForDiscovery{GroupVersion: k.group + "/" + k.version, Version: k.version}
+			list.Groups = append(list.Groups, metav1.APIGroup{Name: k.group, Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version})
+		}
+	}
+	return list
+}
+
+// validate refuses what the API server refuses of what the operator may send: two ports of a Service with one name.
+func (k kind) validate(o *unstructured.Unstructured) error {
+	if k.kind != "Service" {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, port := range typed(o, &corev1.Service{}).Spec.Ports {
+		if names[port.Name] {
+			return apierrors.NewInvalid(k.gvk().GroupKind(), o.GetName(), field.ErrorList{field.Duplicate(field.NewPath("spec", "ports").Child("name"), port.Name)})
+		}
+		names[port.Name] = true
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package mutants
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// root is the root of the repository.
+const root = "../../.."
+
+// caught finds the tests that failed in the output of go test.
+var caught = regexp.MustCompile(`--- FAIL: (\S+)`)
+
+// TestEveryMutantIsCaught puts each bug back, and runs the test that must catch it.
+func TestEveryMutantIsCaught(t *testing.T) {
+	if os.Getenv("RELIABILITY") != "all" {
+		t.Skip("set RELIABILITY=all to run it")
+	}
+	total, missed := 0, 0
+	for _, m := range mutants() {
+		total++
+		t.Run(m.name, func(t *testing.T) {
+			began := time.Now()
+			output, err := m.run(t)
+			failed := caught.FindStringSubmatch(output)
+			if failed == nil {
+				missed++
+				t.Fatalf("%s does not catch it (%v): %s", m.by, err, output)
+			}
+			t.Logf("caught by %s of %s after %.0f s", failed[1], m.in, time.Since(began).Seconds())
+		})
+	}
+	t.Logf("%d mutants, %d missed", total, missed)
+}
+
+// run runs the test that must catch a mutant, and returns its output. It fails if the file has not what is to be changed.
+func (m mutant) run(t *testing.T) (string, error) {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, m.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(text), m.old) != 1 {
+		t.Fatalf("%s must have this exactly once: %s", m.file, m.old)
+	}
+	changed := filepath.Join(t.TempDir(), filepath.Base(m.file))
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), m.old, m.new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "go", "test", "-overlay="+list, "-count=1", "-failfast", "-vet=off", "-run="+m.by, m.in)
+	command.Dir = root
+	command.Env = append(os.Environ(), "RELIABILITY=") // the tests that every change is tested with must catch it
+	output, err := command.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(output), err
+}

@@ -1,0 +1,106 @@
+package mutants
+
+import "slices"
+
+// mutant is a bug.
+type mutant struct {
+	name string
+	// file is where it is, old what the file has, and new what it has with the bug.
+	file, old, new string
+	// by is the pattern of the test that must catch it, and in the package of that.
+	by, in string
+}
+
+const (
+	simulation = "./tests/reliability"
+	reconciler = "./controllers"
+	builders   = "./internal/children"
+	texts      = "./internal/status"
+)
+
+func mutants() []mutant { return slices.Concat(textbook(), found(), own()) }
+
+// textbook are the bugs that operators have most often.
+func textbook() []mutant {
+	return []mutant{
+		{"the finalizer is removed while something is left", "controllers/deletion.go",
+			"case left.any():", "case left.any() && echo.Generation < 0:", "TestScenarios", simulation},
+		{"an error is swallowed", "controllers/converge.go",
+			"status.Attempt{Kind: c.Kind, Before: live, Err: err})\n\t\treturn err", "status.Attempt{Kind: c.Kind, Before: live, Err: err})\n\t\treturn nil", "TestSingleFaults", simulation},
+		{"a conflict is final", "internal/status/failure.go",
+			"case apierrors.IsForbidden(err):", "case apierrors.IsConflict(err):\n\t\treturn &Failure{Err: err, NoRetry: true}\n\tcase apierrors.IsForbidden(err):", "TestSingleFaults", simulation},
+		{"the status is written whatever has changed", "controllers/publish.go",
+			"patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})", "patch := client.MergeFrom(before)", "TestSingleFaults", simulation},
+		{"objects of others are taken over", "controllers/observe.go",
+			"live == nil || metav1.IsControlledBy(live, echo) {\n\t\treturn live, err\n\t}\n\treturn nil, &", "live == nil || !metav1.IsControlledBy(live, echo) {\n\t\treturn live, err\n\t}\n\treturn nil, &", "TestScenarios", simulation},
+		{"the cache is believed", "controllers/observe.go",
+			"live, err = readChild(ctx, r.Live, c)", "live, err = readChild(ctx, r.Client, c)", "TestScenarios", simulation},
+	}
+}
+
+// found are the bugs that a search found in this operator.
+func found() []mutant {
+	return []mutant{
+		{"a status that somebody else edits stays", "controllers/echo_watches.go",
+			"builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})", "builder.WithPredicates(echoChanged())", "TestScenarios", simulation},
+		{"an item that is added to an atomic map is not seen", "internal/children/compare.go",
+			"if fields.owned.Equals(fields.wanted.Difference(identity())) {\n\t\tif same, err := s.hasValues(c, want, have); err != nil || same {",
+			"if fields.wanted.Difference(identity()).Difference(fields.there).Empty() {\n\t\tif same, err := s.hasValues(c, have, want); err != nil || same {", "TestScenarios", simulation},
+		{"what is left empty is not stated", "internal/children/network_policy.go",
+			"noEgress(", "_ = (", "TestScenarios", simulation},
+		{"an edited merge key is not put right", "internal/children/compare.go",
+			"if s.isRenamed(c, have, missing, other) {", "if false {", "TestScenarios", simulation},
+		{"every 422 is the user's fault", "internal/status/failure.go",
+			"return &Failure{Err: err, Reason: v1.ReasonInvalidSpec}", "return &Failure{Err: err, Reason: v1.ReasonInvalidSpec, NoRetry: true}", "TestSingleFaults", simulation},
+		{"a deletion that fails says nothing", "controllers/deletion.go",
+			"status.EvaluateDeletion(echo, failure, r.Now())", "status.EvaluateDeletion(echo, nil, r.Now())", "Test", reconciler},
+		{"conflicts are retried at a fixed rate", "controllers/failures.go",
+			"max(firstRetry, lasts)", "firstRetry", "TestAConflictIsRetriedLessAndLessOften", reconciler},
+		{"the policy of an image that is pulled is left to the server", "internal/children/container.go",
+			"WithImagePullPolicy(pullPolicy(echo.Spec.ImagePullPolicy, image))", "WithImagePullPolicy(echo.Spec.ImagePullPolicy)", "Test", builders},
+		{"the class of an Ingress is not unset", "internal/children/compare.go",
+			"replace := c.onlyCreated != nil &&", "replace := c.onlyCreated == nil &&", "TestOnlyAClassThatIsNoLongerSetReplacesAnIngress", builders},
+		{"an Echo waits for pods that nobody deletes", "controllers/deletion.go",
+			"const orphanedAfter = time.Minute", "const orphanedAfter = 1000 * time.Hour", "TestScenarios", simulation},
+		{"the numbers of what is gone are told", "controllers/observe.go",
+			"seen.NoDeployment || c.RunsPods && live[i] == nil", "seen.NoDeployment", "Test", reconciler},
+		{"a quantity that the server rounds is applied in each pass", "internal/children/container.go",
+			"quantity.RoundUp(resource.Milli)", "_ = quantity", "TestQuantitiesAreRoundedAsTheAPIServerDoes", builders},
+		{"a failure is told at once", "controllers/failures.go",
+			"const tolerance = 2 * time.Second", "const tolerance = 0 * time.Second", "TestSingleFaults", simulation},
+		{"what happened is forgotten when a status cannot be written", "controllers/publish.go",
+			"return news.changes\n}", "return made\n}", "TestSingleFaults", simulation},
+		{"a write that was done without an answer is forgotten", "controllers/publish.go",
+			"news.unsure[attempt.Kind] = attempt.Before", "_ = attempt", "TestSingleFaults", simulation},
+		{"a status that was never written is told", "controllers/publish.go",
+			"case !isRefusal(err) && news.replaced != before.ResourceVersion:", "case !isRefusal(err):", "TestAStatusThatWasComputedFromAReplacedVersionWasNotWritten", reconciler},
+		{"a status of 404 ends a pass for good", "internal/status/failure.go",
+			"case apierrors.IsForbidden(err):", "case apierrors.IsNotFound(err):\n\t\treturn &Failure{Err: err, NoRetry: true}\n\tcase apierrors.IsForbidden(err):", "TestSingleFaults", simulation},
+	}
+}
+
+// own are ten bugs that nobody found yet.
+func own() []mutant {
+	return []mutant{
+		{"a child is applied whatever took its place", "controllers/converge.go",
+			"want.SetUID(live.GetUID())", "_ = live.GetUID()", "Test", reconciler},
+		{"a new child is forced", "controllers/converge.go",
+			"options := []client.ApplyOption{client.FieldOwner(children.FieldOwner)}", "options := []client.ApplyOption{client.FieldOwner(children.FieldOwner), client.ForceOwnership}", "Test", reconciler},
+		{"finalizers are written whatever has changed", "controllers/converge.go",
+			"r.Client.Patch(ctx, echo, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))", "r.Client.Patch(ctx, echo, client.MergeFrom(before))", "Test", reconciler},
+		{"the pods of a deleted Echo are looked for in the cache alone", "controllers/observe.go",
+			"[]client.Reader{r.Client, r.Live}", "[]client.Reader{r.Client}", "TestSingleFaults", simulation},
+		{"what is no longer wanted is kept", "controllers/converge.go",
+			"if c.Want == nil {\n\t\treturn r.prune(ctx, live)", "if c.Want == nil {\n\t\treturn nil", "TestScenarios", simulation},
+		{"companions are left when their Echo goes", "controllers/deletion.go",
+			"for i := range left.companions {", "for i := range left.companions[:0] {", "Test", reconciler},
+		{"nobody looks whether the pods are gone", "controllers/deletion.go",
+			"return deletionPeriod, r.classify(echo, unwritten)", "return 0, r.classify(echo, unwritten)", "TestSingleFaults", simulation},
+		{"events are sent before the status is written", "controllers/publish.go",
+			"	if !equality.Semantic.DeepEqual(echo.Status, report.Status) {", "	r.announce(ctx, echo, report.Transitions...)\n	if !equality.Semantic.DeepEqual(echo.Status, report.Status) {", "TestSingleFaults", simulation},
+		{"an object is deleted whatever it is by now", "controllers/converge.go",
+			"client.Preconditions{UID: &uid, ResourceVersion: &version})", "client.GracePeriodSeconds(30+int64(len(uid)+len(version))*0))", "Test", reconciler},
+		{"failures are not retried", "controllers/failures.go",
+			"return ctrl.Result{}, failure.Err", "return ctrl.Result{}, nil", "TestSingleFaults", simulation},
+	}
+}

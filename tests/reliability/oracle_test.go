@@ -1,0 +1,139 @@
+package reliability
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// outcome is what a run leaves.
+type outcome struct {
+	// state holds the objects as YAML-like text, without what differs between two runs of the same scenario.
+	state map[string]string
+	// events are the events that were sent, in the order of the alphabet.
+	events []string
+	// broken are the promises that were broken.
+	broken []string
+	// order are the requests, and log the changes.
+	order []place
+	log   []change
+	hits  int
+}
+
+// outcome returns what a run leaves.
+func (s *simulation) outcome() outcome {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	o := outcome{state: map[string]string{}, events: slices.Sorted(slices.Values(s.sent)), broken: s.broken, order: s.faults.order,
+		log: s.log, hits: s.faults.hits}
+	for k, object := range s.objects {
+		o.state[k.String()] = asText(object)
+	}
+	return o
+}
+
+// asText returns an object as text, without what differs between two runs.
+func asText(object *unstructured.Unstructured) string {
+	text, err := json.MarshalIndent(normal(object), "", " ")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// volatile are the fields that differ between two runs of the same scenario.
+var volatile = []string{"uid", "resourceVersion", "generation", "observedGeneration", "creationTimestamp", "lastTransitionTime", "time"}
+
+// normal returns an object without volatile fields, and without the managed fields of others.
+func normal(object *unstructured.Unstructured) map[string]any {
+	object = object.DeepCopy()
+	object.SetManagedFields(slices.DeleteFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return !children.IsOwn(entry) }))
+	return strip(object.Object).(map[string]any)
+}
+
+func strip(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		maps.DeleteFunc(value, func(name string, _ any) bool { return slices.Contains(volatile, name) })
+		for name := range value {
+			value[name] = strip(value[name])
+			if strings.HasPrefix(name, `k:{"uid":`) { // of an owner, in managed fields
+				value["owner"] = value[name]
+				delete(value, name)
+			}
+		}
+	case []any:
+		for i := range value {
+			value[i] = strip(value[i])
+		}
+	}
+	return value
+}
+
+// differences returns how a run ended otherwise than the one without faults.
+func (o outcome) differences(reference outcome) []string {
+	var found []string
+	for _, promise := range o.broken {
+		found = append(found, "broken promise: "+promise)
+	}
+	for _, k := range slices.Sorted(maps.Keys(reference.state)) {
+		if o.state[k] != reference.state[k] {
+			found = append(found, k+" should be\n"+reference.state[k]+"\nand is\n"+o.state[k])
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(o.state)) {
+		if _, wanted := reference.state[k]; !wanted {
+			found = append(found, k+" should not exist, and is\n"+o.state[k])
+		}
+	}
+	return found
+}
+
+// writes returns the requests of a run that change something.
+func (o outcome) writes() []place {
+	return slices.DeleteFunc(slices.Clone(o.order), func(at place) bool {
+		verb, _, _ := strings.Cut(at.name, " ")
+		return verb == "get" || verb == "list" || verb == "watch"
+	})
+}
+
+// repeated returns the events that were sent more often than in the run without faults, and lost those that were not sent.
+func (o outcome) repeated(reference outcome) []string { return surplus(o.events, reference.events) }
+
+func (o outcome) lost(reference outcome) []string { return surplus(reference.events, o.events) }
+
+// surplus returns what is more often in one sorted list than in another.
+func surplus(many, few []string) []string {
+	few = slices.Clone(few)
+	return slices.DeleteFunc(slices.Clone(many), func(each string) bool {
+		i := slices.Index(few, each)
+		if i >= 0 {
+			few = slices.Delete(few, i, i+1)
+		}
+		return i >= 0
+	})
+}
+
+// restWrites are the requests that an operator sends when nothing is left to do: it may look whether a name is still taken.
+func (s *simulation) restWrites(t *testing.T) []string {
+	t.Helper()
+	before := len(s.faults.order)
+	s.edit(echoKey, func(echo map[string]any) {
+		(&unstructured.Unstructured{Object: echo}).SetAnnotations(map[string]string{"touched": "yes"}) // starts a pass
+	})
+	s.settle(t)
+	var sent []string
+	for _, at := range s.faults.order[before:] {
+		if !strings.HasPrefix(at.name, "get ") {
+			sent = append(sent, at.String())
+		}
+	}
+	return sent
+}

@@ -1,0 +1,98 @@
+package reliability
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/zap/zapcore"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/internal/statusapi"
+)
+
+// process is a run of the operator as it ships: its manager, caches, controllers and queues.
+type process struct {
+	// crashed is true from the moment at which no request of it has an effect any more.
+	crashed atomic.Bool
+	// stopping is true if it was asked to end.
+	stopping atomic.Bool
+	stop     context.CancelFunc
+	stopped  chan error
+
+	lock sync.Mutex
+	open []*stream
+}
+
+// start starts the operator.
+func (s *simulation) start(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	s.process = &process{stop: stop, stopped: make(chan error, 1)}
+	cluster := &rest.Config{Host: "https://simulated", Transport: connection{s, s.process}, QPS: -1}
+	cluster.ContentType = "application/json"
+	underTest, err := operator.New(cluster, operator.Options{
+		Version:        "test",
+		MetricsAddress: "0",
+		ProbeAddress:   "0",
+		Images:         children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
+		Policy:         children.Policy{MaxReplicas: 20},
+		Namespaces:     s.namespaces,
+	}, statusapi.NewLogLevel(zapcore.ErrorLevel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func(stopped chan<- error) { stopped <- underTest.Start(ctx) }(s.process.stopped)
+}
+
+// end ends the operator.
+func (s *simulation) end(t *testing.T) {
+	t.Helper()
+	s.process.stop()
+	if err := <-s.process.stopped; err != nil && !s.process.crashed.Load() {
+		t.Error(err)
+	}
+}
+
+// add adds an open stream.
+func (p *process) add(one *stream) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.open = append(p.open, one)
+}
+
+// streams returns the open streams.
+func (p *process) streams() []*stream {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.open = slices.DeleteFunc(p.open, (*stream).over)
+	return slices.Clone(p.open)
+}
+
+// recordEvent records an event that a process sends.
+func (c connection) recordEvent(to call) (*http.Response, error) {
+	if c.process.crashed.Load() {
+		return respond(to.Request, nil, apierrors.NewForbidden(kinds["events"].groupResource("events"), to.name, nil))
+	}
+	event := eventsv1.Event{}
+	if err := json.Unmarshal(to.body, &event); err != nil {
+		return nil, err
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if to.Method == http.MethodPost {
+		c.notes[event.Name] = event.Type + " " + event.Reason + ": " + event.Note
+		to.name = event.Name
+	}
+	c.sent = append(c.sent, c.notes[to.name]) // it is patched if it is sent again
+	event.Name = to.name
+	return respond(to.Request, event, nil)
+}

@@ -1,0 +1,190 @@
+package reliability
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// step is what a person does.
+type step func(*simulation)
+
+// scenario is what a person does one after the other. The operator works until nothing is left to do after each step.
+type scenario struct {
+	name  string
+	steps []step
+	// namespaces are those that the operator watches, empty for all.
+	namespaces []string
+	// like is the scenario that ends in the same state, empty if none does.
+	like string
+	// ordered is true if the end depends on when a step is made.
+	ordered bool
+	// seed makes what exists before the operator starts. It may be nil.
+	seed step
+}
+
+var (
+	echoKey       = objectKey{"echoes", "ns", "x"}
+	serviceKey    = objectKey{"services", "ns", "x"}
+	deploymentKey = objectKey{"deployments", "ns", "x"}
+	budgetKey     = objectKey{"poddisruptionbudgets", "ns", "x"}
+	policyKey     = objectKey{"networkpolicies", "ns", "x"}
+	ownerKey      = objectKey{"pods", "ns", "web"}
+	nodeKey       = objectKey{resource: "nodes", name: "node"}
+)
+
+// basics are the scenarios that are run with every change of the operator.
+func basics() []scenario {
+	return []scenario{
+		{name: "create", steps: []step{create}},
+		{name: "change", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Port, s.Service.Port = 9000, 90 })}},
+		{name: "delete", steps: []step{create, remove}},
+	}
+}
+
+// others are the scenarios that are not basic.
+func others() []scenario {
+	return slices.Concat(changes(), drifts(), []scenario{
+		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 3 })}},
+		{name: "prune", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) })}},
+		{name: "pause", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused, s.Replicas = true, 3 }), changeSpec(func(s *v1.EchoSpec) { s.Paused = false })}},
+		{name: "refuse", like: "create", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 21 }), changeSpec(func(s *v1.EchoSpec) { s.Replicas = 2 })}},
+		{name: "name taken", steps: []step{takeName, create}},
+		{name: "name taken and freed", like: "create", steps: []step{takeName, create, freeName}},
+		{name: "delete and create", like: "create", steps: []step{create, remove, create}},
+		{name: "orphan", ordered: true, steps: []step{create, orphan(echoKey)}},
+		{name: "orphan the Deployment and delete", ordered: true,
+			steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused = true }), orphan(deploymentKey), remove}},
+		{name: "companion", like: "create", steps: []step{create, createOwner, func(s *simulation) { s.drop(ownerKey) }}},
+		{name: "companion of a deleted Echo", steps: []step{create, createOwner, remove}},
+		{name: "node", like: "create", steps: []step{create, setNode(corev1.ConditionFalse), setNode(corev1.ConditionTrue)}},
+		{name: "node deleted", steps: []step{create, func(s *simulation) { s.drop(nodeKey) }}},
+		{name: "one namespace", namespaces: []string{"ns"}, steps: []step{create, remove}},
+		{name: "two namespaces", namespaces: []string{"ns", "other"}, steps: []step{create, createOwner}},
+	})
+}
+
+// changes are scenarios that set the fields of a group and unset them.
+func changes() []scenario {
+	groups := []struct {
+		name string
+		set  func(*v1.EchoSpec)
+	}{
+		{"container", func(s *v1.EchoSpec) {
+			s.Image, s.Args, s.Env = "a:1", []string{"-a"}, []corev1.EnvVar{{Name: "A", Value: "1"}}
+		}},
+		{"response", func(s *v1.EchoSpec) {
+			s.Response = &v1.EchoResponse{StatusCode: 418, Body: "b", Headers: []v1.EchoHeader{{Name: "X", Value: "y"}}}
+		}},
+		{"ingress", func(s *v1.EchoSpec) {
+			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", ClassName: "c", TLS: true}
+		}},
+		{"network policy", func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }},
+		{"placement", func(s *v1.EchoSpec) {
+			s.NodeSelector, s.Tolerations = map[string]string{"a": "b"}, []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		}},
+		{"pod labels", func(s *v1.EchoSpec) {
+			s.PodLabels, s.PodAnnotations = map[string]string{"a": "b"}, map[string]string{"c": "d"}
+		}},
+	}
+	var all []scenario
+	for _, g := range groups {
+		plain := support.Echo("ns", "x").Spec
+		all = append(all, scenario{name: "change of " + g.name, like: "create", steps: []step{create, changeSpec(g.set), changeSpec(func(s *v1.EchoSpec) { *s = plain })}})
+	}
+	return all
+}
+
+// drifts are scenarios in which somebody changes what the operator created.
+func drifts() []scenario {
+	edit := func(k objectKey, change func(map[string]any)) step { return func(s *simulation) { s.edit(k, change) } }
+	return []scenario{
+		{name: "drift of an atomic field", like: "create", steps: []step{create, edit(serviceKey, set("yes", "spec", "selector", "added"))}},
+		{name: "drift of a merge key", like: "create", steps: []step{create, edit(serviceKey, editPort)}},
+		{name: "drift of labels", like: "create", steps: []step{create, edit(deploymentKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "labels") })}},
+		{name: "drift of the owner", ordered: true, steps: []step{create, edit(budgetKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "ownerReferences") })}},
+		{name: "drift of the status", like: "create", steps: []step{create, func(s *simulation) { s.setStatus(echoKey, wrongStatus()) }}},
+		{name: "drift of what is empty", like: "create of a network policy", steps: []step{createPolicy, edit(policyKey, func(o map[string]any) {
+			o["spec"].(map[string]any)["egress"] = []any{map[string]any{}}
+		})}},
+		{name: "create of a network policy", steps: []step{createPolicy}},
+		{name: "a child deleted", like: "create", steps: []step{create, func(s *simulation) { s.drop(serviceKey) }}},
+		{name: "the Deployment deleted", like: "create", steps: []step{create, func(s *simulation) { s.drop(deploymentKey) }}},
+		{name: "the finalizer removed", like: "create", steps: []step{create, edit(echoKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "finalizers") })}},
+	}
+}
+
+func create(s *simulation) { s.create(echoKey, support.Echo("ns", "x")) }
+
+func createPolicy(s *simulation) {
+	s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }))
+}
+
+func remove(s *simulation) { s.drop(echoKey) }
+
+// changeSpec returns a step that changes the spec of the Echo.
+func changeSpec(change func(*v1.EchoSpec)) step {
+	return func(s *simulation) {
+		s.edit(echoKey, func(object map[string]any) {
+			spec := &v1.EchoSpec{}
+			convert(object["spec"], spec)
+			change(spec)
+			object["spec"] = content(spec)
+		})
+	}
+}
+
+// set returns a change that sets a field.
+func set(value any, path ...string) func(map[string]any) {
+	return func(object map[string]any) {
+		if err := unstructured.SetNestedField(object, value, path...); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// editPort changes the number of the port of a Service, which is the key of the list of ports.
+func editPort(service map[string]any) {
+	service["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(99)
+}
+
+// takeName creates a Service with the name of the Echo, as somebody else does.
+func takeName(s *simulation) {
+	s.create(serviceKey, corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "theirs", Port: 5}}}})
+}
+
+func freeName(s *simulation) { s.drop(serviceKey) }
+
+// orphan returns a step that deletes an object and keeps its dependents.
+func orphan(k objectKey) step {
+	return func(s *simulation) {
+		_ = s.remove(k, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})
+	}
+}
+
+// createOwner creates a pod that asks for a companion.
+func createOwner(s *simulation) {
+	s.create(ownerKey, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1.CompanionLabel: "x"}},
+		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "a", Image: "a:1"}}}})
+}
+
+func readyNode() corev1.Node {
+	return corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+}
+
+// setNode returns a step that makes the node ready or not.
+func setNode(ready corev1.ConditionStatus) step {
+	return func(s *simulation) {
+		s.setStatus(nodeKey, corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}})
+	}
+}
+
+// wrongStatus is a status that is not that of any Echo of the scenarios.
+func wrongStatus() map[string]any {
+	return map[string]any{"phase": "Pending", "replicas": int64(7), "readyReplicas": int64(6), "updatedReplicas": int64(5)}
+}

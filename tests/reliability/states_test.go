@@ -1,0 +1,161 @@
+package reliability
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// state is a state of an Echo and its children from which the operator may start.
+type state struct {
+	finalizer bool
+	// children are, in the order of childKeys, "absent", "as wanted" or "old".
+	children [3]string
+	// status is "none", "right" or "wrong".
+	status string
+	// mode is "active", "paused" or "deleting".
+	mode string
+}
+
+var childKeys = [3]objectKey{serviceKey, deploymentKey, budgetKey}
+
+func (s state) String() string {
+	return fmt.Sprintf("finalizer %t, children %s, status %s, %s", s.finalizer, strings.Join(s.children[:], "/"), s.status, s.mode)
+}
+
+// states returns every state in which an Echo can be.
+func states() []state {
+	var all []state
+	forms := []string{"absent", "as wanted", "old"}
+	for _, finalizer := range []bool{true, false} {
+		for _, service := range forms {
+			for _, deployment := range forms {
+				for _, budget := range forms {
+					for _, status := range []string{"none", "right", "wrong"} {
+						for _, mode := range []string{"active", "paused", "deleting"} {
+							if finalizer || mode != "deleting" { // without a finalizer it would be gone
+								all = append(all, state{finalizer, [3]string{service, deployment, budget}, status, mode})
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// seed makes a state of the objects that two runs left: one with the spec as it is, and one with the spec as it was.
+func (s state) seed(now, old map[objectKey]*unstructured.Unstructured) step {
+	return func(in *simulation) {
+		echo := now[echoKey].DeepCopy()
+		if !s.finalizer {
+			echo.SetFinalizers(nil)
+		}
+		switch s.status {
+		case "none":
+			delete(echo.Object, "status")
+		case "wrong":
+			echo.Object["status"] = wrongStatus()
+		}
+		if s.mode == "paused" {
+			set(true, "spec", "paused")(echo.Object)
+		}
+		in.put(echoKey, echo)
+		for i, k := range childKeys {
+			switch s.children[i] {
+			case "as wanted":
+				in.put(k, now[k])
+			case "old":
+				in.put(k, old[k])
+			}
+		}
+		if s.mode == "deleting" {
+			in.drop(echoKey)
+		}
+	}
+}
+
+// put stores an object as it is.
+func (s *store) put(k objectKey, o *unstructured.Unstructured) {
+	_, _ = s.write(k, func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return o.DeepCopy(), nil }) // it cannot fail
+}
+
+// objectsOf returns the objects that a scenario leaves.
+func objectsOf(t *testing.T, c scenario) map[objectKey]*unstructured.Unstructured {
+	t.Helper()
+	var objects map[objectKey]*unstructured.Unstructured
+	run(t, plan{}, c, func(_ *testing.T, s *simulation) { objects = maps.Clone(s.objects) })
+	return objects
+}
+
+// TestEveryState starts the operator in every state, with each of its watches up to two changes late, and with a crash after each of its
+// requests. It ends in one state for each spec.
+func TestEveryState(t *testing.T) {
+	if !everything() {
+		t.Skip("set RELIABILITY=all to run it")
+	}
+	ctrl.SetLogger(logr.Discard())
+	changed := []step{create, changeSpec(func(s *v1.EchoSpec) { s.Port, s.Service.Port = 9000, 90 })}
+	old, now := objectsOf(t, scenario{steps: changed[:1]}), objectsOf(t, scenario{steps: changed})
+	w := &sweep{}
+	all := states()
+	t.Run("plans", func(t *testing.T) {
+		for _, s := range all {
+			c := scenario{name: s.String(), seed: s.seed(now, old)}
+			reference := referenceOf(t, c)
+			for _, problem := range s.problems(reference, now) {
+				w.violations.Add(1)
+				t.Errorf("%s: %s", s, problem)
+			}
+			for _, p := range lateOrCrashed(reference) {
+				w.run(t, c, p, reference)
+			}
+		}
+	})
+	t.Logf("%d states", len(all))
+	w.report(t, len(lags), len(all))
+}
+
+// problems returns how the end of a state is not that of its spec: all as wanted, nothing, or no change.
+func (s state) problems(end outcome, now map[objectKey]*unstructured.Unstructured) []string {
+	var problems []string
+	for i, k := range childKeys {
+		text, exists := end.state[k.String()]
+		switch {
+		case s.mode == "active" && text != asText(now[k]):
+			problems = append(problems, fmt.Sprintf("%s is\n%s", k, text))
+		case s.mode == "deleting" && exists:
+			problems = append(problems, fmt.Sprintf("%s is left", k))
+		case s.mode == "paused" && exists != (s.children[i] != "absent"):
+			problems = append(problems, fmt.Sprintf("%s exists: %t, though the Echo is paused", k, exists))
+		}
+	}
+	if s.mode == "active" && end.state[echoKey.String()] != asText(now[echoKey]) {
+		problems = append(problems, "the Echo is\n"+end.state[echoKey.String()])
+	}
+	return problems
+}
+
+// lateOrCrashed returns the plans that have one watch late, or one crash after a write.
+func lateOrCrashed(reference outcome) []plan {
+	var plans []plan
+	for _, resource := range []string{"echoes", "services", "deployments", "poddisruptionbudgets", "pods"} {
+		for _, lag := range []int{1, 2} {
+			plans = append(plans, plan{holds: []hold{{resource, 1, lag}}})
+		}
+	}
+	crash := crashes[slices.IndexFunc(crashes, func(f fault) bool { return f.name == "crash after" })]
+	for _, at := range reference.writes() {
+		plans = append(plans, plan{faults: []planned{{crash, at}}})
+	}
+	return plans
+}

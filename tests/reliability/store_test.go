@@ -1,0 +1,270 @@
+package reliability
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// objectKey names an object in the store.
+type objectKey struct{ resource, namespace, name string }
+
+func (k objectKey) String() string { return k.resource + " " + k.namespace + "/" + k.name }
+
+// change is a change of an object, from nil if it was created and to nil if it was deleted.
+type change struct {
+	objectKey
+	before, after *unstructured.Unstructured
+}
+
+// store holds the objects of a simulated API server, and how they came about. Objects in it are never changed, only replaced.
+type store struct {
+	lock    sync.Mutex
+	objects map[objectKey]*unstructured.Unstructured
+	log     []change
+	// created is how often each object was created.
+	created map[objectKey]int
+	// forced is true while somebody else does what breaks the promises.
+	forced bool
+	// broken are the promises of the operator that a write broke, whatever the state at the end.
+	broken []string
+}
+
+func newStore() *store {
+	return &store{objects: map[objectKey]*unstructured.Unstructured{}, created: map[objectKey]int{}}
+}
+
+func (k objectKey) notFound() error {
+	return apierrors.NewNotFound(kinds[k.resource].groupResource(k.resource), k.name)
+}
+
+func (k objectKey) conflict(why string) error {
+	return apierrors.NewConflict(kinds[k.resource].groupResource(k.resource), k.name, errors.New(why))
+}
+
+// get returns an object, nil if there is none.
+func (s *store) get(k objectKey) *unstructured.Unstructured {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.objects[k]
+}
+
+// list returns the objects of a resource, sorted by name.
+func (s *store) list(resource string) []*unstructured.Unstructured {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	var found []*unstructured.Unstructured
+	for _, k := range slices.SortedFunc(maps.Keys(s.objects), func(a, b objectKey) int {
+		return slices.Compare([]string{a.namespace, a.name}, []string{b.namespace, b.name})
+	}) {
+		if k.resource == resource {
+			found = append(found, s.objects[k])
+		}
+	}
+	return found
+}
+
+// commits returns how many changes there were.
+func (s *store) commits() int {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return len(s.log)
+}
+
+// write replaces an object by what a function makes of a copy of it. Both are nil if there is no such object. The API server stores
+// nothing if nothing changes.
+func (s *store) write(k objectKey, change func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	before := s.objects[k]
+	after, err := change(before.DeepCopy())
+	if err != nil || before == nil && after == nil {
+		return nil, err
+	}
+	if before != nil && after != nil && unchanged(before, after) {
+		return before, nil
+	}
+	return s.commit(k, before, after), nil
+}
+
+// unchanged reports whether two versions of an object differ in nothing but when their fields were last written.
+func unchanged(before, after *unstructured.Unstructured) bool {
+	plain := func(o *unstructured.Unstructured) map[string]any {
+		o = o.DeepCopy()
+		entries := o.GetManagedFields()
+		for i := range entries {
+			entries[i].Time = nil
+		}
+		o.SetManagedFields(entries)
+		o.SetResourceVersion("")
+		return o.Object
+	}
+	return equality.Semantic.DeepEqual(plain(before), plain(after))
+}
+
+// commit stores a new version of an object. An object that is being deleted is gone when its last finalizer is.
+func (s *store) commit(k objectKey, before, after *unstructured.Unstructured) *unstructured.Unstructured {
+	answer := after
+	if after != nil {
+		s.complete(k, before, after)
+		if after.GetDeletionTimestamp() != nil && len(after.GetFinalizers()) == 0 {
+			after = nil
+		}
+	}
+	s.log = append(s.log, change{k, before, after})
+	if after == nil {
+		delete(s.objects, k)
+		s.expectNoChildren(k)
+		return answer
+	}
+	s.objects[k] = after
+	return after
+}
+
+// complete sets what the API server sets.
+func (s *store) complete(k objectKey, before, after *unstructured.Unstructured) {
+	if before == nil {
+		s.created[k]++ // the names of companions are made from UIDs, so these must not depend on the order of requests
+		after.SetUID(types.UID(fmt.Sprintf("%s-%s-%d", k.resource, k.name, s.created[k])))
+		after.SetCreationTimestamp(metav1.NewTime(time.Now()))
+		after.SetGeneration(1)
+	} else {
+		after.SetUID(before.GetUID())
+		after.SetGeneration(before.GetGeneration())
+		if !equality.Semantic.DeepEqual(before.Object["spec"], after.Object["spec"]) || before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil {
+			after.SetGeneration(before.GetGeneration() + 1)
+		}
+	}
+	after.SetResourceVersion(strconv.Itoa(len(s.log) + 1))
+}
+
+// expectNoChildren records that an Echo went before what was created for it. What was orphaned is kept, and what it owns.
+func (s *store) expectNoChildren(gone objectKey) {
+	if gone.resource != "echoes" || s.forced {
+		return
+	}
+	kept := map[types.UID]bool{}
+	for _, o := range s.objects {
+		kept[o.GetUID()] = metav1.GetControllerOf(o) == nil
+	}
+	for k, o := range s.objects {
+		owner := metav1.GetControllerOf(o)
+		if k.namespace == gone.namespace && o.GetLabels()["app.kubernetes.io/instance"] == gone.name && isOperators(o) && owner != nil && !kept[owner.UID] {
+			s.broken = append(s.broken, fmt.Sprintf("%s is gone before %s", gone, k))
+		}
+	}
+}
+
+func isOperators(o *unstructured.Unstructured) bool {
+	return o.GetLabels()["app.kubernetes.io/managed-by"] == "echo-operator"
+}
+
+// apply makes an object as a manager of fields wants it, by server-side apply.
+func (s *store) apply(k objectKey, want *unstructured.Unstructured, manager string, force bool) (*unstructured.Unstructured, error) {
+	return s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		if uid := want.GetUID(); uid != "" && (live == nil || live.GetUID() != uid) {
+			return nil, k.conflict("Precondition failed: UID in precondition")
+		}
+		if live != nil && !isOperators(live) && metav1.GetControllerOf(live) == nil {
+			s.broken = append(s.broken, "an object of somebody else was changed: "+k.String())
+		}
+		if live == nil {
+			live = &unstructured.Unstructured{Object: map[string]any{}}
+			live.SetGroupVersionKind(want.GroupVersionKind())
+		}
+		after, err := kinds[k.resource].fields().Apply(live, want, manager, force)
+		if err != nil {
+			return nil, err
+		}
+		return after.(*unstructured.Unstructured), kinds[k.resource].validate(after.(*unstructured.Unstructured))
+	})
+}
+
+// patch merges a JSON merge patch into an object, or into its status.
+func (s *store) patch(k objectKey, part string, patch []byte, manager string) (*unstructured.Unstructured, error) {
+	return s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		if live == nil {
+			return nil, k.notFound()
+		}
+		after, err := merge(live, patch)
+		if err != nil {
+			return nil, err
+		}
+		if version := after.GetResourceVersion(); version != live.GetResourceVersion() {
+			return nil, k.conflict("the object has been modified; please apply your changes to the latest version and try again")
+		}
+		return kinds[k.resource].replace(live, after, part, manager)
+	})
+}
+
+func merge(live *unstructured.Unstructured, patch []byte) (*unstructured.Unstructured, error) {
+	text, err := json.Marshal(live.Object)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = jsonpatch.MergePatch(text, patch); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	after := &unstructured.Unstructured{}
+	return after, after.UnmarshalJSON(text)
+}
+
+// edit changes an object that exists, as somebody else does.
+func (s *store) edit(k objectKey, change func(object map[string]any)) {
+	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		if live == nil {
+			return nil, nil //nolint:nilnil // there is nothing to change
+		}
+		after := live.DeepCopy()
+		change(after.Object)
+		return kinds[k.resource].replace(live, after, "", "somebody")
+	})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// remove deletes an object. Its dependents are deleted before it, later, or not at all.
+func (s *store) remove(k objectKey, options metav1.DeleteOptions) error {
+	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		if live == nil {
+			return nil, k.notFound()
+		}
+		if p := options.Preconditions; p != nil && (p.UID != nil && *p.UID != live.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != live.GetResourceVersion()) {
+			return nil, k.conflict("Precondition failed")
+		}
+		if live.GetDeletionTimestamp() == nil {
+			now := metav1.NewTime(time.Now())
+			live.SetDeletionTimestamp(&now)
+			live.SetFinalizers(append(live.GetFinalizers(), finalizersOf(options)...))
+		}
+		return live, nil
+	})
+	return err
+}
+
+// finalizersOf returns those by which the garbage collector is told what to do with the dependents of an object.
+func finalizersOf(options metav1.DeleteOptions) []string {
+	switch p := options.PropagationPolicy; {
+	case p == nil:
+		return nil
+	case *p == metav1.DeletePropagationForeground:
+		return []string{metav1.FinalizerDeleteDependents}
+	case *p == metav1.DeletePropagationOrphan:
+		return []string{metav1.FinalizerOrphanDependents}
+	default:
+		return nil
+	}
+}

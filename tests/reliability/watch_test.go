@@ -1,0 +1,120 @@
+package reliability
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// stream is the answer to a watch. A simulation decides when it gets the next change.
+type stream struct {
+	resource string
+	selector selector
+	// ended is closed when the request ends.
+	ended <-chan struct{}
+	// next is the place in the log of the next change, of any resource.
+	next  int
+	lines chan []byte
+	rest  []byte // of a line that was read in part
+}
+
+// maxLines bounds what a stream holds.
+const maxLines = 1000
+
+// watch opens a stream, which begins with all objects as they are, or as they were if the watch is held back.
+func (c connection) watch(to call) *http.Response {
+	which, err := selectorOf(to)
+	if err != nil {
+		panic(err)
+	}
+	s := &stream{resource: to.resource, selector: which, ended: to.Context().Done(), lines: make(chan []byte, maxLines)}
+	s.next = c.known(to.resource)
+	for _, object := range c.at(s.next, to.resource) {
+		if which.matches(object) {
+			s.send(watch.Added, object)
+		}
+	}
+	k := kinds[to.resource]
+	s.send(watch.Bookmark, &unstructured.Unstructured{Object: map[string]any{"kind": k.kind, "apiVersion": k.gvk().GroupVersion().String(),
+		"metadata": map[string]any{"resourceVersion": "1", "annotations": map[string]any{metav1.InitialEventsAnnotationKey: "true"}}}})
+	c.process.add(s)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: s, Request: to.Request}
+}
+
+// at returns the objects of a resource as they were after a number of changes.
+func (s *store) at(changes int, resource string) map[objectKey]*unstructured.Unstructured {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	objects := map[objectKey]*unstructured.Unstructured{}
+	for _, change := range s.log[:changes] {
+		if change.resource == resource {
+			objects[change.objectKey] = change.after
+		}
+	}
+	return objects
+}
+
+// pending reports whether the next change for the stream is there, and may be known.
+func (s *stream) pending(log []change, known int) bool {
+	for s.next < known {
+		if log[s.next].resource == s.resource && (s.selector.matches(log[s.next].before) || s.selector.matches(log[s.next].after)) {
+			return true
+		}
+		s.next++
+	}
+	return false
+}
+
+// deliver sends the next change.
+func (s *stream) deliver(log []change) {
+	next := log[s.next]
+	s.next++
+	before, after := s.selector.matches(next.before), s.selector.matches(next.after)
+	switch {
+	case before && after:
+		s.send(watch.Modified, next.after)
+	case after:
+		s.send(watch.Added, next.after)
+	default:
+		s.send(watch.Deleted, next.before)
+	}
+}
+
+func (s *stream) send(what watch.EventType, object *unstructured.Unstructured) {
+	line, err := json.Marshal(map[string]any{"type": what, "object": object.Object})
+	if err != nil {
+		panic(err)
+	}
+	s.lines <- append(line, '\n')
+}
+
+// over reports whether the request has ended.
+func (s *stream) over() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Read returns what was sent, and waits for more until the request ends.
+func (s *stream) Read(into []byte) (int, error) {
+	if len(s.rest) == 0 {
+		select {
+		case s.rest = <-s.lines:
+		case <-s.ended:
+			return 0, io.EOF
+		}
+	}
+	n := copy(into, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// Close does nothing: the stream ends with its request.
+func (s *stream) Close() error { return nil }
