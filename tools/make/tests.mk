@@ -6,6 +6,9 @@ assets = KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(call tool,kubernetes)}"
 # Specs run in random order. The time limit of Ginkgo lets them clean up, that of go test does not.
 integration := ./tests/integration -timeout=0 -ginkgo.timeout=1h -ginkgo.randomize-all
 
+# summary: the output of go test -v without the tests that pass.
+summary = { grep -vE '^ *(=== |--- (PASS|SKIP))' || true; }
+
 # The packages whose coverage is measured, and the required percentage of their statements.
 covered := ./controllers/...,./internal/...
 least := 90
@@ -17,10 +20,16 @@ setup-envtest: ## Build the API server for integration tests and print its folde
 # -count=1 because the cache of test results ignores files outside of the module.
 .PHONY: test
 test: ## Run the unit tests, and the integration tests on a real API server. Does not require root.
-	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|olm)$$')
+	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|olm|reliability|reliability/crashes)$$')
+	@go test -trimpath -v $(TESTFLAGS) ./tests/reliability | $(summary)
 	@$(assets) go test -trimpath $(TESTFLAGS) $(integration)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
 	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath $(TESTFLAGS) ./...); done
+
+.PHONY: reliability
+reliability: ## Search for faults that the operator does not survive: all of docs/reliability.md that does not require root.
+	@$(assets) RELIABILITY=all go test -trimpath -count=1 -p=1 -timeout=0 -v $(TESTFLAGS) \
+		$$(go list ./tests/reliability/... | grep -v /crashes$$) | $(summary)
 
 .PHONY: test-oldest
 test-oldest: ## Run the integration tests on the oldest API server that is supported. Does not require root.

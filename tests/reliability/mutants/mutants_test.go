@@ -66,7 +66,7 @@ func (m mutant) run(t *testing.T) (string, error) {
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), "go", "test", "-overlay="+list, "-count=1", "-failfast", "-vet=off", "-run="+m.by, m.in)
+	command := exec.CommandContext(t.Context(), "go", "test", "-overlay="+list, "-count=1", "-failfast", "-vet=off", "-timeout=0", "-run="+m.by, m.in)
 	command.Dir = root
 	command.Env = append(os.Environ(), "RELIABILITY=") // the tests that every change is tested with must catch it
 	output, err := command.CombinedOutput()
