@@ -1,8 +1,11 @@
 package operator
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -36,6 +39,8 @@ type Operator struct {
 	manager.Manager
 	Echoes     *controllers.EchoReconciler
 	Companions *controllers.CompanionReconciler
+
+	supervisor supervisor
 }
 
 // New assembles the operator. Options must be complete.
@@ -44,19 +49,43 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(cluster, managerOptions(scheme, options))
-	if err != nil {
-		return nil, fmt.Errorf("setting up: %w", err)
-	}
-	if err := addProbes(mgr); err != nil {
+	operator := &Operator{supervisor: supervisor{namespaces: options.Namespaces, missing: options.missing, log: ctrl.Log}}
+	if operator.supervisor.ask, err = newAskRights(cluster); err != nil {
 		return nil, err
 	}
+	if options.Namespaces, err = options.missing.among(options.Namespaces); err != nil {
+		return nil, err
+	}
+	if operator.Manager, err = ctrl.NewManager(cluster, managerOptions(scheme, options)); err != nil {
+		return nil, fmt.Errorf("setting up: %w", err)
+	}
 	past := history.New(time.Now)
-	operator := &Operator{Manager: mgr}
 	if err := operator.addReconcilers(options, past); err != nil {
 		return nil, err
 	}
-	return operator, addStatusAPI(mgr, past, options, level)
+	if err := operator.addProbes(); err != nil {
+		return nil, err
+	}
+	return operator, addStatusAPI(operator.Manager, past, options, level)
+}
+
+// Start runs the operator until ctx ends, or only a new process can go on. It returns nil if the operator ended in order.
+func (o *Operator) Start(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	stopped, supervised := make(chan error, 1), make(chan error, 1)
+	go func() { stopped <- o.Manager.Start(ctx) }()
+	go func() { supervised <- o.supervisor.run(ctx) }()
+	select {
+	case err := <-stopped:
+		return err
+	case err := <-supervised:
+		end()
+		if len(o.supervisor.pending()) > 0 { // the manager would wait for its caches for ever; it has no lease yet
+			return err
+		}
+		return errors.Join(err, <-stopped)
+	}
 }
 
 func newScheme() (*runtime.Scheme, error) {
@@ -144,9 +173,18 @@ func managerOptions(scheme *runtime.Scheme, options Options) ctrl.Options {
 	}
 }
 
-func addProbes(mgr manager.Manager) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+// addProbes adds the probes. A namespace that is left out fails a check of its own, which says so to people: the readiness probe of the
+// Deployment asks for the caches alone.
+func (o *Operator) addProbes() error {
+	received, err := newInformers(context.Background(), o.GetCache(), o.Companions.Labelled)
+	if err != nil {
 		return err
 	}
-	return mgr.AddReadyzCheck("ping", healthz.Ping)
+	o.supervisor.pending = received.pending
+	problems := []error{o.AddHealthzCheck("ping", healthz.Ping), o.AddReadyzCheck("caches", received.check)}
+	for namespace := range o.supervisor.missing {
+		cause := errors.New(o.supervisor.missing.in(namespace))
+		problems = append(problems, o.AddReadyzCheck("namespace-"+namespace, func(*http.Request) error { return cause }))
+	}
+	return errors.Join(problems...)
 }

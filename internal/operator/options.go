@@ -41,6 +41,9 @@ type Options struct {
 	Log        zap.Options
 
 	watchNamespace, maxReplicas string // as given
+
+	// missing are the rights that are missing in Namespaces. Such namespaces are not watched.
+	missing missingRights
 }
 
 // setting is a flag that can also be set by an environment variable.

@@ -20,6 +20,12 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
+	if options.missing, err = checkNamespaces(ctx, cluster, options.Namespaces); err != nil {
+		return err
+	}
+	for namespace := range options.missing {
+		log.Info("A namespace is not watched.", "namespace", namespace, "cause", options.missing.in(namespace))
+	}
 	operator, err := New(cluster, options, level)
 	if err != nil {
 		return err

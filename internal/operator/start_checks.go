@@ -54,3 +54,20 @@ func checkCluster(ctx context.Context, cluster *rest.Config, api schema.GroupVer
 		return fmt.Errorf("the API server at %s does not answer: check that the cluster is running and that KUBECONFIG points to it (%w)", cluster.Host, err)
 	}
 }
+
+// checkNamespaces returns the rights that are missing in the namespaces to watch. It is an error if none of these can be watched.
+func checkNamespaces(ctx context.Context, cluster *rest.Config, namespaces []string) (missingRights, error) {
+	ask, err := newAskRights(cluster)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := ask(ctx, namespaces)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return missingRights{}, nil
+	case err != nil:
+		return nil, fmt.Errorf("the API server at %s does not tell what the operator may do: %w", cluster.Host, err)
+	}
+	_, err = missing.among(namespaces)
+	return missing, err
+}

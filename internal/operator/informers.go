@@ -1,0 +1,56 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// informers are those of all objects that the operator watches, by what they hold.
+type informers map[string]cache.Informer
+
+// newInformers makes the caches hold all that the operator watches as soon as they are started: the controllers would ask for most of it
+// only when the process leads.
+func newInformers(ctx context.Context, objects, labelledPods cache.Cache) (informers, error) {
+	all := informers{}
+	add := func(what string, from cache.Cache, object client.Object) error {
+		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return fmt.Errorf("setting up the cache of %s: %w", what, err)
+		}
+		all[what] = informer
+		return nil
+	}
+	if err := add("labelled pods", labelledPods, &corev1.Pod{}); err != nil {
+		return nil, err
+	}
+	for _, object := range append(children.Kinds(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{}) {
+		if err := add(strings.TrimPrefix(fmt.Sprintf("%T", object), "*"), objects, object); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// pending returns which caches have not received all objects yet, sorted.
+func (i informers) pending() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(i)), func(what string) bool { return i[what].HasSynced() })
+}
+
+// check is a probe that fails until all caches have received all objects. It does not wait.
+func (i informers) check(*http.Request) error {
+	if pending := i.pending(); len(pending) > 0 {
+		return fmt.Errorf("not received yet: %s", strings.Join(pending, ", "))
+	}
+	return nil
+}

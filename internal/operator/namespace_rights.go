@@ -1,0 +1,134 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// missingRights are the rights that the operator lacks to watch a namespace, by namespace.
+type missingRights map[string][]string
+
+// in describes what is missing in a namespace, and what to do.
+func (m missingRights) in(namespace string) string {
+	return fmt.Sprintf("the operator may not %s in namespace %s: create a RoleBinding in it that grants its service account the role of the operator",
+		strings.Join(m[namespace], ", "), namespace)
+}
+
+// askRights asks which rights are missing in namespaces. Namespaces where none is missing are not in the answer.
+type askRights func(ctx context.Context, namespaces []string) (missingRights, error)
+
+// newAskRights returns a function that asks the API server. Every authenticated user may ask that about itself.
+func newAskRights(cluster *rest.Config) (askRights, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	resources, err := watchedResources(scheme)
+	if err != nil {
+		return nil, err
+	}
+	quick := rest.CopyConfig(cluster)
+	quick.Timeout = startCheckTimeout
+	reviews, err := authorizationclient.NewForConfig(quick)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration of the cluster cannot be used: %w", err)
+	}
+	return func(ctx context.Context, namespaces []string) (missingRights, error) {
+		missing, failures := make([][]string, len(namespaces)), make([]error, len(namespaces))
+		var all sync.WaitGroup
+		for i, namespace := range namespaces {
+			all.Go(func() {
+				missing[i], failures[i] = missingIn(ctx, reviews.SelfSubjectAccessReviews(), namespace, resources)
+			})
+		}
+		all.Wait()
+		answer := missingRights{}
+		for i, namespace := range namespaces {
+			if len(missing[i]) > 0 {
+				answer[namespace] = missing[i]
+			}
+		}
+		return answer, errors.Join(failures...)
+	}, nil
+}
+
+// watchedResources returns the resources that the caches hold in namespaces.
+func watchedResources(scheme *runtime.Scheme) ([]schema.GroupResource, error) {
+	resources := []schema.GroupResource{{Group: v1.GroupVersion.Group, Resource: "echoes"}, {Resource: "pods"}}
+	for _, object := range children.Kinds() {
+		kind, err := apiutil.GVKForObject(object, scheme)
+		if err != nil {
+			return nil, err
+		}
+		plural, _ := meta.UnsafeGuessKindToResource(kind) // a test compares the guesses with the operator's role
+		resources = append(resources, plural.GroupResource())
+	}
+	return resources, nil
+}
+
+// missingIn asks for the rights in one namespace.
+func missingIn(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, namespace string,
+	resources []schema.GroupResource) ([]string, error) {
+	var missing []string
+	for _, resource := range resources {
+		var verbs []string
+		for _, verb := range []string{"list", "watch"} {
+			allowed, err := may(ctx, reviews, authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: verb, Group: resource.Group, Resource: resource.Resource,
+			})
+			if err != nil {
+				return nil, fmt.Errorf("asking for the rights in namespace %s: %w", namespace, err)
+			}
+			if !allowed {
+				verbs = append(verbs, verb)
+			}
+		}
+		if len(verbs) > 0 {
+			missing = append(missing, strings.Join(verbs, " and ")+" "+resource.String())
+		}
+	}
+	return missing, nil
+}
+
+// may asks for one right. An API server that refuses to answer does not keep a namespace from being watched.
+func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, right authorizationv1.ResourceAttributes) (bool, error) {
+	review, err := reviews.Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},
+	}, metav1.CreateOptions{})
+	if apierrors.IsForbidden(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return review.Status.Allowed, nil
+}
+
+// among returns those of some namespaces where no right is missing. It is an error if there is none.
+func (m missingRights) among(namespaces []string) ([]string, error) {
+	if len(namespaces) == 0 { // all
+		return nil, nil
+	}
+	watched := slices.DeleteFunc(slices.Clone(namespaces), func(namespace string) bool { return m[namespace] != nil })
+	if len(watched) == 0 {
+		return nil, fmt.Errorf("no namespace of WATCH_NAMESPACE can be watched: %s", m.in(namespaces[0]))
+	}
+	return watched, nil
+}

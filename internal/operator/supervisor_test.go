@@ -1,0 +1,150 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// scenario is what a supervisor finds. The functions get the time since the start.
+type scenario struct {
+	namespaces []string
+	missing    missingRights
+	now        func(time.Duration) (missingRights, error)
+	filled     func(time.Duration) bool
+
+	asked []string
+}
+
+func (s *scenario) supervisor(began time.Time) supervisor {
+	return supervisor{
+		namespaces: s.namespaces,
+		missing:    s.missing,
+		log:        logr.Discard(),
+		ask: func(_ context.Context, namespaces []string) (missingRights, error) {
+			s.asked = append(s.asked, strings.Join(namespaces, ","))
+			return s.now(time.Since(began))
+		},
+		pending: func() []string {
+			if s.filled(time.Since(began)) {
+				return nil
+			}
+			return []string{"v1.Echo", "v1.Pod"}
+		},
+	}
+}
+
+func always(time.Duration) bool { return true }
+func never(time.Duration) bool  { return false }
+
+func rights(missing missingRights) func(time.Duration) (missingRights, error) {
+	return func(time.Duration) (missingRights, error) { return missing, nil }
+}
+
+func TestWhenTheProcessEnds(t *testing.T) {
+	noB := missingRights{"b": {"list pods"}}
+	ab := []string{"a", "b"}
+	given := func(after time.Duration) (missingRights, error) {
+		if after < 100*time.Second {
+			return noB, nil
+		}
+		return missingRights{}, nil
+	}
+	unanswered := func(after time.Duration) (missingRights, error) {
+		if after < 100*time.Second {
+			return nil, errors.New("no answer")
+		}
+		return missingRights{}, nil
+	}
+	late := func(after time.Duration) bool { return after > 40*time.Second }
+	const hour, minute = time.Hour - time.Second, time.Minute // within the hour the test ends the process
+	for name, c := range map[string]struct {
+		scenario scenario
+		ends     time.Duration
+		failure  string
+		asked    string
+	}{
+		"all is there":                    {scenario{namespaces: ab, now: rights(nil), filled: always}, hour, "", ""},
+		"filled later":                    {scenario{namespaces: ab, now: rights(nil), filled: late}, hour, "", "a,b"},
+		"filled later, all namespaces":    {scenario{now: rights(nil), filled: late}, hour, "", ""},
+		"a namespace is left out":         {scenario{namespaces: ab, missing: noB, now: rights(noB), filled: always}, hour, "", strings.Repeat(" b", 119)[1:]},
+		"its rights are given":            {scenario{namespaces: ab, missing: noB, now: given, filled: always}, 2 * minute, "", "b b b b"},
+		"no answer for a while":           {scenario{namespaces: ab, missing: noB, now: unanswered, filled: always}, 2 * minute, "", "b b b b"},
+		"rights go before all is there":   {scenario{namespaces: ab, now: rights(noB), filled: never}, minute / 2, "", "a,b"},
+		"never filled":                    {scenario{namespaces: ab, now: rights(nil), filled: never}, 2 * minute, "v1.Echo, v1.Pod", "a,b a,b a,b a,b"},
+		"never filled, all namespaces":    {scenario{now: rights(nil), filled: never}, 2 * minute, "v1.Echo, v1.Pod", ""},
+		"never filled without any answer": {scenario{namespaces: ab, now: unanswered, filled: never}, 2 * minute, "v1.Echo, v1.Pod", "a,b a,b a,b a,b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, end := context.WithTimeout(t.Context(), hour)
+				defer end()
+				began := time.Now()
+				s := c.scenario.supervisor(began)
+				err := s.run(ctx)
+				if got := time.Since(began); got != c.ends {
+					t.Errorf("it ends after %s, want %s", got, c.ends)
+				}
+				if (err == nil) != (c.failure == "") || err != nil && !strings.Contains(err.Error(), c.failure) {
+					t.Errorf("got %v", err)
+				}
+				if got := strings.Join(c.scenario.asked, " "); got != c.asked {
+					t.Errorf("it asked for %q, want %q", got, c.asked)
+				}
+			})
+		})
+	}
+}
+
+// stuckManager is a manager that waits for its caches: until then it does not notice that its context has ended.
+type stuckManager struct {
+	manager.Manager
+	filled chan struct{}
+}
+
+func (m stuckManager) Start(ctx context.Context) error {
+	<-m.filled
+	<-ctx.Done()
+	return nil
+}
+
+func TestAStopDoesNotWaitForCaches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		s := scenario{now: rights(nil), filled: never}
+		operator, began := Operator{Manager: stuckManager{filled: make(chan struct{})}, supervisor: s.supervisor(time.Now())}, time.Now()
+		defer close(operator.Manager.(stuckManager).filled)
+		if err := operator.Start(ctx); err != nil || time.Since(began) != time.Second {
+			t.Errorf("it stopped after %s: %v", time.Since(began), err)
+		}
+	})
+}
+
+// failedManager is a manager that cannot stop in order.
+type failedManager struct{ manager.Manager }
+
+func (failedManager) Start(ctx context.Context) error {
+	<-ctx.Done()
+	return errors.New("the lease is kept")
+}
+
+func TestAnErrorOfTheManagerIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := scenario{namespaces: []string{"a", "b"}, missing: missingRights{"b": {"list pods"}}, now: rights(nil), filled: always}
+		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now())}
+		if err := operator.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "the lease is kept") {
+			t.Errorf("got %v", err)
+		}
+		if !slices.Equal(s.asked, []string{"b"}) {
+			t.Errorf("it asked for %v", s.asked)
+		}
+	})
+}

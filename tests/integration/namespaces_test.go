@@ -1,0 +1,236 @@
+package integration
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// askedAgain is longer than the program takes to ask for its rights again, and to end.
+const askedAgain = time.Minute
+
+var _ = Describe("a namespace without the rights of the operator", Ordered, func() {
+	var server *envtest.Environment
+	var admin client.Client
+
+	BeforeAll(func() {
+		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
+		var err error
+		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("does not stop the others, and is served when the rights are granted", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
+		run := newRestrictedProgram(ctx, server, admin, "granted", "a")
+		session := run.start()
+		echoInA, echoInB := support.Echo("granted-a", "x"), support.Echo("granted-b", "x")
+		Expect(admin.Create(ctx, echoInA)).To(Succeed())
+		Expect(admin.Create(ctx, echoInB)).To(Succeed())
+		expectReconciled(ctx, admin, []string{"granted-a"})
+		run.expectLeftOut(ctx, "granted-b")
+		Expect(strings.Count(string(session.Err.Contents()), "A namespace is not watched.")).To(Equal(1))
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echoInB), echoInB)).To(Succeed())
+		Expect(echoInB.Finalizers).To(BeEmpty())
+
+		run.grant(ctx, "granted-b")
+		Eventually(session, askedAgain).WithContext(ctx).Should(gexec.Exit(0))
+		run.expectNoLeader(ctx)
+		run.start()
+		expectReconciled(ctx, admin, []string{"granted-a", "granted-b"})
+		Expect(run.probe(ctx, Default, "/readyz")).To(Equal("ok"))
+	})
+
+	It("does not stop the others if the rights are revoked, and keeps an Echo only until they are given back", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
+		run := newRestrictedProgram(ctx, server, admin, "revoked", "a", "b")
+		session := run.start()
+		inNamespaces := []string{"revoked-a", "revoked-b"}
+		for _, namespace := range inNamespaces {
+			Expect(admin.Create(ctx, support.Echo(namespace, "x"))).To(Succeed())
+		}
+		expectReconciled(ctx, admin, inNamespaces)
+		second := support.Echo("revoked-b", "second")
+		Expect(admin.Create(ctx, second)).To(Succeed())
+		eventuallyHeld(ctx, admin, second)
+
+		By("revoking the rights and deleting an Echo")
+		run.revoke(ctx, "revoked-b")
+		Expect(admin.Delete(ctx, support.Echo("revoked-b", "x"))).To(Succeed())
+		failures := regexp.MustCompile(`"msg":"Reconciler error".*"Echo":{"name":"x","namespace":"revoked-b"}`)
+		failed := func() int { return len(failures.FindAll(session.Err.Contents(), -1)) }
+		Eventually(failed).WithContext(ctx).Should(BeNumerically(">=", 9))
+		Expect(admin.Create(ctx, support.Echo("revoked-a", "other"))).To(Succeed())
+		Eventually(func() error {
+			return admin.Get(ctx, client.ObjectKey{Namespace: "revoked-a", Name: "other"}, &corev1.Service{})
+		}).WithContext(ctx).Should(Succeed())
+		Consistently(failed, 5*time.Second).WithContext(ctx).Should(BeNumerically("<=", 13), "passes that fail back off")
+
+		By("giving the rights back")
+		run.grant(ctx, "revoked-b")
+		eventuallyReleased(ctx, admin, support.Echo("revoked-b", "x"))
+
+		By("revoking them again, and restarting the operator")
+		run.revoke(ctx, "revoked-b")
+		Expect(admin.Delete(ctx, second)).To(Succeed())
+		session.Kill().Wait()
+		session = run.start()
+		run.expectLeftOut(ctx, "revoked-b")
+		expectReconciled(ctx, admin, []string{"revoked-a"})
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(second), second)).To(Succeed())
+		run.grant(ctx, "revoked-b")
+		Eventually(session, askedAgain).WithContext(ctx).Should(gexec.Exit(0))
+		run.start()
+		eventuallyReleased(ctx, admin, second)
+	})
+
+	It("keeps an Echo until a person removes the finalizer, as documented", func(ctx SpecContext) {
+		run := newRestrictedProgram(ctx, server, admin, "kept", "a", "b")
+		run.start()
+		echo := support.Echo("kept-b", "x", func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} })
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		other := support.Echo("kept-b", "other")
+		Expect(admin.Create(ctx, other)).To(Succeed())
+		eventuallyHeld(ctx, admin, echo)
+		eventuallyHeld(ctx, admin, other)
+		run.revoke(ctx, "kept-b")
+		Expect(admin.Delete(ctx, echo)).To(Succeed())
+
+		commands := support.Documented(filepath.Join("..", "..", "docs", "install.md"), "## When rights are missing")
+		path := "export KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)) + " PATH=$KUBEBUILDER_ASSETS:$PATH\n"
+		support.Run(ctx, path+strings.Replace(commands, "my-namespace", "kept-b", 1))
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		Expect(echo.Finalizers).To(ConsistOf("example.org/theirs"))
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(other), other)).To(Succeed())
+		Expect(other.Finalizers).To(ConsistOf(v1.Finalizer))
+	}, SpecTimeout(time.Minute))
+
+	It("ends the program with what to do if there is no other", func(ctx SpecContext) {
+		session := newRestrictedProgram(ctx, server, admin, "none").start()
+		Eventually(session).WithContext(ctx).Should(gexec.Exit(1))
+		Expect(oneLine(session)).To(And(ContainSubstring("WATCH_NAMESPACE"), ContainSubstring("in namespace none-a: create a RoleBinding"),
+			ContainSubstring("list and watch echoes.example.com, list and watch pods, list and watch services, list and watch deployments.apps")))
+	}, SpecTimeout(time.Minute))
+
+	It("does not keep the program from stopping while its caches cannot be filled", func(ctx SpecContext) {
+		run := newRestrictedProgram(ctx, server, admin, "unfilled")
+		session := run.startWatching("")
+		Eventually(func(g Gomega) { g.Expect(run.probe(ctx, g, "/readyz/caches")).To(ContainSubstring("Echo")) }).WithContext(ctx).Should(Succeed())
+		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("forbidden"))
+		session.Terminate()
+		Eventually(session, 10*time.Second).WithContext(ctx).Should(gexec.Exit(0))
+	}, SpecTimeout(time.Minute))
+})
+
+// restrictedProgram is an operator that watches the namespaces NAME-a and NAME-b, with rights that are granted and revoked.
+type restrictedProgram struct {
+	name, kubeconfig, probes string
+	admin, user              client.Client
+}
+
+// newRestrictedProgram creates the namespaces of an operator, and its user with rights in some of them.
+func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admin client.Client, name string, granted ...string) restrictedProgram {
+	GinkgoHelper()
+	for _, suffix := range []string{"own", "a", "b"} {
+		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + suffix}})).To(Succeed())
+	}
+	account := addOperator(ctx, server, admin, name, []string{name + "-own"})
+	run := restrictedProgram{name: name, kubeconfig: writeKubeconfig(account.kubeconfig), probes: freeAddress(), admin: admin, user: account.client}
+	for _, suffix := range granted {
+		run.grant(ctx, name+"-"+suffix)
+	}
+	return run
+}
+
+// start starts the program.
+func (r restrictedProgram) start() *gexec.Session {
+	GinkgoHelper()
+	return r.startWatching(r.name + "-a," + r.name + "-b")
+}
+
+func (r restrictedProgram) startWatching(namespaces string) *gexec.Session {
+	GinkgoHelper()
+	return startProgram([]string{"KUBECONFIG=" + r.kubeconfig, "WATCH_NAMESPACE=" + namespaces}, "--leader-elect",
+		"--leader-election-namespace="+r.name+"-own", "--health-probe-bind-address="+r.probes, "--metrics-bind-address=0")
+}
+
+// grant grants the operator its rights in a namespace.
+func (r restrictedProgram) grant(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Expect(grant(ctx, r.admin, "operator-"+r.name, namespace, manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+}
+
+// revoke revokes the rights of the operator in a namespace.
+func (r restrictedProgram) revoke(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Expect(r.admin.DeleteAllOf(ctx, &rbacv1.RoleBinding{}, client.InNamespace(namespace))).To(Succeed())
+	Eventually(func() bool {
+		return apierrors.IsForbidden(r.user.List(ctx, &corev1.PodList{}, client.InNamespace(namespace)))
+	}).WithContext(ctx).Should(BeTrue())
+}
+
+// probe returns the response to a probe.
+func (r restrictedProgram) probe(ctx context.Context, g Gomega, path string) string {
+	_, body := responseOf(ctx, g, http.MethodGet, "http://"+r.probes+path, "", "")
+	return body
+}
+
+// expectLeftOut expects that the probes tell a namespace that is left out, and that this does not make the pod unready.
+func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(r.probe(ctx, g, "/readyz/caches")).To(Equal("ok"))
+		g.Expect(r.probe(ctx, g, "/readyz")).To(And(ContainSubstring("[+]caches ok"), ContainSubstring("[-]namespace-%s failed", namespace)))
+		g.Expect(r.probe(ctx, g, "/readyz/namespace-"+namespace)).To(ContainSubstring("in namespace %s: create a RoleBinding", namespace))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// expectNoLeader expects that the lease of the operator is released.
+func (r restrictedProgram) expectNoLeader(ctx context.Context) {
+	GinkgoHelper()
+	lease := &coordinationv1.Lease{}
+	Expect(r.admin.Get(ctx, client.ObjectKey{Namespace: r.name + "-own", Name: "echo-operator.example.com"}, lease)).To(Succeed())
+	Expect(lease.Spec.HolderIdentity).To(HaveValue(BeEmpty()))
+}
+
+// eventuallyHeld waits until an Echo has the finalizer of the operator.
+func eventuallyHeld(ctx context.Context, admin client.Client, echo *v1.Echo) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		g.Expect(echo.Finalizers).To(ContainElement(v1.Finalizer))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// eventuallyReleased waits until an Echo that is being deleted is gone. Its children are removed as the garbage collector does it.
+func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo) {
+	GinkgoHelper()
+	key := client.ObjectKeyFromObject(echo)
+	Eventually(func(g Gomega) {
+		for _, child := range children.Kinds() {
+			err := admin.Get(ctx, key, child)
+			if err == nil && child.GetDeletionTimestamp() != nil {
+				child.SetFinalizers(nil)
+				g.Expect(admin.Update(ctx, child)).To(Succeed())
+			}
+		}
+		g.Expect(apierrors.IsNotFound(admin.Get(ctx, key, echo))).To(BeTrue())
+	}, time.Minute).WithContext(ctx).Should(Succeed())
+}
