@@ -24,6 +24,7 @@ type CompanionReconciler struct {
 	Labelled cache.Cache
 
 	reported lastReports
+	seen     lastSeen
 	failures failures
 }
 
@@ -51,14 +52,15 @@ func (r *CompanionReconciler) pass(ctx context.Context, request ctrl.Request) (*
 	if err != nil {
 		return nil, 0, err
 	}
-	if plan.Apply != nil && plan.Existing == nil {
-		if plan, err = r.planLive(ctx, view, plan); err != nil {
+	if name := r.seen.hidden(request.NamespacedName, view, plan); name != "" {
+		if plan, err = r.planLive(ctx, view, plan, client.ObjectKey{Namespace: request.Namespace, Name: name}); err != nil {
 			return view.Owner, 0, err
 		}
 	}
 	if err := r.carryOut(ctx, plan); err != nil {
 		return view.Owner, 0, err
 	}
+	r.seen.record(request.NamespacedName, view, plan)
 	r.report(view.Owner, request, newsOf(view, plan))
 	return view.Owner, plan.Wait, nil
 }
@@ -82,19 +84,22 @@ func (r *CompanionReconciler) observe(ctx context.Context, key client.ObjectKey)
 	return view, err
 }
 
-// planLive asks the API server whether a companion exists before it is created: the cache may be late, and does not hold a companion
-// that lost its labels. A pod that was not created as this companion is not taken over.
-func (r *CompanionReconciler) planLive(ctx context.Context, view *children.CompanionState, plan children.CompanionPlan) (children.CompanionPlan, error) {
-	live, err := readChild(ctx, r.Live, *plan.Apply)
-	if err != nil || live == nil {
-		return plan, err
+// planLive asks the API server for a companion that the cache does not hold, before one is created or after one was lost: the cache may
+// be late, and does not hold a companion that lost its labels. A pod that was not created as this companion is not touched.
+func (r *CompanionReconciler) planLive(ctx context.Context, view *children.CompanionState, plan children.CompanionPlan,
+	key client.ObjectKey) (children.CompanionPlan, error) {
+	live, err := find(ctx, r.Live, key, &corev1.Pod{})
+	switch {
+	case err != nil:
+		return plan, fmt.Errorf("reading Pod %s: %w", key, err)
+	case live == nil || plan.None && !children.IsCompanion(live):
+		return plan, nil
+	case !plan.None && !metav1.IsControlledBy(live, view.Owner):
+		return plan, &children.NameConflictError{Kind: "Pod", Name: key.Name, For: "pod", Advice: "Delete it."}
 	}
-	if !metav1.IsControlledBy(live, view.Owner) {
-		return plan, &children.NameConflictError{Kind: plan.Apply.Kind, Name: live.GetName(), For: "pod", Advice: "Delete it."}
-	}
-	view.Companions = append(view.Companions, *live.(*corev1.Pod))
+	view.Companions = append(view.Companions, *live)
 	plan, err = view.Plan(r.Images, r.Policy, r.Now())
-	if plan.Apply == nil { // the cache does not hold it, so no event may come
+	if plan.Apply == nil && !plan.None { // the cache does not hold it, so no event may come
 		plan.Wait = deletionPeriod
 	}
 	return plan, err

@@ -88,7 +88,7 @@ func ownerChanged() predicate.TypedPredicate[*corev1.Pod] {
 // companionChanged selects the end of a companion, and changes that others make to it.
 func companionChanged() predicate.Predicate {
 	return updated(func(before, after *corev1.Pod) bool {
-		return status.PodState(before) != status.PodState(after) ||
+		return status.PodState(before) != status.PodState(after) || children.CompanionOwner(before) != children.CompanionOwner(after) ||
 			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations)
 	})
 }

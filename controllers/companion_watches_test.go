@@ -51,6 +51,14 @@ func TestCompanionChanged(t *testing.T) {
 	}
 }
 
+func TestACompanionThatLosesItsOwnerIsNoticed(t *testing.T) {
+	orphaned := companionPod(t)
+	orphaned.OwnerReferences = nil
+	if !companionChanged().Update(event.UpdateEvent{ObjectOld: companionPod(t), ObjectNew: orphaned}) {
+		t.Error("nobody is told")
+	}
+}
+
 func TestSchedulabilityChanged(t *testing.T) {
 	node := func(unschedulable bool, message string) *corev1.Node {
 		return &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: unschedulable},

@@ -35,6 +35,8 @@ type CompanionPlan struct {
 	Existing *corev1.Pod
 	// Wait is when to plan again if no event arrives earlier, zero if only an event calls for it.
 	Wait time.Duration
+	// None is true if the pod should have no companion. It is false while a companion is only not created or replaced.
+	None bool
 	// EchoMissing is true if the Echo in the label of the owner does not exist.
 	EchoMissing bool
 }
@@ -42,13 +44,13 @@ type CompanionPlan struct {
 // Plan decides about the companion of a pod.
 func (c *CompanionState) Plan(images Images, policy Policy, now time.Time) (CompanionPlan, error) {
 	if !wantsCompanion(c.Owner) {
-		return CompanionPlan{Remove: c.others("")}, nil
+		return CompanionPlan{Remove: c.others(""), None: true}, nil
 	}
 	if c.Echo == nil {
-		return CompanionPlan{Remove: c.others(""), EchoMissing: true}, nil
+		return CompanionPlan{Remove: c.others(""), None: true, EchoMissing: true}, nil
 	}
 	if !c.Echo.DeletionTimestamp.IsZero() {
-		return CompanionPlan{Remove: c.others("")}, nil
+		return CompanionPlan{Remove: c.others(""), None: true}, nil
 	}
 	wanted, err := companion(c.Owner, c.Echo, images)
 	if err != nil {
@@ -104,6 +106,17 @@ func (c *CompanionState) others(name string) []*corev1.Pod {
 	}
 	return others
 }
+
+// Name returns the name that the companion of the owner has, empty without an owner.
+func (c *CompanionState) Name() string {
+	if c.Owner == nil {
+		return ""
+	}
+	return companionName(c.Owner.Name, c.Owner.UID)
+}
+
+// Has reports whether a companion of a name is among the companions.
+func (c *CompanionState) Has(name string) bool { return c.named(name) != nil }
 
 func (c *CompanionState) named(name string) *corev1.Pod {
 	for i := range c.Companions {

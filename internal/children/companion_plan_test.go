@@ -76,15 +76,15 @@ func TestCompanionPlan(t *testing.T) {
 	}{
 		"asked for":                   {CompanionState{asking(), companionEcho(), node, nil}, early, "create"},
 		"there":                       {CompanionState{asking(), companionEcho(), node, with()}, early, ""},
-		"no owner":                    {CompanionState{nil, nil, nil, with()}, early, "remove"},
-		"no owner, going":             {CompanionState{nil, nil, nil, with(going)}, early, ""},
-		"owner is going":              {CompanionState{asking(going), companionEcho(), node, with()}, early, "remove"},
-		"owner succeeded":             {CompanionState{asking(succeeded), companionEcho(), node, with()}, early, "remove"},
-		"owner failed":                {CompanionState{asking(failed), companionEcho(), node, nil}, early, ""},
+		"no owner":                    {CompanionState{nil, nil, nil, with()}, early, "remove none"},
+		"no owner, going":             {CompanionState{nil, nil, nil, with(going)}, early, "none"},
+		"owner is going":              {CompanionState{asking(going), companionEcho(), node, with()}, early, "remove none"},
+		"owner succeeded":             {CompanionState{asking(succeeded), companionEcho(), node, with()}, early, "remove none"},
+		"owner failed":                {CompanionState{asking(failed), companionEcho(), node, nil}, early, "none"},
 		"owner is not scheduled":      {CompanionState{asking(unscheduled), companionEcho(), nil, nil}, early, ""},
-		"owner is a companion":        {CompanionState{&made, companionEcho(), node, nil}, early, ""},
-		"no Echo":                     {CompanionState{asking(), nil, node, with()}, early, "remove EchoMissing"},
-		"Echo is going":               {CompanionState{asking(), ending, node, with()}, early, "remove"},
+		"owner is a companion":        {CompanionState{&made, companionEcho(), node, nil}, early, "none"},
+		"no Echo":                     {CompanionState{asking(), nil, node, with()}, early, "remove none EchoMissing"},
+		"Echo is going":               {CompanionState{asking(), ending, node, with()}, early, "remove none"},
 		"Echo does not hold yet":      {CompanionState{asking(), unready, node, nil}, early, ""},
 		"Echo changed":                {CompanionState{asking(), other, node, with()}, early, "remove"},
 		"Echo changed, going":         {CompanionState{asking(), other, node, with(going)}, early, ""},
@@ -121,6 +121,9 @@ func describe(plan CompanionPlan) string {
 	}
 	if plan.Wait != 0 {
 		words = append(words, "wait", plan.Wait.String())
+	}
+	if plan.None {
+		words = append(words, "none")
 	}
 	if plan.EchoMissing {
 		words = append(words, "EchoMissing")

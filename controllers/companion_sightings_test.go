@@ -1,0 +1,149 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// countingReader counts what is read.
+type countingReader struct {
+	client.Reader
+	reads int
+}
+
+// Get implements client.Reader.
+func (r *countingReader) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	r.reads++
+	return r.Reader.Get(ctx, key, object, options...)
+}
+
+// stripped returns the companion of the owner pod, without labels.
+func stripped(t *testing.T) *corev1.Pod {
+	t.Helper()
+	pod := companionPod(t)
+	pod.Labels = nil
+	return pod
+}
+
+func gone(t *testing.T, w *world, object client.Object) {
+	t.Helper()
+	if err := w.cache.Delete(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	w.writes = nil
+}
+
+func TestACompanionWithoutLabelsIsDeletedWhenItIsNotWanted(t *testing.T) {
+	unlabelled := func(t *testing.T, w *world) { gone(t, w, ownerPod()) } // from the cache of labelled pods
+	for name, end := range map[string]func(*testing.T, *world){
+		"its owner loses the label": unlabelled,
+		"its Echo is deleted":       func(t *testing.T, w *world) { gone(t, w, storedEcho()) },
+		"both":                      func(t *testing.T, w *world) { unlabelled(t, w); gone(t, w, storedEcho()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			companion := stripped(t)
+			w := newLateWorld(t, []client.Object{storedEcho(), ownerPod(), aNode(), companionPod(t)}, []client.Object{companion})
+			live := &countingReader{Reader: w.server}
+			w.dependencies.Live = live
+			r := w.companions()
+			r.Client = writesTo{w.cache, w.server}
+			pass := func() {
+				t.Helper()
+				if result, err := r.Reconcile(t.Context(), webRequest); err != nil || result.RequeueAfter != 0 {
+					t.Errorf("%+v, %v", result, err)
+				}
+			}
+			pass()
+			gone(t, w, companion) // as the watch tells it
+			end(t, w)
+			for range 3 {
+				pass()
+			}
+			if !slices.Equal(w.writes, []string{"delete " + companion.Name}) || live.reads != 1 {
+				t.Errorf("it wrote %v after %d reads", w.writes, live.reads)
+			}
+		})
+	}
+}
+
+// writesTo writes to an API server, and reads from a cache.
+type writesTo struct {
+	client.Client
+	server client.Client
+}
+
+// Delete implements client.Client.
+func (w writesTo) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	return w.server.Delete(ctx, object, options...)
+}
+
+func TestANewProcessAsksOnceForACompanionThatIsNotWanted(t *testing.T) {
+	for name, c := range map[string]struct {
+		live []client.Object
+		want []string
+	}{
+		"there is none":            {nil, nil},
+		"one without labels":       {[]client.Object{stripped(t)}, []string{"delete " + stripped(t).Name}},
+		"a foreign pod":            {[]client.Object{&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: stripped(t).Name}}}, nil},
+		"one that is deleted soon": {[]client.Object{terminating(stripped(t))}, nil},
+	} {
+		w := newLateWorld(t, []client.Object{ownerPod(), aNode()}, c.live) // the Echo is gone
+		live := &countingReader{Reader: w.server}
+		w.dependencies.Live = live
+		r := w.companions()
+		r.Client = writesTo{w.cache, w.server}
+		for range 3 {
+			if result, err := r.Reconcile(t.Context(), webRequest); err != nil || result.RequeueAfter != 0 {
+				t.Errorf("%s: %+v, %v", name, result, err)
+			}
+		}
+		if !slices.Equal(w.writes, c.want) || live.reads != 1 {
+			t.Errorf("%s: it wrote %v after %d reads", name, w.writes, live.reads)
+		}
+	}
+}
+
+func terminating(pod *corev1.Pod) *corev1.Pod {
+	pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: metav1.Now().Time}, []string{"example.org/theirs"}
+	return pod
+}
+
+func TestTheEndOfAPodWithACompanionReadsNothing(t *testing.T) {
+	w := newWorld(t, storedEcho(), ownerPod(), aNode(), companionPod(t))
+	live := &countingReader{Reader: w.server}
+	w.dependencies.Live = live
+	r := w.companions()
+	for i, step := range []func(){func() {}, func() { gone(t, w, ownerPod()) }, func() {}} {
+		step()
+		if _, err := r.Reconcile(t.Context(), webRequest); err != nil {
+			t.Errorf("pass %d: %v", i, err)
+		}
+	}
+	if live.reads != 0 || len(r.seen.names) != 0 {
+		t.Errorf("%d reads, and it keeps %v", live.reads, r.seen.names)
+	}
+}
+
+func TestACompanionThatWasReplacedMeanwhileIsLookedAtAgain(t *testing.T) {
+	w := newWorld(t, companionPod(t)) // its owner is gone
+	w.fail = func(string) error {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, companionPod(t).Name, nil) // the UID is another one
+	}
+	r := w.companions()
+	for range 2 {
+		if result, err := r.Reconcile(t.Context(), webRequest); err != nil || result.RequeueAfter == 0 {
+			t.Errorf("the pass ends with %+v, %v", result, err)
+		}
+	}
+	w.fail = func(string) error { return nil }
+	if result, err := r.Reconcile(t.Context(), webRequest); err != nil || result.RequeueAfter != 0 || len(w.writes) != 3 {
+		t.Errorf("it wrote %v: %+v, %v", w.writes, result, err)
+	}
+}

@@ -1,0 +1,51 @@
+package integration
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// The cache of the operator does not hold such a companion.
+var _ = Describe("a companion whose labels somebody removed", func() {
+	removeLabels := func(ctx context.Context, companion *corev1.Pod) {
+		GinkgoHelper()
+		edit(ctx, companion, func(p *corev1.Pod) { p.Labels = nil })
+	}
+
+	It("gets them back", func(ctx SpecContext) {
+		echo, owner := createEchoAndOwner(ctx, "restored")
+		companion := eventuallyOne(ctx, k8s, owner)
+		removeLabels(ctx, companion)
+		Expect(eventuallyOne(ctx, k8s, owner).UID).To(Equal(companion.UID))
+		expectCompanions(ctx, echo, 1)
+	})
+
+	DescribeTable("while its Echo was paused, is deleted when", func(ctx SpecContext, end func(context.Context, *v1.Echo, *corev1.Pod)) {
+		echo, owner := createEchoAndOwner(ctx, "stripped")
+		companion := eventuallyOne(ctx, k8s, owner)
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonPaused))
+		}).WithContext(ctx).Should(Succeed())
+		removeLabels(ctx, companion)
+		expectCompanions(ctx, echo, 0)
+		Expect(get(ctx, Default, companion.Namespace, companion.Name, companion).Labels).To(BeEmpty())
+		end(ctx, echo, owner)
+		eventuallyGone(ctx, companion)
+	},
+		Entry("its Echo is deleted", func(ctx context.Context, echo *v1.Echo, _ *corev1.Pod) {
+			Expect(k8s.Delete(ctx, echo)).To(Succeed())
+			collectGarbage(ctx, echo)
+			eventuallyGone(ctx, echo)
+		}),
+		Entry("its owner loses the label", func(ctx context.Context, _ *v1.Echo, owner *corev1.Pod) {
+			edit(ctx, owner, func(p *corev1.Pod) { delete(p.Labels, v1.CompanionLabel) })
+		}),
+	)
+})
