@@ -61,7 +61,7 @@ func PodState(pod *corev1.Pod) string {
 
 // PodDiffers reports whether the status of an Echo says something else of a pod than before.
 func PodDiffers(before, after *corev1.Pod) bool {
-	return PodState(before) != PodState(after) || podCause(before) != podCause(after)
+	return PodState(before) != PodState(after) || podCause(before) != podCause(after) || before.Spec.NodeName != after.Spec.NodeName
 }
 
 // SortPods sorts pods by age, the newest first.

@@ -100,12 +100,16 @@ func TestPodDiffers(t *testing.T) {
 	other := podWith(t, "p", `{phase: Running, podIP: 10.0.0.1, conditions: [{type: Ready, status: "True"}]}`)
 	crashed := podWith(t, "p", `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`)
 	starting := podWith(t, "p", `{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`)
+	pending := podWith(t, "p", `{phase: Pending}`)
+	assigned := *pending.DeepCopy()
+	assigned.Spec.NodeName = "n"
 	for name, c := range map[string]struct {
 		before, after corev1.Pod
 		want          bool
 	}{
 		"nothing that the status tells": {ready, other, false},
 		"became ready":                  {starting, ready, true},
+		"was assigned to a node":        {pending, assigned, true}, // which may have problems
 		"crashed":                       {starting, crashed, true},
 	} {
 		if got := PodDiffers(&c.before, &c.after); got != c.want {
