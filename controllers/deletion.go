@@ -28,12 +28,14 @@ func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Dura
 	if slices.Contains(echo.Finalizers, metav1.FinalizerOrphanDependents) {
 		return 0, r.classify(echo, r.release(ctx, echo, status.Orphaned()))
 	}
+	seen := status.Observation{}
 	left, err := r.remaining(ctx, echo)
 	if err == nil {
+		seen = left.observation()
 		err = r.deleteRemaining(ctx, left)
 	}
 	failure := r.classify(echo, err)
-	unwritten := r.publish(ctx, echo, status.EvaluateDeletion(echo, failure, r.Now()))
+	unwritten := r.publish(ctx, echo, status.EvaluateDeletion(echo, seen, failure, r.Now()))
 	switch { // a status that cannot be written must not keep an Echo
 	case failure != nil:
 		return 0, failure
@@ -44,6 +46,19 @@ func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Dura
 	default:
 		return 0, r.classify(echo, r.release(ctx, echo, status.Deleted()))
 	}
+}
+
+// observation returns what the status tells of what is left, and nothing at the end: the Echo is gone then.
+func (r remains) observation() status.Observation {
+	if !r.any() {
+		return status.Observation{}
+	}
+	seen := status.Observation{Pods: r.pods, Companions: r.companions}
+	for _, object := range r.objects {
+		seen.See(object)
+	}
+	seen.NoDeployment = seen.Deployment == nil && !r.orphaned
+	return seen
 }
 
 // release removes the operator's finalizer from an Echo, and no other, and reports the end of the Echo.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -144,6 +146,30 @@ func TestPodsThatAreLeftKeepTheEcho(t *testing.T) {
 		w := newLateWorld(t, cached, []client.Object{echo, pod})
 		if result, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || result.RequeueAfter != deletionPeriod || w.gone(t) {
 			t.Errorf("%s: it wrote %v, %+v, %v", name, w.writes, result, err)
+		}
+	}
+}
+
+func TestTheStatusTellsWhichPodsDrain(t *testing.T) {
+	draining, companion := echoPod(), companionPod(t)
+	draining.DeletionTimestamp, draining.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}
+	for name, c := range map[string]struct {
+		left []client.Object
+		want v1.EchoStatus
+	}{
+		"one that drains": {[]client.Object{draining}, v1.EchoStatus{Pods: map[string][]string{"Terminating": {"x-1"}}}},
+		"a companion":     {[]client.Object{companion}, v1.EchoStatus{Pods: map[string][]string{}, Companions: 1}},
+	} {
+		echo := deletedEcho(v1.Finalizer)
+		echo.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Companions: 2, Pods: map[string][]string{"Ready": {"x-1", "x-2"}}}
+		w := newWorld(t, append(c.left, echo)...)
+		if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		got := w.current(t).Status
+		got = v1.EchoStatus{Replicas: got.Replicas, ReadyReplicas: got.ReadyReplicas, UpdatedReplicas: got.UpdatedReplicas, Companions: got.Companions, Pods: got.Pods}
+		if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }

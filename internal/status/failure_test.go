@@ -69,7 +69,7 @@ func TestSilentFailuresLeaveTheStatusAsItIs(t *testing.T) {
 		if diff := cmp.Diff(Report{Status: echo.Status, Silent: true}, Evaluate(echo, Observation{}, failure, time.Now())); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if diff := cmp.Diff(Report{Status: echo.Status, Silent: true}, EvaluateDeletion(echo, failure, time.Now())); diff != "" {
+		if diff := cmp.Diff(Report{Status: echo.Status, Silent: true}, EvaluateDeletion(echo, Observation{}, failure, time.Now())); diff != "" {
 			t.Errorf("%s, while the Echo is deleted: %s", name, diff)
 		}
 	}

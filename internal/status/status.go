@@ -44,12 +44,13 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 
 // EvaluateDeletion returns the report of a pass over an Echo that is being deleted. failure is nil if the pass succeeded. A silent
 // failure leaves the status as it is and reports no transitions.
-func EvaluateDeletion(echo *v1.Echo, failure *Failure, now time.Time) Report {
+func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
 		return Report{Status: echo.Status, Silent: true}
 	}
 	status, v := echo.Status.DeepCopy(), deletingVerdict(failure)
 	status.ObservedGeneration = echo.Generation
+	measureObjects(status, seen)
 	record(status, v, echo.Generation, now)
 	return Report{Status: *status, Transitions: transitions(&echo.Status, status, v, Observation{})}
 }
@@ -60,6 +61,15 @@ func measure(echo *v1.Echo, seen Observation) *v1.EchoStatus {
 	status.ObservedGeneration = echo.Generation
 	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
 	status.URL = children.URL(echo)
+	measureObjects(status, seen)
+	if seen.Nodes != nil {
+		status.NodeProblems = nodeProblems(seen.Nodes)
+	}
+	return status
+}
+
+// measureObjects writes what is there of an Echo into a status.
+func measureObjects(status *v1.EchoStatus, seen Observation) {
 	measureDeployment(status, seen)
 	if seen.Pods != nil {
 		status.Pods = podStates(seen.Pods)
@@ -67,10 +77,6 @@ func measure(echo *v1.Echo, seen Observation) *v1.EchoStatus {
 	if seen.Companions != nil {
 		status.Companions = countLive(seen.Companions)
 	}
-	if seen.Nodes != nil {
-		status.NodeProblems = nodeProblems(seen.Nodes)
-	}
-	return status
 }
 
 // measureDeployment writes what a Deployment runs into a status.

@@ -126,14 +126,14 @@ func TestAPausedEchoIsMeasuredByItsDeployment(t *testing.T) {
 func TestADeletionThatFailsSaysSo(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	echo := support.Echo("ns", "x")
-	failed := EvaluateDeletion(echo, &Failure{Err: errors.New("deleting Service ns/x: no"), Reason: v1.ReasonForbidden, Transient: true}, now)
+	failed := EvaluateDeletion(echo, Observation{}, &Failure{Err: errors.New("deleting Service ns/x: no"), Reason: v1.ReasonForbidden, Transient: true}, now)
 	const message = "The Echo is being deleted, but not everything that was created for it can be. deleting Service ns/x: no"
 	want := said{"False Deleting", "True Deleting", "True Forbidden", message, message, "Normal DeleteRequested"}
 	if diff := cmp.Diff(want, saying(failed)); diff != "" {
 		t.Error(diff)
 	}
 	echo.Status = failed.Status
-	goesOn := EvaluateDeletion(echo, nil, now)
+	goesOn := EvaluateDeletion(echo, Observation{}, nil, now)
 	const draining = "The Echo is being deleted. Its pods are draining connections."
 	if diff := cmp.Diff(said{"False Deleting", "True Deleting", "False Deleting", draining, "", ""}, saying(goesOn)); diff != "" {
 		t.Error(diff)
@@ -148,7 +148,7 @@ func TestDeletionIsTheLastWord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation, e.Status = 7, before })
-			report := EvaluateDeletion(echo, nil, now)
+			report := EvaluateDeletion(echo, Observation{}, nil, now)
 			const message = "The Echo is being deleted. Its pods are draining connections."
 			want := said{"False Deleting", "True Deleting", "False Deleting", message, "", "Normal DeleteRequested"}
 			if diff := cmp.Diff(want, saying(report)); diff != "" {
@@ -164,7 +164,7 @@ func TestDeletionIsTheLastWord(t *testing.T) {
 				}
 			}
 			echo.Status = got
-			if again := EvaluateDeletion(echo, nil, now.Add(time.Hour)); again.Transitions != nil || !cmp.Equal(again.Status, got) {
+			if again := EvaluateDeletion(echo, Observation{}, nil, now.Add(time.Hour)); again.Transitions != nil || !cmp.Equal(again.Status, got) {
 				t.Errorf("it is reported again: %+v", again)
 			}
 			if report.Transitions[0].Note == message || slices.ContainsFunc(echo.Status.Conditions, func(c metav1.Condition) bool { return c.LastTransitionTime.IsZero() }) {
