@@ -7,9 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -103,7 +101,6 @@ func TestEveryState(t *testing.T) {
 	if !everything() {
 		t.Skip("set RELIABILITY=all to run it")
 	}
-	ctrl.SetLogger(logr.Discard())
 	changed := []step{create, changeSpec(func(s *v1.EchoSpec) { s.Port, s.Service.Port = 9000, 90 })}
 	old, now := objectsOf(t, scenario{steps: changed[:1]}), objectsOf(t, scenario{steps: changed})
 	w := &sweep{}
