@@ -104,9 +104,11 @@ func (s *settings) groups() ([]string, error) {
 // members returns the processes of the cluster.
 func (s *settings) members() ([]int, error) {
 	groups, err := s.groups()
-	if err != nil {
-		return nil, err
-	}
+	return membersOf(groups), err
+}
+
+// membersOf returns the processes in cgroups.
+func membersOf(groups []string) []int {
 	var pids []int
 	for _, group := range groups {
 		text, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
@@ -119,25 +121,11 @@ func (s *settings) members() ([]int, error) {
 			}
 		}
 	}
-	return pids, nil
+	return pids
 }
 
-// killMembers kills all processes of the cluster. It repeats this until none is left, because they can start others meanwhile.
-func (s *settings) killMembers(ctx context.Context) error {
-	return await(ctx, func(context.Context) error {
-		pids, err := s.members()
-		if err != nil {
-			return final{err}
-		}
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited meanwhile
-		}
-		if len(pids) > 0 {
-			return fmt.Errorf("processes %v still run", pids)
-		}
-		return nil
-	})
-}
+// killMembers kills all processes of the cluster.
+func (s *settings) killMembers(ctx context.Context) error { return s.killAll(ctx, s.members) }
 
 // removeGroups removes the cgroups of the cluster, which must be empty.
 func (s *settings) removeGroups(ctx context.Context) error {

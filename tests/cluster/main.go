@@ -7,6 +7,8 @@
 //	wipe                    stop it and remove all its files
 //	kubeconfig              print the path of its kubeconfig
 //	start NAME -- PROGRAM   start a program that stops with the cluster (simulated clusters only)
+//	kill NAME...            kill processes of the cluster, such as etcd, or "node" with all its pods (real containers only)
+//	revive NAME...          start killed ones again
 //
 // On Linux, as root, the cluster runs real containers. Otherwise pods are simulated. If KUBECONFIG is set, that cluster is used, and it is
 // neither started nor stopped.
@@ -59,6 +61,8 @@ func command(ctx context.Context, arguments []string) error {
 		"wipe":       func() error { return locked(ctx, c.wipe) },
 		"kubeconfig": func() error { return printKubeconfig(c) },
 		"start":      func() error { return start(ctx, c, arguments[1:]) },
+		"kill":       func() error { return crash(ctx, c, arguments[1:], (*realCluster).kill) },
+		"revive":     func() error { return crash(ctx, c, arguments[1:], (*realCluster).revive) },
 	}
 	if len(arguments) == 0 || commands[arguments[0]] == nil {
 		return fmt.Errorf("specify one of these commands: %v", slices.Sorted(maps.Keys(commands)))
