@@ -7,10 +7,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -110,7 +108,7 @@ func killOperatorAfter(ctx context.Context, step func()) {
 	GinkgoHelper()
 	noteLogErrors(ctx)
 	pod := operatorPod(ctx)
-	process := processOf(pod)
+	process := support.ProcessOf(pod)
 	step()
 	if process == nil {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
@@ -135,26 +133,6 @@ func operatorPod(ctx context.Context) *corev1.Pod {
 		g.Expect(list.Items[0].Status.ContainerStatuses).To(ConsistOf(HaveField("State.Running", Not(BeNil()))))
 	}).WithContext(ctx).Should(Succeed())
 	return &list.Items[0]
-}
-
-// processOf returns the process of a pod with one container, nil if it is on another machine or this user may not kill it.
-func processOf(pod *corev1.Pod) *os.Process {
-	GinkgoHelper()
-	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
-	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
-	Expect(err).NotTo(HaveOccurred())
-	for _, path := range groups {
-		text, err := os.ReadFile(path)
-		if err != nil || !strings.Contains(string(text), id) || os.Geteuid() != 0 {
-			continue // such as one that has ended meanwhile
-		}
-		number, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		Expect(err).NotTo(HaveOccurred())
-		process, err := os.FindProcess(number)
-		Expect(err).NotTo(HaveOccurred())
-		return process
-	}
-	return nil
 }
 
 // scaleOperator stops (0) or starts (1) the operator.

@@ -2,32 +2,24 @@ package e2e
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/tests/cluster/kwok"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
-
-// hollow is the label and the taint of nodes without a kubelet. The value of the label is the namespace of the test.
-const hollow = "echo-operator-test/hollow"
 
 var _ = Describe("a node that runs pods of an Echo", func() {
 	It("is reported while it is cordoned", func(ctx SpecContext) {
 		nodes := &corev1.NodeList{}
 		Expect(k8s.List(ctx, nodes)).To(Succeed())
-		isHollow := func(node corev1.Node) bool { return node.Labels[hollow] != "" }
+		isHollow := func(node corev1.Node) bool { return node.Labels[support.HollowLabel] != "" }
 		if len(slices.DeleteFunc(nodes.Items, isHollow)) > 1 {
 			Skip("the pods of the Echo must run on one node, and have no other")
 		}
@@ -54,11 +46,9 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 
 	It("is reported when it is lost, and when it is deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		node, kubelet := startHollowNode(ctx, namespace)
-		there := func(e *v1.Echo) {
-			e.Spec.NodeSelector = map[string]string{hollow: namespace}
-			e.Spec.Tolerations = []corev1.Toleration{{Key: hollow, Operator: corev1.TolerationOpExists}}
-		}
+		kubelet := support.StartHollowKubelet(ctx)
+		node := support.CreateHollowNode(ctx, k8s, namespace)
+		there := support.OnHollowNode(namespace)
 		one, other := support.Echo(namespace, "one", there), support.Echo(namespace, "other", there)
 		here := support.Echo(namespace, "here")
 		for _, echo := range []*v1.Echo{one, other, here} {
@@ -87,26 +77,6 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		expectTold(ctx, Default, here)
 	}, SpecTimeout(20*time.Minute))
 })
-
-// startHollowNode starts a node that kwok simulates while the test runs, and that accepts only pods that tolerate it.
-func startHollowNode(ctx context.Context, namespace string) (string, *gexec.Session) {
-	GinkgoHelper()
-	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("100")}
-	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "hollow-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{hollow: namespace}},
-		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: hollow, Effect: corev1.TaintEffectNoSchedule}}},
-		Status:     corev1.NodeStatus{Capacity: plenty, Allocatable: plenty},
-	}
-	Expect(k8s.Create(ctx, node)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, node))).To(Succeed()) }, NodeTimeout(2*time.Minute))
-	arguments, err := kwok.Arguments(ctx, "../..", os.Getenv("KUBECONFIG"))
-	Expect(err).NotTo(HaveOccurred())
-	session, err := gexec.Start(exec.Command("kwok", arguments...), GinkgoWriter, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make e2e', which builds kwok")
-	DeferCleanup(func() { session.Kill().Wait() })
-	support.Kubectl(ctx, "wait", "--for=condition=Ready", "node/"+node.Name, waitTimeout)
-	return node.Name, session
-}
 
 // expectNotReady expects the phase of an Echo to become Warning, with a reason and a part of the message.
 func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {

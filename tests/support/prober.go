@@ -38,7 +38,7 @@ func Image(name string) string {
 // deleted after the test.
 func StartProber(ctx context.Context, namespace, url string, arguments ...string) Prober {
 	GinkgoHelper()
-	text, err := os.ReadFile("../programs/prober/pod.yaml")
+	text, err := os.ReadFile(filepath.Join(Root(), "tests/programs/prober/pod.yaml"))
 	Expect(err).NotTo(HaveOccurred())
 	pod := &corev1.Pod{}
 	Expect(yaml.UnmarshalStrict(text, pod)).To(Succeed())

@@ -1,0 +1,57 @@
+package support
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/cluster/kwok"
+)
+
+// HollowLabel is the label and the taint of nodes without a kubelet. The value of the label tells them apart.
+const HollowLabel = "echo-operator-test/hollow"
+
+// OnHollowNode has the pods of an Echo run on the hollow node of a label.
+func OnHollowNode(label string) func(*v1.Echo) {
+	return func(e *v1.Echo) {
+		e.Spec.NodeSelector = map[string]string{HollowLabel: label}
+		e.Spec.Tolerations = []corev1.Toleration{{Key: HollowLabel, Operator: corev1.TolerationOpExists}}
+	}
+}
+
+// CreateHollowNode creates a node that kwok simulates, and that accepts only pods that tolerate it. It waits until the node is ready, and
+// deletes it after the test.
+func CreateHollowNode(ctx context.Context, c client.Client, label string) string {
+	GinkgoHelper()
+	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("100")}
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "hollow-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{HollowLabel: label}},
+		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: HollowLabel, Effect: corev1.TaintEffectNoSchedule}}},
+		Status:     corev1.NodeStatus{Capacity: plenty, Allocatable: plenty},
+	}
+	Expect(c.Create(ctx, node)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(c.Delete(ctx, node))).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	Kubectl(ctx, "wait", "--for=condition=Ready", "node/"+node.Name, "--timeout=3m")
+	return node.Name
+}
+
+// StartHollowKubelet starts kwok, which does for hollow nodes what a kubelet does. It ends with the test.
+func StartHollowKubelet(ctx context.Context) *gexec.Session {
+	GinkgoHelper()
+	arguments, err := kwok.Arguments(ctx, Root(), os.Getenv("KUBECONFIG"))
+	Expect(err).NotTo(HaveOccurred())
+	session, err := gexec.Start(exec.Command("kwok", arguments...), GinkgoWriter, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred(), "run the suite with its make target, which builds kwok")
+	DeferCleanup(func() { session.Kill().Wait() })
+	return session
+}

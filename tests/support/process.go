@@ -1,0 +1,32 @@
+package support
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// ProcessOf returns the process of a pod with one container, nil if it is on another machine or this user may not kill it.
+func ProcessOf(pod *corev1.Pod) *os.Process {
+	GinkgoHelper()
+	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
+	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	Expect(err).NotTo(HaveOccurred())
+	for _, path := range groups {
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(text), id) || os.Geteuid() != 0 {
+			continue // such as one that has ended meanwhile
+		}
+		number, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		Expect(err).NotTo(HaveOccurred())
+		process, err := os.FindProcess(number)
+		Expect(err).NotTo(HaveOccurred())
+		return process
+	}
+	return nil
+}
