@@ -61,3 +61,10 @@ e2e test-e2e:
 	@$(MAKE) --no-print-directory cluster-up e2e-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
 	@tools/make/suite kubernetes,kwok ./tests/e2e $(TESTFLAGS)
+
+.PHONY: reliability-crashes
+reliability-crashes: ## Crash the operator, the control plane and the node of the test cluster while Echoes change. Requires root.
+	@tools/make/e2e-possible own
+	@$(MAKE) --no-print-directory cluster-up images prober-image
+	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
+	@tools/make/suite kubernetes,kwok ./tests/reliability/crashes $(TESTFLAGS)

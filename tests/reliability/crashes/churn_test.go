@@ -1,0 +1,212 @@
+package crashes
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	// churnPause is the longest pause between two changes; mostChanges bounds what a spec that takes long does.
+	churnPause  = time.Second
+	mostChanges = 600
+)
+
+// churn creates, changes and deletes Echoes at random, and pods that ask for companions of them.
+type churn struct {
+	namespace string
+	random    *rand.Rand
+	image     string
+	changes   atomic.Int64
+	stop      func()
+
+	lock    sync.Mutex
+	counts  map[string]int
+	invalid []string
+}
+
+func (c *churn) names() []string  { return []string{"c0", "c1", "c2", "c3", "c4"} }
+func (c *churn) owners() []string { return []string{"web-0", "web-1", "web-2"} }
+
+// startChurn starts changing Echoes, until it is stopped. Its choices follow from the random seed of the suite.
+func startChurn(ctx context.Context, namespace string) *churn {
+	GinkgoHelper()
+	repository, _, _ := strings.Cut(support.Image("echo-server"), "@")
+	version, err := os.ReadFile(filepath.Join(support.Root(), "VERSION"))
+	Expect(err).NotTo(HaveOccurred())
+	c := &churn{namespace: namespace, image: repository + ":v" + strings.TrimSpace(string(version)), counts: map[string]int{},
+		random: rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0))}
+	GinkgoWriter.Println("the churn follows from the seed", GinkgoRandomSeed())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.run(ctx)
+	}()
+	c.stop = func() { cancel(); <-done }
+	DeferCleanup(c.stop)
+	return c
+}
+
+func (c *churn) run(ctx context.Context) {
+	for range mostChanges {
+		what, err := c.step(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		c.note(what, err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Duration(c.random.Int64N(int64(churnPause)))):
+		}
+	}
+}
+
+// note counts a change. A change that a crash prevents does not matter, one that is invalid is a mistake of the test.
+func (c *churn) note(what string, err error) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		c.invalid = append(c.invalid, what+": "+err.Error())
+	}
+	if err != nil {
+		what += " (failed)"
+	} else {
+		c.changes.Add(1)
+	}
+	c.counts[what]++
+}
+
+// await waits until some more changes were made.
+func (c *churn) await(ctx context.Context, changes int) {
+	GinkgoHelper()
+	wanted := c.changes.Load() + int64(changes)
+	Eventually(c.changes.Load).WithContext(ctx).WithPolling(10 * time.Millisecond).Should(BeNumerically(">=", wanted))
+}
+
+// end stops the changes and prints how many there were.
+func (c *churn) end() {
+	GinkgoHelper()
+	c.stop()
+	GinkgoWriter.Println("changes:", c.counts)
+	figures.changes += int(c.changes.Load())
+	Expect(c.invalid).To(BeEmpty(), "changes that are not valid")
+	Expect(c.changes.Load()).To(BeNumerically("<", mostChanges), "it ended before the crash was over")
+}
+
+// step makes one change. All choices are made before the first request, so that they do not depend on the answers.
+func (c *churn) step(ctx context.Context) (string, error) {
+	dice, name, owner, change := c.random.IntN(20), pick(c, c.names()), pick(c, c.owners()), c.change()
+	created := support.Echo(c.namespace, name, func(e *v1.Echo) { change(e); c.change()(e); e.Spec.Replicas = 1 + c.random.Int32N(2) })
+	switch pod := webPod(c.namespace, owner, pick(c, c.names())); {
+	case dice == 0:
+		return "delete a pod with a companion", client.IgnoreNotFound(k8s.Delete(ctx, pod))
+	case dice == 1:
+		return "create a pod with a companion", ignoreExisting(k8s.Create(ctx, pod))
+	case dice < 4 && name != c.names()[0]: // one is changed from the beginning to the end
+		order := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground}[dice%2]
+		return "delete", client.IgnoreNotFound(k8s.Delete(ctx, created, client.PropagationPolicy(order)))
+	}
+	echo := &v1.Echo{}
+	err := k8s.Get(ctx, client.ObjectKeyFromObject(created), echo)
+	if apierrors.IsNotFound(err) {
+		return "create", ignoreExisting(k8s.Create(ctx, created))
+	}
+	if err != nil {
+		return "change", err
+	}
+	before := echo.DeepCopy()
+	change(echo)
+	return "change", client.IgnoreNotFound(k8s.Patch(ctx, echo, client.MergeFrom(before)))
+}
+
+func ignoreExisting(err error) error {
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+func pick[T any](c *churn, from []T) T { return from[c.random.IntN(len(from))] }
+
+// change returns a random change of an Echo.
+func (c *churn) change() func(*v1.Echo) {
+	number := c.random.Int32N(100)
+	on := number%2 == 0
+	return pick(c, []func(*v1.Echo){
+		func(e *v1.Echo) { e.Spec.Replicas = number % 4 },
+		func(e *v1.Echo) { e.Spec.Paused = on },
+		func(e *v1.Echo) { e.Spec.Port = []int32{8080, 8181, 9090}[number%3] },
+		func(e *v1.Echo) { e.Spec.Image = []string{"", c.image}[number%2] },
+		func(e *v1.Echo) {
+			e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOUR", Value: fmt.Sprint(number)}}
+		},
+		func(e *v1.Echo) { e.Spec.Response = &v1.EchoResponse{StatusCode: http.StatusOK + number%2*4} },
+		func(e *v1.Echo) {
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: on, Host: e.Name + ".example.com", Path: "/"}
+		},
+		func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: on} },
+		func(e *v1.Echo) { e.Spec.DisruptionBudget.Enabled = &on },
+		func(e *v1.Echo) { e.Spec.Service.Port = 80 + number },
+	})
+}
+
+// webPod returns a pod of an application that asks for a companion. It stops immediately on SIGTERM.
+func webPod(namespace, name, echo string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web", v1.CompanionLabel: echo}},
+		Spec: corev1.PodSpec{
+			AutomountServiceAccountToken: new(false),
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			Containers: []corev1.Container{{Name: "web", Image: support.Image("echo-server"), Env: []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "0s"}},
+				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
+		},
+	}
+}
+
+// settle stops the changes and has the Echoes come to rest: none is paused, and the first ones exist. Whoever asks for a companion asks
+// one of these.
+func (c *churn) settle(ctx context.Context) {
+	GinkgoHelper()
+	c.end()
+	Eventually(func(g Gomega) {
+		for _, name := range c.names()[:2] {
+			g.Expect(ignoreExisting(k8s.Create(ctx, support.Echo(c.namespace, name)))).To(Succeed())
+		}
+		for i, name := range c.owners()[:2] {
+			g.Expect(ignoreExisting(k8s.Create(ctx, webPod(c.namespace, name, c.names()[i])))).To(Succeed())
+		}
+		list := &v1.EchoList{}
+		g.Expect(k8s.List(ctx, list, client.InNamespace(c.namespace))).To(Succeed())
+		for i := range list.Items {
+			before := list.Items[i].DeepCopy()
+			list.Items[i].Spec.Paused = false
+			g.Expect(k8s.Patch(ctx, &list.Items[i], client.MergeFrom(before))).To(Succeed())
+		}
+		for _, name := range c.names()[:2] {
+			g.Expect(list.Items).To(ContainElement(HaveField("Name", name)))
+		}
+		living := slices.DeleteFunc(list.Items, func(e v1.Echo) bool { return !e.DeletionTimestamp.IsZero() })
+		g.Expect(living).To(HaveLen(len(list.Items)), "Echoes that are being deleted")
+	}).WithContext(ctx).Should(Succeed())
+}

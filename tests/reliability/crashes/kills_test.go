@@ -1,0 +1,72 @@
+package crashes
+
+import (
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// specTimeout is how long a spec may take on a busy machine.
+const specTimeout = 15 * time.Minute
+
+var _ = Describe("the operator", func() {
+	It("is killed at random moments", func(ctx SpecContext) {
+		s := newStage(ctx).probe(ctx)
+		random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 1))
+		for _, wait := range []bool{true, false, false, false} {
+			leader, _ := awaitLeader(ctx)
+			s.await(ctx, 3+random.IntN(10))
+			kill(ctx, leader)
+			if !wait {
+				dropLease(ctx)
+			}
+			expectRestart(ctx, leader)
+		}
+		leader, other := awaitLeader(ctx)
+		s.await(ctx, 3+random.IntN(10))
+		kill(ctx, leader, other)
+		expectRestart(ctx, leader)
+		s.await(ctx, 10)
+		s.verify(ctx)
+	}, SpecTimeout(specTimeout))
+
+	It("loses its lease to the other replica, and both work for a while", func(ctx SpecContext) {
+		s := newStage(ctx).probe(ctx)
+		s.await(ctx, 5)
+
+		crash("stopping the leader, which does not notice that the other replica takes the lease")
+		leader, other := awaitLeader(ctx)
+		process := support.ProcessOf(leader)
+		Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())
+		DeferCleanup(func() { _ = process.Signal(syscall.SIGCONT) }) // it has ended, unless something failed
+		dropLease(ctx)
+		Eventually(func(g Gomega) {
+			g.Expect(lease(ctx, g).Spec.HolderIdentity).To(HaveValue(HavePrefix(other.Name + "_")))
+		}).WithContext(ctx).Should(Succeed())
+		s.await(ctx, 5)
+		Expect(process.Signal(syscall.SIGCONT)).To(Succeed())
+		expectRestart(ctx, leader)
+
+		crash("giving the lease to somebody else, who does not exist")
+		leader, _ = awaitLeader(ctx)
+		s.await(ctx, 5)
+		held := lease(ctx, Default)
+		before := held.DeepCopy()
+		held.Spec.HolderIdentity = new("somebody-else")
+		Expect(k8s.Patch(ctx, held, client.MergeFrom(before))).To(Succeed())
+		expectRestart(ctx, leader)
+
+		awaitLeader(ctx)
+		s.await(ctx, 5)
+		crash("deleting the lease, which any of them may take")
+		dropLease(ctx)
+		s.await(ctx, 20)
+		s.verify(ctx)
+	}, SpecTimeout(specTimeout))
+})

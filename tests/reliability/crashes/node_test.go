@@ -1,0 +1,73 @@
+package crashes
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("a node is stopped and started again", func() {
+	// It takes the operator, all echo servers and the prober with it, so that nothing answers until it is back.
+	It("with everything that runs", func(ctx SpecContext) {
+		s := newStage(ctx)
+		s.await(ctx, 10)
+		killCluster(ctx, "node")
+		s.await(ctx, 10)
+		cluster(ctx, "revive", "node")
+		s.await(ctx, 10)
+		s.verify(ctx)
+		Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "they are started again, not replaced")
+	}, SpecTimeout(specTimeout))
+
+	It("while the operator and other nodes go on", func(ctx SpecContext) {
+		kubelet := support.StartHollowKubelet(ctx)
+		s := newStage(ctx).probe(ctx)
+		node := support.CreateHollowNode(ctx, k8s, "away")
+		away := support.Echo(s.namespace, "away", support.OnHollowNode("away"))
+		Expect(k8s.Create(ctx, away)).To(Succeed())
+		eventually := func(phase string) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(away), away)).To(Succeed())
+				g.Expect(away.Status.Phase).To(Equal(phase))
+			}).WithContext(ctx).Should(Succeed())
+		}
+		eventually(v1.PhaseReady)
+		crash("stopping the node")
+		kubelet.Kill().Wait()
+		eventually(v1.PhaseWarning)
+		Expect(away.Status.NodeProblems).To(HaveKey(node))
+
+		leader, _ := awaitLeader(ctx)
+		kill(ctx, leader)
+		dropLease(ctx)
+		s.await(ctx, 10)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(away), away)).To(Succeed())
+		Expect(away.Status.NodeProblems).To(HaveKey(node))
+		support.StartHollowKubelet(ctx)
+		support.Kubectl(ctx, "wait", "--for=condition=Ready", "node/"+node, waitTimeout)
+		setPodsReady(ctx, away)
+		eventually(v1.PhaseReady)
+		s.verify(ctx)
+	}, SpecTimeout(specTimeout))
+})
+
+// setPodsReady makes pods ready that Kubernetes declared not ready while their node was stopped, as a kubelet does and kwok does not.
+func setPodsReady(ctx context.Context, echo *v1.Echo) {
+	GinkgoHelper()
+	pods := &corev1.PodList{}
+	Expect(k8s.List(ctx, pods, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})).To(Succeed())
+	for i := range pods.Items {
+		before := pods.Items[i].DeepCopy()
+		for j := range pods.Items[i].Status.Conditions {
+			pods.Items[i].Status.Conditions[j].Status = corev1.ConditionTrue
+		}
+		Expect(k8s.Status().Patch(ctx, &pods.Items[i], client.MergeFrom(before))).To(Succeed())
+	}
+}

@@ -1,0 +1,144 @@
+package crashes
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	operatorNamespace  = "echo-operator-system"
+	operatorDeployment = "echo-operator-controller-manager"
+	operatorLease      = "echo-operator.example.com"
+	operatorPods       = "control-plane=controller-manager"
+	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
+	waitTimeout = "--timeout=3m"
+)
+
+// install installs the operator with two replicas, or what was taken from it, and waits until it runs.
+func install(ctx context.Context) {
+	GinkgoHelper()
+	apply(ctx)
+	support.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+}
+
+// apply applies the manifests of the operator, with two replicas.
+func apply(ctx context.Context) {
+	GinkgoHelper()
+	command := exec.CommandContext(ctx, "tools/make/installer", support.Image("echo-operator"), support.Image("echo-server"))
+	command.Dir = support.Root()
+	manifests, err := command.Output()
+	Expect(err).NotTo(HaveOccurred())
+	one, two := "\n  replicas: 1\n", "\n  replicas: 2\n"
+	Expect(strings.Count(string(manifests), one)).To(Equal(1))
+	Eventually(func(g Gomega) { // the API server may have just started
+		apply := exec.CommandContext(ctx, "kubectl", "apply", "--server-side", "--force-conflicts", "-f", "-")
+		apply.Stdin = strings.NewReader(strings.ReplaceAll(string(manifests), one, two))
+		output, err := apply.CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), string(output))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// stopOperator stops all replicas of the operator.
+func stopOperator(ctx context.Context) {
+	GinkgoHelper()
+	support.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=0")
+	support.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", operatorPods, waitTimeout)
+}
+
+// replicas returns the pods of the operator, both of which must run.
+func replicas(ctx context.Context, g Gomega) []corev1.Pod {
+	list := &corev1.PodList{}
+	g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(Succeed())
+	g.Expect(list.Items).To(HaveLen(2))
+	for _, pod := range list.Items {
+		g.Expect(pod.Status.ContainerStatuses).To(ConsistOf(HaveField("State.Running", Not(BeNil()))), pod.Name)
+	}
+	return list.Items
+}
+
+// lease returns the lease of the operator.
+func lease(ctx context.Context, g Gomega) *coordinationv1.Lease {
+	found := &coordinationv1.Lease{}
+	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, found)).To(Succeed())
+	return found
+}
+
+// awaitLeader waits until both replicas run and one of them holds the lease, and returns that first.
+func awaitLeader(ctx context.Context) (*corev1.Pod, *corev1.Pod) {
+	GinkgoHelper()
+	var leader, other *corev1.Pod
+	Eventually(func(g Gomega) {
+		pods, held := replicas(ctx, g), lease(ctx, g)
+		g.Expect(held.Spec.HolderIdentity).NotTo(HaveValue(BeEmpty()))
+		leader, other = &pods[0], &pods[1]
+		if !strings.HasPrefix(*held.Spec.HolderIdentity, leader.Name+"_") {
+			leader, other = other, leader
+		}
+		g.Expect(*held.Spec.HolderIdentity).To(HavePrefix(leader.Name + "_"))
+		// The process that has the lease may have ended, and another one may have started in the same pod.
+		g.Expect(held.Spec.RenewTime.Time).To(BeTemporally(">", leader.Status.ContainerStatuses[0].State.Running.StartedAt.Time))
+	}).WithContext(ctx).Should(Succeed())
+	return leader, other
+}
+
+// kill kills the processes of replicas by SIGKILL, all at the same moment. The kubelet starts them again.
+func kill(ctx context.Context, pods ...*corev1.Pod) {
+	GinkgoHelper()
+	expectNoPanic(ctx)
+	for _, pod := range pods {
+		crash("killing the replica " + pod.Name)
+		process := support.ProcessOf(pod)
+		Expect(process).NotTo(BeNil(), "this suite needs the test cluster, on this machine")
+		Expect(process.Signal(syscall.SIGKILL)).To(Succeed())
+	}
+}
+
+// expectRestart waits until a replica has ended, and runs again.
+func expectRestart(ctx context.Context, replica *corev1.Pod) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		pod := &corev1.Pod{}
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(replica), pod)).To(Succeed())
+		g.Expect(pod.Status.ContainerStatuses[0].RestartCount).To(BeNumerically(">", replica.Status.ContainerStatuses[0].RestartCount))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// dropLease deletes the lease, so that the next leader does not wait until it ends.
+func dropLease(ctx context.Context) {
+	GinkgoHelper()
+	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
+	Expect(client.IgnoreNotFound(k8s.Delete(ctx, held))).To(Succeed())
+}
+
+// expectNoPanic expects no panic in the logs of the operator that the kubelet keeps: those of each replica, and of the one before.
+func expectNoPanic(ctx context.Context) {
+	GinkgoHelper()
+	for _, which := range []string{"--previous=false", "--previous"} {
+		command := exec.CommandContext(ctx, "kubectl", "logs", "-n", operatorNamespace, "-l", operatorPods, "--prefix", "--tail=-1", "--ignore-errors", which)
+		output, _ := command.CombinedOutput() // it fails if there was none before
+		for line := range strings.Lines(string(output)) {
+			Expect(line).NotTo(Or(ContainSubstring("panic:"), ContainSubstring("Observed a panic"), ContainSubstring("panic in")))
+		}
+	}
+	list := &corev1.PodList{}
+	Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(Succeed())
+	for _, pod := range list.Items {
+		for _, container := range pod.Status.ContainerStatuses {
+			if ended := container.LastTerminationState.Terminated; ended != nil { // 2 is what Go answers to a panic
+				Expect(ended.ExitCode).To(BeElementOf(int32(0), int32(1), int32(137), int32(255)), "%s ended: %s", pod.Name, ended.Reason)
+				Expect(ended.Reason).NotTo(Equal("OOMKilled"))
+			}
+		}
+	}
+}

@@ -1,0 +1,164 @@
+// Package crashes tests what crashes leave behind, on the test cluster with real containers: of the operator, of the control plane and of
+// the node, and of what the operator depends on, such as its lease, its rights and its CustomResourceDefinition. Meanwhile Echoes are
+// created, changed and deleted. `make reliability-crashes` runs it.
+package crashes
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	// requestTimeout bounds a request while etcd does not answer.
+	requestTimeout = 10 * time.Second
+	// stuckTimeout is longer than the deletion of any Echo takes, also on a busy machine.
+	stuckTimeout = 4 * time.Minute
+	// testNamespace is the label of the namespaces of tests.
+	testNamespace = "echo-operator-test"
+)
+
+var (
+	k8s client.Client
+	// figures are printed at the end.
+	figures struct{ crashes, changes, requests int }
+	// stuckEchoes holds the Echoes whose deletion did not complete after a spec.
+	stuckEchoes []string
+)
+
+func TestCrashes(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(3 * time.Minute)
+	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "Crashes")
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	log.SetLogger(GinkgoLogr)
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(v1.AddToScheme(scheme)).To(Succeed())
+	cluster, err := ctrl.GetConfig()
+	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make reliability-crashes', which starts a cluster")
+	cluster.Timeout = requestTimeout
+	k8s, err = client.New(cluster, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	install(ctx)
+}, NodeTimeout(5*time.Minute))
+
+// Each spec starts with two new replicas of the operator, and without what an earlier one left.
+var _ = BeforeEach(func(ctx SpecContext) {
+	removeNamespaces(ctx)
+	stopOperator(ctx)
+	install(ctx)
+	awaitLeader(ctx)
+}, NodeTimeout(15*time.Minute))
+
+// A spec that fails leaves something broken, and all that follows needs it.
+var _ = AfterEach(func(ctx SpecContext) {
+	if CurrentSpecReport().Failed() {
+		cluster(ctx, "revive", "etcd", "kube-apiserver", "node")
+		Eventually(func(g Gomega) { g.Expect(k8s.List(ctx, &corev1.NamespaceList{})).To(Succeed()) }).WithContext(ctx).Should(Succeed())
+		install(ctx)
+	}
+}, NodeTimeout(5*time.Minute))
+
+var _ = AfterSuite(func(ctx SpecContext) {
+	removeNamespaces(ctx)
+	support.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
+	Expect(stuckEchoes).To(BeEmpty(), "Echoes that did not go")
+}, NodeTimeout(15*time.Minute))
+
+var _ = ReportAfterSuite("figures", func(report Report) {
+	specs := report.SpecReports.WithLeafNodeType(types.NodeTypeIt)
+	fmt.Printf("\n%d specs passed and %d failed, with %d crashes, %d changes of Echoes meanwhile, and %d requests that were answered, in %s\n",
+		specs.CountWithState(types.SpecStatePassed), specs.CountWithState(types.SpecStateFailureStates), figures.crashes, figures.changes,
+		figures.requests, report.RunTime.Round(time.Second))
+})
+
+// crash tells and counts what is done to the cluster.
+func crash(what string) {
+	By(what)
+	figures.crashes++
+}
+
+// The objects of a failed spec are printed before they are deleted.
+var _ = JustAfterEach(func(ctx SpecContext) {
+	if !CurrentSpecReport().Failed() {
+		return
+	}
+	for _, arguments := range []string{
+		"get echoes,deployments,replicasets,services,pods -A -o wide",
+		"get echoes -A -o yaml",
+		"get events -A --sort-by=.lastTimestamp",
+		"logs -n " + operatorNamespace + " -l control-plane=controller-manager --prefix --tail=60",
+		"logs -n " + operatorNamespace + " -l control-plane=controller-manager --prefix --tail=60 --previous",
+	} {
+		support.Show(ctx, strings.Fields(arguments)...)
+	}
+}, NodeTimeout(time.Minute))
+
+// cluster runs a command on the processes of the test cluster.
+func cluster(ctx context.Context, arguments ...string) {
+	GinkgoHelper()
+	command := exec.CommandContext(ctx, "go", append([]string{"run", "-trimpath", "./tests/cluster"}, arguments...)...)
+	command.Dir = support.Root()
+	output, err := command.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+}
+
+// newNamespace creates a namespace for one test, with Pod Security "restricted", and deletes it afterwards.
+func newNamespace(ctx context.Context) string {
+	GinkgoHelper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "crashes-", Labels: map[string]string{testNamespace: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
+	Expect(k8s.Create(ctx, namespace)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, namespace))).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	return namespace.Name
+}
+
+// removeNamespaces deletes the namespaces of earlier specs, including those of earlier runs, and waits until they are gone.
+func removeNamespaces(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		list := &corev1.NamespaceList{}
+		g.Expect(k8s.List(ctx, list, client.HasLabels{testNamespace})).To(Succeed())
+		for i := range list.Items {
+			g.Expect(client.IgnoreNotFound(k8s.Delete(ctx, &list.Items[i]))).To(Succeed())
+			removeStuckEchoes(ctx, g, list.Items[i].Name)
+		}
+		g.Expect(list.Items).To(BeEmpty())
+	}).WithContext(ctx).WithTimeout(8 * time.Minute).Should(Succeed())
+}
+
+// removeStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that they do not affect other specs, and records
+// them.
+func removeStuckEchoes(ctx context.Context, g Gomega, namespace string) {
+	list := &v1.EchoList{}
+	g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	for i := range list.Items {
+		echo := &list.Items[i]
+		if echo.DeletionTimestamp != nil && time.Since(echo.DeletionTimestamp.Time) > stuckTimeout {
+			stuckEchoes = append(stuckEchoes, client.ObjectKeyFromObject(echo).String())
+			g.Expect(support.RemoveFinalizers(ctx, k8s, echo)).To(Succeed())
+		}
+	}
+}
