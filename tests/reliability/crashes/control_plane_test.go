@@ -35,7 +35,6 @@ var _ = DescribeTable("the control plane is killed and started again",
 	},
 	Entry("the API server", SpecTimeout(specTimeout), "kube-apiserver"),
 	Entry("etcd", SpecTimeout(specTimeout), "etcd"),
-	Entry("both", SpecTimeout(specTimeout), "kube-apiserver", "etcd"),
 )
 
 // killCluster kills processes of the test cluster. They run again after the test.

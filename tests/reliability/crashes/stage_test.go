@@ -3,6 +3,7 @@ package crashes
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/ginkgo/v2"
@@ -84,13 +85,17 @@ func (s *stage) steadyPods(ctx context.Context, g Gomega) map[types.UID]string {
 func (s *stage) verify(ctx context.Context) {
 	GinkgoHelper()
 	s.settle(ctx)
-	Eventually(func(g Gomega) { expectCalm(ctx, g, s.namespace) }).WithContext(ctx).Should(Succeed())
+	Eventually(func(g Gomega) {
+		supervise(ctx)
+		expectCalm(ctx, g, s.namespace)
+	}).WithContext(ctx).WithPolling(time.Second).Should(Succeed())
 	fresh := newNamespace(ctx)
 	repeat(ctx, s.namespace, fresh)
 	Eventually(func(g Gomega) {
+		supervise(ctx)
 		expectCalm(ctx, g, fresh)
 		g.Expect(cmp.Diff(picture(ctx, g, fresh), picture(ctx, g, s.namespace))).To(BeEmpty(), "from what is created without a crash (-)")
-	}).WithContext(ctx).Should(Succeed())
+	}).WithContext(ctx).WithPolling(time.Second).Should(Succeed())
 	awaitLeader(ctx)
 	expectQuiet(ctx, s.namespace, fresh)
 	s.expectAnswers(ctx)
@@ -101,7 +106,7 @@ func (s *stage) verify(ctx context.Context) {
 func (s *stage) expectAnswers(ctx context.Context) {
 	GinkgoHelper()
 	if s.prober == nil {
-		seen := support.StartProber(ctx, s.steady.Namespace, s.url(), "--count=200", "--pods=0").Finish(ctx)
+		seen := support.StartProber(ctx, s.steady.Namespace, s.url(), "--count=200").Finish(ctx)
 		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.Errors)
 		return
 	}

@@ -6,7 +6,9 @@ package crashes
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +39,8 @@ const (
 
 var (
 	k8s client.Client
+	// clusterProgram is the path of the program that runs the test cluster.
+	clusterProgram string
 	// figures are printed at the end.
 	figures struct{ crashes, changes, requests int }
 	// stuckEchoes holds the Echoes whose deletion did not complete after a spec.
@@ -61,6 +65,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	cluster.Timeout = requestTimeout
 	k8s, err = client.New(cluster, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
+	buildCluster(ctx)
 	install(ctx)
 }, NodeTimeout(5*time.Minute))
 
@@ -77,6 +82,7 @@ var _ = AfterEach(func(ctx SpecContext) {
 	if CurrentSpecReport().Failed() {
 		cluster(ctx, "revive", "etcd", "kube-apiserver", "node")
 		Eventually(func(g Gomega) { g.Expect(k8s.List(ctx, &corev1.NamespaceList{})).To(Succeed()) }).WithContext(ctx).Should(Succeed())
+		supervise(ctx)
 		install(ctx)
 	}
 }, NodeTimeout(5*time.Minute))
@@ -116,13 +122,33 @@ var _ = JustAfterEach(func(ctx SpecContext) {
 	}
 }, NodeTimeout(time.Minute))
 
-// cluster runs a command on the processes of the test cluster.
-func cluster(ctx context.Context, arguments ...string) {
+// buildCluster builds the program that runs the test cluster.
+func buildCluster(ctx context.Context) {
 	GinkgoHelper()
-	command := exec.CommandContext(ctx, "go", append([]string{"run", "-trimpath", "./tests/cluster"}, arguments...)...)
+	folder, err := os.MkdirTemp("", "echo-crashes-")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(os.RemoveAll, folder)
+	clusterProgram = filepath.Join(folder, "cluster")
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", clusterProgram, "./tests/cluster")
 	command.Dir = support.Root()
 	output, err := command.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
+}
+
+// cluster runs a command on the processes of the test cluster.
+func cluster(ctx context.Context, arguments ...string) {
+	GinkgoHelper()
+	command := exec.CommandContext(ctx, clusterProgram, arguments...)
+	command.Dir = support.Root()
+	output, err := command.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+}
+
+// supervise starts processes of Kubernetes again that have ended by themselves after a crash of others, as elsewhere the kubelet or the
+// init system does: the scheduler ends if it finds that its cache is wrong.
+func supervise(ctx context.Context) {
+	GinkgoHelper()
+	cluster(ctx, "revive", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns")
 }
 
 // newNamespace creates a namespace for one test, with Pod Security "restricted", and deletes it afterwards.
