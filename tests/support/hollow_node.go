@@ -50,7 +50,7 @@ func StartHollowKubelet(ctx context.Context) *gexec.Session {
 	GinkgoHelper()
 	arguments, err := kwok.Arguments(ctx, Root(), os.Getenv("KUBECONFIG"))
 	Expect(err).NotTo(HaveOccurred())
-	session, err := gexec.Start(exec.Command("kwok", arguments...), GinkgoWriter, GinkgoWriter)
+	session, err := gexec.Start(exec.CommandContext(context.WithoutCancel(ctx), "kwok", arguments...), GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred(), "run the suite with its make target, which builds kwok")
 	DeferCleanup(func() { session.Kill().Wait() })
 	return session

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -190,6 +189,7 @@ func (c *churn) settle(ctx context.Context) {
 	GinkgoHelper()
 	c.end()
 	Eventually(func(g Gomega) {
+		supervise(ctx, g)
 		for _, name := range c.names()[:2] {
 			g.Expect(ignoreExisting(k8s.Create(ctx, support.Echo(c.namespace, name)))).To(Succeed())
 		}
@@ -206,7 +206,8 @@ func (c *churn) settle(ctx context.Context) {
 		for _, name := range c.names()[:2] {
 			g.Expect(list.Items).To(ContainElement(HaveField("Name", name)))
 		}
-		living := slices.DeleteFunc(list.Items, func(e v1.Echo) bool { return !e.DeletionTimestamp.IsZero() })
-		g.Expect(living).To(HaveLen(len(list.Items)), "Echoes that are being deleted")
-	}).WithContext(ctx).Should(Succeed())
+		for _, echo := range list.Items {
+			g.Expect(echo.DeletionTimestamp).To(BeNil(), "%s is being deleted", echo.Name)
+		}
+	}).WithContext(ctx).WithPolling(time.Second).Should(Succeed())
 }

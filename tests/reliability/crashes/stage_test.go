@@ -86,13 +86,13 @@ func (s *stage) verify(ctx context.Context) {
 	GinkgoHelper()
 	s.settle(ctx)
 	Eventually(func(g Gomega) {
-		supervise(ctx)
+		supervise(ctx, g)
 		expectCalm(ctx, g, s.namespace)
 	}).WithContext(ctx).WithPolling(time.Second).Should(Succeed())
 	fresh := newNamespace(ctx)
 	repeat(ctx, s.namespace, fresh)
 	Eventually(func(g Gomega) {
-		supervise(ctx)
+		supervise(ctx, g)
 		expectCalm(ctx, g, fresh)
 		g.Expect(cmp.Diff(picture(ctx, g, fresh), picture(ctx, g, s.namespace))).To(BeEmpty(), "from what is created without a crash (-)")
 	}).WithContext(ctx).WithPolling(time.Second).Should(Succeed())

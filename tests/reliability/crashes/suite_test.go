@@ -80,9 +80,11 @@ var _ = BeforeEach(func(ctx SpecContext) {
 // A spec that fails leaves something broken, and all that follows needs it.
 var _ = AfterEach(func(ctx SpecContext) {
 	if CurrentSpecReport().Failed() {
-		cluster(ctx, "revive", "etcd", "kube-apiserver", "node")
-		Eventually(func(g Gomega) { g.Expect(k8s.List(ctx, &corev1.NamespaceList{})).To(Succeed()) }).WithContext(ctx).Should(Succeed())
-		supervise(ctx)
+		cluster(ctx, "revive", "etcd", "kube-apiserver")
+		Eventually(func(g Gomega) {
+			g.Expect(k8s.List(ctx, &corev1.NamespaceList{})).To(Succeed())
+			supervise(ctx, g)
+		}).WithContext(ctx).Should(Succeed())
 		install(ctx)
 	}
 }, NodeTimeout(5*time.Minute))
@@ -138,17 +140,20 @@ func buildCluster(ctx context.Context) {
 // cluster runs a command on the processes of the test cluster.
 func cluster(ctx context.Context, arguments ...string) {
 	GinkgoHelper()
+	runCluster(ctx, Default, arguments...)
+}
+
+func runCluster(ctx context.Context, g Gomega, arguments ...string) {
 	command := exec.CommandContext(ctx, clusterProgram, arguments...)
 	command.Dir = support.Root()
 	output, err := command.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(output))
+	g.Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
 // supervise starts processes of Kubernetes again that have ended by themselves after a crash of others, as elsewhere the kubelet or the
-// init system does: the scheduler ends if it finds that its cache is wrong.
-func supervise(ctx context.Context) {
-	GinkgoHelper()
-	cluster(ctx, "revive", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns")
+// init system does: the scheduler ends if it finds that its cache is wrong, and the kubelet if containerd is not ready yet.
+func supervise(ctx context.Context, g Gomega) {
+	runCluster(ctx, g, "revive", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns", "node")
 }
 
 // newNamespace creates a namespace for one test, with Pod Security "restricted", and deletes it afterwards.
