@@ -25,6 +25,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
 // The API server has no operator, so that only the tests change objects. At first, it does not have the kind Echo.
@@ -249,7 +250,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
 		}})).To(Succeed())
-		Expect(grant(ctx, c, "guest", "default", []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"list", "watch"}}})).To(Succeed())
+		Expect(controlplane.Grant(ctx, c, "guest", "default", []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"list", "watch"}}})).To(Succeed())
 		Eventually(session, time.Minute).Should(gbytes.Say(`ADDED    default/web  0/1 ready`))
 		Eventually(asJSON, time.Minute).Should(gbytes.Say(`"type":"ADDED","kind":"Deployment","namespace":"default","name":"web"`))
 	})

@@ -20,6 +20,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
 var _ = Describe("install modes", Ordered, func() {
@@ -79,12 +80,12 @@ func addOperator(ctx context.Context, server *envtest.Environment, admin client.
 		watched = []string{metav1.NamespaceAll}
 	}
 	for _, namespace := range watched {
-		Expect(grant(ctx, admin, "operator-"+name, namespace, rules)).To(Succeed())
+		Expect(controlplane.Grant(ctx, admin, "operator-"+name, namespace, rules)).To(Succeed())
 	}
 	nodes := manifest("rbac/node_reader_role.yaml", &rbacv1.ClusterRole{}).Rules
-	Expect(grant(ctx, admin, "operator-"+name, "", nodes)).To(Succeed())
+	Expect(controlplane.Grant(ctx, admin, "operator-"+name, "", nodes)).To(Succeed())
 	lease := manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules
-	Expect(grant(ctx, admin, "operator-"+name, name+"-own", lease)).To(Succeed())
+	Expect(controlplane.Grant(ctx, admin, "operator-"+name, name+"-own", lease)).To(Succeed())
 
 	account := operatorAccount{}
 	account.kubeconfig, err = user.KubeConfig()

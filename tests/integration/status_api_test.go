@@ -22,6 +22,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
 var _ = Describe("the status API", Ordered, func() {
@@ -56,7 +57,7 @@ var _ = Describe("the status API", Ordered, func() {
 	}
 	allow := func(ctx context.Context, account, namespace string, rules ...rbacv1.PolicyRule) {
 		GinkgoHelper()
-		Expect(grant(ctx, admin, "system:serviceaccount:default:"+account, namespace, rules)).To(Succeed())
+		Expect(controlplane.Grant(ctx, admin, "system:serviceaccount:default:"+account, namespace, rules)).To(Succeed())
 	}
 
 	BeforeAll(func(ctx SpecContext) {

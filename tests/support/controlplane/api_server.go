@@ -1,0 +1,69 @@
+// Package controlplane starts an API server, and the operator as it ships, for the test suites.
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Start starts an API server that enforces the permissions for owner references, as OpenShift does. Its environment must be stopped,
+// even if it was started only partly.
+func Start(crds ...string) (*envtest.Environment, error) {
+	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true,
+		ControlPlaneStartTimeout: 2 * time.Minute} // a second attempt would leave the files of the first one behind
+	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	if _, err := env.Start(); err != nil {
+		return env, fmt.Errorf("starting the API server that make builds: %w", err)
+	}
+	return env, nil
+}
+
+// Scheme returns the kinds that the suites use.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return scheme, v1.AddToScheme(scheme)
+}
+
+// Manifest reads an object from a file.
+func Manifest[T client.Object](path string, object T) (T, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return object, err
+	}
+	return object, yaml.UnmarshalStrict(text, object)
+}
+
+// Grant grants a user permissions in a namespace, or in all namespaces if it is empty.
+func Grant(ctx context.Context, c client.Client, user, namespace string, rules []rbacv1.PolicyRule) error {
+	name := metav1.ObjectMeta{GenerateName: "granted-", Namespace: namespace}
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}
+	if namespace == "" {
+		role := &rbacv1.ClusterRole{ObjectMeta: name, Rules: rules}
+		if err := c.Create(ctx, role); err != nil {
+			return err
+		}
+		return c.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: name, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}})
+	}
+	role := &rbacv1.Role{ObjectMeta: name, Rules: rules}
+	if err := c.Create(ctx, role); err != nil {
+		return err
+	}
+	return c.Create(ctx, &rbacv1.RoleBinding{ObjectMeta: name, Subjects: subjects,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}})
+}

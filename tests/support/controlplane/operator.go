@@ -1,0 +1,51 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"go.uber.org/zap/zapcore"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/internal/statusapi"
+)
+
+// How the operator is set up in the suites.
+const (
+	EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
+	MaxReplicas     = 20
+	operatorUser    = "echo-operator-test"
+)
+
+// GrantOperatorsRole grants the operator the permissions of its roles, and no others. config is the folder of the manifests.
+func GrantOperatorsRole(ctx context.Context, c client.Client, config string) error {
+	for _, file := range []string{"role.yaml", "node_reader_role.yaml"} {
+		role, err := Manifest(filepath.Join(config, "rbac", file), &rbacv1.ClusterRole{})
+		if err != nil {
+			return err
+		}
+		if err := Grant(ctx, c, operatorUser, "", role.Rules); err != nil {
+			return fmt.Errorf("granting %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// NewOperator assembles the operator for some namespaces, or for all if there are none. It sends requests as a user with the permissions
+// of the operator.
+func NewOperator(cluster *rest.Config, namespaces ...string) (*operator.Operator, error) {
+	user := rest.CopyConfig(cluster)
+	user.Impersonate.UserName = operatorUser
+	return operator.New(user, operator.Options{
+		MetricsAddress: "0",
+		ProbeAddress:   "0",
+		Namespaces:     namespaces,
+		Images:         children.Images{EchoServer: EchoServerImage},
+		Policy:         children.Policy{MaxReplicas: MaxReplicas},
+	}, statusapi.NewLogLevel(zapcore.InfoLevel))
+}
