@@ -1,0 +1,116 @@
+package apiserver
+
+import (
+	"context"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// otherControllers does what the Deployment controller and the garbage collector do, which do not run. It returns an unrest if there
+// was anything to do.
+func (s *server) otherControllers(ctx context.Context, now *state) error {
+	if err := s.collect(ctx, now); err != nil {
+		return err
+	}
+	d := now.children["Deployment"]
+	if d == nil || d.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	deployment := &appsv1.Deployment{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, deployment); err != nil {
+		return err
+	}
+	status := deployment.Status
+	if status.ObservedGeneration == deployment.Generation && len(status.Conditions) > 0 {
+		return nil
+	}
+	if err := support.RollOut(ctx, s.client, deployment); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	return unrest{"the Deployment is rolled out"}
+}
+
+// collect does what the garbage collector does: it completes deletions, and deletes what lost its owner.
+func (s *server) collect(ctx context.Context, now *state) error {
+	for _, o := range slices.Backward(now.all()) { // the Echo last
+		switch {
+		case o.GetDeletionTimestamp() == nil:
+		case slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents):
+			if err := s.orphan(ctx, now, o); err != nil {
+				return err
+			}
+			return unrest{"the dependents of a " + o.GetKind() + " are orphaned"}
+		case slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents):
+			if o.GetKind() == "Echo" && len(now.children) > 0 {
+				return s.deleteDependents(ctx, now)
+			}
+			if err := s.removeFinalizer(ctx, o, metav1.FinalizerDeleteDependents); err != nil {
+				return err
+			}
+			return unrest{"the deletion of a " + o.GetKind() + " is completed"}
+		}
+	}
+	if now.echo == nil {
+		return s.expectNoDependents(now)
+	}
+	return nil
+}
+
+// orphan releases the dependents of an object that is deleted without them.
+func (s *server) orphan(ctx context.Context, now *state, owner *object) error {
+	for _, child := range now.children {
+		if metav1.IsControlledBy(child, owner) {
+			before := child.DeepCopy()
+			child.SetOwnerReferences(nil)
+			if err := s.client.Patch(ctx, child, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+				return err
+			}
+		}
+	}
+	return s.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
+}
+
+func (s *server) deleteDependents(ctx context.Context, now *state) error {
+	for _, child := range now.children {
+		if metav1.IsControlledBy(child, now.echo) && child.GetDeletionTimestamp() == nil {
+			if err := s.client.Delete(ctx, child, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
+				return err
+			}
+		}
+	}
+	return unrest{"the dependents of the Echo are deleted"}
+}
+
+// expectNoDependents returns a violation if an Echo went before what was created for it: the operator must hold it until then.
+func (s *server) expectNoDependents(now *state) error {
+	for kind, child := range now.children {
+		if metav1.GetControllerOfNoCopy(child) != nil {
+			return violation{"the Echo is gone before its " + kind, ""}
+		}
+	}
+	return nil
+}
+
+func (s *server) removeFinalizer(ctx context.Context, o *object, finalizer string) error {
+	before := o.DeepCopy()
+	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == finalizer }))
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := s.client.Patch(ctx, o, patch); client.IgnoreNotFound(err) != nil {
+		return unrest{"an object was changed in the meantime"}
+	}
+	return nil
+}
+
+func labelsOf(o client.Object) labels.Set { return o.GetLabels() }
+
+// violation is a broken promise of the operator. Its name is the same each time that it is broken in the same way.
+type violation struct{ name, details string }
+
+func (v violation) Error() string { return v.name }

@@ -1,0 +1,78 @@
+package apiserver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// editStatus changes the status of the Echo, which only the operator writes.
+func (w *walk) editStatus(t *rapid.T) {
+	text := rapid.SampledFrom([]string{
+		`{"status": {"phase": "Failed"}}`, `{"status": {"conditions": []}}`, `{"status": {"replicas": 99, "readyReplicas": 98}}`, `{"status": null}`,
+		`{"status": {"observedGeneration": 1, "url": "http://theirs", "image": "theirs", "selector": null}}`,
+		`{"status": {"pods": {"Ready": ["theirs"]}, "companions": 7, "nodeProblems": {"theirs": ["NotReady"]}}}`,
+		`{"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Theirs", "message": "", "lastTransitionTime": "2020-01-01T00:00:00Z"}]}}`,
+		`{"status": {"conditions": [{"type": "Theirs", "status": "True", "reason": "Theirs", "message": "", "lastTransitionTime": "2020-01-01T00:00:00Z"}]}}`,
+	}).Draw(t, "status")
+	w.say("kubectl -n %s patch echo %s --subresource=status --type=merge -p '%s'", w.walked, echoName, text)
+	if err := w.client.Status().Patch(t.Context(), newEcho(w.walked, nil), client.RawPatch(types.MergePatchType, []byte(text))); err != nil {
+		t.Fatal(err)
+	}
+	w.foreign["Echo"] = slices.DeleteFunc(w.foreign["Echo"], func(f foreign) bool { return f.path[0] == "status" })
+	if strings.Contains(text, `"type": "Theirs"`) {
+		w.keep("Echo", foreign{place{[]string{"status", "conditions"}, "type", "Theirs"}, w.echoUID(t)})
+	}
+}
+
+// editMetadata changes the metadata of the Echo. A finalizer that is removed while the Echo is paused stays away, so that nothing would
+// be deleted in order.
+func (w *walk) editMetadata(t *rapid.T) {
+	if rapid.Bool().Draw(t, "annotate") || w.isPaused() {
+		w.annotate(t, "theirs", "yes")
+		return
+	}
+	text := `{"metadata": {"finalizers": null}}`
+	w.say("kubectl -n %s patch echo %s --type=merge -p '%s'", w.walked, echoName, text)
+	w.mergeEcho(t, text)
+}
+
+// recreate deletes the Echo, and creates it again with the same spec. What is left of an Echo that was deleted without its children is
+// in the way of the next one until somebody deletes it.
+func (w *walk) recreate(t *rapid.T) {
+	order := rapid.SampledFrom([]metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground,
+		metav1.DeletePropagationOrphan}).Draw(t, "order")
+	w.say("kubectl -n %s delete echo %s --cascade=%s", w.walked, echoName, map[metav1.DeletionPropagation]string{
+		metav1.DeletePropagationBackground: "background", metav1.DeletePropagationForeground: "foreground", metav1.DeletePropagationOrphan: "orphan"}[order])
+	left := w.remove(t, w.walked, order)
+	if orphans := len(left.all()); orphans > 0 && order != metav1.DeletePropagationOrphan {
+		w.fail(t, violation{"something is left of an Echo that is gone", fmt.Sprint(left.uids())})
+	}
+	for _, orphan := range left.all() {
+		w.deleteNow(t, orphan, metav1.DeletePropagationBackground)
+	}
+	w.create(t)
+}
+
+// restart ends the operator without a warning, and starts it again.
+func (w *walk) restart(t *rapid.T) {
+	w.say("# the operator is killed and started again")
+	w.operator.wire.cut()
+	if _, err := w.running(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// arm lets a fault happen to one of the next requests.
+func (w *walk) arm(t *rapid.T) {
+	f := rapid.SampledFrom(faults()).Draw(t, "fault")
+	f.namespace = w.walked
+	after := rapid.IntRange(0, 8).Draw(t, "after")
+	w.say("# request %d of the operator that is about the Echo or its children, counted from here, %s", after+1, f.name)
+	w.operator.wire.arm(f, after)
+}

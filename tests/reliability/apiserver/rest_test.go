@@ -1,0 +1,171 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// echoName is the name of each Echo. There is one in a namespace.
+const echoName = "walker"
+
+// unrest is why a namespace is not at rest.
+type unrest struct{ why string }
+
+func (u unrest) Error() string { return u.why }
+
+// settle lets the operator and the other controllers work until nothing is left to do in a namespace, and returns what is stored then.
+func (s *server) settle(ctx context.Context, namespace string, running func() (*process, error)) (*state, error) {
+	var now *state
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(context.Context) (bool, error) {
+		p, err := running()
+		if err != nil {
+			return false, err
+		}
+		before := p.wire.requests(namespace)
+		now, last = s.rest(ctx, p, namespace)
+		if last == nil && p.wire.requests(namespace) != before {
+			last = unrest{"the operator sends requests"}
+		}
+		if last != nil && !errors.As(last, &unrest{}) {
+			return false, last
+		}
+		return last == nil, nil
+	})
+	if err != nil && last != nil {
+		err = last
+	}
+	return now, err
+}
+
+// rest returns what is stored in a namespace, and an unrest if something is left to do.
+func (s *server) rest(ctx context.Context, p *process, namespace string) (*state, error) {
+	now, err := s.read(ctx, namespace)
+	if err != nil {
+		return now, err
+	}
+	if err := s.otherControllers(ctx, now); err != nil {
+		return now, err
+	}
+	if now.echo != nil && now.echo.GetDeletionTimestamp() != nil {
+		return now, unrest{"the Echo is being deleted"}
+	}
+	if err := p.isCurrent(ctx, now, namespace); err != nil {
+		return now, err
+	}
+	return now, p.expectNoWork(ctx, s.client, now, namespace)
+}
+
+// isCurrent returns an unrest if the cache of the operator does not hold what is stored.
+func (p *process) isCurrent(ctx context.Context, now *state, namespace string) error {
+	versions := map[string]string{}
+	for _, o := range now.all() {
+		if o.GetKind() == "Echo" || children.ManagedSelector().Matches(labelsOf(o)) {
+			versions[o.GetKind()+" "+o.GetName()] = o.GetResourceVersion()
+		}
+	}
+	for _, kind := range append(children.Kinds(), &v1.Echo{}) {
+		gvk, err := apiutil.GVKForObject(kind, p.GetScheme())
+		if err != nil {
+			return err
+		}
+		cached := kind.DeepCopyObject().(client.Object)
+		key := gvk.Kind + " " + echoName
+		err = p.GetClient().Get(ctx, client.ObjectKey{Namespace: namespace, Name: echoName}, cached)
+		if client.IgnoreNotFound(err) != nil {
+			return unrest{"the operator starts: " + err.Error()}
+		}
+		if cached.GetResourceVersion() != versions[key] {
+			return unrest{fmt.Sprintf("the cache of the operator holds version %q of the %s, not %q", cached.GetResourceVersion(), key, versions[key])}
+		}
+	}
+	return nil
+}
+
+// expectNoWork returns an unrest if a pass by the operator's reconciler would write anything, unless the Echo's status says that what it
+// would write is refused.
+func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *state, namespace string) error {
+	dry := &refusing{Client: p.GetClient()}
+	r := &controllers.EchoReconciler{Dependencies: p.Echoes.Dependencies, History: p.Echoes.History}
+	r.Client, r.Live, r.Recorder = dry, live, &events.FakeRecorder{}
+	_, err := r.ReconcileNamed(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: echoName}})
+	switch {
+	case len(dry.writes) == 0 && (err == nil || now.echo != nil && isRefused(now.echo)):
+		return nil
+	case len(dry.writes) == 0:
+		return unrest{"a pass fails: " + err.Error()}
+	case now.echo != nil && isRefused(now.echo) && dry.writes[0].child:
+		return nil
+	default:
+		return unrest{"a pass would " + dry.writes[0].what}
+	}
+}
+
+// isRefused reports whether the status of an Echo says of its latest generation that it cannot be applied.
+func isRefused(echo *object) bool {
+	degraded := condition(echo, v1.ConditionDegraded)
+	return degraded != nil && degraded["status"] == "True" && degraded["observedGeneration"] == echo.GetGeneration() &&
+		(degraded["reason"] == v1.ReasonInvalidSpec.String() || degraded["reason"] == v1.ReasonNameConflict.String())
+}
+
+// refusing is a client that refuses to write, and records what it should have written.
+type refusing struct {
+	client.Client
+	writes []write
+}
+
+type write struct {
+	what  string
+	child bool
+}
+
+func (r *refusing) refuse(what string, child bool) error {
+	r.writes = append(r.writes, write{what, child})
+	return apierrors.NewInternalError(errors.New("this client does not write"))
+}
+
+func (r *refusing) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	_, isEcho := o.(*v1.Echo)
+	return r.refuse(fmt.Sprintf("patch %T", o), !isEcho)
+}
+
+func (r *refusing) Apply(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+	return r.refuse("apply "+o.(interface{ GetKind() string }).GetKind(), true)
+}
+
+func (r *refusing) Delete(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
+	return r.refuse(fmt.Sprintf("delete %T", o), true)
+}
+
+func (r *refusing) Status() client.SubResourceWriter { return refusingStatus{r} }
+
+type refusingStatus struct{ *refusing }
+
+func (r refusingStatus) Create(context.Context, client.Object, client.Object, ...client.SubResourceCreateOption) error {
+	return r.refuse("create a subresource", false)
+}
+
+func (r refusingStatus) Update(context.Context, client.Object, ...client.SubResourceUpdateOption) error {
+	return r.refuse("update the status", false)
+}
+
+func (r refusingStatus) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+	return r.refuse("patch the status", false)
+}
+
+func (r refusingStatus) Apply(context.Context, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+	return r.refuse("apply the status", false)
+}

@@ -1,0 +1,99 @@
+package apiserver
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+const (
+	// patience is how long anything may take on a busy machine.
+	patience = 20 * time.Second
+	// interval is how often the tests look.
+	interval = 10 * time.Millisecond
+)
+
+// server is an API server.
+type server struct {
+	config *rest.Config
+	client client.Client // of the administrator, never from a cache
+}
+
+// startServer starts an API server for a test. It skips the test unless it was asked for.
+func startServer(t *testing.T) *server {
+	t.Helper()
+	if os.Getenv("RELIABILITY") != "all" {
+		t.Skip("it takes minutes: set RELIABILITY=all")
+	}
+	ctrl.SetLogger(logr.Discard())
+	config := filepath.Join("..", "..", "..", "config")
+	env, err := controlplane.Start(filepath.Join(config, "crd", "bases"))
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme, err := controlplane.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := client.New(env.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := controlplane.GrantOperatorsRole(t.Context(), admin, config); err != nil {
+		t.Fatal(err)
+	}
+	return &server{config: env.Config, client: admin}
+}
+
+// newNamespace creates a namespace. It is not deleted, because no controller could complete the deletion.
+func (s *server) newNamespace(ctx context.Context, name string) (string, error) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
+	err := s.client.Create(ctx, namespace)
+	return namespace.Name, err
+}
+
+// process is a running operator.
+type process struct {
+	*operator.Operator
+	wire    *wire
+	stop    func()
+	stopped chan error
+}
+
+// startOperator starts the operator for some namespaces, with requests and watches that go through a wire.
+func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) {
+	config := rest.CopyConfig(s.config)
+	config.Wrap(w.around)
+	assembled, err := controlplane.NewOperator(config, namespaces...)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p := &process{Operator: assembled, wire: w, stop: stop, stopped: make(chan error, 1)}
+	go func() { p.stopped <- assembled.Start(ctx) }()
+	return p, nil
+}
+
+// end stops the operator as a crash does: it sends no further request.
+func (p *process) end() {
+	p.wire.cut()
+	p.stop()
+	<-p.stopped
+}

@@ -1,0 +1,191 @@
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// uid matches UIDs, which are also in the managed fields.
+const uid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+type object = unstructured.Unstructured
+
+// state is what the API server stores in a namespace.
+type state struct {
+	echo *object // nil if there is none
+	// children are all objects of the kinds of children, whoever created them, by kind. There is at most one of a kind in a right state.
+	children map[string]*object
+	// others are more of a kind than one.
+	others []*object
+}
+
+// read reads what the API server stores in a namespace: first the Echo, so that one that is gone went before what is read after it.
+func (s *server) read(ctx context.Context, namespace string) (*state, error) {
+	echoes, err := s.list(ctx, &v1.Echo{}, namespace)
+	if err != nil {
+		return nil, err
+	}
+	now := &state{children: map[string]*object{}}
+	if len(echoes) > 0 {
+		now.echo = &echoes[0]
+	}
+	for _, kind := range children.Kinds() {
+		items, err := s.list(ctx, kind, namespace)
+		if err != nil {
+			return nil, err
+		}
+		for i := range items {
+			if kind := items[i].GetKind(); now.children[kind] == nil {
+				now.children[kind] = &items[i]
+			} else {
+				now.others = append(now.others, &items[i])
+			}
+		}
+	}
+	return now, nil
+}
+
+func (s *server) list(ctx context.Context, kind client.Object, namespace string) ([]object, error) {
+	gvk, err := apiutil.GVKForObject(kind, s.client.Scheme())
+	if err != nil {
+		return nil, err
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind + "List"})
+	err = s.client.List(ctx, list, client.InNamespace(namespace))
+	return list.Items, err
+}
+
+// all returns the objects of a state, the Echo first.
+func (s *state) all() []*object {
+	var all []*object
+	if s.echo != nil {
+		all = append(all, s.echo)
+	}
+	for _, kind := range children.Kinds() {
+		for name, child := range s.children {
+			if strings.HasSuffix(fmt.Sprintf("%T", kind), "."+name) {
+				all = append(all, child)
+			}
+		}
+	}
+	return append(all, s.others...)
+}
+
+// plain returns a state without what differs between two Echoes of the same spec: the namespace, UIDs, times, versions, and what the
+// API server allocates. Of the managed fields only the operator's are kept.
+func (s *state) plain() (map[string]any, error) {
+	all := map[string]any{}
+	for i, o := range s.all() {
+		part, err := plain(o)
+		if err != nil {
+			return nil, err
+		}
+		name := o.GetKind()
+		if i >= len(s.all())-len(s.others) {
+			name += " " + o.GetName()
+		}
+		all[name] = part
+	}
+	return all, nil
+}
+
+func plain(o *object) (any, error) {
+	part := map[string]any{
+		"labels": o.GetLabels(), "annotations": o.GetAnnotations(), "finalizers": o.GetFinalizers(),
+		"spec": o.DeepCopy().Object["spec"], "owners": slices.Collect(func(yield func(metav1.OwnerReference) bool) {
+			for _, owner := range o.GetOwnerReferences() {
+				owner.UID = ""
+				if !yield(owner) {
+					return
+				}
+			}
+		}),
+	}
+	for _, entry := range o.GetManagedFields() {
+		if children.IsOwn(entry) {
+			part["owned"] = json.RawMessage(entry.FieldsV1.GetRawBytes())
+		}
+	}
+	switch o.GetKind() {
+	case "Echo":
+		part["status"] = plainStatus(o)
+	case "Service":
+		maskAllocations(part["spec"].(map[string]any))
+	}
+	text, err := json.Marshal(part)
+	if err != nil {
+		return nil, err
+	}
+	var read any
+	text = bytes.ReplaceAll(text, []byte(o.GetNamespace()), []byte("NAMESPACE"))
+	return read, json.Unmarshal(regexp.MustCompile(uid).ReplaceAll(text, []byte("UID")), &read)
+}
+
+// plainStatus returns the status of an Echo without times, and with the generations that it is about as their distance to the latest.
+func plainStatus(echo *object) any {
+	status, _ := echo.DeepCopy().Object["status"].(map[string]any)
+	if status == nil {
+		return nil
+	}
+	observed, _ := status["observedGeneration"].(int64)
+	status["observedGeneration"] = observed - echo.GetGeneration()
+	conditions, _ := status["conditions"].([]any)
+	for _, c := range conditions {
+		condition := c.(map[string]any)
+		delete(condition, "lastTransitionTime")
+		observed, _ := condition["observedGeneration"].(int64)
+		condition["observedGeneration"] = observed - echo.GetGeneration()
+	}
+	return status
+}
+
+// maskAllocations replaces the addresses and ports that the API server allocates to a Service.
+func maskAllocations(spec map[string]any) {
+	for _, field := range []string{"clusterIP", "clusterIPs", "healthCheckNodePort"} {
+		if spec[field] != nil {
+			spec[field] = "allocated"
+		}
+	}
+	ports, _ := spec["ports"].([]any)
+	for _, port := range ports {
+		if port := port.(map[string]any); port["nodePort"] != nil {
+			port["nodePort"] = "allocated"
+		}
+	}
+}
+
+// condition returns a condition of an Echo, nil if it has none.
+func condition(echo *object, kind string) map[string]any {
+	conditions, _, _ := unstructured.NestedSlice(echo.Object, "status", "conditions")
+	for _, c := range conditions {
+		if condition := c.(map[string]any); condition["type"] == kind {
+			return condition
+		}
+	}
+	return nil
+}
+
+// uids returns the UIDs of the children, by kind.
+func (s *state) uids() map[string]types.UID {
+	uids := map[string]types.UID{}
+	for kind, child := range s.children {
+		uids[kind] = child.GetUID()
+	}
+	return uids
+}

@@ -1,0 +1,309 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+func (w *walk) setField(t *rapid.T) {
+	f := drawField(t, w.schema)
+	w.set(t, f, drawValue(t, f))
+}
+
+func (w *walk) setTopField(t *rapid.T) {
+	name := rapid.SampledFrom(slices.Sorted(maps.Keys(w.schema.Properties))).Draw(t, "field")
+	property := w.schema.Properties[name]
+	f := field{[]string{name}, &property}
+	w.set(t, f, drawValue(t, f))
+}
+
+// set sets a field, with the others that it requires.
+func (w *walk) set(t *rapid.T, f field, value any) {
+	next := runtime.DeepCopyJSON(w.spec)
+	put(next, f.path, value)
+	addRequired(next)
+	w.patchSpec(t, f.path[0], next)
+}
+
+// addRequired sets the fields without which others are refused.
+func addRequired(spec map[string]any) {
+	if ingress, given := spec["ingress"].(map[string]any); given {
+		if ingress["enabled"] == true && ingress["host"] == nil {
+			ingress["host"] = "echo.example.com"
+		}
+		if ingress["tlsSecretName"] != nil {
+			ingress["tls"] = true
+		}
+	}
+	if service, given := spec["service"].(map[string]any); given {
+		switch {
+		case service["loadBalancerClass"] != nil:
+			service["type"] = "LoadBalancer"
+		case service["externalTrafficPolicy"] != nil && service["type"] != "LoadBalancer":
+			service["type"] = "NodePort"
+		}
+	}
+}
+
+// put sets a field, and makes the objects that it is in.
+func put(in map[string]any, path []string, value any) {
+	for _, part := range path[:len(path)-1] {
+		next, _ := in[part].(map[string]any)
+		if next == nil {
+			next = map[string]any{}
+			in[part] = next
+		}
+		in = next
+	}
+	in[path[len(path)-1]] = value
+}
+
+// patchSpec makes a field of the spec as in another one, or all of it if the name of the field is empty. It reports whether the API
+// server accepts it.
+func (w *walk) patchSpec(t *rapid.T, name string, next map[string]any) bool {
+	change := map[string]any{"op": "add", "path": "/spec/" + name, "value": next[name]}
+	switch value, set := next[name]; {
+	case name == "":
+		change = map[string]any{"op": "replace", "path": "/spec", "value": next}
+	case !set || value == nil:
+		change = map[string]any{"op": "remove", "path": "/spec/" + name}
+	}
+	err := w.patchEcho(t, change)
+	if apierrors.IsInvalid(err) {
+		w.counted.note("changes that the API server refuses")
+		w.lines = w.lines[:len(w.lines)-1]
+		if !strings.Contains(err.Error(), "spec") {
+			w.fail(t, violation{"the API server refuses a value without naming a field", err.Error()})
+		}
+		return false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+// patchEcho changes the Echo by a JSON patch of one operation.
+func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
+	text, err := json.Marshal([]any{change})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.say("kubectl -n %s patch echo %s --type=json -p '%s'", w.walked, echoName, text)
+	ingress := w.spec["ingress"]
+	echo := newEcho(w.walked, nil)
+	if err := w.client.Patch(t.Context(), echo, client.RawPatch(types.JSONPatchType, text)); err != nil {
+		return err
+	}
+	w.accept(echo)
+	if !sameClass(ingress, w.spec["ingress"]) {
+		w.replaced["Ingress"] = true
+	}
+	for _, kind := range []string{"Ingress", "NetworkPolicy", "PodDisruptionBudget"} {
+		if wanted, known := isWanted(w.spec, kind), w.uids[kind] != ""; !wanted && known {
+			w.replaced[kind] = true
+		}
+	}
+	return nil
+}
+
+// sameClass reports whether two specs of an Ingress have the same class.
+func sameClass(before, after any) bool {
+	a, _ := before.(map[string]any)
+	b, _ := after.(map[string]any)
+	return a["className"] == b["className"]
+}
+
+// isWanted reports whether a spec wants a kind of child.
+func isWanted(spec map[string]any, kind string) bool {
+	part := map[string]string{"Ingress": "ingress", "NetworkPolicy": "networkPolicy", "PodDisruptionBudget": "disruptionBudget"}[kind]
+	if part == "" {
+		return true
+	}
+	given, _ := spec[part].(map[string]any)
+	return given["enabled"] == true
+}
+
+func (w *walk) unsetField(t *rapid.T) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(w.spec)), func(name string) bool { return name == "replicas" })
+	if len(names) == 0 {
+		t.SkipNow()
+	}
+	name := rapid.SampledFrom(names).Draw(t, "field")
+	next := runtime.DeepCopyJSON(w.spec)
+	if inner, isObject := next[name].(map[string]any); isObject && len(inner) > 0 && rapid.Bool().Draw(t, "a part") {
+		delete(inner, rapid.SampledFrom(slices.Sorted(maps.Keys(inner))).Draw(t, "part"))
+	} else {
+		delete(next, name)
+	}
+	w.patchSpec(t, name, next)
+}
+
+func (w *walk) setBoundary(t *rapid.T) {
+	f := drawField(t, w.schema)
+	w.set(t, f, drawBoundary(t, f))
+}
+
+// setInvalid sets a field to a value that the schema refuses. The refusal must name the field, and nothing may change.
+func (w *walk) setInvalid(t *rapid.T) {
+	f := drawField(t, w.schema)
+	value := drawInvalid(t, f)
+	next := runtime.DeepCopyJSON(w.spec)
+	put(next, f.path, value)
+	before := w.spec
+	if w.patchSpec(t, f.path[0], next) {
+		w.fail(t, violation{"the API server accepts what the schema refuses", fmt.Sprintf("%s: %v, before: %v", f, value, before)})
+	}
+	text, err := json.Marshal([]any{map[string]any{"op": "add", "path": "/spec/" + f.path[0], "value": next[f.path[0]]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.client.Patch(t.Context(), newEcho(w.walked, nil), client.RawPatch(types.JSONPatchType, text), client.DryRunAll)
+	if err == nil || !strings.Contains(err.Error(), f.String()) {
+		w.fail(t, violation{"the refusal of a value does not name its field", fmt.Sprintf("%s: %v", f, err)})
+	}
+}
+
+func (w *walk) pause(t *rapid.T) {
+	next := runtime.DeepCopyJSON(w.spec)
+	next["paused"] = !w.isPaused()
+	w.patchSpec(t, "paused", next)
+}
+
+// drawChild draws a kind of child that exists.
+func (w *walk) drawChild(t *rapid.T) string {
+	var kinds []string
+	for _, kind := range []string{"Service", "Deployment", "PodDisruptionBudget", "Ingress", "NetworkPolicy"} {
+		if isWanted(w.spec, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return rapid.SampledFrom(kinds).Draw(t, "kind")
+}
+
+// child returns a child, nil if it does not exist.
+func (w *walk) child(t *rapid.T, kind string) *object {
+	now, err := w.read(t.Context(), w.walked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now.children[kind]
+}
+
+func (w *walk) editChild(t *rapid.T) {
+	kind := w.drawChild(t)
+	fitting := slices.DeleteFunc(edits(kind), func(e edit) bool { return !e.fits(w.spec) })
+	e := rapid.SampledFrom(fitting).Draw(t, "edit")
+	child := w.child(t, kind)
+	if child == nil {
+		return
+	}
+	e = e.aimed(child)
+	err := w.client.Patch(t.Context(), child, client.RawPatch(e.patchType, []byte(e.patch)), client.FieldOwner("kubectl-patch"))
+	switch {
+	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err):
+		w.counted.note("edits of children that the API server refuses")
+		return
+	case err != nil:
+		t.Fatal(err)
+	}
+	w.say("%s", e.command(w.walked))
+	if e.removes {
+		w.foreign[kind] = slices.DeleteFunc(w.foreign[kind], func(f foreign) bool { return f.path[0] == "labels" })
+	}
+	if e.kept != nil {
+		w.keep(kind, foreign{*e.kept, child.GetUID()})
+	}
+}
+
+func (w *walk) deleteChild(t *rapid.T) {
+	kind := w.drawChild(t)
+	order := rapid.SampledFrom([]metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground,
+		metav1.DeletePropagationOrphan}).Draw(t, "order")
+	if child := w.child(t, kind); child != nil {
+		w.deleteNow(t, child, order)
+	}
+}
+
+func (w *walk) deleteNow(t *rapid.T, child *object, order metav1.DeletionPropagation) {
+	w.say("kubectl -n %s delete %s %s --cascade=%s", w.walked, child.GetKind(), echoName, strings.ToLower(string(order)))
+	if err := w.client.Delete(t.Context(), child, client.PropagationPolicy(order)); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	w.replaced[child.GetKind()] = true
+}
+
+// disownChild removes the owner of a child, which then is somebody else's: the status must tell so, and nothing may be changed until it
+// is gone or the Echo's again.
+func (w *walk) disownChild(t *rapid.T) {
+	kind := w.drawChild(t)
+	back := rapid.Bool().Draw(t, "back")
+	child := w.child(t, kind)
+	if child == nil || w.isPaused() {
+		return
+	}
+	owners, err := json.Marshal(child.GetOwnerReferences())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.patchOwners(t, child, "null")
+	now := w.settleWalked(t)
+	if reason := condition(now.echo, v1.ConditionReady)["reason"]; reason != v1.ReasonNameConflict.String() {
+		w.fail(t, violation{"the status does not tell that the name of a child is taken", fmt.Sprint(now.echo.Object["status"])})
+	}
+	if back {
+		w.patchOwners(t, child, string(owners))
+		return
+	}
+	w.deleteNow(t, child, metav1.DeletePropagationBackground)
+	w.annotate(t, "looked-at", "again") // otherwise the operator looks after a minute
+}
+
+func (w *walk) patchOwners(t *rapid.T, child *object, owners string) {
+	text := `{"metadata": {"ownerReferences": ` + owners + `}}`
+	w.say("kubectl -n %s patch %s %s --type=merge -p '%s'", w.walked, child.GetKind(), echoName, text)
+	if err := w.client.Patch(t.Context(), child, client.RawPatch(types.MergePatchType, []byte(text)), client.FieldOwner("kubectl-patch")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// annotate changes an annotation of the Echo.
+func (w *walk) annotate(t *rapid.T, key, value string) {
+	w.say("kubectl -n %s annotate --overwrite echo %s example.org/%s=%s-%d", w.walked, echoName, key, value, len(w.lines))
+	w.mergeEcho(t, fmt.Sprintf(`{"metadata": {"annotations": {"example.org/%s": "%s-%d"}}}`, key, value, len(w.lines)))
+	w.keep("Echo", foreign{place{path: []string{"annotations"}, field: "example.org/" + key}, w.echoUID(t)})
+}
+
+// keep records what was added to an object of a kind and must stay.
+func (w *walk) keep(kind string, added foreign) {
+	w.foreign[kind] = append(slices.DeleteFunc(w.foreign[kind], func(f foreign) bool { return f.String() == added.String() }), added)
+}
+
+// String identifies what was added.
+func (f foreign) String() string { return fmt.Sprint(f.place, f.uid) }
+
+func (w *walk) echoUID(t *rapid.T) types.UID {
+	echo := newEcho(w.walked, nil)
+	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(echo), echo); err != nil {
+		t.Fatal(err)
+	}
+	return echo.GetUID()
+}
+
+func (w *walk) mergeEcho(t *rapid.T, text string) {
+	if err := w.client.Patch(t.Context(), newEcho(w.walked, nil), client.RawPatch(types.MergePatchType, []byte(text))); err != nil {
+		t.Fatal(err)
+	}
+}

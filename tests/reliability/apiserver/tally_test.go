@@ -1,0 +1,62 @@
+package apiserver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// tally counts what walks do.
+type tally struct {
+	lock  sync.Mutex
+	began time.Time
+	steps map[string]int
+	notes map[string]int
+}
+
+// step counts a step.
+func (c *tally) step(kind string) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.steps == nil {
+		c.steps, c.began = map[string]int{}, time.Now()
+	}
+	c.steps[kind]++
+}
+
+// note counts something else.
+func (c *tally) note(what string) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.notes == nil {
+		c.notes = map[string]int{}
+	}
+	c.notes[what]++
+}
+
+// String returns what was counted, as a table.
+func (c *tally) String() string {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	total := 0
+	text := &strings.Builder{}
+	for _, counts := range []map[string]int{c.steps, c.notes} {
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			fmt.Fprintf(text, "\n%6d %s", counts[name], name)
+		}
+	}
+	for _, count := range c.steps {
+		total += count
+	}
+	if total == 0 {
+		return "no steps"
+	}
+	return fmt.Sprintf("%d steps in %.0f s, %.1f a second%s\n%6d violations", total, time.Since(c.began).Seconds(),
+		float64(total)/time.Since(c.began).Seconds(), text, c.notes[violations])
+}
+
+// violations is the note for a broken promise. Shrinking a failed walk breaks it many times.
+const violations = "violations, those of shrinking included"

@@ -1,0 +1,136 @@
+package apiserver
+
+import (
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// What Kubernetes accepts is not all in the schema, so that fields have values that it knows, and a few that it refuses.
+
+var (
+	quantities = []any{"1", "100m", "0.0005", "64Mi", "1Gi", "1e3", "0", int64(2), "1500m"}
+	names      = []string{"one", "two", "three-3"}
+)
+
+// stringsByField holds values of strings by the last words of their path.
+var stringsByField = map[string][]string{
+	"image":                     {"nginx", "nginx:1.27", "nginx:latest", "registry.example.com:5000/echo", "quay.io/echo-operator/echo-server:v0.2.0", "quay.io/echo-operator/echo-server"},
+	"host":                      {"echo.example.com", "*.example.com", "a.b.c"},
+	"path":                      {"/", "/echo", "/a/b/"},
+	"className":                 {"nginx", "traefik"},
+	"loadBalancerClass":         {"example.com/one", "example.com/two"},
+	"body":                      {"hello", "a\nb", "$(POD_NAME) $HOME $$", "äöü 😀", `{"a": [1]}`},
+	"priorityClassName":         {"system-node-critical", "low"},
+	"operator":                  {"Exists", "Equal", "In", "NotIn", "DoesNotExist"},
+	"effect":                    {"NoSchedule", "NoExecute", "PreferNoSchedule"},
+	"topologyKey":               {"kubernetes.io/hostname", "topology.kubernetes.io/zone", "example.org/rack"},
+	"whenUnsatisfiable":         {"ScheduleAnyway", "DoNotSchedule"},
+	"nodeAffinityPolicy":        {"Honor", "Ignore"},
+	"nodeTaintsPolicy":          {"Honor", "Ignore"},
+	"resource":                  {"limits.cpu", "requests.memory", "limits.memory"},
+	"containerName":             {"echo"},
+	"fieldPath":                 {"metadata.name", "status.podIP", "metadata.labels['app.kubernetes.io/name']", "spec.nodeName", "nonsense"},
+	"apiVersion":                {"v1"},
+	"seccompProfile.type":       {"RuntimeDefault", "Unconfined", "RuntimeDefault", "Localhost"},
+	"appArmorProfile.type":      {"RuntimeDefault", "Unconfined"},
+	"procMount":                 {"Default"},
+	"fsGroupChangePolicy":       {"Always", "OnRootMismatch"},
+	"supplementalGroupsPolicy":  {"Merge", "Strict"},
+	"seLinuxChangePolicy":       {"MountOption", "Recursive"},
+	"sysctls[0].name":           {"kernel.shm_rmid_forced", "net.ipv4.tcp_syncookies"},
+	"sysctls[1].name":           {"net.ipv4.ip_unprivileged_port_start"},
+	"sysctls[0].value":          {"0", "1"},
+	"capabilities.add":          {"NET_BIND_SERVICE", "SYS_TIME"},
+	"capabilities.drop":         {"ALL", "KILL"},
+	"headers.name":              {"x-one", "x-two", "content-type", "connection"},
+	"headers.value":             {"text/plain", "1", "a $(b) $c"},
+	"args":                      {"--verbose", "$(POD_NAME)", "", "a b"},
+	"env.name":                  {"ONE", "TWO", "three.3", "ECHO_RESPONSE_BODY", "ECHO_HTTP_ADDR", "POD_NAME"},
+	"env.value":                 {"1", "$(ONE)", "$$", ""},
+	"labelSelector.matchLabels": {"a", "b"},
+}
+
+// stringsOf returns values of a string.
+func stringsOf(path []string) []string {
+	words := slices.DeleteFunc(slices.Clone(path), func(part string) bool { return strings.HasPrefix(part, "[") })
+	for count := min(2, len(words)); count > 0; count-- {
+		if values, found := stringsByField[strings.Join(words[len(words)-count:], ".")]; found {
+			return values
+		}
+	}
+	return names
+}
+
+// integersOf returns values of an integer.
+func integersOf(name string) []int64 {
+	switch name {
+	case "replicas":
+		return []int64{0, 1, 2, 3, 20}
+	case "port":
+		return []int64{80, 8080, 8081, 9090, 9091, 443}
+	case "statusCode":
+		return []int64{200, 404, 599}
+	case "weight", "maxSkew":
+		return []int64{1, 2, 100}
+	case "minDomains":
+		return []int64{1}
+	default:
+		return []int64{1, 2, 1000}
+	}
+}
+
+// mapKeysOf returns keys of a map.
+func mapKeysOf(path []string) []string {
+	if path[0] == "resources" {
+		return []string{"cpu", "memory", "ephemeral-storage"}
+	}
+	return []string{"example.org/a", "b", "c"}
+}
+
+// rarely reports whether an optional field that almost nobody sets is left out: most of its values are refused.
+func rarely(name string) bool {
+	return slices.Contains([]string{"windowsOptions", "claims", "fileKeyRef", "matchFields", "matchLabelKeys", "mismatchLabelKeys",
+		"localhostProfile", "minDomains", "hostProcess", "appArmorProfile"}, name)
+}
+
+// oneOf makes an object valid by rules that no schema expresses. Some remain broken on purpose.
+func oneOf(t *rapid.T, f field, value map[string]any) map[string]any {
+	keep := func(fields ...string) {
+		for _, name := range fields[1:] {
+			if value[fields[0]] != nil {
+				delete(value, name)
+			}
+		}
+	}
+	switch f.path[len(f.path)-1] {
+	case "valueFrom":
+		if len(value) > 1 {
+			keep(rapid.Permutation([]string{"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"}).Draw(t, "source")...)
+			keep("resourceFieldRef", "configMapKeyRef", "secretKeyRef")
+			keep("configMapKeyRef", "secretKeyRef")
+		}
+	case "securityContext":
+		keep("privileged", "allowPrivilegeEscalation")
+	}
+	switch value["operator"] {
+	case "Exists":
+		keep("operator", "value", "values")
+	case "Equal":
+		keep("operator", "values")
+	case "In", "NotIn":
+		if f.path[0] == "affinity" || f.path[0] == "topologySpreadConstraints" {
+			value["values"] = []any{"x"}
+		}
+	case "DoesNotExist":
+		keep("operator", "values")
+	}
+	if value["effect"] != "NoExecute" {
+		delete(value, "tolerationSeconds")
+	}
+	if value["valueFrom"] != nil {
+		delete(value, "value")
+	}
+	return value
+}

@@ -1,0 +1,62 @@
+package apiserver
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// walkers is how many walks take place at once, each with an operator of its own.
+const walkers = 6
+
+// TestWalk walks over the schema and over what others do to an Echo. After each step, the Echo must be as one that was created with the
+// same spec. The flags of rapid set the number of walks of each walker (-rapid.checks) and of their steps (-rapid.steps).
+func TestWalk(t *testing.T) {
+	s := startServer(t)
+	schema, err := specSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := &tally{}
+	t.Run("walkers", func(t *testing.T) {
+		for i := range walkers {
+			t.Run(fmt.Sprint(i+1), func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(t *rapid.T) {
+					w := newWalk(t, s, schema, counted)
+					t.Repeat(w.actions())
+				})
+			})
+		}
+	})
+	t.Log(counted)
+}
+
+// actions returns the kinds of steps. rapid draws the first in the order of the alphabet more often.
+func (w *walk) actions() map[string]func(*rapid.T) {
+	actions := map[string]func(*rapid.T){"": w.check}
+	for name, act := range map[string]func(*rapid.T){
+		"change a field":                  w.setField,
+		"change a field to a boundary":    w.setBoundary,
+		"change a field to what is wrong": w.setInvalid,
+		"change a whole field":            w.setTopField,
+		"clear a field":                   w.unsetField,
+		"edit a child":                    w.editChild,
+		"edit another child":              w.editChild,
+		"edit the metadata of the Echo":   w.editMetadata,
+		"edit the status of the Echo":     w.editStatus,
+		"let a fault happen":              w.arm,
+		"lose a child":                    w.deleteChild,
+		"pause or go on":                  w.pause,
+		"replace the Echo":                w.recreate,
+		"restart the operator":            w.restart,
+		"take a child away":               w.disownChild,
+	} {
+		actions[name] = func(t *rapid.T) {
+			act(t)
+			w.counted.step(name)
+		}
+	}
+	return actions
+}

@@ -1,0 +1,291 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// walk is one walk: an Echo in a namespace of its own, an operator, and another namespace for what a fresh Echo of the same spec
+// becomes.
+type walk struct {
+	*server
+	schema  *schemaProps
+	counted *tally
+
+	walked, fresh string
+	operator      *process
+	// spec is that of the Echo as it is stored, and good is the last one that was not refused.
+	spec, good map[string]any
+	// freshOf holds what fresh Echoes became, by their spec.
+	freshOf map[string]*outcome
+	// foreign is what was added to objects and must stay, by kind.
+	foreign map[string][]foreign
+	// uids are those of the children at the last check. replaced are the kinds of which another object may have come since.
+	uids     map[string]types.UID
+	replaced map[string]bool
+	// quiet is how many writes to children there were when the Echo was last seen paused, -1 if it was not.
+	quiet int
+	lines []string
+}
+
+// foreign is something that was added to an object and must stay as long as the object.
+type foreign struct {
+	place
+	uid types.UID
+}
+
+// outcome is what a fresh Echo became.
+type outcome struct {
+	plain map[string]any
+	// reason is why it is refused, empty if it is not.
+	reason string
+}
+
+func newWalk(t *rapid.T, s *server, schema *schemaProps, counted *tally) *walk {
+	w := &walk{server: s, schema: schema, counted: counted, freshOf: map[string]*outcome{}, quiet: -1}
+	var err error
+	if w.walked, err = s.newNamespace(t.Context(), "walked"); err != nil {
+		t.Fatal(err)
+	}
+	if w.fresh, err = s.newNamespace(t.Context(), "fresh"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if w.operator != nil {
+			w.operator.end()
+		}
+	})
+	w.spec = map[string]any{"replicas": int64(2)}
+	w.create(t)
+	return w
+}
+
+// running returns the operator, which is started if it does not run.
+func (w *walk) running() (*process, error) {
+	next := &wire{}
+	if w.operator != nil {
+		if !w.operator.wire.isCut() {
+			return w.operator, nil
+		}
+		w.operator.end()
+		next = w.operator.wire.successor()
+	}
+	var err error
+	w.operator, err = w.startOperator(next, w.walked, w.fresh)
+	return w.operator, err
+}
+
+// create creates the Echo.
+func (w *walk) create(t *rapid.T) {
+	text, err := json.Marshal(w.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.say("echo '{\"apiVersion\": \"example.com/v1\", \"kind\": \"Echo\", \"metadata\": {\"name\": %q}, \"spec\": %s}' | kubectl -n %s create -f -", echoName, text, w.walked)
+	echo := newEcho(w.walked, w.spec)
+	if err := w.client.Create(t.Context(), echo); err != nil {
+		t.Fatal(err)
+	}
+	w.accept(echo)
+	w.foreign, w.uids, w.replaced, w.quiet = map[string][]foreign{}, map[string]types.UID{}, map[string]bool{}, -1
+}
+
+func newEcho(namespace string, spec map[string]any) *object {
+	echo := &object{Object: map[string]any{"spec": runtime.DeepCopyJSON(spec)}}
+	echo.SetGroupVersionKind(v1.GroupVersion.WithKind("Echo"))
+	echo.SetNamespace(namespace)
+	echo.SetName(echoName)
+	return echo
+}
+
+// accept takes the spec over as it is stored.
+func (w *walk) accept(echo *object) { w.spec, _ = echo.DeepCopy().Object["spec"].(map[string]any) }
+
+// say adds a line to the scenario that is printed if a promise is broken.
+func (w *walk) say(format string, arguments ...any) {
+	w.lines = append(w.lines, fmt.Sprintf(format, arguments...))
+}
+
+func (w *walk) isPaused() bool { return w.spec["paused"] == true }
+
+// check checks the promises of the operator after a step.
+func (w *walk) check(t *rapid.T) {
+	now := w.settleWalked(t)
+	if now.echo == nil {
+		w.fail(t, violation{"the Echo is gone", ""})
+	}
+	if w.isPaused() {
+		w.checkPaused(t, now)
+		return
+	}
+	w.quiet = -1
+	fresh := w.outcomeOf(t, w.spec)
+	if fresh.reason != "" {
+		w.checkRefused(t, now, fresh)
+		now, fresh = w.goBack(t)
+	}
+	w.good = w.spec
+	w.compare(t, now, fresh)
+	w.uids, w.replaced = now.uids(), map[string]bool{}
+}
+
+// settleWalked waits until nothing is left to do for the Echo.
+func (w *walk) settleWalked(t *rapid.T) *state {
+	now, err := w.settle(t.Context(), w.walked, w.running)
+	w.expectNoError(t, err)
+	return now
+}
+
+// expectNoError ends the walk if there is an error, which may be a violation.
+func (w *walk) expectNoError(t *rapid.T, err error) {
+	broken, rest := violation{}, unrest{}
+	switch {
+	case err == nil:
+	case errors.As(err, &broken):
+		w.fail(t, broken)
+	case errors.As(err, &rest):
+		w.fail(t, violation{"the operator does not come to rest", rest.why})
+	default:
+		t.Fatalf("the walk cannot go on: %v", err)
+	}
+}
+
+// outcomeOf returns what a fresh Echo of a spec becomes.
+func (w *walk) outcomeOf(t *rapid.T, spec map[string]any) *outcome {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known := w.freshOf[string(text)]; known != nil {
+		return known
+	}
+	if err := w.client.Create(t.Context(), newEcho(w.fresh, spec)); err != nil {
+		t.Fatalf("a fresh Echo is refused: %v", err)
+	}
+	now, err := w.settle(t.Context(), w.fresh, w.running)
+	w.expectNoError(t, err)
+	result := &outcome{}
+	if result.plain, err = now.plain(); err != nil {
+		t.Fatal(err)
+	}
+	if isRefused(now.echo) {
+		result.reason, _ = condition(now.echo, v1.ConditionDegraded)["reason"].(string)
+	}
+	w.freshOf[string(text)] = result
+	w.remove(t, w.fresh, metav1.DeletePropagationBackground)
+	return result
+}
+
+// remove deletes an Echo, and waits until it is gone.
+func (w *walk) remove(t *rapid.T, namespace string, propagation metav1.DeletionPropagation) *state {
+	err := w.client.Delete(t.Context(), newEcho(namespace, nil), client.PropagationPolicy(propagation))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := w.settle(t.Context(), namespace, w.running)
+	w.expectNoError(t, err)
+	return now
+}
+
+// checkRefused checks that the status of an Echo tells that its spec is refused, as that of a fresh one does.
+func (w *walk) checkRefused(t *rapid.T, now *state, fresh *outcome) {
+	degraded := condition(now.echo, v1.ConditionDegraded)
+	if !isRefused(now.echo) || degraded["reason"] != fresh.reason || degraded["message"] == "" {
+		w.fail(t, violation{"the status does not tell that the spec is refused", fmt.Sprintf("want reason %s: %v", fresh.reason, degraded)})
+	}
+	w.counted.note("specs that the schema accepts and the operator or a child refuses, after which the last good one is restored")
+}
+
+// goBack restores the last spec that was not refused.
+func (w *walk) goBack(t *rapid.T) (*state, *outcome) {
+	if !w.patchSpec(t, "", w.good) {
+		t.Fatal("the last good spec is refused")
+	}
+	return w.settleWalked(t), w.outcomeOf(t, w.spec)
+}
+
+// checkPaused checks that an Echo that is paused says so, and that nothing was written to its children.
+func (w *walk) checkPaused(t *rapid.T, now *state) {
+	progressing := condition(now.echo, v1.ConditionProgressing)
+	if !isRefused(now.echo) && (progressing["reason"] != v1.ReasonPaused.String() || progressing["observedGeneration"] != now.echo.GetGeneration()) {
+		w.fail(t, violation{"the status does not tell that the Echo is paused", fmt.Sprint(progressing)})
+	}
+	written := w.operator.wire.writes(w.walked)
+	if w.quiet >= 0 && written > w.quiet {
+		w.fail(t, violation{"a child of a paused Echo was written", ""})
+	}
+	w.quiet = written
+	w.uids = map[string]types.UID{}
+}
+
+// compare checks that the Echo is as a fresh one of the same spec, but for what others added.
+func (w *walk) compare(t *rapid.T, now *state, fresh *outcome) {
+	for kind, uid := range now.uids() {
+		if w.uids[kind] != "" && w.uids[kind] != uid && !w.replaced[kind] {
+			w.fail(t, violation{"another " + kind + " has come without a reason", ""})
+		}
+	}
+	plain, err := now.plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range now.all() {
+		for _, f := range w.foreign[o.GetKind()] {
+			if f.uid == o.GetUID() && !f.takeOut(plain[o.GetKind()]) {
+				w.fail(t, violation{"what others added to the " + o.GetKind() + " is gone", fmt.Sprint(f.place)})
+			}
+		}
+	}
+	for _, kind := range []string{"Service", "Deployment", "PodDisruptionBudget", "Ingress", "NetworkPolicy", "Echo"} {
+		if diff := cmp.Diff(fresh.plain[kind], plain[kind]); diff != "" {
+			w.fail(t, violation{"the " + kind + " differs from that of a fresh Echo", "- fresh, + walked:\n" + diff})
+		}
+	}
+	if len(plain) != len(fresh.plain) {
+		w.fail(t, violation{"there are more objects than for a fresh Echo", fmt.Sprint(plain)})
+	}
+}
+
+// fail ends the walk, with a message that is the same each time, so that rapid can look for a shorter walk with the same end.
+func (w *walk) fail(t *rapid.T, broken violation) {
+	w.counted.note(violations)
+	t.Logf("%s\n%s\n\nThe scenario, with an operator that watches %s:\n%s\n", broken.name, broken.details, w.walked, strings.Join(w.lines, "\n"))
+	t.Fatal(broken.name)
+}
+
+// takeOut removes what was added from an object, and reports whether it was there.
+func (p place) takeOut(plain any) bool {
+	at, _ := plain.(map[string]any)
+	for _, part := range p.path[:len(p.path)-1] {
+		at, _ = at[part].(map[string]any)
+	}
+	last := p.path[len(p.path)-1]
+	if list, isList := at[last].([]any); isList {
+		var others []any
+		for _, item := range list {
+			if item.(map[string]any)[p.field] != p.value {
+				others = append(others, item)
+			}
+		}
+		at[last] = others
+		return len(others) < len(list)
+	}
+	held, _ := at[last].(map[string]any)
+	_, found := held[p.field]
+	delete(held, p.field)
+	if len(held) == 0 {
+		at[last] = nil
+	}
+	return found
+}

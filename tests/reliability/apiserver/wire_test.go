@@ -1,0 +1,221 @@
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// errCut is what a process gets that is cut off from the API server.
+var errCut = errors.New("the connection is cut")
+
+// wire carries the requests of one process of the operator to the API server, and lets faults happen to them.
+type wire struct {
+	lock sync.Mutex
+	dead bool
+	// sent counts the requests of passes, by namespace. Those that fill caches do not count.
+	sent map[string]int
+	// written counts those of them that write children.
+	written map[string]int
+	// fault happens to a request of a pass over an object in its namespace, after some others.
+	fault *fault
+	after int
+	// watched changes the answers to lists and watches, nil if nothing does.
+	watched func(http.RoundTripper, *http.Request) (*http.Response, error)
+}
+
+// fault is something that happens to a request.
+type fault struct {
+	name      string
+	namespace string
+	// code is that of the answer, 0 if there is no answer.
+	code int
+	// done is true if the request is carried out all the same.
+	done bool
+	// crash ends the process.
+	crash bool
+}
+
+func faults() []fault {
+	return []fault{
+		{name: "is answered 403", code: http.StatusForbidden},
+		{name: "is answered 404", code: http.StatusNotFound},
+		{name: "is answered 409", code: http.StatusConflict},
+		{name: "is answered 500", code: http.StatusInternalServerError},
+		{name: "is answered 500 after it is done", code: http.StatusInternalServerError, done: true},
+		{name: "is answered 503", code: http.StatusServiceUnavailable},
+		{name: "gets no answer"},
+		{name: "gets no answer after it is done", done: true},
+		{name: "is the last before a crash", done: true, crash: true},
+		{name: "is not sent because of a crash", crash: true},
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// around returns a transport that goes through the wire.
+func (w *wire) around(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) { return w.carry(next, r) })
+}
+
+func (w *wire) carry(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	if fillsCache(r) {
+		if w.isCut() {
+			return nil, errCut
+		}
+		if w.watched != nil {
+			return w.watched(next, r)
+		}
+		return next.RoundTrip(r)
+	}
+	f, err := w.count(r)
+	if err != nil || f == nil {
+		if err != nil {
+			return nil, err
+		}
+		return next.RoundTrip(r)
+	}
+	if f.done {
+		answer, err := next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		if err := answer.Body.Close(); err != nil {
+			return nil, err
+		}
+	}
+	if f.crash {
+		w.cut()
+		return nil, errCut
+	}
+	if f.code == 0 {
+		return nil, context.DeadlineExceeded
+	}
+	return answer(r, f.code), nil
+}
+
+// count counts a request, and returns the fault that happens to it, nil for none.
+func (w *wire) count(r *http.Request) (*fault, error) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if w.dead {
+		return nil, errCut
+	}
+	namespace, resource := target(r)
+	if namespace == "" || resource == "events" {
+		return nil, nil //nolint:nilnil // that nothing happens is an answer
+	}
+	if w.sent == nil {
+		w.sent, w.written = map[string]int{}, map[string]int{}
+	}
+	w.sent[namespace]++
+	if resource != "echoes" && r.Method != http.MethodGet {
+		w.written[namespace]++
+	}
+	if w.fault == nil || w.fault.namespace != namespace {
+		return nil, nil //nolint:nilnil // that nothing happens is an answer
+	}
+	if w.after > 0 {
+		w.after--
+		return nil, nil //nolint:nilnil // that nothing happens is an answer
+	}
+	f := w.fault
+	w.fault = nil
+	return f, nil
+}
+
+// arm lets a fault happen to a request, after some others.
+func (w *wire) arm(f fault, after int) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.fault, w.after = &f, after
+}
+
+// armed returns the fault that has not happened yet, nil if there is none.
+func (w *wire) armed() (*fault, int) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return w.fault, w.after
+}
+
+func (w *wire) cut() {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.dead = true
+}
+
+func (w *wire) isCut() bool {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return w.dead
+}
+
+// requests returns how many requests of passes over objects in a namespace were sent.
+func (w *wire) requests(namespace string) int {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return w.sent[namespace]
+}
+
+// writes returns how many of them wrote children.
+func (w *wire) writes(namespace string) int {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return w.written[namespace]
+}
+
+// successor returns a wire for the next process, which goes on counting.
+func (w *wire) successor() *wire {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return &wire{sent: maps.Clone(w.sent), written: maps.Clone(w.written), fault: w.fault, after: w.after}
+}
+
+// fillsCache reports whether a request lists or watches for a cache.
+func fillsCache(r *http.Request) bool {
+	query := r.URL.Query()
+	return r.Method == http.MethodGet && (query.Has("watch") || query.Has("resourceVersion"))
+}
+
+// target returns the namespace and the resource of a request, both empty if it is for neither.
+func target(r *http.Request) (namespace, resource string) {
+	_, rest, found := strings.Cut(r.URL.Path, "/namespaces/")
+	if !found {
+		return "", ""
+	}
+	parts := strings.Split(rest, "/")
+	if len(parts) < 2 {
+		return "", ""
+	}
+	return parts[0], parts[1]
+}
+
+// answer returns an answer of the API server that is an error.
+func answer(r *http.Request, code int) *http.Response {
+	status := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+		Code: int32(code), Reason: reasonOf(code), Message: "a fault of the test: " + http.StatusText(code)}
+	text, err := json.Marshal(status)
+	if err != nil {
+		panic(err)
+	}
+	return &http.Response{StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": []string{"application/json"}}, Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text))}
+}
+
+func reasonOf(code int) metav1.StatusReason {
+	return map[int]metav1.StatusReason{
+		http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusNotFound: metav1.StatusReasonNotFound,
+		http.StatusConflict: metav1.StatusReasonConflict, http.StatusInternalServerError: metav1.StatusReasonInternalError,
+		http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable, http.StatusGone: metav1.StatusReasonExpired,
+	}[code]
+}
