@@ -19,6 +19,11 @@ func (s *server) otherControllers(ctx context.Context, now *state) error {
 	if err := s.collect(ctx, now); err != nil {
 		return err
 	}
+	if s.pods {
+		if err := s.podsOf(ctx, now); err != nil {
+			return err
+		}
+	}
 	d := now.children["Deployment"]
 	if d == nil || d.GetDeletionTimestamp() != nil {
 		return nil
@@ -39,6 +44,9 @@ func (s *server) otherControllers(ctx context.Context, now *state) error {
 
 // collect does what the garbage collector does: it completes deletions, and deletes what lost its owner.
 func (s *server) collect(ctx context.Context, now *state) error {
+	if d := now.children["Deployment"]; len(now.pods) > 0 && d != nil && d.GetDeletionTimestamp() != nil {
+		return s.podsOf(ctx, now) // they go before the Deployment
+	}
 	for _, o := range slices.Backward(now.all()) { // the Echo last
 		switch {
 		case o.GetDeletionTimestamp() == nil:
@@ -94,6 +102,9 @@ func (s *server) expectNoDependents(now *state) error {
 		if metav1.GetControllerOfNoCopy(child) != nil {
 			return violation{"the Echo is gone before its " + kind, ""}
 		}
+	}
+	if len(now.pods) > 0 {
+		return violation{"the Echo is gone before its pods", ""}
 	}
 	return nil
 }

@@ -189,7 +189,11 @@ func (e edit) unless(field string) edit {
 	return e
 }
 
-// fits reports whether the outcome of an edit is known for a spec.
+// fits reports whether the outcome of an edit is known for a spec. While an Echo is paused, edits add up: an item with another name and
+// another number cannot be told from one that others added.
 func (e edit) fits(spec map[string]any) bool {
+	if spec["paused"] == true && strings.HasPrefix(e.what, "the name of ") {
+		return false
+	}
 	return (e.needs == "" || spec[e.needs] != nil) && (e.excludedBy == "" || spec[e.excludedBy] == nil)
 }

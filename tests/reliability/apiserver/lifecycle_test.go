@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
 // editStatus changes the status of the Echo, which only the operator writes.
@@ -75,4 +78,67 @@ func (w *walk) arm(t *rapid.T) {
 	after := rapid.IntRange(0, 8).Draw(t, "after")
 	w.say("# request %d of the operator that is about the Echo or its children, counted from here, %s", after+1, f.name)
 	w.operator.wire.arm(f, after)
+}
+
+// disownChild removes the owner of a child, which then is somebody else's: the status must tell so, and nothing may be changed until it
+// is gone or the Echo's again.
+func (w *walk) disownChild(t *rapid.T) {
+	kind := w.drawChild(t)
+	back := rapid.Bool().Draw(t, "back")
+	child := w.child(t, kind)
+	if child == nil || w.isPaused() {
+		return
+	}
+	owners, err := json.Marshal(child.GetOwnerReferences())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.patchOwners(t, child, "null")
+	now := w.settleWalked(t)
+	if reason := condition(now.echo, v1.ConditionReady)["reason"]; reason != v1.ReasonNameConflict.String() {
+		w.fail(t, violation{"the status does not tell that the name of a child is taken", fmt.Sprint(now.echo.Object["status"])})
+	}
+	if back {
+		w.patchOwners(t, child, string(owners))
+		return
+	}
+	w.deleteNow(t, child, metav1.DeletePropagationBackground)
+	w.annotate(t, "looked-at", "again") // otherwise the operator looks after a minute
+}
+
+func (w *walk) patchOwners(t *rapid.T, child *object, owners string) {
+	text := `{"metadata": {"ownerReferences": ` + owners + `}}`
+	w.say("kubectl -n %s patch %s %s --type=merge -p '%s'", w.walked, child.GetKind(), echoName, text)
+	if err := w.client.Patch(t.Context(), child, client.RawPatch(types.MergePatchType, []byte(text)), client.FieldOwner("kubectl-patch")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// annotate changes an annotation of the Echo.
+func (w *walk) annotate(t *rapid.T, key, value string) {
+	w.say("kubectl -n %s annotate --overwrite echo %s example.org/%s=%s-%d", w.walked, echoName, key, value, len(w.lines))
+	w.mergeEcho(t, fmt.Sprintf(`{"metadata": {"annotations": {"example.org/%s": "%s-%d"}}}`, key, value, len(w.lines)))
+	w.keep("Echo", foreign{place{path: []string{"annotations"}, field: "example.org/" + key}, w.echoUID(t)})
+}
+
+// keep records what was added to an object of a kind and must stay.
+func (w *walk) keep(kind string, added foreign) {
+	w.foreign[kind] = append(slices.DeleteFunc(w.foreign[kind], func(f foreign) bool { return f.String() == added.String() }), added)
+}
+
+// String identifies what was added.
+func (f foreign) String() string { return fmt.Sprint(f.place, f.uid) }
+
+func (w *walk) echoUID(t *rapid.T) types.UID {
+	echo := newEcho(w.walked, nil)
+	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(echo), echo); err != nil {
+		t.Fatal(err)
+	}
+	return echo.GetUID()
+}
+
+func (w *walk) mergeEcho(t *rapid.T, text string) {
+	if err := w.client.Patch(t.Context(), newEcho(w.walked, nil), client.RawPatch(types.MergePatchType, []byte(text))); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -77,6 +78,9 @@ func (p *process) isCurrent(ctx context.Context, now *state, namespace string) e
 			versions[o.GetKind()+" "+o.GetName()] = o.GetResourceVersion()
 		}
 	}
+	if err := p.knowsPods(ctx, now, namespace); err != nil {
+		return err
+	}
 	for _, kind := range append(children.Kinds(), &v1.Echo{}) {
 		gvk, err := apiutil.GVKForObject(kind, p.GetScheme())
 		if err != nil {
@@ -91,6 +95,26 @@ func (p *process) isCurrent(ctx context.Context, now *state, namespace string) e
 		if cached.GetResourceVersion() != versions[key] {
 			return unrest{fmt.Sprintf("the cache of the operator holds version %q of the %s, not %q", cached.GetResourceVersion(), key, versions[key])}
 		}
+	}
+	return nil
+}
+
+// knowsPods returns an unrest if the cache of the operator does not hold the pods that are stored.
+func (p *process) knowsPods(ctx context.Context, now *state, namespace string) error {
+	cached, known := &corev1.PodList{}, map[string]bool{}
+	if err := p.GetClient().List(ctx, cached, client.InNamespace(namespace)); err != nil {
+		return unrest{"the operator starts: " + err.Error()}
+	}
+	for _, pod := range cached.Items {
+		known[pod.ResourceVersion] = true
+	}
+	for _, pod := range now.pods {
+		if !known[pod.GetResourceVersion()] {
+			return unrest{"the cache of the operator does not hold pod " + pod.GetName()}
+		}
+	}
+	if len(cached.Items) != len(now.pods) {
+		return unrest{"the cache of the operator holds pods that are gone"}
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ const (
 type server struct {
 	config *rest.Config
 	client client.Client // of the administrator, never from a cache
+	// pods is true if Deployments have pods.
+	pods bool
 }
 
 // startServer starts an API server for a test. It skips the test unless it was asked for.
@@ -67,6 +69,11 @@ func (s *server) newNamespace(ctx context.Context, name string) (string, error) 
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
 	err := s.client.Create(ctx, namespace)
 	return namespace.Name, err
+}
+
+// freeAddresses deletes the Services of a namespace that is not used anymore: there are addresses for about 250.
+func (s *server) freeAddresses(namespace string) error {
+	return s.client.DeleteAllOf(context.Background(), &corev1.Service{}, client.InNamespace(namespace))
 }
 
 // process is a running operator.

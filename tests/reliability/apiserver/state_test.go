@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +33,7 @@ type state struct {
 	children map[string]*object
 	// others are more of a kind than one.
 	others []*object
+	pods   []*object
 }
 
 // read reads what the API server stores in a namespace: first the Echo, so that one that is gone went before what is read after it.
@@ -57,7 +59,14 @@ func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 			}
 		}
 	}
-	return now, nil
+	if !s.pods {
+		return now, nil
+	}
+	pods, err := s.list(ctx, &corev1.Pod{}, namespace)
+	for i := range pods {
+		now.pods = append(now.pods, &pods[i])
+	}
+	return now, err
 }
 
 func (s *server) list(ctx context.Context, kind client.Object, namespace string) ([]object, error) {

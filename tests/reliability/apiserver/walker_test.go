@@ -65,6 +65,11 @@ func newWalk(t *rapid.T, s *server, schema *schemaProps, counted *tally) *walk {
 		if w.operator != nil {
 			w.operator.end()
 		}
+		for _, namespace := range []string{w.walked, w.fresh} {
+			if err := w.freeAddresses(namespace); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 	w.spec = map[string]any{"replicas": int64(2)}
 	w.create(t)
@@ -209,8 +214,8 @@ func (w *walk) checkRefused(t *rapid.T, now *state, fresh *outcome) {
 
 // goBack restores the last spec that was not refused.
 func (w *walk) goBack(t *rapid.T) (*state, *outcome) {
-	if !w.patchSpec(t, "", w.good) {
-		t.Fatal("the last good spec is refused")
+	if refusal := w.patchSpec(t, "", w.good); refusal != "" {
+		t.Fatalf("the last good spec is refused: %s", refusal)
 	}
 	return w.settleWalked(t), w.outcomeOf(t, w.spec)
 }

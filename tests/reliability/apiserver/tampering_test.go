@@ -1,0 +1,162 @@
+package apiserver
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// held is how long an event is held back.
+const held = 300 * time.Millisecond
+
+// tampering is what is done to an event on its way to the operator.
+type tampering struct {
+	name string
+	// late is true if the operator may not learn of everything before it lists again.
+	late bool
+	// apply sends the event, or something else. It returns false to end the stream.
+	apply func(*stream, []byte) bool
+	// expires is true if the next watch is answered 410.
+	expires bool
+	// old is true if the next list is older than what the operator knows.
+	old bool
+}
+
+func tamperings() []tampering {
+	return []tampering{
+		{name: "dropped", late: true, apply: func(*stream, []byte) bool { return true }},
+		{name: "delayed", apply: func(s *stream, frame []byte) bool {
+			s.wait(held)
+			return s.send(frame)
+		}},
+		{name: "sent twice", apply: func(s *stream, frame []byte) bool { return s.send(frame) && s.send(frame) }},
+		{name: "sent after the next", late: true, apply: func(s *stream, frame []byte) bool {
+			s.kept = frame
+			return true
+		}},
+		{name: "cut off in the middle", apply: func(s *stream, frame []byte) bool { return s.sendHalf(frame) }},
+		{name: "lost, watch answered 410", expires: true, apply: func(*stream, []byte) bool { return false }},
+		{name: "replaced by an error 410", apply: func(s *stream, _ []byte) bool { return s.sendEvent(expired()) && false }},
+		{name: "lost, followed by an old list", expires: true, old: true, apply: func(*stream, []byte) bool { return false }},
+	}
+}
+
+// tamperer tampers with one event of the watches of a kind.
+type tamperer struct {
+	tampering
+	scheme   *runtime.Scheme
+	resource string
+	// at is the event that is tampered with, from 1; 0 if none is, and all are counted.
+	at int
+
+	lock    sync.Mutex
+	seen    int
+	hit     bool
+	expired int
+	past    past
+	streams []*stream
+}
+
+// watched sends a request that lists or watches.
+func (t *tamperer) watched(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	isOther := strings.Contains(r.URL.Query().Get("labelSelector"), v1.CompanionLabel) // a second watch of pods
+	if !strings.HasSuffix(r.URL.Path, "/"+t.resource) || isOther {
+		return next.RoundTrip(r)
+	}
+	initial := r.URL.Query().Get("sendInitialEvents") == "true"
+	t.lock.Lock()
+	expired, old := t.expired > 0 && !initial, t.old && t.hit && initial && t.past.end != nil
+	if expired {
+		t.expired--
+	}
+	t.lock.Unlock()
+	if expired {
+		return answer(r, http.StatusGone), nil
+	}
+	if old {
+		return t.oldList(next, r)
+	}
+	got, err := next.RoundTrip(r)
+	if err != nil || got.StatusCode != http.StatusOK {
+		return got, err
+	}
+	return t.carry(got, nil), nil
+}
+
+// carry returns an answer with its events tampered with, after some frames.
+func (t *tamperer) carry(got *http.Response, before [][]byte) *http.Response {
+	reader, writer := io.Pipe()
+	s := &stream{codec: newCodec(t.scheme, got), from: got.Body, to: writer, closed: make(chan struct{})}
+	t.lock.Lock()
+	t.streams = append(t.streams, s)
+	t.lock.Unlock()
+	changed := *got
+	changed.Body = &streamBody{reader, s}
+	go s.run(t.handle, before)
+	return &changed
+}
+
+// handle sends a frame on a stream, or tampers with it. It returns false to end the stream.
+func (t *tamperer) handle(s *stream, frame []byte) bool {
+	event, err := s.codec.decode(frame)
+	if err != nil || event.kind == watch.Error {
+		return s.send(frame)
+	}
+	if event.kind == watch.Bookmark {
+		t.lock.Lock()
+		t.past.mark(event)
+		t.lock.Unlock()
+		return s.send(frame)
+	}
+	t.lock.Lock()
+	if t.past.end == nil { // before the first list is complete, nothing has happened yet
+		t.lock.Unlock()
+		return s.send(frame)
+	}
+	t.seen++
+	now := t.seen == t.at
+	if now {
+		t.hit = true
+		if t.expires {
+			t.expired++
+		}
+	}
+	t.past.add(event)
+	t.lock.Unlock()
+	if now {
+		return t.apply(s, frame)
+	}
+	return s.send(frame) && s.sendKept()
+}
+
+// heal makes the operator list again.
+func (t *tamperer) heal() {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.late = false
+	t.expired++
+	for _, s := range t.streams {
+		s.end()
+	}
+}
+
+// needsHealing reports whether the operator may not know of everything.
+func (t *tamperer) needsHealing() bool {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.late && t.hit
+}
+
+// counted returns how many events were seen, and whether one was tampered with.
+func (t *tamperer) counted() (int, bool) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.seen, t.hit
+}
