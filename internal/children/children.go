@@ -22,9 +22,13 @@ type Child struct {
 	Want *unstructured.Unstructured
 	// RunsPods is true if the pods of the Echo belong to the object.
 	RunsPods bool
-	// onlyCreated is a field that the API server sets only when an object is created, nil if there is none.
-	onlyCreated fieldpath.Path
+	// anew reports whether an object that differs has to be created anew, nil if that is never so.
+	anew anew
 }
+
+// anew reports whether an object has to be created anew, given its JSON as it is wanted and as it is, and the fields that the operator
+// owns.
+type anew func(want, have map[string]any, owned *fieldpath.Set) bool
 
 // kind is a kind of child. Its first three fields are required.
 type kind struct {
@@ -34,18 +38,17 @@ type kind struct {
 	// state sets what an apply configuration cannot express, nil if there is nothing.
 	state    func(*unstructured.Unstructured)
 	runsPods bool
-	// onlyCreated is a field that the API server sets only when an object is created, nil if there is none.
-	onlyCreated fieldpath.Path
+	// anew reports whether an object that differs has to be created anew, nil if that is never so.
+	anew anew
 }
 
 // kinds returns the kinds of children, in the order in which they are created.
 func kinds() []kind {
 	return []kind{
-		{name: "Service", blank: func() client.Object { return &corev1.Service{} }, build: service},
+		{name: "Service", blank: func() client.Object { return &corev1.Service{} }, build: service, anew: serviceAnew},
 		{name: "Deployment", blank: func() client.Object { return &appsv1.Deployment{} }, build: deployment, runsPods: true},
 		{name: "PodDisruptionBudget", blank: func() client.Object { return &policyv1.PodDisruptionBudget{} }, build: disruptionBudget},
-		{name: "Ingress", blank: func() client.Object { return &networkingv1.Ingress{} }, build: ingress,
-			onlyCreated: fieldpath.MakePathOrDie("spec", "ingressClassName")},
+		{name: "Ingress", blank: func() client.Object { return &networkingv1.Ingress{} }, build: ingress, anew: ingressAnew},
 		{name: "NetworkPolicy", blank: func() client.Object { return &networkingv1.NetworkPolicy{} }, build: networkPolicy, state: noEgress},
 	}
 }
@@ -63,7 +66,7 @@ func Kinds() []client.Object {
 func Of(echo *v1.Echo, images Images) ([]Child, error) {
 	var all []Child
 	for _, k := range kinds() {
-		c := Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, RunsPods: k.runsPods, onlyCreated: k.onlyCreated}
+		c := Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, RunsPods: k.runsPods, anew: k.anew}
 		if configuration := k.build(echo, images); configuration != nil {
 			want, err := withMetadata(configuration, childLabels(echo), childOwnerReference(echo))
 			if err != nil {

@@ -49,8 +49,8 @@ type Difference struct {
 	// None is true if it would change nothing to apply the child: each field has the wanted value, and the operator owns these fields and
 	// no others. Fields that others added do not count, unless they are in a list or a map that is set as a whole.
 	None bool
-	// Replace is true if the object has to be created anew, because the operator no longer sets a field that the API server sets only when
-	// an object is created: the class of an Ingress.
+	// Replace is true if the object has to be created anew, because the API server would not make of it what it makes of a new one: the
+	// classes of an Ingress and of a load balancer.
 	Replace bool
 	// Renamed are the fields of list items whose key somebody edited, such as the number of a port: the item that the operator set is
 	// missing, and another has its content. To apply the child would add the missing item beside the other, which the API server may
@@ -80,7 +80,8 @@ func (s Schema) Compare(c Child, live client.Object) (Difference, error) {
 			return Difference{None: same, Renamed: fieldpath.NewSet()}, err
 		}
 	}
-	replace := c.onlyCreated != nil && fields.owned.Has(c.onlyCreated) && !fields.wanted.Has(c.onlyCreated)
+	content, _ := have.AsValue().Unstructured().(map[string]any)
+	replace := c.anew != nil && c.anew(c.Want.Object, content, fields.owned)
 	return Difference{Replace: replace, Renamed: s.renamed(c, have, fields)}, nil
 }
 

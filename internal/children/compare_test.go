@@ -195,3 +195,26 @@ func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherClassReplacesALoadBalancer: the API server does not change the class of a Service that is and stays a load balancer.
+func TestAnotherClassReplacesALoadBalancer(t *testing.T) {
+	service := func(kind corev1.ServiceType, class string) Child {
+		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service = v1.EchoService{Type: kind, Port: 80, LoadBalancerClass: class} })
+	}
+	balancer := func(class string) Child { return service(corev1.ServiceTypeLoadBalancer, class) }
+	for name, c := range map[string]struct {
+		before, after Child
+		replaced      bool
+	}{
+		"no longer set":          {balancer("a.b/c"), balancer(""), true},
+		"another":                {balancer("a.b/c"), balancer("a.b/d"), true},
+		"set":                    {balancer(""), balancer("a.b/d"), true},
+		"the same":               {balancer("a.b/c"), balancer("a.b/c"), false},
+		"no longer a balancer":   {balancer("a.b/c"), service(corev1.ServiceTypeNodePort, ""), false},
+		"a balancer from now on": {service(corev1.ServiceTypeNodePort, ""), balancer("a.b/c"), false},
+	} {
+		if got, err := testSchema().Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}

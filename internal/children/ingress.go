@@ -2,7 +2,9 @@ package children
 
 import (
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -31,6 +33,13 @@ func ingress(echo *v1.Echo, _ Images) any {
 	return networkingv1ac.Ingress(echo.Name, echo.Namespace).
 		WithAnnotations(wanted.Annotations).
 		WithSpec(spec)
+}
+
+// ingressAnew reports whether an Ingress has to be created anew: its class is no longer set, and the API server sets the default class
+// only when an Ingress is created.
+func ingressAnew(want, _ map[string]any, owned *fieldpath.Set) bool {
+	_, set, _ := unstructured.NestedString(want, "spec", "ingressClassName")
+	return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
 }
 
 // hasIngress reports whether an Echo has an Ingress.
