@@ -100,14 +100,17 @@ func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 		t.Fatal(err)
 	}
 	w.say("kubectl -n %s patch echo %s --type=json -p '%s'", w.walked, echoName, text)
-	ingress := w.spec["ingress"]
+	before := w.spec
 	echo := newEcho(w.walked, nil)
 	if err := w.client.Patch(t.Context(), echo, client.RawPatch(types.JSONPatchType, text)); err != nil {
 		return err
 	}
 	w.accept(echo)
-	if !sameClass(ingress, w.spec["ingress"]) {
+	if !sameClass(before, w.spec, "ingress", "className") {
 		w.replaced["Ingress"] = true
+	}
+	if !sameClass(before, w.spec, "service", "loadBalancerClass") {
+		w.replaced["Service"] = true
 	}
 	for _, kind := range []string{"Ingress", "NetworkPolicy", "PodDisruptionBudget"} {
 		if wanted, known := isWanted(w.spec, kind), w.uids[kind] != ""; !wanted && known {
@@ -117,11 +120,11 @@ func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 	return nil
 }
 
-// sameClass reports whether two specs of an Ingress have the same class.
-func sameClass(before, after any) bool {
-	a, _ := before.(map[string]any)
-	b, _ := after.(map[string]any)
-	return a["className"] == b["className"]
+// sameClass reports whether two specs have the same class of an Ingress or a load balancer. Another one may replace the object.
+func sameClass(before, after map[string]any, part, class string) bool {
+	a, _ := before[part].(map[string]any)
+	b, _ := after[part].(map[string]any)
+	return a[class] == b[class]
 }
 
 // isWanted reports whether a spec wants a kind of child.
