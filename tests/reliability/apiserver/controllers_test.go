@@ -65,8 +65,13 @@ func (s *server) collect(ctx context.Context, now *state) error {
 			return unrest{"the deletion of a " + o.GetKind() + " is completed"}
 		}
 	}
+	for _, child := range now.children {
+		if now.echo != nil {
+			s.met.Store(child.GetUID(), true)
+		}
+	}
 	if now.echo == nil {
-		return s.expectNoDependents(now)
+		return s.expectNoDependents(ctx, now)
 	}
 	return nil
 }
@@ -96,12 +101,20 @@ func (s *server) deleteDependents(ctx context.Context, now *state) error {
 	return unrest{"the dependents of the Echo are deleted"}
 }
 
-// expectNoDependents returns a violation if an Echo went before what was created for it: the operator must hold it until then.
-func (s *server) expectNoDependents(now *state) error {
+// expectNoDependents returns a violation if an Echo went before what was created for it: the operator must hold it until then. What was
+// created afterwards, because the operator was told of the past, is deleted: its owner does not exist.
+func (s *server) expectNoDependents(ctx context.Context, now *state) error {
 	for kind, child := range now.children {
-		if metav1.GetControllerOfNoCopy(child) != nil {
+		if metav1.GetControllerOfNoCopy(child) == nil {
+			continue
+		}
+		if _, met := s.met.Load(child.GetUID()); met {
 			return violation{"the Echo is gone before its " + kind, ""}
 		}
+		if err := s.client.Delete(ctx, child, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		return unrest{"a " + kind + " without an owner is deleted"}
 	}
 	if len(now.pods) > 0 {
 		return violation{"the Echo is gone before its pods", ""}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ type server struct {
 	client client.Client // of the administrator, never from a cache
 	// pods is true if Deployments have pods.
 	pods bool
+	// met holds the UIDs of children that were there together with their Echo.
+	met sync.Map
 }
 
 // startServer starts an API server for a test. It skips the test unless it was asked for.

@@ -137,12 +137,12 @@ func (p *past) back(count int) (map[string]runtime.Object, string) {
 	return objects, version
 }
 
-// oldList answers a list as it was before the last two events, and then goes on from there, as an API server that is behind does.
+// oldList answers a list as it was before the last events, and then goes on from there, as an API server that is behind does.
 func (t *tamperer) oldList(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	t.lock.Lock()
-	objects, version := t.past.back(2)
+	objects, version := t.past.back(t.back)
 	like := t.past.end.object
-	t.old = false
+	t.back = 0
 	t.lock.Unlock()
 	request := r.Clone(r.Context())
 	query := request.URL.Query()

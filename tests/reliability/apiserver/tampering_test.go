@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,8 +26,8 @@ type tampering struct {
 	apply func(*stream, []byte) bool
 	// expires is true if the next watch is answered 410.
 	expires bool
-	// old is true if the next list is older than what the operator knows.
-	old bool
+	// back is how many events older than what the operator knows the next list is.
+	back int
 }
 
 func tamperings() []tampering {
@@ -44,7 +45,8 @@ func tamperings() []tampering {
 		{name: "cut off in the middle", apply: func(s *stream, frame []byte) bool { return s.sendHalf(frame) }},
 		{name: "lost, watch answered 410", expires: true, apply: func(*stream, []byte) bool { return false }},
 		{name: "replaced by an error 410", apply: func(s *stream, _ []byte) bool { return s.sendEvent(expired()) && false }},
-		{name: "lost, followed by an old list", expires: true, old: true, apply: func(*stream, []byte) bool { return false }},
+		{name: "lost, followed by an old list", expires: true, back: 2, apply: func(*stream, []byte) bool { return false }},
+		{name: "lost, followed by an empty list", expires: true, back: math.MaxInt, apply: func(*stream, []byte) bool { return false }},
 	}
 }
 
@@ -72,7 +74,7 @@ func (t *tamperer) watched(next http.RoundTripper, r *http.Request) (*http.Respo
 	}
 	initial := r.URL.Query().Get("sendInitialEvents") == "true"
 	t.lock.Lock()
-	expired, old := t.expired > 0 && !initial, t.old && t.hit && initial && t.past.end != nil
+	expired, old := t.expired > 0 && !initial, t.back > 0 && t.hit && initial && t.past.end != nil
 	if expired {
 		t.expired--
 	}
