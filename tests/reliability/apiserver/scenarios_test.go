@@ -118,7 +118,7 @@ func (c scenario) run(ctx context.Context, s *server, tamperers ...*tamperer) (_
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{watched: throughAll(tamperers)}
+	w := &wire{watched: throughAll(tamperers)} //nolint:bodyclose // it sends no request
 	p, err := s.startOperator(w, namespace)
 	if err != nil {
 		return nil, err
@@ -161,6 +161,8 @@ func (s *server) podsOf(ctx context.Context, now *state) error {
 			if err := s.client.Delete(ctx, pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 				return err
 			}
+		}
+		if len(now.pods) > 0 {
 			return unrest{"a pod is deleted"}
 		}
 	case len(now.pods) == 0:

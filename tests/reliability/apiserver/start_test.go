@@ -105,5 +105,5 @@ func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) 
 func (p *process) end() {
 	p.wire.cut()
 	p.stop()
-	<-p.stopped
+	<-p.stopped //nolint:errcheck // it was cut off, so that it may fail
 }

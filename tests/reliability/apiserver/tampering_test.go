@@ -37,7 +37,10 @@ func tamperings() []tampering {
 			s.wait(held)
 			return s.send(frame)
 		}},
-		{name: "sent twice", apply: func(s *stream, frame []byte) bool { return s.send(frame) && s.send(frame) }},
+		{name: "sent twice", apply: func(s *stream, frame []byte) bool {
+			s.kept = frame
+			return s.send(frame) && s.sendKept()
+		}},
 		{name: "sent after the next", late: true, apply: func(s *stream, frame []byte) bool {
 			s.kept = frame
 			return true

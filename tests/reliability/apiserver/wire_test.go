@@ -141,13 +141,6 @@ func (w *wire) arm(f fault, after int) {
 	w.fault, w.after = &f, after
 }
 
-// armed returns the fault that has not happened yet, nil if there is none.
-func (w *wire) armed() (*fault, int) {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	return w.fault, w.after
-}
-
 func (w *wire) cut() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
