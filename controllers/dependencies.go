@@ -46,7 +46,6 @@ func controllerOptions() controller.Options {
 		MaxConcurrentReconciles: workers,
 		SkipNameValidation:      new(true), // a process of a test suite starts the operator more than once
 		ReconciliationTimeout:   passTimeout,
-		SkipNameValidation:      new(true), // a test runs several managers in a process; within one, the names differ
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	}
 }

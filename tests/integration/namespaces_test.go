@@ -23,6 +23,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
 // askedAgain is longer than the program takes to ask for its rights again, and to end.
@@ -174,7 +175,7 @@ func (r restrictedProgram) startWatching(namespaces string) *gexec.Session {
 // grant grants the operator its rights in a namespace.
 func (r restrictedProgram) grant(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	Expect(grant(ctx, r.admin, "operator-"+r.name, namespace, manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+	Expect(controlplane.Grant(ctx, r.admin, "operator-"+r.name, namespace, manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
 }
 
 // revoke revokes the rights of the operator in a namespace.
