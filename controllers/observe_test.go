@@ -48,6 +48,19 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestTheNumbersOfADeploymentThatIsGoneAreNotTold(t *testing.T) {
+	w := newWorld(t, storedEcho(func(e *v1.Echo) {
+		e.Spec.Paused, e.Finalizers = true, []string{v1.Finalizer}
+		e.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Image: "a:1"}
+	}))
+	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.current(t).Status; s.Replicas+s.ReadyReplicas+s.UpdatedReplicas != 0 || s.Image != "" {
+		t.Errorf("the status tells of %d, %d and %d replicas of %q", s.Replicas, s.ReadyReplicas, s.UpdatedReplicas, s.Image)
+	}
+}
+
 func TestListPodsReturnsThePodsAndCompanionsOfOneEcho(t *testing.T) {
 	pod := func(change func(*corev1.Pod)) *corev1.Pod {
 		p := echoPod()

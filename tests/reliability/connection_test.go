@@ -156,7 +156,7 @@ func (c connection) answer(to call) (any, error) {
 		if err := json.Unmarshal(to.body, &options); err != nil {
 			return nil, err
 		}
-		return metav1.Status{Status: metav1.StatusSuccess}, c.remove(to.objectKey, options)
+		return metav1.Status{Status: metav1.StatusSuccess}, c.removeOwn(to.objectKey, options)
 	default:
 		return nil, apierrors.NewMethodNotSupported(kinds[to.resource].groupResource(to.resource), to.Method)
 	}

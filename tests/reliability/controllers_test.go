@@ -18,6 +18,9 @@ import (
 // templateAnnotation has the digest of the template that a pod was created from.
 const templateAnnotation = "template"
 
+// orphanedReplicaSet is the UID of the ReplicaSet of a Deployment that was orphaned.
+const orphanedReplicaSet = types.UID("orphaned")
+
 // control does what the Deployment controller, the kubelet and the garbage collector do.
 func (s *simulation) control() {
 	for _, o := range s.list("deployments") {
@@ -134,7 +137,7 @@ func (s *store) drop(k objectKey) {
 
 // collectGarbage deletes what depends on an object that is gone, and ends the waiting of what is deleted with its dependents.
 func (s *simulation) collectGarbage() {
-	live, dependents := map[types.UID]bool{}, map[types.UID][]objectKey{}
+	live, dependents := map[types.UID]bool{orphanedReplicaSet: true}, map[types.UID][]objectKey{}
 	for resource := range kinds {
 		for _, o := range s.list(resource) {
 			live[o.GetUID()] = true
@@ -166,7 +169,7 @@ func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []
 	waits := false
 	for _, dependent := range dependents {
 		if orphan {
-			s.edit(dependent, func(o map[string]any) { delete(o["metadata"].(map[string]any), "ownerReferences") })
+			s.edit(dependent, free)
 			continue
 		}
 		s.drop(dependent)
@@ -181,6 +184,20 @@ func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []
 		})
 		(&unstructured.Unstructured{Object: o}).SetFinalizers(kept)
 	})
+}
+
+// free removes the owner of an object that is orphaned. Pods keep theirs: it is their ReplicaSet that loses its owner.
+func free(object map[string]any) {
+	o := &unstructured.Unstructured{Object: object}
+	if o.GetKind() != "Pod" {
+		o.SetOwnerReferences(nil)
+		return
+	}
+	owners := o.GetOwnerReferences()
+	for i := range owners {
+		owners[i].UID = orphanedReplicaSet
+	}
+	o.SetOwnerReferences(owners)
 }
 
 // convert reads a part of an object into its Go type.

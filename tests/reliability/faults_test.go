@@ -27,6 +27,8 @@ type fault struct {
 	old int
 	// foreign is what somebody else does before the request.
 	foreign func(*simulation, call)
+	// promises is true if the run ends otherwise than without the fault, so that only the promises of the operator are checked.
+	promises bool
 	// visible is true if the status and the events may tell of it.
 	visible bool
 }

@@ -21,6 +21,7 @@ func foreigners() []fault {
 				s.drop(to.objectKey)
 			}
 		}},
+		{name: "the object replaced", promises: true, foreign: replace},
 		{name: "the Echo changed and changed back", foreign: active(changeAndBack)},
 		{name: "the Echo created again", foreign: active(createAgain)},
 		{name: "the finalizer removed", foreign: active(func(s *simulation) {
@@ -51,6 +52,20 @@ func active(do func(*simulation)) func(*simulation, call) {
 			do(s)
 		}
 	}
+}
+
+// replace deletes an object of the operator and creates another one under its name, as somebody else does.
+func replace(s *simulation, to call) {
+	old := s.get(to.objectKey)
+	if old == nil || to.resource == "echoes" || metav1.GetControllerOf(old) == nil || len(old.GetFinalizers()) > 0 {
+		return
+	}
+	s.drop(to.objectKey)
+	theirs := old.DeepCopy()
+	for _, field := range []string{"labels", "ownerReferences", "managedFields", "uid", "finalizers"} {
+		unstructured.RemoveNestedField(theirs.Object, "metadata", field)
+	}
+	s.create(to.objectKey, theirs.Object)
 }
 
 // force does what breaks the promises of the operator.

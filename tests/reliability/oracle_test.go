@@ -77,12 +77,18 @@ func strip(value any) any {
 	return value
 }
 
-// differences returns how a run ended otherwise than the one without faults.
-func (o outcome) differences(reference outcome) []string {
+// brokenPromises returns the promises of the operator that were broken at any time.
+func (o outcome) brokenPromises() []string {
 	var found []string
 	for _, promise := range o.broken {
 		found = append(found, "broken promise: "+promise)
 	}
+	return found
+}
+
+// differences returns how a run ended otherwise than the one without faults.
+func (o outcome) differences(reference outcome) []string {
+	var found []string
 	for _, k := range slices.Sorted(maps.Keys(reference.state)) {
 		if o.state[k] != reference.state[k] {
 			found = append(found, k+" should be\n"+reference.state[k]+"\nand is\n"+o.state[k])
@@ -121,7 +127,7 @@ func surplus(many, few []string) []string {
 	})
 }
 
-// restWrites are the requests that an operator sends when nothing is left to do: it may look whether a name is still taken.
+// restWrites returns which requests the operator sends when nothing is left to do. It may look whether a name is still taken.
 func (s *simulation) restWrites(t *testing.T) []string {
 	t.Helper()
 	before := len(s.faults.order)
@@ -132,7 +138,7 @@ func (s *simulation) restWrites(t *testing.T) []string {
 	var sent []string
 	for _, at := range s.faults.order[before:] {
 		if !strings.HasPrefix(at.name, "get ") {
-			sent = append(sent, at.String())
+			sent = append(sent, "sent though nothing was left to do: "+at.String())
 		}
 	}
 	return sent

@@ -22,6 +22,8 @@ type scenario struct {
 	namespaces []string
 	// like is the scenario that ends in the same state, empty if none does.
 	like string
+	// gone is true if there is no Echo at the end.
+	gone bool
 	// ordered is true if the end depends on when a step is made.
 	ordered bool
 	// seed makes what exists before the operator starts. It may be nil.
@@ -43,7 +45,7 @@ func basics() []scenario {
 	return []scenario{
 		{name: "create", steps: []step{create}},
 		{name: "change", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Port, s.Service.Port = 9000, 90 })}},
-		{name: "delete", steps: []step{create, remove}},
+		{name: "delete", gone: true, steps: []step{create, remove}},
 	}
 }
 
@@ -57,14 +59,14 @@ func others() []scenario {
 		{name: "name taken", steps: []step{takeName, create}},
 		{name: "name taken and freed", like: "create", steps: []step{takeName, create, freeName}},
 		{name: "delete and create", like: "create", steps: []step{create, remove, create}},
-		{name: "orphan", ordered: true, steps: []step{create, orphan(echoKey)}},
-		{name: "orphan the Deployment and delete", ordered: true,
+		{name: "orphan", gone: true, ordered: true, steps: []step{create, orphan(echoKey)}},
+		{name: "orphan the Deployment and delete", gone: true, ordered: true,
 			steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused = true }), orphan(deploymentKey), remove}},
 		{name: "companion", like: "create", steps: []step{create, createOwner, func(s *simulation) { s.drop(ownerKey) }}},
-		{name: "companion of a deleted Echo", steps: []step{create, createOwner, remove}},
+		{name: "companion of a deleted Echo", gone: true, steps: []step{create, createOwner, remove}},
 		{name: "node", like: "create", steps: []step{create, setNode(corev1.ConditionFalse), setNode(corev1.ConditionTrue)}},
 		{name: "node deleted", steps: []step{create, func(s *simulation) { s.drop(nodeKey) }}},
-		{name: "one namespace", namespaces: []string{"ns"}, steps: []step{create, remove}},
+		{name: "one namespace", gone: true, namespaces: []string{"ns"}, steps: []step{create, remove}},
 		{name: "two namespaces", namespaces: []string{"ns", "other"}, steps: []step{create, createOwner}},
 	})
 }

@@ -155,7 +155,7 @@ func (s *store) expectNoChildren(gone objectKey) {
 	if gone.resource != "echoes" || s.forced {
 		return
 	}
-	kept := map[types.UID]bool{}
+	kept := map[types.UID]bool{orphanedReplicaSet: true}
 	for _, o := range s.objects {
 		kept[o.GetUID()] = metav1.GetControllerOf(o) == nil
 	}
@@ -177,7 +177,7 @@ func (s *store) apply(k objectKey, want *unstructured.Unstructured, manager stri
 		if uid := want.GetUID(); uid != "" && (live == nil || live.GetUID() != uid) {
 			return nil, k.conflict("Precondition failed: UID in precondition")
 		}
-		if live != nil && !isOperators(live) && metav1.GetControllerOf(live) == nil {
+		if isForeign(live) {
 			s.broken = append(s.broken, "an object of somebody else was changed: "+k.String())
 		}
 		if live == nil {
@@ -253,6 +253,23 @@ func (s *store) remove(k objectKey, options metav1.DeleteOptions) error {
 		return live, nil
 	})
 	return err
+}
+
+// removeOwn deletes an object for the operator, which must be its own.
+func (s *store) removeOwn(k objectKey, options metav1.DeleteOptions) error {
+	foreign := isForeign(s.get(k))
+	err := s.remove(k, options)
+	if foreign && err == nil {
+		s.lock.Lock()
+		defer s.lock.Unlock()
+		s.broken = append(s.broken, "an object of somebody else was deleted: "+k.String())
+	}
+	return err
+}
+
+// isForeign reports whether an object exists that the operator did not create.
+func isForeign(o *unstructured.Unstructured) bool {
+	return o != nil && !isOperators(o) && metav1.GetControllerOf(o) == nil
 }
 
 // finalizersOf returns those by which the garbage collector is told what to do with the dependents of an object.

@@ -68,7 +68,6 @@ func (m mutant) run(t *testing.T) (string, error) {
 	}
 	command := exec.CommandContext(t.Context(), "go", "test", "-overlay="+list, "-count=1", "-failfast", "-vet=off", "-timeout=0", "-run="+m.by, m.in)
 	command.Dir = root
-	command.Env = append(os.Environ(), "RELIABILITY=") // the tests that every change is tested with must catch it
 	output, err := command.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
