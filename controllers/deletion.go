@@ -35,7 +35,10 @@ func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Dura
 		err = r.deleteRemaining(ctx, left)
 	}
 	failure := r.classify(echo, err)
-	unwritten := r.publish(ctx, echo, status.EvaluateDeletion(echo, seen, failure, r.Now()))
+	var unwritten error
+	if failure != nil || left.any() { // at the end there is nothing to tell: the Echo is gone then
+		unwritten = r.publish(ctx, echo, status.EvaluateDeletion(echo, seen, failure, r.Now()))
+	}
 	switch { // a status that cannot be written must not keep an Echo
 	case failure != nil:
 		return 0, failure
@@ -48,11 +51,8 @@ func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Dura
 	}
 }
 
-// observation returns what the status tells of what is left, and nothing at the end: the Echo is gone then.
+// observation returns what the status tells of what is left.
 func (r remains) observation() status.Observation {
-	if !r.any() {
-		return status.Observation{}
-	}
 	seen := status.Observation{Pods: r.pods, Companions: r.companions}
 	for _, object := range r.objects {
 		seen.See(object)

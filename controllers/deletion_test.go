@@ -97,7 +97,7 @@ func TestThePodsOfAnOrphanedDeploymentDoNotKeepTheEcho(t *testing.T) {
 	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || !w.gone(t) {
 		t.Errorf("it wrote %v: %v", w.writes, err)
 	}
-	if got := w.events(); len(got) != 2 || !strings.Contains(got[1], "are kept") {
+	if got := w.events(); len(got) != 1 || !strings.Contains(got[0], "are kept") {
 		t.Errorf("it sent %q", got)
 	}
 }

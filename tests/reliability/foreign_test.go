@@ -45,7 +45,7 @@ func foreigners() []fault {
 func active(do func(*simulation)) func(*simulation, call) {
 	return func(s *simulation, _ call) {
 		o := s.get(echoKey)
-		if o == nil || o.GetDeletionTimestamp() != nil {
+		if o == nil || o.GetDeletionTimestamp() != nil || s.ordered {
 			return
 		}
 		if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); !paused {

@@ -24,7 +24,7 @@ type scenario struct {
 	like string
 	// gone is true if there is no Echo at the end.
 	gone bool
-	// ordered is true if the end depends on when a step is made.
+	// ordered is true if the end depends on when a step is made, and on what others do.
 	ordered bool
 	// seed makes what exists before the operator starts. It may be nil.
 	seed step
@@ -58,7 +58,7 @@ func others() []scenario {
 		{name: "refuse", like: "create", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 21 }), changeSpec(func(s *v1.EchoSpec) { s.Replicas = 2 })}},
 		{name: "name taken", steps: []step{takeName, create}},
 		{name: "name taken and freed", like: "create", steps: []step{takeName, create, freeName}},
-		{name: "delete and create", like: "create", steps: []step{create, remove, create}},
+		{name: "delete and create", ordered: true, like: "create", steps: []step{create, remove, create}},
 		{name: "orphan", gone: true, ordered: true, steps: []step{create, orphan(echoKey)}},
 		{name: "orphan the Deployment and delete", gone: true, ordered: true,
 			steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused = true }), orphan(deploymentKey), remove}},

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// patience is how long nothing may change before nothing is left to do: longer than any retry after one fault.
-	patience = 70 * time.Second
+	// patience is how long nothing may change before nothing is left to do: longer than any retry after one fault that lasts until the client gives up.
+	patience = 3 * time.Minute
 	// holdTime is how long a watch is held back: longer than the operator takes a failure for a hiccup.
 	holdTime = 5 * time.Second
 	// maxCommits bounds the changes that a step may take.
@@ -84,8 +84,9 @@ func (s *simulation) settle(t *testing.T) {
 		case quiet >= holdTime && s.faults.release():
 			quiet = 0
 		default:
-			time.Sleep(time.Second) //nolint:forbidigo // in the time of the simulation
-			quiet += time.Second
+			pause := max(time.Second, quiet/10)
+			time.Sleep(pause) //nolint:forbidigo // in the time of the simulation
+			quiet += pause
 		}
 		if s.commits() > before {
 			quiet = 0
