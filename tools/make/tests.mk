@@ -21,7 +21,7 @@ setup-envtest: ## Build the API server for integration tests and print its folde
 .PHONY: test
 test: ## Run the unit tests, and the integration tests on a real API server. Does not require root.
 	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|olm|reliability|reliability/crashes)$$')
-	@go test -trimpath -v $(TESTFLAGS) ./tests/reliability | $(summary)
+	@go test -trimpath -timeout=30m -v $(TESTFLAGS) ./tests/reliability | $(summary)
 	@$(assets) go test -trimpath $(TESTFLAGS) $(integration)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
 	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath $(TESTFLAGS) ./...); done
