@@ -3,6 +3,7 @@ package reliability
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -10,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 )
@@ -36,9 +36,7 @@ func (s *simulation) control() {
 
 // typed returns an object as its Go type.
 func typed[T any](o *unstructured.Unstructured, into T) T {
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
-		panic(err)
-	}
+	convert(o.Object, into)
 	return into
 }
 
@@ -138,7 +136,8 @@ func (s *store) drop(k objectKey) {
 // collectGarbage deletes what depends on an object that is gone, and ends the waiting of what is deleted with its dependents.
 func (s *simulation) collectGarbage() {
 	live, dependents := map[types.UID]bool{orphanedReplicaSet: true}, map[types.UID][]objectKey{}
-	for resource := range kinds {
+	resources := slices.Sorted(maps.Keys(kinds)) // always in the same order, so that a run can be repeated
+	for _, resource := range resources {
 		for _, o := range s.list(resource) {
 			live[o.GetUID()] = true
 			if owner := metav1.GetControllerOf(o); owner != nil {
@@ -146,14 +145,14 @@ func (s *simulation) collectGarbage() {
 			}
 		}
 	}
-	for owner, keys := range dependents {
+	for _, owner := range slices.Sorted(maps.Keys(dependents)) {
 		if !live[owner] {
-			for _, k := range keys {
+			for _, k := range dependents[owner] {
 				s.drop(k)
 			}
 		}
 	}
-	for _, resource := range []string{"echoes", "deployments", "services", "poddisruptionbudgets", "ingresses", "networkpolicies"} {
+	for _, resource := range resources {
 		for _, o := range s.list(resource) {
 			s.endDeletion(objectKey{resource, o.GetNamespace(), o.GetName()}, o.GetFinalizers(), dependents[o.GetUID()])
 		}
