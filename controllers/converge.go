@@ -152,5 +152,6 @@ func (r *EchoReconciler) patchMetadata(ctx context.Context, echo, before *v1.Ech
 	if err := r.Client.Patch(ctx, echo, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("writing the finalizers: %w", err)
 	}
+	r.replaced.add(before, echo)
 	return nil
 }

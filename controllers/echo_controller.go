@@ -20,6 +20,7 @@ type EchoReconciler struct {
 
 	failures   failures
 	unreported unreported
+	replaced   replacedVersions
 }
 
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
@@ -40,10 +41,14 @@ func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Reques
 	if echo == nil {
 		r.History.Forget(request.NamespacedName)
 		r.failures.end(request.NamespacedName, nil)
+		r.replaced.forget(request.NamespacedName)
 		if end := r.unreported.forget(request.NamespacedName); end != nil {
 			r.announce(ctx, end.echo, end.transition)
 		}
 		return ctrl.Result{}, nil
+	}
+	if r.replaced.have(echo) {
+		return ctrl.Result{}, nil // the event of the operator's own write starts the next pass
 	}
 	r.announce(ctx, echo, r.unreported.published(echo)...)
 	began := r.Now()

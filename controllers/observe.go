@@ -36,47 +36,53 @@ type remains struct {
 
 func (r remains) any() bool { return len(r.objects)+len(r.pods)+len(r.companions) > 0 }
 
-// remaining returns what is left of an Echo. A child whose name is taken was orphaned, or was never the Echo's. Others may have deleted
-// the Deployment in the background, which does not wait for its pods.
+// remaining returns what is left of an Echo. The cache is enough to say that something is left. It may not hold what was created a moment
+// ago, so that the API server is asked before nothing is left. Pods that nobody deletes for long are kept.
 func (r *EchoReconciler) remaining(ctx context.Context, echo *v1.Echo) (remains, error) {
-	left := remains{}
 	wanted, err := children.Of(echo, r.Images)
 	if err != nil {
-		return left, err
+		return remains{}, err
 	}
+	left, err := r.remainingIn(ctx, r.Client, echo, wanted, r.readCached)
+	if err == nil && !left.any() {
+		left, err = r.remainingIn(ctx, r.Live, echo, wanted, r.read)
+	}
+	if left.onlyKeptPods() && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
+		left.pods, left.orphaned = nil, true
+	}
+	return left, err
+}
+
+// childReader reads a child of an Echo.
+type childReader func(context.Context, *v1.Echo, children.Child) (client.Object, error)
+
+// remainingIn returns what is left of an Echo in the cache or in the API server. A child whose name is taken was orphaned, or was never
+// the Echo's: whether the Deployment was orphaned is told by the API server alone. Others may have deleted the Deployment in the
+// background, which does not wait for its pods.
+func (r *EchoReconciler) remainingIn(
+	ctx context.Context, reader client.Reader, echo *v1.Echo, wanted []children.Child, read childReader,
+) (remains, error) {
+	left := remains{}
 	for _, c := range wanted {
-		live, err := r.read(ctx, echo, c)
+		readThis := read
+		if c.RunsPods {
+			readThis = r.read
+		}
+		object, err := readThis(ctx, echo, c)
 		switch {
 		case errors.As(err, new(*children.NameConflictError)):
 			left.orphaned = left.orphaned || c.RunsPods
 		case err != nil:
 			return left, err
-		case live != nil:
-			left.objects = append(left.objects, live)
+		case object != nil:
+			left.objects = append(left.objects, object)
 		}
 	}
-	err = r.remainingPods(ctx, echo, &left)
+	var err error
+	if left.pods, left.companions, err = listPods(ctx, reader, echo); left.orphaned {
+		left.pods = nil
+	}
 	return left, err
-}
-
-// remainingPods adds the pods and companions that are left of an Echo. Pods that nobody deletes for long are kept.
-func (r *EchoReconciler) remainingPods(ctx context.Context, echo *v1.Echo, left *remains) error {
-	for _, reader := range []client.Reader{r.Client, r.Live} { // the cache may not hold what was created a moment ago
-		var err error
-		if left.pods, left.companions, err = listPods(ctx, reader, echo); err != nil {
-			return err
-		}
-		if left.orphaned {
-			left.pods = nil
-		}
-		if left.any() {
-			break
-		}
-	}
-	if left.onlyKeptPods() && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
-		left.pods, left.orphaned = nil, true
-	}
-	return nil
 }
 
 // onlyKeptPods reports whether only pods are left, and nobody deletes them.
@@ -108,18 +114,24 @@ func (r *EchoReconciler) readAll(ctx context.Context, echo *v1.Echo, wanted []ch
 // with the operator's labels and may be late, so that an object is called absent only after the API server was asked: no object is
 // taken over because it was not seen.
 func (r *EchoReconciler) read(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
-	live, err := readChild(ctx, r.Client, c)
-	if err != nil || live != nil && metav1.IsControlledBy(live, echo) {
+	live, err := r.readCached(ctx, echo, c)
+	if err != nil || live != nil || c.Want == nil { // where nothing is created, nothing can be taken over
 		return live, err
-	}
-	if c.Want == nil { // nothing is created, so nothing can be taken over
-		return nil, nil //nolint:nilnil // that there is no such object is an answer
 	}
 	live, err = readChild(ctx, r.Live, c)
 	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
 		return live, err
 	}
 	return nil, &children.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: "Delete or rename it, or give the Echo another name."}
+}
+
+// readCached returns a child as the cache holds it, nil if it holds none that the Echo controls.
+func (r *EchoReconciler) readCached(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
+	cached, err := readChild(ctx, r.Client, c)
+	if err != nil || cached == nil || !metav1.IsControlledBy(cached, echo) {
+		return nil, err
+	}
+	return cached, nil
 }
 
 // readChild returns the object that has the name of a child, and nil if there is none.

@@ -24,11 +24,11 @@ func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report stat
 		before := echo.DeepCopy()
 		echo.Status = report.Status
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		err := r.Client.Status().Patch(ctx, echo, patch)
-		r.unreported.publishing(before, report, err)
-		if err != nil {
+		if err := r.Client.Status().Patch(ctx, echo, patch); err != nil {
+			r.unreported.publishing(client.ObjectKeyFromObject(echo), report, err)
 			return fmt.Errorf("writing the status: %w", err)
 		}
+		r.replaced.add(before, echo)
 	}
 	r.announce(ctx, echo, report.Transitions...)
 	if !report.Silent {
@@ -60,8 +60,6 @@ type unreportedNews struct {
 	unsure map[string]client.Object
 	// ending is set if it is not known whether the Echo was released.
 	ending *ending
-	// replaced is the version of the Echo that the last status was written to.
-	replaced string
 	// report is the last one of which it is not known whether its status was written, nil if there is none.
 	report *status.Report
 }
@@ -112,18 +110,14 @@ func (u *unreported) add(echo types.NamespacedName, seen status.Observation) []s
 	return news.changes
 }
 
-// publishing records how the write of the status of a report ended. If it failed, it may have been done all the same, unless the version
-// of the Echo that it was computed from has been replaced by an earlier write.
-func (u *unreported) publishing(before *v1.Echo, report status.Report, err error) {
+// publishing records the report whose status could not be written, if it may have been written all the same.
+func (u *unreported) publishing(echo types.NamespacedName, report status.Report, err error) {
+	if isRefusal(err) {
+		return
+	}
 	u.lock.Lock()
 	defer u.lock.Unlock()
-	news := u.news(client.ObjectKeyFromObject(before))
-	switch {
-	case err == nil:
-		news.replaced = before.ResourceVersion
-	case !isRefusal(err) && news.replaced != before.ResourceVersion:
-		news.report = &report
-	}
+	u.news(echo).report = &report
 }
 
 // published returns the transitions that turn out to be due, because the status of an Echo is that of the report that could not be

@@ -72,29 +72,6 @@ func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
 	}
 }
 
-func TestAStatusThatWasComputedFromAReplacedVersionWasNotWritten(t *testing.T) {
-	u := &unreported{}
-	version := func(v string) *v1.Echo {
-		return &v1.Echo{ObjectMeta: metav1.ObjectMeta{Name: "x", ResourceVersion: v}, Status: v1.EchoStatus{Phase: "Ready"}}
-	}
-	report := status.Report{Status: v1.EchoStatus{Phase: "Ready"}, Transitions: []status.Transition{status.Deleted()}}
-	for i, step := range []struct {
-		base string
-		err  error
-		due  int
-	}{
-		{"1", nil, 0},
-		{"1", errors.New("no answer"), 0}, // the write of step 0 replaced version 1
-		{"2", errors.New("no answer"), 1},
-		{"2", apierrors.NewConflict(schema.GroupResource{}, "x", nil), 0},
-	} {
-		u.publishing(version(step.base), report, step.err)
-		if due := u.published(version("9")); len(due) != step.due {
-			t.Errorf("step %d: %d transitions are due", i, len(due))
-		}
-	}
-}
-
 func TestTheEndOfAnEchoIsReportedAlthoughTheAnswerWasAnError(t *testing.T) {
 	w := newWorld(t, deletedEcho(v1.Finalizer))
 	r, echo := w.echoes(), w.current(t)

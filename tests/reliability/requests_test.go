@@ -1,0 +1,35 @@
+package reliability
+
+import (
+	"strings"
+	"testing"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// TestRequestsOfAnEcho bounds how many requests an Echo causes from its creation on, watches and events aside. Each change reaches the
+// operator by itself, so that it makes more passes than on a cluster. The order of some events is not determined: a few requests may be
+// saved.
+func TestRequestsOfAnEcho(t *testing.T) {
+	for _, c := range []struct {
+		scenario
+		most int
+	}{
+		{scenario{name: "create", steps: []step{create}}, 19},
+		{scenario{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 3 })}}, 19 + 4},
+		{scenario{name: "delete", gone: true, steps: []step{create, remove}}, 19 + 11},
+	} {
+		run(t, plan{}, c.scenario, func(t *testing.T, s *simulation) {
+			sent := 0
+			for _, request := range s.outcome().order {
+				if !strings.HasPrefix(request.name, "watch ") {
+					sent++
+				}
+			}
+			t.Logf("%s: %d requests", c.name, sent)
+			if sent > c.most {
+				t.Errorf("%s: %d requests, more than %d: %v", c.name, sent, c.most, s.outcome().order)
+			}
+		})
+	}
+}
