@@ -72,11 +72,8 @@ func (w *world) failing() *EchoReconciler {
 
 func (w *world) start(t *testing.T, objects []client.Object) client.WithWatch {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	if err := v1.AddToScheme(scheme); err != nil {
+	scheme, err := support.Scheme()
+	if err != nil {
 		t.Fatal(err)
 	}
 	copies := make([]client.Object, 0, len(objects))

@@ -13,7 +13,7 @@ import (
 var _ = Describe("a user with the role", func() {
 	DescribeTable("has the rights on Echoes that go with it, in that namespace only",
 		func(ctx SpecContext, role string, may, mayNot []string) {
-			namespace := newNamespace(ctx)
+			namespace := namespaces.New(ctx)
 			support.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
 			can := func(namespace, what string) string {
 				output, _ := kubectlCommand(ctx, append(strings.Fields("auth can-i --as=jane -n "+namespace), strings.Fields(what)...)...).Output() // exits 1 for no

@@ -19,7 +19,7 @@ import (
 var _ = Describe("an Echo that is not ready", func() {
 	DescribeTable("reports the cause, and becomes ready when it is gone",
 		func(ctx SpecContext, reason v1.Reason, message string, breakIt, repair func(*v1.EchoSpec)) {
-			echo := support.Echo(newNamespace(ctx), "broken", func(e *v1.Echo) { breakIt(&e.Spec) })
+			echo := support.Echo(namespaces.New(ctx), "broken", func(e *v1.Echo) { breakIt(&e.Spec) })
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 			expectCause(ctx, echo, reason, message)
 			Eventually(support.Kubectl).WithContext(ctx).
@@ -45,7 +45,7 @@ var _ = Describe("an Echo that is not ready", func() {
 	)
 
 	It("reports that a quota is exceeded, keeps its pods, and continues when the quota allows", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
+		namespace := namespaces.New(ctx)
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"},
 			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("2")}}}
 		Expect(k8s.Create(ctx, quota)).To(Succeed())
@@ -65,7 +65,7 @@ var _ = Describe("an Echo that is not ready", func() {
 
 var _ = Describe("an Echo above the operator's limit", func() {
 	It("keeps its pods, says what to do, and recovers below the limit", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "greedy")
+		echo := support.Echo(namespaces.New(ctx), "greedy")
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
 		support.Kubectl(ctx, "patch", "echo", echo.Name, "-n", echo.Namespace, "--type=merge", "-p", `{"spec": {"replicas": 100}}`)

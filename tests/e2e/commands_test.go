@@ -20,7 +20,7 @@ var _ = Describe("the commands of the operator's program", func() {
 	manager := func(arguments ...string) []string { return slices.Concat(inside, arguments) }
 
 	It("watch with the operator's own permissions", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "watched")
+		echo := support.Echo(namespaces.New(ctx), "watched")
 		command := exec.Command("kubectl", manager("watch", "echoes", "-n", echo.Namespace)...)
 		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())

@@ -106,27 +106,9 @@ func companionEcho(namespace, name, drain string) *v1.Echo {
 	})
 }
 
-// webPod returns a pod of an application, with the companion label if an Echo is given. It stops immediately on SIGTERM.
-func webPod(namespace, name string, echo *v1.Echo) *corev1.Pod {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web"}},
-		Spec: corev1.PodSpec{
-			AutomountServiceAccountToken: new(false),
-			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true),
-				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-			Containers: []corev1.Container{{Name: "web", Image: support.Image("echo-server"), Env: []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "0s"}},
-				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
-		},
-	}
-	if echo != nil {
-		pod.Labels[v1.CompanionLabel] = echo.Name
-	}
-	return pod
-}
-
 // webSet returns a StatefulSet of two such pods.
 func webSet(echo *v1.Echo) *appsv1.StatefulSet {
-	template := webPod(echo.Namespace, "", echo)
+	template := support.WebPod(echo.Namespace, "", echo.Name)
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "web"},
 		Spec: appsv1.StatefulSetSpec{
@@ -140,9 +122,9 @@ func webSet(echo *v1.Echo) *appsv1.StatefulSet {
 // accompanied creates an Echo and a pod with a companion.
 func accompanied(ctx context.Context, drain string) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
-	echo := companionEcho(newNamespace(ctx), "beside", drain)
+	echo := companionEcho(namespaces.New(ctx), "beside", drain)
 	Expect(k8s.Create(ctx, echo)).To(Succeed())
-	owner := webPod(echo.Namespace, "web-0", echo)
+	owner := support.WebPod(echo.Namespace, "web-0", echo.Name)
 	Expect(k8s.Create(ctx, owner)).To(Succeed())
 	eventuallyCompanion(ctx, owner, "")
 	return echo, owner

@@ -17,12 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 var _ = Describe("companions and an operator that is killed", func() {
 	DescribeTable("exist exactly once for each owner after each step, when the operator is killed",
 		func(ctx SpecContext, kill func(ctx context.Context, issue, begun func())) {
-			l := &life{namespace: newNamespace(ctx)}
+			l := &life{namespace: namespaces.New(ctx)}
 			l.echo = companionEcho(l.namespace, "beside", "1s")
 			l.diary = keepDiary(ctx, l.namespace)
 			createReady(ctx, l.echo)
@@ -96,7 +97,7 @@ func (l *life) makeOwners(ctx context.Context) {
 	GinkgoHelper()
 	l.owners = nil
 	for i := range 3 { // so that a kill may find one pass completed, one in progress and one not started
-		owner := webPod(l.namespace, fmt.Sprintf("web-%d", i), l.echo)
+		owner := support.WebPod(l.namespace, fmt.Sprintf("web-%d", i), l.echo.Name)
 		Expect(k8s.Create(ctx, owner)).To(Succeed())
 		l.owners = append(l.owners, owner)
 	}

@@ -17,8 +17,8 @@ import (
 
 var _ = Describe("a companion", func() {
 	It("behaves as documented", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		owner := webPod(namespace, "web-0", nil)
+		namespace := namespaces.New(ctx)
+		owner := support.WebPod(namespace, "web-0", "")
 		Expect(k8s.Create(ctx, owner)).To(Succeed())
 		doc := companionsDoc(ctx, namespace)
 
@@ -65,7 +65,7 @@ var _ = Describe("a companion", func() {
 
 	DescribeTable("is deleted when its owner has finished and",
 		func(ctx SpecContext, phase corev1.PodPhase, wanted string) {
-			echo := companionEcho(newNamespace(ctx), "beside", "0s")
+			echo := companionEcho(namespaces.New(ctx), "beside", "0s")
 			createReady(ctx, echo)
 			owner := &corev1.Pod{}
 			prober := support.StartProber(ctx, echo.Namespace, echo.Status.URL, "--count=1000000", "--interval=100ms", "--duration=1h", "--status="+wanted)
@@ -83,7 +83,7 @@ var _ = Describe("a companion", func() {
 	)
 
 	It("is created for each pod of a StatefulSet, which reuses names", func(ctx SpecContext) {
-		echo := companionEcho(newNamespace(ctx), "beside", "1s")
+		echo := companionEcho(namespaces.New(ctx), "beside", "1s")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		set := webSet(echo)
 		Expect(k8s.Create(ctx, set)).To(Succeed())

@@ -32,7 +32,7 @@ var _ = Describe("an Echo", func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("is scaled by kubectl", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "scaled")
+		echo := support.Echo(namespaces.New(ctx), "scaled")
 		createReady(ctx, echo)
 		support.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=5")
 		waitReady(ctx, echo)
@@ -44,7 +44,7 @@ var _ = Describe("an Echo", func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("drops no request while image and environment change and pods are restarted", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "rolling")
+		echo := support.Echo(namespaces.New(ctx), "rolling")
 		createReady(ctx, echo)
 		old := map[string]bool{}
 		for _, pod := range pods(ctx, Default, echo) {
@@ -77,7 +77,7 @@ var _ = Describe("an Echo", func() {
 	}, SpecTimeout(15*time.Minute))
 
 	It("restores a deleted child", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "losing")
+		echo := support.Echo(namespaces.New(ctx), "losing")
 		createReady(ctx, echo)
 		service, deployment := &corev1.Service{}, &appsv1.Deployment{}
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), service)).To(Succeed())
@@ -95,7 +95,7 @@ var _ = Describe("an Echo", func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("runs an image that is not the operator's own, on a port below 1024", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "foreign", func(e *v1.Echo) {
+		echo := support.Echo(namespaces.New(ctx), "foreign", func(e *v1.Echo) {
 			e.Spec.Image = support.Image("other-server")
 			e.Spec.Port = 80
 			e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_HTTP_ADDR", Value: ":80"}}
@@ -108,7 +108,7 @@ var _ = Describe("an Echo", func() {
 
 var _ = Describe("deleting an Echo", func() {
 	It("returns when the last pod has drained and nothing is left behind", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "ending")
+		echo := support.Echo(namespaces.New(ctx), "ending")
 		createReady(ctx, echo)
 		watch, err := k8s.Watch(ctx, &corev1.PodList{}, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})
 		Expect(err).NotTo(HaveOccurred())
@@ -132,7 +132,7 @@ var _ = Describe("deleting an Echo", func() {
 
 var _ = Describe("an operator that is killed", func() {
 	It("continues with what was created and changed in the meantime", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "carried")
+		echo := support.Echo(namespaces.New(ctx), "carried")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		killOperator(ctx)
 		waitReady(ctx, echo)
@@ -144,7 +144,7 @@ var _ = Describe("an operator that is killed", func() {
 
 	DescribeTable("carries on with a deletion",
 		func(ctx SpecContext, until func(SpecContext, *v1.Echo)) {
-			echo := support.Echo(newNamespace(ctx), "ending")
+			echo := support.Echo(namespaces.New(ctx), "ending")
 			createReady(ctx, echo)
 			Expect(k8s.Delete(ctx, echo)).To(Succeed())
 			until(ctx, echo)
@@ -170,7 +170,7 @@ var _ = Describe("an operator that is killed", func() {
 	)
 
 	It("completes a deletion that was requested while it was stopped, and nothing is deleted before it starts", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "waiting")
+		echo := support.Echo(namespaces.New(ctx), "waiting")
 		createReady(ctx, echo)
 		scaleOperator(ctx, "0")
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())

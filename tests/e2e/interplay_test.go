@@ -26,7 +26,7 @@ const steady = 3 * time.Minute
 
 var _ = Describe("an Echo that others change too", func() {
 	It("is scaled by a HorizontalPodAutoscaler, without writes afterwards", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
+		namespace := namespaces.New(ctx)
 		serveMetrics(ctx, namespace)
 		support.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_autoscaled.yaml")
 		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-autoscaled"}}
@@ -41,7 +41,7 @@ var _ = Describe("an Echo that others change too", func() {
 			g.Expect(autoscaler.Status.CurrentReplicas).To(BeEquivalentTo(5))
 		}).WithContext(ctx).Should(Succeed())
 
-		removeNamespacesBut(ctx, namespace)
+		namespaces.RemoveAllBut(ctx, namespace)
 		metrics := forwardMetrics(ctx, namespace)
 		before, written := whatIsThere(ctx, Default, echo), writes(ctx, metrics)
 		Consistently(func(g Gomega) {
@@ -51,7 +51,7 @@ var _ = Describe("an Echo that others change too", func() {
 	}, SpecTimeout(25*time.Minute))
 
 	It("does not revert 'kubectl rollout restart'", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "restarted")
+		echo := support.Echo(namespaces.New(ctx), "restarted")
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
 		support.Kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
@@ -64,7 +64,7 @@ var _ = Describe("an Echo that others change too", func() {
 	}, SpecTimeout(8*time.Minute))
 
 	It("is deleted with its namespace", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
+		namespace := namespaces.New(ctx)
 		for _, name := range []string{"one", "two", "three"} {
 			echo := support.Echo(namespace, name, func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} })
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
@@ -74,7 +74,7 @@ var _ = Describe("an Echo that others change too", func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("is deleted without its pods with --cascade=orphan", func(ctx SpecContext) {
-		echo := support.Echo(newNamespace(ctx), "parting")
+		echo := support.Echo(namespaces.New(ctx), "parting")
 		createReady(ctx, echo)
 		support.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, "--cascade=orphan", waitTimeout)
 		Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), &v1.Echo{}))).To(BeTrue())
@@ -89,14 +89,14 @@ var _ = Describe("an Echo that others change too", func() {
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"
-	support.Kubectl(ctx, "delete", "apiservice", "-l", testNamespace) // of a run that was interrupted
+	support.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) // of a run that was interrupted
 	if support.Kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
 		Skip("the cluster has a metrics server of its own, which would not report what the test sets")
 	}
 	manifest, err := os.ReadFile("../programs/metrics-api/manifest.yaml")
 	Expect(err).NotTo(HaveOccurred())
 	// Before its namespace is deleted: an API that does not respond blocks the deletion of namespaces.
-	DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "apiservice", "-l", testNamespace) }, NodeTimeout(2*time.Minute))
+	DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) }, NodeTimeout(2*time.Minute))
 	text := strings.NewReplacer("IMAGE", support.Image("metrics-api"), "NAMESPACE", namespace).Replace(string(manifest))
 	support.KubectlInput(ctx, text, "apply", "-n", namespace, "-f", "-")
 	support.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, waitTimeout)

@@ -23,7 +23,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		if len(slices.DeleteFunc(nodes.Items, isHollow)) > 1 {
 			Skip("the pods of the Echo must run on one node, and have no other")
 		}
-		echo := support.Echo(newNamespace(ctx), "cordoned")
+		echo := support.Echo(namespaces.New(ctx), "cordoned")
 		createReady(ctx, echo)
 		node := pods(ctx, Default, echo)[0].Spec.NodeName
 		DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "uncordon", node) }, NodeTimeout(2*time.Minute))
@@ -45,7 +45,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("is reported when it is lost, and when it is deleted", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
+		namespace := namespaces.New(ctx)
 		kubelet := support.StartHollowKubelet(ctx)
 		node := support.CreateHollowNode(ctx, k8s, namespace)
 		there := support.OnHollowNode(namespace)

@@ -19,7 +19,7 @@ var _ = Describe("the sample", func() {
 	// apply applies a sample in a new namespace, as a user would, and waits until its Echo is ready.
 	apply := func(ctx SpecContext, file, name string) *v1.Echo {
 		GinkgoHelper()
-		namespace := newNamespace(ctx)
+		namespace := namespaces.New(ctx)
 		if name == "echo-hello" { // it insists on root
 			support.Kubectl(ctx, "label", "namespace", namespace, "pod-security.kubernetes.io/enforce=baseline", "--overwrite")
 		}

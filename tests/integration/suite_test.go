@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
@@ -56,7 +57,7 @@ func TestIntegration(t *testing.T) {
 var _ = BeforeSuite(func() {
 	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
 	var err error
-	scheme, err = controlplane.Scheme()
+	scheme, err = support.Scheme()
 	Expect(err).NotTo(HaveOccurred())
 	server := startAPIServer(filepath.Join(configFolder, "crd", "bases"))
 	cluster, suiteKubeconfig = server.Config, adminKubeconfig(server)

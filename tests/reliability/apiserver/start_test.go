@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
@@ -53,7 +54,7 @@ func startServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scheme, err := controlplane.Scheme()
+	scheme, err := support.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,7 +116,7 @@ func (c *churn) end() {
 func (c *churn) step(ctx context.Context) (string, error) {
 	dice, name, owner, change := c.random.IntN(20), pick(c, c.names()), pick(c, c.owners()), c.change()
 	created := support.Echo(c.namespace, name, func(e *v1.Echo) { change(e); c.change()(e); e.Spec.Replicas = 1 + c.random.Int32N(2) })
-	switch pod := webPod(c.namespace, owner, pick(c, c.names())); {
+	switch pod := support.WebPod(c.namespace, owner, pick(c, c.names())); {
 	case dice == 0:
 		return "delete a pod with a companion", client.IgnoreNotFound(k8s.Delete(ctx, pod))
 	case dice == 1:
@@ -169,20 +169,6 @@ func (c *churn) change() func(*v1.Echo) {
 	})
 }
 
-// webPod returns a pod of an application that asks for a companion. It stops immediately on SIGTERM.
-func webPod(namespace, name, echo string) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web", v1.CompanionLabel: echo}},
-		Spec: corev1.PodSpec{
-			AutomountServiceAccountToken: new(false),
-			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true),
-				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-			Containers: []corev1.Container{{Name: "web", Image: support.Image("echo-server"), Env: []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "0s"}},
-				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
-		},
-	}
-}
-
 // settle stops the changes and has the Echoes come to rest: none is paused, and the first ones exist. Whoever asks for a companion asks
 // one of these.
 func (c *churn) settle(ctx context.Context) {
@@ -194,7 +180,7 @@ func (c *churn) settle(ctx context.Context) {
 			g.Expect(ignoreExisting(k8s.Create(ctx, support.Echo(c.namespace, name)))).To(Succeed())
 		}
 		for i, name := range c.owners()[:2] {
-			g.Expect(ignoreExisting(k8s.Create(ctx, webPod(c.namespace, name, c.names()[i])))).To(Succeed())
+			g.Expect(ignoreExisting(k8s.Create(ctx, support.WebPod(c.namespace, name, c.names()[i])))).To(Succeed())
 		}
 		list := &v1.EchoList{}
 		g.Expect(k8s.List(ctx, list, client.InNamespace(c.namespace))).To(Succeed())

@@ -29,7 +29,7 @@ type stage struct {
 // newStage creates the steady Echo and starts the changes of others.
 func newStage(ctx context.Context) *stage {
 	GinkgoHelper()
-	s := &stage{steady: steady(newNamespace(ctx))}
+	s := &stage{steady: steady(namespaces.New(ctx))}
 	s.createSteady(ctx)
 	s.churn = startChurn(ctx, s.steady.Namespace)
 	return s
@@ -61,7 +61,7 @@ func (s *stage) createSteady(ctx context.Context) {
 	s.steady = steady(s.steady.Namespace)
 	Eventually(func(g Gomega) { // the API may have just been installed
 		g.Expect(ignoreExisting(k8s.Create(ctx, s.steady))).To(Succeed())
-		g.Expect(ignoreExisting(k8s.Create(ctx, webPod(s.steady.Namespace, "steady-web", s.steady.Name)))).To(Succeed())
+		g.Expect(ignoreExisting(k8s.Create(ctx, support.WebPod(s.steady.Namespace, "steady-web", s.steady.Name)))).To(Succeed())
 	}).WithContext(ctx).Should(Succeed())
 	Eventually(func(g Gomega) {
 		expectCalm(ctx, g, s.steady.Namespace)
@@ -89,7 +89,7 @@ func (s *stage) verify(ctx context.Context) {
 		supervise(ctx, g)
 		expectCalm(ctx, g, s.namespace)
 	}).WithContext(ctx).WithPolling(time.Second).Should(Succeed())
-	fresh := newNamespace(ctx)
+	fresh := namespaces.New(ctx)
 	repeat(ctx, s.namespace, fresh)
 	Eventually(func(g Gomega) {
 		supervise(ctx, g)
@@ -127,7 +127,7 @@ func repeat(ctx context.Context, from, to string) {
 		Expect(k8s.Create(ctx, &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: to, Name: echo.Name}, Spec: echo.Spec})).To(Succeed())
 	}
 	for _, pod := range pods.Items {
-		Expect(k8s.Create(ctx, webPod(to, pod.Name, pod.Labels[v1.CompanionLabel]))).To(Succeed())
+		Expect(k8s.Create(ctx, support.WebPod(to, pod.Name, pod.Labels[v1.CompanionLabel]))).To(Succeed())
 	}
 }
 

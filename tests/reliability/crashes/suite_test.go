@@ -17,34 +17,24 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 const (
 	// requestTimeout bounds a request while etcd does not answer.
 	requestTimeout = 10 * time.Second
-	// stuckTimeout is longer than the deletion of any Echo takes, also on a busy machine.
-	stuckTimeout = 4 * time.Minute
-	// testNamespace is the label of the namespaces of tests.
-	testNamespace = "echo-operator-test"
 )
 
 var (
-	k8s client.Client
+	k8s        client.Client
+	namespaces = support.Namespaces{Prefix: "crashes-"}
 	// clusterProgram is the path of the program that runs the test cluster.
 	clusterProgram string
 	// figures are printed at the end.
 	figures struct{ crashes, changes, requests int }
-	// stuckEchoes holds the Echoes whose deletion did not complete after a spec.
-	stuckEchoes []string
 )
 
 func TestCrashes(t *testing.T) {
@@ -57,21 +47,17 @@ func TestCrashes(t *testing.T) {
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	log.SetLogger(GinkgoLogr)
-	scheme := runtime.NewScheme()
-	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	Expect(v1.AddToScheme(scheme)).To(Succeed())
-	cluster, err := ctrl.GetConfig()
+	var err error
+	k8s, err = support.NewClient(requestTimeout)
 	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make reliability-crashes', which starts a cluster")
-	cluster.Timeout = requestTimeout
-	k8s, err = client.New(cluster, client.Options{Scheme: scheme})
-	Expect(err).NotTo(HaveOccurred())
+	namespaces.Client = k8s
 	buildCluster(ctx)
 	install(ctx)
 }, NodeTimeout(5*time.Minute))
 
 // Each spec starts with two new replicas of the operator, and without what an earlier one left.
 var _ = BeforeEach(func(ctx SpecContext) {
-	removeNamespaces(ctx)
+	namespaces.RemoveAllBut(ctx)
 	stopOperator(ctx)
 	install(ctx)
 	awaitLeader(ctx)
@@ -90,9 +76,9 @@ var _ = AfterEach(func(ctx SpecContext) {
 }, NodeTimeout(5*time.Minute))
 
 var _ = AfterSuite(func(ctx SpecContext) {
-	removeNamespaces(ctx)
+	namespaces.RemoveAllBut(ctx)
 	support.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
-	Expect(stuckEchoes).To(BeEmpty(), "Echoes that did not go")
+	Expect(namespaces.Stuck).To(BeEmpty(), "Echoes that did not go")
 }, NodeTimeout(15*time.Minute))
 
 var _ = ReportAfterSuite("figures", func(report Report) {
@@ -154,42 +140,4 @@ func runCluster(ctx context.Context, g Gomega, arguments ...string) {
 // init system does: the scheduler ends if it finds that its cache is wrong, and the kubelet if containerd is not ready yet.
 func supervise(ctx context.Context, g Gomega) {
 	runCluster(ctx, g, "revive", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns", "node")
-}
-
-// newNamespace creates a namespace for one test, with Pod Security "restricted", and deletes it afterwards.
-func newNamespace(ctx context.Context) string {
-	GinkgoHelper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		GenerateName: "crashes-", Labels: map[string]string{testNamespace: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
-	Expect(k8s.Create(ctx, namespace)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, namespace))).To(Succeed()) }, NodeTimeout(2*time.Minute))
-	return namespace.Name
-}
-
-// removeNamespaces deletes the namespaces of earlier specs, including those of earlier runs, and waits until they are gone.
-func removeNamespaces(ctx context.Context) {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		list := &corev1.NamespaceList{}
-		g.Expect(k8s.List(ctx, list, client.HasLabels{testNamespace})).To(Succeed())
-		for i := range list.Items {
-			g.Expect(client.IgnoreNotFound(k8s.Delete(ctx, &list.Items[i]))).To(Succeed())
-			removeStuckEchoes(ctx, g, list.Items[i].Name)
-		}
-		g.Expect(list.Items).To(BeEmpty())
-	}).WithContext(ctx).WithTimeout(8 * time.Minute).Should(Succeed())
-}
-
-// removeStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that they do not affect other specs, and records
-// them.
-func removeStuckEchoes(ctx context.Context, g Gomega, namespace string) {
-	list := &v1.EchoList{}
-	g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
-	for i := range list.Items {
-		echo := &list.Items[i]
-		if echo.DeletionTimestamp != nil && time.Since(echo.DeletionTimestamp.Time) > stuckTimeout {
-			stuckEchoes = append(stuckEchoes, client.ObjectKeyFromObject(echo).String())
-			g.Expect(support.RemoveFinalizers(ctx, k8s, echo)).To(Succeed())
-		}
-	}
 }

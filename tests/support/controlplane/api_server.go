@@ -9,13 +9,9 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
-
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
 // Start starts an API server that enforces the permissions for owner references, as OpenShift does. Its environment must be stopped,
@@ -28,15 +24,6 @@ func Start(crds ...string) (*envtest.Environment, error) {
 		return env, fmt.Errorf("starting the API server that make builds: %w", err)
 	}
 	return env, nil
-}
-
-// Scheme returns the kinds that the suites use.
-func Scheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	return scheme, v1.AddToScheme(scheme)
 }
 
 // Manifest reads an object from a file.

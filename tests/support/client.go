@@ -1,0 +1,36 @@
+package support
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Scheme returns the kinds that the suites use.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return scheme, v1.AddToScheme(scheme)
+}
+
+// NewClient returns a client of the cluster of KUBECONFIG, which reads from the API server and never from a cache. A request takes at most
+// the timeout; 0 is no limit.
+func NewClient(timeout time.Duration) (client.WithWatch, error) {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = timeout
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	return client.NewWithWatch(config, client.Options{Scheme: scheme})
+}

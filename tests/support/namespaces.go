@@ -1,0 +1,73 @@
+package support
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+const (
+	// TestLabel is the label of the namespaces of tests.
+	TestLabel = "echo-operator-test"
+	// StuckTimeout is longer than the deletion of any Echo takes, also on a busy machine.
+	StuckTimeout = 4 * time.Minute
+)
+
+// Namespaces are the namespaces of the specs of a suite, on a cluster that completes their deletion.
+type Namespaces struct {
+	Client client.Client
+	// Prefix begins the name of each.
+	Prefix string
+	// Stuck are the Echoes whose deletion did not complete.
+	Stuck []string
+}
+
+// New creates a namespace for one spec, with Pod Security "restricted", and deletes it afterwards, in parallel with the next specs. It
+// returns its name.
+func (n *Namespaces) New(ctx context.Context) string {
+	GinkgoHelper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: n.Prefix, Labels: map[string]string{TestLabel: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
+	Expect(n.Client.Create(ctx, namespace)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(n.Client.Delete(ctx, namespace))).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	return namespace.Name
+}
+
+// RemoveAllBut deletes the namespaces of earlier specs, including those of earlier runs, and waits until they are gone.
+func (n *Namespaces) RemoveAllBut(ctx context.Context, kept ...string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		list := &corev1.NamespaceList{}
+		g.Expect(n.Client.List(ctx, list, client.HasLabels{TestLabel})).To(Succeed())
+		names := []string{}
+		for _, namespace := range list.Items {
+			if !slices.Contains(kept, namespace.Name) {
+				names = append(names, namespace.Name)
+				g.Expect(client.IgnoreNotFound(n.Client.Delete(ctx, &namespace))).To(Succeed())
+				n.RemoveStuckEchoes(ctx, g, client.InNamespace(namespace.Name))
+			}
+		}
+		g.Expect(names).To(BeEmpty())
+	}).WithContext(ctx).WithTimeout(2 * StuckTimeout).Should(Succeed())
+}
+
+// RemoveStuckEchoes removes the finalizers of Echoes whose deletion takes too long, so that they do not affect other specs, and records
+// them.
+func (n *Namespaces) RemoveStuckEchoes(ctx context.Context, g Gomega, which ...client.ListOption) {
+	list := &v1.EchoList{}
+	g.Expect(n.Client.List(ctx, list, which...)).To(Succeed())
+	for _, echo := range list.Items {
+		if echo.DeletionTimestamp != nil && time.Since(echo.DeletionTimestamp.Time) > StuckTimeout {
+			n.Stuck = append(n.Stuck, client.ObjectKeyFromObject(&echo).String())
+			g.Expect(RemoveFinalizers(ctx, n.Client, &echo)).To(Succeed())
+		}
+	}
+}
