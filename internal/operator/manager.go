@@ -41,6 +41,7 @@ type Operator struct {
 	Companions *controllers.CompanionReconciler
 
 	supervisor supervisor
+	cached     cached
 }
 
 // New assembles the operator. Options must be complete.
@@ -59,6 +60,10 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if operator.Manager, err = ctrl.NewManager(cluster, managerOptions(scheme, options)); err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)
 	}
+	operator.cached = make(cached)
+	if err := operator.Add(operator.cached); err != nil {
+		return nil, err
+	}
 	past := history.New(time.Now)
 	if err := operator.addReconcilers(options, past); err != nil {
 		return nil, err
@@ -71,20 +76,25 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 
 // Start runs the operator until ctx ends, or only a new process can go on. It returns nil if the operator ended in order.
 func (o *Operator) Start(ctx context.Context) error {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
+	managed, end := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, endSupervision := context.WithCancel(ctx)
+	defer endSupervision()
 	stopped, supervised := make(chan error, 1), make(chan error, 1)
-	go func() { stopped <- o.Manager.Start(ctx) }()
+	go func() { stopped <- o.Manager.Start(managed) }()
 	go func() { supervised <- o.supervisor.run(ctx) }()
 	select {
 	case err := <-stopped:
+		end()
 		return err
 	case err := <-supervised:
-		end()
-		if len(o.supervisor.pending()) > 0 { // the manager would wait for its caches for ever; it has no lease yet
+		select {
+		case <-o.cached:
+			end()
+			return errors.Join(err, <-stopped)
+		default:
+			go o.cached.then(end)
 			return err
 		}
-		return errors.Join(err, <-stopped)
 	}
 }
 

@@ -103,15 +103,17 @@ func TestWhenTheProcessEnds(t *testing.T) {
 	}
 }
 
-// stuckManager is a manager that waits for its caches: until then it does not notice that its context has ended.
-type stuckManager struct {
+// waitingManager is a manager whose caches are filled after 3 s. It tells when its context ended.
+type waitingManager struct {
 	manager.Manager
-	filled chan struct{}
+	cached cached
+	ended  chan time.Time
 }
 
-func (m stuckManager) Start(ctx context.Context) error {
-	<-m.filled
+func (m waitingManager) Start(ctx context.Context) error {
+	time.AfterFunc(3*time.Second, func() { _ = m.cached.Start(ctx) })
 	<-ctx.Done()
+	m.ended <- time.Now()
 	return nil
 }
 
@@ -120,10 +122,13 @@ func TestAStopDoesNotWaitForCaches(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		s := scenario{now: rights(nil), filled: never}
-		operator, began := Operator{Manager: stuckManager{filled: make(chan struct{})}, supervisor: s.supervisor(time.Now())}, time.Now()
-		defer close(operator.Manager.(stuckManager).filled)
+		m, began := waitingManager{cached: make(cached), ended: make(chan time.Time, 1)}, time.Now()
+		operator := Operator{Manager: m, supervisor: s.supervisor(began), cached: m.cached}
 		if err := operator.Start(ctx); err != nil || time.Since(began) != time.Second {
 			t.Errorf("it stopped after %s: %v", time.Since(began), err)
+		}
+		if after := (<-m.ended).Sub(began); after != 3*time.Second {
+			t.Errorf("the context of the manager ended after %s, and not when it could stop", after)
 		}
 	})
 }
@@ -139,7 +144,8 @@ func (failedManager) Start(ctx context.Context) error {
 func TestAnErrorOfTheManagerIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scenario{namespaces: []string{"a", "b"}, missing: missingRights{"b": {"list pods"}}, now: rights(nil), filled: always}
-		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now())}
+		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), cached: make(cached)}
+		close(operator.cached)
 		if err := operator.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "the lease is kept") {
 			t.Errorf("got %v", err)
 		}

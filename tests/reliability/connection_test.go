@@ -45,7 +45,7 @@ func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 		return c.recordEvent(to)
 	}
 	return c.faults.happen(c.process, to, func() (*http.Response, error) {
-		if to.URL.Query().Get("watch") != "" {
+		if to.watches() {
 			return c.watch(to), nil
 		}
 		answer, err := c.answer(to)
@@ -93,11 +93,13 @@ func parse(request *http.Request) (call, error) {
 	return to, err
 }
 
+func (c call) watches() bool { return c.URL.Query().Get("watch") != "" }
+
 // String names a call, such as "apply services x".
 func (c call) String() string {
 	verb := strings.ToLower(c.Method)
 	switch {
-	case c.URL.Query().Get("watch") != "":
+	case c.watches():
 		verb = "watch"
 	case c.Method == http.MethodGet && c.name == "":
 		verb = "list"

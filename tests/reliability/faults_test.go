@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -101,6 +102,13 @@ func (p plan) String() string {
 	return strings.Join(words, ", ")
 }
 
+const (
+	// healthCheck is after how long an HTTP/2 client closes a connection on which nothing comes: client-go's ReadIdleTimeout and PingTimeout.
+	healthCheck = 45 * time.Second
+	// endless is longer than any run takes.
+	endless = 1000 * time.Hour
+)
+
 // injector lets the faults of a plan happen, one after the other.
 type injector struct {
 	plan
@@ -140,8 +148,10 @@ func (i *injector) next(to call) (fault, bool) {
 // happen sends a request, or lets a fault happen to it.
 func (i *injector) happen(p *process, to call, send func() (*http.Response, error)) (*http.Response, error) {
 	if p.crashed.Load() {
-		<-to.Context().Done()
-		return nil, to.Context().Err()
+		if err := p.wait(to.Request, endless); err != nil && (to.Method != http.MethodGet || to.Context().Err() != nil) {
+			return nil, err
+		}
+		return send()
 	}
 	f, found := i.next(to)
 	if !found {
@@ -161,9 +171,12 @@ func (i *injector) happen(p *process, to call, send func() (*http.Response, erro
 	switch {
 	case f.breaks:
 		return nil, syscall.ECONNRESET
-	case f.crashes, f.stops, f.hangs:
-		<-to.Context().Done()
-		return nil, to.Context().Err()
+	case f.crashes, f.stops:
+		return nil, p.wait(to.Request, endless)
+	case f.hangs && to.Method == http.MethodGet && to.name == "": // the client itself waits without bound
+		return nil, p.wait(to.Request, healthCheck)
+	case f.hangs:
+		return nil, p.wait(to.Request, endless)
 	default:
 		return respond(to.Request, nil, f.answer)
 	}

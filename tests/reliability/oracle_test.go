@@ -116,9 +116,13 @@ func (o outcome) repeated(reference outcome) []string {
 }
 
 // lost returns the reasons of events that were not sent. That an Echo is not ready while a change is rolled out is told only if it is
-// seen before the end.
+// seen before the end, and only then that it is ready again.
 func (o outcome) lost(reference outcome) []string {
-	return slices.DeleteFunc(surplus(reference.reasons(), o.reasons()), func(reason string) bool { return reason == "Normal NotReady" })
+	missing := surplus(reference.reasons(), o.reasons())
+	for i := slices.Index(missing, "Normal NotReady"); i >= 0; i = slices.Index(missing, "Normal NotReady") {
+		missing = surplus(slices.Delete(missing, i, i+1), []string{"Normal Ready"})
+	}
+	return missing
 }
 
 // reasons returns the types and reasons of the events that were sent, sorted. Their notes differ by what was seen when.

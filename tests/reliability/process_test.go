@@ -7,7 +7,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/zap/zapcore"
 	eventsv1 "k8s.io/api/events/v1"
@@ -27,6 +29,8 @@ type process struct {
 	stopping atomic.Bool
 	stop     context.CancelFunc
 	stopped  chan error
+	// gone is closed when it has ended. What is left of it can read, and nothing else.
+	gone chan struct{}
 
 	lock sync.Mutex
 	open []*stream
@@ -36,7 +40,7 @@ type process struct {
 func (s *simulation) start(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	s.process = &process{stop: stop, stopped: make(chan error, 1)}
+	s.process = &process{stop: stop, stopped: make(chan error, 1), gone: make(chan struct{})}
 	cluster := &rest.Config{Host: "https://simulated", Transport: connection{s, s.process}, QPS: -1}
 	cluster.ContentType = "application/json"
 	underTest, err := operator.New(cluster, operator.Options{
@@ -59,6 +63,20 @@ func (s *simulation) end(t *testing.T) {
 	s.process.stop()
 	if err := <-s.process.stopped; err != nil && !s.process.crashed.Load() {
 		t.Error(err)
+	}
+	s.process.crashed.Store(true)
+	close(s.process.gone)
+}
+
+// wait waits until a request is given up, or the process is gone.
+func (p *process) wait(request *http.Request, limit time.Duration) error {
+	select {
+	case <-request.Context().Done():
+		return request.Context().Err()
+	case <-time.After(limit):
+		return syscall.ECONNRESET
+	case <-p.gone:
+		return syscall.ECONNRESET
 	}
 }
 

@@ -47,6 +47,7 @@ func run(t *testing.T, p plan, c scenario, check func(*testing.T, *simulation)) 
 		}
 		check(t, s)
 		s.end(t)
+		time.Sleep(patience) //nolint:forbidigo // in the time of the simulation: what is left of a process ends when its caches are filled
 		synctest.Wait()
 	})
 }
@@ -72,7 +73,7 @@ func (s *simulation) settle(t *testing.T) {
 		synctest.Wait()
 		before := s.commits()
 		switch {
-		case s.process.crashed.Load() || s.process.stopping.Load():
+		case s.process.crashed.Load() || s.process.stopping.Load() || len(s.process.stopped) > 0:
 			s.end(t)
 			s.start(t)
 			quiet = 0
