@@ -105,6 +105,7 @@ func (r *EchoReconciler) readAll(ctx context.Context, echo *v1.Echo, wanted []ch
 			return nil, err
 		}
 		seen.See(live[i])
+		seen.Unwatched = seen.Unwatched || live[i] != nil && !children.IsManaged(live[i])
 		seen.NoDeployment = seen.NoDeployment || c.RunsPods && live[i] == nil
 	}
 	return live, taken

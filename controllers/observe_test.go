@@ -118,3 +118,19 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+func TestAChildThatLostItsLabelIsNotWatched(t *testing.T) {
+	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
+		service := ownedService(storedEcho())
+		service.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
+		w := newWorld(t, storedEcho(), service)
+		wanted, err := children.Of(storedEcho(), w.dependencies.Images)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := status.Observation{}
+		if _, err := w.echoes().readAll(t.Context(), storedEcho(), wanted, &seen); err != nil || seen.Unwatched != want {
+			t.Errorf("with the label %s: %v, %v", label, seen.Unwatched, err)
+		}
+	}
+}

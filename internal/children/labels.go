@@ -58,6 +58,9 @@ func InstanceLabels(echo *v1.Echo) map[string]string {
 // EchoOf returns the name of the Echo that a pod or companion belongs to by its labels, empty if none.
 func EchoOf(pod client.Object) string { return pod.GetLabels()[labelInstance] }
 
+// IsManaged reports whether an object has the label by which the operator watches what it creates.
+func IsManaged(object client.Object) bool { return object.GetLabels()[labelManagedBy] == FieldOwner }
+
 // ManagedSelector selects everything that the operator creates, and nothing else.
 func ManagedSelector() labels.Selector {
 	return labels.SelectorFromSet(labels.Set{labelManagedBy: FieldOwner})

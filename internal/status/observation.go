@@ -11,6 +11,8 @@ type Observation struct {
 	Deployment *appsv1.Deployment
 	// NoDeployment is true if the Deployment is known not to exist, unless the pass created it.
 	NoDeployment bool
+	// Unwatched is true if a child lost the label by which it is watched, so that no event tells of its changes.
+	Unwatched bool
 	// Pods are the pods of the Deployment, the newest first.
 	Pods       []corev1.Pod
 	Companions []corev1.Pod

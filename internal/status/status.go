@@ -38,8 +38,28 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 	return Report{
 		Status:      *status,
 		Transitions: transitions(&echo.Status, status, v, seen),
-		Next:        untilOverdue(status, now),
+		Next:        earliest(untilOverdue(status, now), untilNextLook(echo, seen)),
 	}
+}
+
+// lookPeriod is how often the operator looks at an object that it does not watch.
+const lookPeriod = time.Minute
+
+// untilNextLook returns when to look again at children that are not watched, zero if all are. Those of an Echo that is not paused are
+// watched as soon as the pass has restored their labels.
+func untilNextLook(echo *v1.Echo, seen Observation) time.Duration {
+	if echo.Spec.Paused && seen.Unwatched {
+		return lookPeriod
+	}
+	return 0
+}
+
+// earliest returns the shorter of two times that are not zero.
+func earliest(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // EvaluateDeletion returns the report of a pass over an Echo that is being deleted. failure is nil if the pass succeeded. A silent

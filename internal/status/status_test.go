@@ -209,6 +209,24 @@ func TestStatusCounts(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotWatchedIsLookedAt(t *testing.T) {
+	for _, c := range []struct {
+		paused, unwatched bool
+		counts            []int32
+		want              time.Duration
+	}{
+		{true, true, []int32{2, 2, 2}, lookPeriod}, {true, true, []int32{2, 2, 1}, lookPeriod}, {true, false, []int32{2, 2, 2}, 0},
+		{false, true, []int32{2, 2, 2}, 0}, {true, false, []int32{2, 2, 1}, children.ProgressDeadline},
+	} {
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused = c.paused })
+		d := changedDeployment(seenDeployment(done, c.counts...), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })
+		now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		if got := Evaluate(echo, Observation{Deployment: d, Unwatched: c.unwatched}, nil, now).Next; got != c.want {
+			t.Errorf("%+v: the next look is after %s", c, got)
+		}
+	}
+}
+
 func TestStatusDoesNotCountWhatIsGone(t *testing.T) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Paused = true

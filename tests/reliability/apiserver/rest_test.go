@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
@@ -134,9 +135,25 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	case now.echo != nil && isRefused(now.echo) && dry.writes[0].child &&
 		condition(now.echo, v1.ConditionDegraded)["reason"] == v1.ReasonInvalidSpec.String(): // a name that is taken leads to no write
 		return nil
+	case now.isUnwatched() && !dry.writes[0].child: // the operator looks at it once a minute
+		return nil
 	default:
 		return unrest{"a pass would " + dry.writes[0].what}
 	}
+}
+
+// isUnwatched reports whether the Echo is paused while a child lacks the label by which it is watched.
+func (s *state) isUnwatched() bool {
+	if s.echo == nil {
+		return false
+	}
+	paused, _, _ := unstructured.NestedBool(s.echo.Object, "spec", "paused")
+	for _, child := range s.children {
+		if paused && !children.IsManaged(child) {
+			return true
+		}
+	}
+	return false
 }
 
 // isRefused reports whether the status of an Echo says of its latest generation that it cannot be applied.
