@@ -30,7 +30,7 @@ func textbook() []mutant {
 		{"a conflict is final", "internal/status/failure.go",
 			"case apierrors.IsForbidden(err):", "case apierrors.IsConflict(err):\n\t\treturn &Failure{Err: err, NoRetry: true}\n\tcase apierrors.IsForbidden(err):", "TestSingleFaults/plans/^create:", simulation},
 		{"the status is written whatever has changed", "controllers/publish.go",
-			"patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})", "patch := client.MergeFrom(before)", "TestSingleFaults/plans/^create:", simulation},
+			"patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})", "patch := client.MergeFrom(before)", "TestAStatusOfAnOldEchoIsRejected", reconciler},
 		{"objects of others are taken over", "controllers/observe.go",
 			"live == nil || metav1.IsControlledBy(live, echo) {\n\t\treturn live, err\n\t}\n\treturn nil, &", "live == nil || !metav1.IsControlledBy(live, echo) {\n\t\treturn live, err\n\t}\n\treturn nil, &", "TestScenarios", simulation},
 		{"the cache is believed", "controllers/observe.go",
