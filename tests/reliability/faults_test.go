@@ -148,7 +148,7 @@ func (i *injector) next(to call) (fault, bool) {
 // happen sends a request, or lets a fault happen to it.
 func (i *injector) happen(p *process, to call, send func() (*http.Response, error)) (*http.Response, error) {
 	if p.crashed.Load() {
-		if err := p.wait(to.Request, endless); err != nil && (to.Method != http.MethodGet || to.Context().Err() != nil) {
+		if err := p.wait(to.Request, endless); to.Method != http.MethodGet || to.Context().Err() != nil {
 			return nil, err
 		}
 		return send()
@@ -171,11 +171,9 @@ func (i *injector) happen(p *process, to call, send func() (*http.Response, erro
 	switch {
 	case f.breaks:
 		return nil, syscall.ECONNRESET
-	case f.crashes, f.stops:
-		return nil, p.wait(to.Request, endless)
 	case f.hangs && to.Method == http.MethodGet && to.name == "": // the client itself waits without bound
 		return nil, p.wait(to.Request, healthCheck)
-	case f.hangs:
+	case f.crashes, f.stops, f.hangs:
 		return nil, p.wait(to.Request, endless)
 	default:
 		return respond(to.Request, nil, f.answer)

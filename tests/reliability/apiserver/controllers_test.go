@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -131,8 +130,6 @@ func (s *server) removeFinalizer(ctx context.Context, o *object, finalizer strin
 	}
 	return nil
 }
-
-func labelsOf(o client.Object) labels.Set { return o.GetLabels() }
 
 // violation is a broken promise of the operator. Its name is the same each time that it is broken in the same way.
 type violation struct{ name, details string }

@@ -75,7 +75,7 @@ func (s *server) rest(ctx context.Context, p *process, namespace string) (*state
 func (p *process) isCurrent(ctx context.Context, now *state, namespace string) error {
 	versions := map[string]string{}
 	for _, o := range now.all() {
-		if o.GetKind() == "Echo" || children.ManagedSelector().Matches(labelsOf(o)) {
+		if o.GetKind() == "Echo" || children.IsManaged(o) {
 			versions[o.GetKind()+" "+o.GetName()] = o.GetResourceVersion()
 		}
 	}
