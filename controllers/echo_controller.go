@@ -80,5 +80,8 @@ func (r *EchoReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)
 	}
+	if failure != nil && failure.NoRetry {
+		failure.RetryAfter = report.Next // an edit is not the only event that is waited for
+	}
 	return report.Next, failure
 }

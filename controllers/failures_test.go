@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
@@ -56,5 +58,17 @@ func TestAConflictIsRetriedLessAndLessOften(t *testing.T) {
 	}
 	if passes > 11 {
 		t.Errorf("%d passes in %v", passes, tolerance)
+	}
+}
+
+func TestARefusedEchoIsLookedAtAgainIfAnObjectIsNotWatched(t *testing.T) {
+	deployment := &appsv1.Deployment{ObjectMeta: *ownedService(storedEcho()).ObjectMeta.DeepCopy(), Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))}}
+	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
+		deployment.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
+		w := newWorld(t, storedEcho(func(e *v1.Echo) { e.Spec.Replicas = 21 }), deployment)
+		answer, err := w.echoes().Reconcile(t.Context(), w.current(t))
+		if looks := answer.RequeueAfter > 0; looks != want || (err == nil) != want {
+			t.Errorf("with the label %s: %+v, %v", label, answer, err)
+		}
 	}
 }

@@ -38,17 +38,14 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 	return Report{
 		Status:      *status,
 		Transitions: transitions(&echo.Status, status, v, seen),
-		Next:        earliest(untilOverdue(status, now), untilNextLook(echo, seen)),
+		Next:        earliest(untilOverdue(status, now), untilNextLook(echo, seen, failure)),
 	}
 }
 
-// lookPeriod is how often the operator looks at an object that it does not watch.
-const lookPeriod = time.Minute
-
-// untilNextLook returns when to look again at children that are not watched, zero if all are. Those of an Echo that is not paused are
-// watched as soon as the pass has restored their labels.
-func untilNextLook(echo *v1.Echo, seen Observation) time.Duration {
-	if echo.Spec.Paused && seen.Unwatched {
+// untilNextLook returns when to look again at children that are not watched, zero if all are. They are watched again as soon as a pass has
+// restored their labels, which it does not if the Echo is paused or cannot be applied.
+func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
+	if seen.Unwatched && (echo.Spec.Paused || failure != nil) {
 		return lookPeriod
 	}
 	return 0

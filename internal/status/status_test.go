@@ -210,18 +210,21 @@ func TestStatusCounts(t *testing.T) {
 }
 
 func TestWhatIsNotWatchedIsLookedAt(t *testing.T) {
+	overLimit := Classify(&children.InvalidSpecError{Message: "too many"})
 	for _, c := range []struct {
 		paused, unwatched bool
+		failure           *Failure
 		counts            []int32
 		want              time.Duration
 	}{
-		{true, true, []int32{2, 2, 2}, lookPeriod}, {true, true, []int32{2, 2, 1}, lookPeriod}, {true, false, []int32{2, 2, 2}, 0},
-		{false, true, []int32{2, 2, 2}, 0}, {true, false, []int32{2, 2, 1}, children.ProgressDeadline},
+		{true, true, nil, []int32{2, 2, 2}, lookPeriod}, {true, true, nil, []int32{2, 2, 1}, lookPeriod}, {true, false, nil, []int32{2, 2, 2}, 0},
+		{false, true, nil, []int32{2, 2, 2}, 0}, {true, false, nil, []int32{2, 2, 1}, children.ProgressDeadline},
+		{false, true, overLimit, []int32{2, 2, 2}, lookPeriod}, {false, false, overLimit, []int32{2, 2, 2}, 0},
 	} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused = c.paused })
 		d := changedDeployment(seenDeployment(done, c.counts...), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })
 		now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-		if got := Evaluate(echo, Observation{Deployment: d, Unwatched: c.unwatched}, nil, now).Next; got != c.want {
+		if got := Evaluate(echo, Observation{Deployment: d, Unwatched: c.unwatched}, c.failure, now).Next; got != c.want {
 			t.Errorf("%+v: the next look is after %s", c, got)
 		}
 	}
