@@ -6,7 +6,8 @@ const (
 	ConditionReady = "Ready"
 	// ConditionProgressing is True while a change is being rolled out.
 	ConditionProgressing = "Progressing"
-	// ConditionDegraded is True when the Echo needs attention.
+	// ConditionDegraded is True when the Echo needs attention: as soon as a cause is known that does not go away by itself, otherwise
+	// when pods have been missing for longer than the progress deadline.
 	ConditionDegraded = "Degraded"
 )
 

@@ -11,7 +11,7 @@ type EchoService struct {
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	// +kubebuilder:default=ClusterIP
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Type",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP","urn:alm:descriptor:com.tectonic.ui:select:NodePort","urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Type",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP","urn:alm:descriptor:com.tectonic.ui:select:NodePort","urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
 	Type corev1.ServiceType `json:"type,omitempty"`
 
 	// port is the port of the Service. Defaults to 80.
@@ -19,26 +19,26 @@ type EchoService struct {
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:default=80
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=32,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
 	// annotations are annotations to add to the Service, for example for the load balancer of a cloud provider.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=35,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// externalTrafficPolicy specifies where nodes send external traffic: Cluster to all pods, Local to pods on the same node, which preserves the client address.
 	// +kubebuilder:validation:Enum=Cluster;Local
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=33,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
 
 	// loadBalancerClass is the class of the load balancer implementation. It requires the type LoadBalancer.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",order=34,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	LoadBalancerClass string `json:"loadBalancerClass,omitempty"`
 }
 
@@ -50,7 +50,7 @@ type EchoIngress struct {
 	// enabled specifies whether to create an Ingress. Defaults to false.
 	// +kubebuilder:default=false
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=41
 	Enabled bool `json:"enabled,omitempty"`
 
 	// host is the host name of the Ingress. It is required when the Ingress is enabled.
@@ -58,7 +58,7 @@ type EchoIngress struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host",order=42,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Host string `json:"host,omitempty"`
 
 	// path is the path prefix of the requests that the Ingress sends to the echo servers. Defaults to /.
@@ -66,34 +66,34 @@ type EchoIngress struct {
 	// +kubebuilder:validation:Pattern=`^/`
 	// +kubebuilder:default="/"
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Path string `json:"path,omitempty"`
 
 	// className is the name of the IngressClass. Defaults to the default IngressClass of the cluster.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ingress class",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ingress class",order=46,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	ClassName string `json:"className,omitempty"`
 
 	// tls specifies whether the host is served over HTTPS. Defaults to false.
 	// +kubebuilder:default=false
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=44,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	TLS bool `json:"tls,omitempty"`
 
 	// tlsSecretName is the name of the Secret that contains the TLS certificate. Defaults to the default certificate of the Ingress controller.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.tls:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS secret",order=45,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.tls:true"}
 	TLSSecretName string `json:"tlsSecretName,omitempty"`
 
 	// annotations are annotations to add to the Ingress.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=47,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
@@ -102,7 +102,7 @@ type EchoDisruptionBudget struct {
 	// enabled specifies whether to create a PodDisruptionBudget. Defaults to true.
 	// +kubebuilder:default=true
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=61,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
 	// maxUnavailable is the maximum number of echo servers that can be unavailable during an eviction. Defaults to 1.
@@ -110,7 +110,7 @@ type EchoDisruptionBudget struct {
 	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:fieldDependency:disruptionBudget.enabled:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",order=62,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:fieldDependency:disruptionBudget.enabled:true"}
 	MaxUnavailable *int32 `json:"maxUnavailable,omitempty"`
 }
 
@@ -119,6 +119,6 @@ type EchoNetworkPolicy struct {
 	// enabled specifies whether to create a NetworkPolicy that allows only connections to the HTTP and metrics ports, and none from the pods. Defaults to false.
 	// +kubebuilder:default=false
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`
 }

@@ -6,47 +6,57 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type EchoStatus struct {
 	// observedGeneration is the generation of the Echo that this status describes.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",order=13,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// phase summarizes the conditions in one word: Pending, Updating, Ready, Warning, Failed or Terminating.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Phase",order=2,xDescriptors={"urn:alm:descriptor:io.kubernetes.phase"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Status",order=2,xDescriptors={"urn:alm:descriptor:text"}
 	Phase string `json:"phase,omitempty"`
+
+	// message says in one sentence what is going on, and what to do if something is to be done.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Message",order=3,xDescriptors={"urn:alm:descriptor:text"}
+	Message string `json:"message,omitempty"`
 
 	// replicas is the current number of echo servers.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Current replicas",order=5,xDescriptors={"urn:alm:descriptor:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Current replicas",order=7,xDescriptors={"urn:alm:descriptor:text"}
 	Replicas int32 `json:"replicas"`
 
 	// readyReplicas is the number of echo servers that are ready.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready replicas",order=4,xDescriptors={"urn:alm:descriptor:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready replicas",order=6,xDescriptors={"urn:alm:descriptor:text"}
 	ReadyReplicas int32 `json:"readyReplicas"`
 
 	// updatedReplicas is the number of echo servers that are up to date with the spec.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Updated replicas",order=6,xDescriptors={"urn:alm:descriptor:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Updated replicas",order=8,xDescriptors={"urn:alm:descriptor:text"}
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
 	// selector is the label selector of the echo server pods. The scale subresource uses it.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Selector",order=10,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Selector",order=12,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Selector string `json:"selector,omitempty"`
 
-	// url is the URL of the echo servers: that of the Ingress if it is enabled, otherwise that of the Service.
+	// url is the URL of the echo servers inside the cluster.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="URL",order=3,xDescriptors={"urn:alm:descriptor:org.w3:link"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Internal URL",order=5,xDescriptors={"urn:alm:descriptor:text"}
 	URL string `json:"url,omitempty"`
+
+	// externalURL is the URL of the echo servers outside the cluster: that of the Ingress if it is enabled, otherwise that of the load balancer. It is not set if there is neither.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="URL",order=4,xDescriptors={"urn:alm:descriptor:org.w3:link"}
+	ExternalURL string `json:"externalURL,omitempty"`
 
 	// image is the container image of the echo servers in the Deployment.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Image",order=7,xDescriptors={"urn:alm:descriptor:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Image",order=10,xDescriptors={"urn:alm:descriptor:text"}
 	Image string `json:"image,omitempty"`
 
 	// companions is the number of companion pods of this Echo.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Companions",order=8,xDescriptors={"urn:alm:descriptor:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Companions",order=9,xDescriptors={"urn:alm:descriptor:text"}
 	Companions int32 `json:"companions,omitempty"`
 
 	// pods lists the names of the pods by state: Ready, NotReady, Pending, Failed or Terminating. At most 50 are listed for each state.
@@ -57,13 +67,13 @@ type EchoStatus struct {
 	// nodeProblems lists the problems of nodes that run pods of the Echo, by the name of the node: Unschedulable, NotReady, MemoryPressure,
 	// DiskPressure, PIDPressure, NetworkUnavailable or Deleted. Only nodes with problems are listed, at most 50.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node problems",order=12,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node problems",order=14,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	NodeProblems map[string][]string `json:"nodeProblems,omitempty"`
 
 	// conditions are the conditions of the Echo: Ready, Progressing and Degraded.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",order=9,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",order=11,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }

@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Echo is a set of HTTP echo servers behind a Service.
+// Echo is a set of HTTP echo servers behind a Service, which respond with the request that they received. Use it to see what an ingress, a gateway, a service mesh or a load balancer does to requests, and as a server that is known to respond.
 //
-// +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{Pod,v1,""},{Service,v1,""},{Ingress,v1,""},{NetworkPolicy,v1,""},{PodDisruptionBudget,v1,""},{HorizontalPodAutoscaler,v2,""},{Event,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{Pod,v1,""},{Service,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{PodDisruptionBudget,v1,""},{Event,v1,""}}
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=echoes,singular=echo,shortName=echo
 // +kubebuilder:subresource:status
@@ -17,8 +17,7 @@ import (
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="Summary of the conditions in one word"
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.url`,description="URL of the echo servers"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Image",type=string,priority=1,JSONPath=`.status.image`,description="Container image of the echo servers"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="The name must start with a lowercase letter, contain only lowercase letters, digits and '-', end with a letter or a digit, and be at most 63 characters long, because the Service has the same name."
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="The name must start with a lowercase letter, contain only lowercase letters, digits and '-', end with a letter or a digit, and be at most 63 characters long, because the Service has the same name.",fieldPath=".metadata.name"
 type Echo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -55,7 +54,7 @@ type EchoSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^\S+$`
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image",order=9,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image",order=90,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	Image string `json:"image,omitempty"`
 
 	// port is the port on which the containers listen. Defaults to 8080.
@@ -63,7 +62,7 @@ type EchoSpec struct {
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:default=8080
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=10,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=91,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
 	// env is a list of environment variables to set in the containers. A variable replaces one of the same name that the operator sets.
@@ -73,7 +72,7 @@ type EchoSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment variables",order=12,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment variables",order=93,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
 	// args are the arguments of the containers. They replace the arguments of the image.
@@ -81,13 +80,13 @@ type EchoSpec struct {
 	// +kubebuilder:validation:items:MaxLength=32767
 	// +listType=atomic
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",order=92,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Args []string `json:"args,omitempty"`
 
 	// imagePullPolicy specifies when the image is pulled: Always, IfNotPresent or Never. If it is not set, Kubernetes chooses by the tag of the image.
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull policy",order=13,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:imagePullPolicy"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull policy",order=94,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Always","urn:alm:descriptor:com.tectonic.ui:select:IfNotPresent","urn:alm:descriptor:com.tectonic.ui:select:Never"}
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
 
 	// imagePullSecrets is a list of Secrets in the namespace of the Echo that contain the credentials to pull the image.
@@ -95,99 +94,99 @@ type EchoSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull secrets",order=14,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull secrets",order=95,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ImagePullSecrets []ImagePullSecret `json:"imagePullSecrets,omitempty"`
 
 	// response is the default response of the operator's echo server. Other images ignore it.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Response",order=2
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Response",order=20
 	Response *EchoResponse `json:"response,omitempty"`
 
 	// resources are the compute resource requests and limits of each container. They replace the default, small requests without limits, as a whole.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=5,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=50,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
 	// service configures the Service of the echo servers.
 	// +kubebuilder:default={}
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service",order=3
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service",order=30
 	Service EchoService `json:"service,omitempty,omitzero"`
 
 	// ingress configures an Ingress that exposes the echo servers outside the cluster under a host name.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ingress",order=4
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ingress",order=40
 	Ingress *EchoIngress `json:"ingress,omitempty"`
 
 	// disruptionBudget configures the PodDisruptionBudget, which limits how many echo servers can be evicted at the same time.
 	// +kubebuilder:default={}
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod disruption budget",order=6
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod disruption budget",order=60
 	DisruptionBudget EchoDisruptionBudget `json:"disruptionBudget,omitempty,omitzero"`
 
 	// networkPolicy configures a NetworkPolicy that restricts the network traffic of the echo servers.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network policy",order=7
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network policy",order=70
 	NetworkPolicy *EchoNetworkPolicy `json:"networkPolicy,omitempty"`
 
 	// podSecurityContext is the security context of the pods. It replaces the default, which meets the Pod Security Standard restricted, as a whole.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=110,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
 	// securityContext is the security context of the containers. It replaces the default, which meets the Pod Security Standard restricted, as a whole.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=18,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=111,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
 	// nodeSelector is a map of labels that a node must have to run the echo servers.
 	// +mapType=atomic
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Node selector",order=19,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Node selector",order=112,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// tolerations are the taints of nodes that the echo servers tolerate.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tolerations",order=16,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tolerations",order=98,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
 	// affinity is the node affinity, pod affinity and pod anti-affinity of the echo servers.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",order=20,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",order=113,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
 	// topologySpreadConstraints specify how the echo servers are spread. They replace the default, an even spread over nodes and zones where possible.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Topology spread constraints",order=21,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Topology spread constraints",order=114,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
 	// priorityClassName is the name of the PriorityClass of the pods.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Priority class",order=15,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Priority class",order=97,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
 	// podLabels are labels to add to the pods.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('app.kubernetes.io/') || k.startsWith('echoes.example.com/'))",message="Labels with the prefix app.kubernetes.io/ or echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",order=22,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",order=115,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodLabels map[string]string `json:"podLabels,omitempty"`
 
 	// podAnnotations are annotations to add to the pods, companions included.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod annotations",order=23,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod annotations",order=116,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
 	// paused stops the operator from changing the objects of the Echo. The status is still updated, and the Echo can still be deleted.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paused",order=8,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paused",order=80,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Paused bool `json:"paused,omitempty"`
 }
 
@@ -197,6 +196,6 @@ type ImagePullSecret struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +required
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pull secret",order=96,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	Name string `json:"name"`
 }

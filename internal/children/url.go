@@ -1,22 +1,46 @@
 package children
 
 import (
+	"cmp"
+	"net"
 	"strconv"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// URL returns the address of the echo servers: that of the Ingress if there is one, and otherwise that of the Service.
+// URL returns the URL of the echo servers inside the cluster.
 func URL(echo *v1.Echo) string {
+	return serviceURL(echo.Name+"."+echo.Namespace+".svc", echo.Spec.Service.Port)
+}
+
+// ExternalURL returns the URL of the echo servers outside the cluster: that of the Ingress if there is one, otherwise that of the load
+// balancer. It is empty if there is neither, and until the load balancer has an address.
+func ExternalURL(echo *v1.Echo, service *corev1.Service) string {
 	if hasIngress(echo) {
 		return ingressURL(echo.Spec.Ingress)
 	}
-	url := "http://" + echo.Name + "." + echo.Namespace + ".svc"
-	if port := echo.Spec.Service.Port; port != 80 {
-		url += ":" + strconv.Itoa(int(port))
+	if echo.Spec.Service.Type != corev1.ServiceTypeLoadBalancer {
+		return ""
 	}
-	return url
+	for _, address := range service.Status.LoadBalancer.Ingress {
+		if host := cmp.Or(address.Hostname, address.IP); host != "" {
+			return serviceURL(host, echo.Spec.Service.Port)
+		}
+	}
+	return ""
+}
+
+// serviceURL returns the URL of a Service on a host name or an IP address.
+func serviceURL(host string, port int32) string {
+	if port != 80 {
+		host = net.JoinHostPort(host, strconv.Itoa(int(port)))
+	} else if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return "http://" + host
 }
 
 func ingressURL(ingress *v1.EchoIngress) string {

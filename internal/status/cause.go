@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,8 +25,10 @@ const maxQuote = 256
 type cause struct {
 	reason  v1.Reason
 	message string
-	// phase replaces the phase of the Echo, unless it is empty.
-	phase string
+	// warning is true if the phase is Warning, although a change is being rolled out.
+	warning bool
+	// lasting is true if the cause does not go away until somebody acts. The Echo is degraded then.
+	lasting bool
 }
 
 // causeOf returns why pods are missing: because the rollout is paused, because none can be created, or because of what the newest pod that is not ready shows.
@@ -53,7 +56,7 @@ func nodeCause(pod *corev1.Pod, node Node) cause {
 	return cause{
 		reason:  v1.ReasonNodeProblem,
 		message: fmt.Sprintf("Pod %s runs on node %s, which has a problem: %s", pod.Name, pod.Spec.NodeName, describe(node.Problems)),
-		phase:   v1.PhaseWarning,
+		warning: true,
 	}
 }
 
@@ -62,7 +65,7 @@ func pauseCause(d *appsv1.Deployment) cause {
 	if !d.Spec.Paused || !rolling(d) {
 		return cause{}
 	}
-	return cause{reason: v1.ReasonDeploymentPaused, phase: v1.PhaseWarning, message: fmt.Sprintf(
+	return cause{reason: v1.ReasonDeploymentPaused, lasting: true, message: fmt.Sprintf(
 		"The rollout of the Deployment is paused. Run 'kubectl rollout resume -n %s deployment/%s' to continue it.", d.Namespace, d.Name)}
 }
 
@@ -73,14 +76,14 @@ func creationCause(d *appsv1.Deployment) cause {
 			continue
 		}
 		if _, quota, found := strings.Cut(c.Message, "exceeded quota: "); found {
-			return cause{reason: v1.ReasonQuotaExceeded, message: fmt.Sprintf(
+			return cause{reason: v1.ReasonQuotaExceeded, lasting: true, message: fmt.Sprintf(
 				"The resource quota of the namespace is exceeded (%s). Raise it, or request fewer replicas or resources.", quota)}
 		}
 		message := c.Message // begins with the name of a pod that was never created
 		if _, why, found := strings.Cut(message, " is forbidden: "); found {
 			message = why
 		}
-		return cause{reason: v1.ReasonPodsRefused, message: "The API server rejects the pods: " + sentence(message)}
+		return cause{reason: v1.ReasonPodsRefused, lasting: true, message: "The API server rejects the pods: " + sentence(message)}
 	}
 	return cause{}
 }
@@ -96,7 +99,8 @@ func podCause(pod *corev1.Pod) cause {
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
-			return cause{reason: v1.ReasonUnschedulable, message: fmt.Sprintf("Pod %s cannot be scheduled: %s", pod.Name, sentence(c.Message))}
+			return cause{reason: v1.ReasonUnschedulable, lasting: lacksNode(c.Message),
+				message: fmt.Sprintf("Pod %s cannot be scheduled: %s", pod.Name, sentence(c.Message))}
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -120,8 +124,8 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 			return imageCause(status, waiting.Message)
 		case "", "ContainerCreating", "PodInitializing", "CrashLoopBackOff":
 		default:
-			return cause{reason: v1.ReasonContainerNotStarted, message: fmt.Sprintf("Container %q of pod %s cannot be started: %s",
-				status.Name, pod.Name, sentence(cmp.Or(waiting.Message, waiting.Reason)))}
+			return cause{reason: v1.ReasonContainerNotStarted, lasting: waiting.Reason == "CreateContainerConfigError" && !isPassing(waiting.Message), message: fmt.Sprintf(
+				"Container %q of pod %s cannot be started: %s", status.Name, pod.Name, sentence(cmp.Or(waiting.Message, waiting.Reason)))}
 		}
 	}
 	for _, ended := range []*corev1.ContainerStateTerminated{status.State.Terminated, status.LastTerminationState.Terminated} {
@@ -144,7 +148,22 @@ func imageCause(status *corev1.ContainerStatus, message string) cause {
 	if status.Name == children.ContainerName {
 		advice = " Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
 	}
-	return cause{reason: v1.ReasonImagePullFailed, message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, sentence(message), advice)}
+	return cause{reason: v1.ReasonImagePullFailed, lasting: !isPassing(message), message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, sentence(message), advice)}
+}
+
+// isPassing reports whether what the kubelet says of an image or a container may go away by itself: the registry or the container runtime
+// cannot be reached, or is too busy. The kubelet has no other sign for that.
+func isPassing(message string) bool {
+	message = strings.ToLower(message)
+	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host", "no route to host",
+		"network is unreachable", "unexpected eof", "toomanyrequests", "too many requests", "internal server error", "bad gateway", "service unavailable"},
+		func(words string) bool { return strings.Contains(message, words) })
+}
+
+// lacksNode reports whether the scheduler says that no node fits, and not only that those that fit are full: k8s.io/kubernetes/pkg/scheduler.
+func lacksNode(message string) bool {
+	return strings.Contains(message, "no nodes available") ||
+		strings.Contains(message, "node affinity/selector") && !strings.Contains(message, "Insufficient ") && !strings.Contains(message, "Too many pods")
 }
 
 // crashCause returns how a container terminated that should keep running.

@@ -34,42 +34,51 @@ func TestPodCause(t *testing.T) {
 		status  string
 		reason  v1.Reason
 		message string
+		lasting bool
 	}{
-		"ready":               {`{phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{restartCount: 3, lastState: {terminated: {exitCode: 1}}}]}`, nil, ""},
-		"starting":            {containerWaits("ContainerCreating", ""), nil, ""},
-		"running, not ready":  {`{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`, nil, ""},
-		"no such image":       {containerWaits("ErrImagePull", "r/i:1: not found"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`},
-		"waits to pull again": {containerWaits("ImagePullBackOff", "Back-off pulling image r/i:1: ErrImagePull: rpc error: code = NotFound desc = r/i:1: not found"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`},
-		"not an image's name": {containerWaits("InvalidImageName", "couldn't parse"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: couldn't parse. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`},
+		"ready":               {`{phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{restartCount: 3, lastState: {terminated: {exitCode: 1}}}]}`, nil, "", false},
+		"starting":            {containerWaits("ContainerCreating", ""), nil, "", false},
+		"running, not ready":  {`{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`, nil, "", false},
+		"no such image":       {containerWaits("ErrImagePull", "r/i:1: not found"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`, true},
+		"waits to pull again": {containerWaits("ImagePullBackOff", "Back-off pulling image r/i:1: ErrImagePull: rpc error: code = NotFound desc = r/i:1: not found"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`, true},
+		"not an image's name": {containerWaits("InvalidImageName", "couldn't parse"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: couldn't parse. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`, true},
 		"another's image": {`{phase: Pending, containerStatuses: [{name: mesh, image: m, state: {waiting: {reason: ErrImagePull, message: gone}}}]}`,
-			v1.ReasonImagePullFailed, `Image "m" cannot be pulled: gone.`},
+			v1.ReasonImagePullFailed, `Image "m" cannot be pulled: gone.`, true},
 		"a Secret is missing": {containerWaits("CreateContainerConfigError", `secret \"x\" not found`), v1.ReasonContainerNotStarted,
-			`Container "echo" of pod p cannot be started: secret "x" not found.`},
-		"no message at all": {containerWaits("PostStartHookError", ""), v1.ReasonContainerNotStarted, `Container "echo" of pod p cannot be started: PostStartHookError.`},
+			`Container "echo" of pod p cannot be started: secret "x" not found.`, true},
+		"no message at all": {containerWaits("PostStartHookError", ""), v1.ReasonContainerNotStarted, `Container "echo" of pod p cannot be started: PostStartHookError.`, false},
 		"crashed": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: ` + crashed + `}}]}`, v1.ReasonPodsCrashing,
-			`Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`},
+			`Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`, false},
 		"waits after a crash": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: ` + crashed + `}}]}`,
-			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`},
+			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`, false},
 		"runs again after a crash": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: ` + crashed + `}}]}`,
-			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`},
+			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`, false},
 		"ends without an error, again and again": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 0}}}]}`,
-			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 0. Run 'kubectl logs --previous -n ns p -c echo' to see its output.`},
+			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 0. Run 'kubectl logs --previous -n ns p -c echo' to see its output.`, false},
 		"out of memory": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`,
-			v1.ReasonPodsCrashing, "Container \"echo\" of pod p terminated with exit code 137 because it exceeded its memory limit: raise spec.resources.limits.memory."},
-		"an init container is done": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}}], containerStatuses: [{name: echo, state: {waiting: {reason: PodInitializing}}}]}`, nil, ""},
+			v1.ReasonPodsCrashing, "Container \"echo\" of pod p terminated with exit code 137 because it exceeded its memory limit: raise spec.resources.limits.memory.", false},
+		"an init container is done": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}}], containerStatuses: [{name: echo, state: {waiting: {reason: PodInitializing}}}]}`, nil, "", false},
 		"an init container crashed": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 1}}}]}`, v1.ReasonPodsCrashing,
-			`Container "i" of pod p terminated with exit code 1. Run 'kubectl logs --previous -n ns p -c i' to see its output.`},
-		"a container that is well again, beside one that is not ready": {`{phase: Running, containerStatuses: [{name: mesh, ready: true, restartCount: 1, lastState: {terminated: {exitCode: 1}}}, {name: echo, state: {running: {}}}]}`, nil, ""},
-		"scheduled": {`{phase: Pending, conditions: [{type: PodScheduled, status: "True", message: "at last"}]}`, nil, ""},
+			`Container "i" of pod p terminated with exit code 1. Run 'kubectl logs --previous -n ns p -c i' to see its output.`, false},
+		"a container that is well again, beside one that is not ready": {`{phase: Running, containerStatuses: [{name: mesh, ready: true, restartCount: 1, lastState: {terminated: {exitCode: 1}}}, {name: echo, state: {running: {}}}]}`, nil, "", false},
+		"scheduled": {`{phase: Pending, conditions: [{type: PodScheduled, status: "True", message: "at last"}]}`, nil, "", false},
 		"no node": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/1 nodes are available: 1 Insufficient cpu."}]}`,
-			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu."},
-		"evicted":           {`{phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}`, v1.ReasonPodFailed, "Pod p has failed: The node was low on resource: memory."},
-		"ended, no message": {`{phase: Failed, reason: Evicted}`, v1.ReasonPodFailed, "Pod p has failed: Evicted."},
+			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu.", false},
+		"no node at all": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "no nodes available to schedule pods"}]}`,
+			v1.ReasonUnschedulable, "Pod p cannot be scheduled: no nodes available to schedule pods.", true},
+		"no node fits": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."}]}`,
+			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.", true},
+		"those that fit are full": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector."}]}`,
+			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector.", false},
+		"the registry is away": {containerWaits("ErrImagePull", "dial tcp 192.0.2.1:443: i/o timeout"), v1.ReasonImagePullFailed,
+			`Image "r/i:1" cannot be pulled: dial tcp 192.0.2.1:443: i/o timeout. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`, false},
+		"evicted":           {`{phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}`, v1.ReasonPodFailed, "Pod p has failed: The node was low on resource: memory.", false},
+		"ended, no message": {`{phase: Failed, reason: Evicted}`, v1.ReasonPodFailed, "Pod p has failed: Evicted.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := podWith(t, "p", c.status)
 			got := podCause(&pod)
-			if got != (cause{reason: c.reason, message: c.message}) {
+			if got != (cause{reason: c.reason, message: c.message, lasting: c.lasting}) {
 				t.Errorf("got %+v", got)
 			}
 			pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
@@ -118,13 +127,13 @@ func TestCause(t *testing.T) {
 		"nothing known": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0)}},
 		"quota": {deployment: refused(`pods "x-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
 			pods: []corev1.Pod{pod("a", unpulled, 0)},
-			want: cause{reason: v1.ReasonQuotaExceeded, message: "The resource quota of the namespace is exceeded (few, requested: pods=1, used: pods=1, limited: pods=1). Raise it, or request fewer replicas or resources."}},
+			want: cause{reason: v1.ReasonQuotaExceeded, message: "The resource quota of the namespace is exceeded (few, requested: pods=1, used: pods=1, limited: pods=1). Raise it, or request fewer replicas or resources.", lasting: true}},
 		"Pod Security": {deployment: refused(`pods "x-1" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
-			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: violates PodSecurity "restricted:latest": runAsNonRoot != true.`}},
-		"a webhook": {deployment: refused(`admission webhook "w" denied the request`), want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`}},
+			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: violates PodSecurity "restricted:latest": runAsNonRoot != true.`, lasting: true}},
+		"a webhook": {deployment: refused(`admission webhook "w" denied the request`), want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`, lasting: true}},
 		"the rollout is paused": {deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Spec: appsv1.DeploymentSpec{Paused: true}},
 			pods: []corev1.Pod{pod("a", unpulled, 0)},
-			want: cause{v1.ReasonDeploymentPaused, "The rollout of the Deployment is paused. Run 'kubectl rollout resume -n ns deployment/x' to continue it.", v1.PhaseWarning}},
+			want: cause{reason: v1.ReasonDeploymentPaused, message: "The rollout of the Deployment is paused. Run 'kubectl rollout resume -n ns deployment/x' to continue it.", lasting: true}},
 		"paused after its rollout": {deployment: func() *appsv1.Deployment {
 			d := seenDeployment(done, 2, 2, 1)
 			d.Spec.Paused = true
@@ -134,11 +143,11 @@ func TestCause(t *testing.T) {
 		"the newest counts":    {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, time.Second), pod("c", unpulled, 2*time.Second)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
 		"evicted long ago":     {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow+time.Second)}},
 		"evicted just in time": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
-		"its node is lost":     {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", unpulled, 0))}, nodes: lost, want: cause{v1.ReasonNodeProblem, lostMessage, v1.PhaseWarning}},
+		"its node is lost":     {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", unpulled, 0))}, nodes: lost, want: cause{reason: v1.ReasonNodeProblem, message: lostMessage, warning: true}},
 		"its node is cordoned": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("cordoned", pod("a", running, 0))}, nodes: lost},
 		"ready on a lost node": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", ready, 0))}, nodes: lost},
 		"another's node":       {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("a", running, 0))}, nodes: lost},
-		"the one in its place": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("b", starting, 0)), on("lost", pod("a", running, time.Hour))}, nodes: lost, want: cause{v1.ReasonNodeProblem, lostMessage, v1.PhaseWarning}},
+		"the one in its place": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("b", starting, 0)), on("lost", pod("a", running, time.Hour))}, nodes: lost, want: cause{reason: v1.ReasonNodeProblem, message: lostMessage, warning: true}},
 		"the newest evicted":   {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("b", evicted, time.Hour)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 // Observation is what a pass saw and did. It is meaningful even if the pass failed: what is nil is unknown or does not exist.
 type Observation struct {
 	Deployment *appsv1.Deployment
+	Service    *corev1.Service
 	// NoDeployment is true if the Deployment is known not to exist, unless the pass created it.
 	NoDeployment bool
 	// Unwatched is true if a child lost the label by which it is watched, so that no event tells of its changes.
@@ -38,8 +39,11 @@ type Change struct{ Before, After client.Object }
 
 // See keeps an object if the status is made from it.
 func (o *Observation) See(object client.Object) {
-	if d, ok := object.(*appsv1.Deployment); ok {
-		o.Deployment = d
+	switch object := object.(type) {
+	case *appsv1.Deployment:
+		o.Deployment = object
+	case *corev1.Service:
+		o.Service = object
 	}
 }
 

@@ -104,7 +104,7 @@ func staysOverdue(status *v1.EchoStatus) bool {
 // untilOverdue returns how long it takes until an Echo may be overdue, and zero when nothing depends on that.
 func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 	since := missingSince(status)
-	if since.IsZero() || meta.IsStatusConditionTrue(status.Conditions, v1.ConditionDegraded) {
+	if since.IsZero() || staysOverdue(status) {
 		return 0
 	}
 	return max(children.ProgressDeadline-now.Sub(since), 0)

@@ -13,21 +13,22 @@ import (
 
 func TestUntilOverdue(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	status := func(ready, degraded metav1.ConditionStatus) *v1.EchoStatus {
+	status := func(ready, degraded metav1.ConditionStatus, why v1.Reason) *v1.EchoStatus {
 		s := &v1.EchoStatus{}
-		record(s, verdict{ready: ready, progressing: no, degraded: degraded, readyReason: other, progressingReason: other, degradedReason: other}, 1, now.Add(-time.Minute))
+		record(s, verdict{ready: ready, progressing: no, degraded: degraded, readyReason: other, progressingReason: other, degradedReason: why}, 1, now.Add(-time.Minute))
 		return s
 	}
-	rolledOut := status(no, no) // Ready went first; the rollout ended half a minute later, with a pod missing
+	rolledOut := status(no, no, other) // Ready went first; the rollout ended half a minute later, with a pod missing
 	meta.SetStatusCondition(&rolledOut.Conditions, metav1.Condition{Type: v1.ConditionProgressing, Status: yes, LastTransitionTime: metav1.NewTime(now.Add(-30 * time.Second))})
 	for name, c := range map[string]struct {
 		status *v1.EchoStatus
 		want   time.Duration
 	}{
 		"changed": {rolledOut, children.ProgressDeadline - 30*time.Second},
-		"ready":   {status(yes, no), 0},
-		"missing": {status(no, no), children.ProgressDeadline - time.Minute},
-		"overdue": {status(no, yes), 0},
+		"ready":   {status(yes, no, other), 0},
+		"missing": {status(no, no, other), children.ProgressDeadline - time.Minute},
+		"overdue": {status(no, yes, v1.ReasonProgressDeadlineExceeded), 0},
+		"refused": {status(no, yes, v1.ReasonPodsRefused), children.ProgressDeadline - time.Minute},
 		"unknown": {&v1.EchoStatus{}, 0},
 	} {
 		if got := untilOverdue(c.status, now); got != c.want {

@@ -12,8 +12,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// maxMessage is the longest message of a condition, in bytes.
-const maxMessage = 32768
+const (
+	// maxMessage is the longest message of a condition, in bytes.
+	maxMessage = 32768
+	// maxStatusMessage is the longest message of a status, in bytes. The conditions have it as a whole.
+	maxStatusMessage = 1024
+)
 
 // Report is what a pass has to say.
 type Report struct {
@@ -38,8 +42,18 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 	return Report{
 		Status:      *status,
 		Transitions: transitions(&echo.Status, status, v, seen),
-		Next:        earliest(untilOverdue(status, now), untilNextLook(echo, seen, failure)),
+		Next:        next(echo, status, seen, failure, now),
 	}
+}
+
+// next returns when to look at an Echo again if no event arrives earlier, zero if only an event can change its status. A failure says more
+// than an exceeded deadline does, so that nothing depends on the deadline while there is one.
+func next(echo *v1.Echo, status *v1.EchoStatus, seen Observation, failure *Failure, now time.Time) time.Duration {
+	look := untilNextLook(echo, seen, failure)
+	if failure != nil {
+		return look
+	}
+	return earliest(untilOverdue(status, now), look)
 }
 
 // untilNextLook returns when to look again at children that are not watched, zero if all are. They are watched again as soon as a pass has
@@ -79,6 +93,9 @@ func measure(echo *v1.Echo, seen Observation) *v1.EchoStatus {
 	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
 	status.URL = children.URL(echo)
 	measureObjects(status, seen)
+	if seen.Service != nil {
+		status.ExternalURL = children.ExternalURL(echo, seen.Service)
+	}
 	if seen.Nodes != nil {
 		status.NodeProblems = nodeProblems(seen.Nodes)
 	}
@@ -118,7 +135,7 @@ func measureDeployment(status *v1.EchoStatus, seen Observation) {
 
 // record writes a verdict into a status. A condition keeps its transition time while its status stays the same.
 func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
-	status.Phase = v.phase
+	status.Phase, status.Message = v.phase, truncate(v.message, maxStatusMessage)
 	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, message string) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: kind, Status: value, Reason: reason.String(), Message: truncate(message, maxMessage),

@@ -93,7 +93,7 @@ func rolloutCases() map[string]statusCase {
 		"changed after its deadline": {was: wasOverdue(), seen: changedDeployment(seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), func(d *appsv1.Deployment) { d.Generation = 3 }),
 			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
 		"cannot be rolled out": {was: wasRolling(), seen: seenDeployment(going, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
-			want: statusWant{no, yes, no, v1.ReasonImagePullFailed, v1.PhasePending}},
+			want: statusWant{no, yes, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
 		"could not be rolled out in time": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
 			want: statusWant{no, no, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
 		"the Deployment was just deleted":  {was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: time.Now()} }), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
@@ -124,7 +124,7 @@ func podCases() map[string]statusCase {
 func leftAloneCases() map[string]statusCase {
 	return map[string]statusCase{
 		"paused, a pod lost to a crash": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted), pod: containerWaits("ErrImagePull", "no"),
-			want: statusWant{no, no, no, v1.ReasonImagePullFailed, v1.PhaseWarning}},
+			want: statusWant{no, no, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
 		"paused, healthy": {paused: true, zero: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), twoWanted),
 			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
 		"paused, a pod lost": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
@@ -198,11 +198,12 @@ func TestStatusCounts(t *testing.T) {
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "theirs", Image: "no"}, {Name: "echo", Image: "i"}}
 	got := Evaluate(echo, Observation{Deployment: d}, nil, time.Now()).Status
-	if message := meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message; message != "A change is being rolled out: 1 of 1 pods are updated. 1 of 1 pods are ready." {
-		t.Errorf("more pods than wanted: %q", message)
+	const message = "A change is being rolled out: 1 of 1 pods are updated. 1 of 1 pods are ready."
+	if ready := meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message; ready != message {
+		t.Errorf("more pods than wanted: %q", ready)
 	}
 	got.Conditions = nil
-	want := v1.EchoStatus{Phase: v1.PhasePending, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, URL: "http://x.ns.svc", Image: "i",
+	want := v1.EchoStatus{Phase: v1.PhasePending, Message: message, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, URL: "http://x.ns.svc", Image: "i",
 		Selector: "app.kubernetes.io/instance=x,app.kubernetes.io/name=echo"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

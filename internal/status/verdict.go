@@ -55,8 +55,11 @@ func (v verdict) because(c cause) verdict {
 	}
 	v.readyReason, v.event = c.reason, v1.EventNotReady
 	v.message += " " + c.message
-	if c.phase != "" {
-		v.phase = c.phase
+	if c.warning || c.lasting {
+		v.phase = v1.PhaseWarning
+	}
+	if c.lasting && v.degraded != metav1.ConditionTrue {
+		v.degraded, v.degradedReason = metav1.ConditionTrue, c.reason
 	}
 	return v
 }

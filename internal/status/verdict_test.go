@@ -100,8 +100,16 @@ func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	want.readyReason, want.phase = v1.ReasonNodeProblem, v1.PhaseWarning
-	if got := plain.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", phase: v1.PhaseWarning}); got != want {
-		t.Errorf("with a phase: got %+v, want %+v", got, want)
+	if got := plain.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", warning: true}); got != want {
+		t.Errorf("with a warning: got %+v, want %+v", got, want)
+	}
+	want.degraded, want.degradedReason = yes, v1.ReasonNodeProblem
+	if got := plain.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true}); got != want {
+		t.Errorf("with a cause that lasts: got %+v, want %+v", got, want)
+	}
+	overdue := missingVerdict(rollout{want: 2, overdue: true})
+	if got := overdue.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true}); got.degradedReason != v1.ReasonProgressDeadlineExceeded {
+		t.Errorf("a cause hides that the deadline has passed: %+v", got)
 	}
 }
 

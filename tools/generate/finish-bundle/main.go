@@ -1,10 +1,11 @@
 // finish-bundle completes a bundle that operator-sdk has generated, and makes it reproducible.
 //
-// usage: finish-bundle CSV BASE ICON OPENSHIFT      (in the root of the project)
+// usage: finish-bundle CSV BASE ICON DESCRIPTORS OPENSHIFT      (in the root of the project)
 //
 // CSV is the ClusterServiceVersion of the bundle, and BASE the one from which it was generated. CSV gets the creation date of BASE, the
-// icon in the SVG file ICON, and a status for each example. OPENSHIFT, such as v4.17, is the first OpenShift version that the bundle
-// supports; it is written to bundle/metadata/annotations.yaml and bundle.Dockerfile.
+// icon in the SVG file ICON, the spec descriptors in the YAML file DESCRIPTORS, help texts, and a status for each example but the first.
+// OPENSHIFT, such as v4.17, is the first OpenShift version that the bundle supports; it is written to bundle/metadata/annotations.yaml and
+// bundle.Dockerfile.
 package main
 
 import (
@@ -20,18 +21,18 @@ import (
 const versionsLabel = "com.redhat.openshift.versions"
 
 func main() {
-	if len(os.Args) != 5 {
-		fmt.Fprintln(os.Stderr, "usage: finish-bundle CSV BASE ICON OPENSHIFT")
+	if len(os.Args) != 6 {
+		fmt.Fprintln(os.Stderr, "usage: finish-bundle CSV BASE ICON DESCRIPTORS OPENSHIFT")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4], os.Args[5]); err != nil {
 		fmt.Fprintln(os.Stderr, "finish-bundle: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(csv, base, icon, openshift string) error {
-	if err := finishCSV(csv, base, icon); err != nil {
+func run(csv, base, icon, descriptors, openshift string) error {
+	if err := finishCSV(csv, base, icon, descriptors); err != nil {
 		return err
 	}
 	annotation := yaml.Tee(yaml.Lookup("annotations"), yaml.SetField(versionsLabel, yaml.NewStringRNode(openshift)))
@@ -50,8 +51,8 @@ func run(csv, base, icon, openshift string) error {
 	return os.WriteFile("bundle.Dockerfile", []byte(label+strings.TrimPrefix(string(dockerfile), from)), 0o600)
 }
 
-// finishCSV sets the creation date, the icon and the statuses of the examples.
-func finishCSV(csv, base, icon string) error {
+// finishCSV sets the creation date, the icon, the descriptors and the statuses of the examples.
+func finishCSV(csv, base, icon, descriptors string) error {
 	source, err := yaml.ReadFile(base)
 	if err != nil {
 		return err
@@ -68,12 +69,17 @@ func finishCSV(csv, base, icon string) error {
 	if err != nil {
 		return err
 	}
+	more, err := yaml.ReadFile(descriptors)
+	if err != nil {
+		return err
+	}
+	described := func(csv *yaml.RNode) (*yaml.RNode, error) { return csv, describe(csv, more) }
 	return edit(csv, yaml.SetAnnotation("createdAt", created), yaml.Tee(yaml.Lookup("spec"), yaml.SetField("icon", icons)),
-		yaml.FilterFunc(addStatuses))
+		yaml.FilterFunc(described), yaml.FilterFunc(addStatuses))
 }
 
-// addStatuses adds the status of a Ready Echo to each example, as scorecard suggests. It does not affect users who create an Echo from an
-// example, because the API server drops the status of new objects.
+// addStatuses adds the status of a Ready Echo to each example but the first, as scorecard suggests. The OpenShift console shows and posts
+// the first example as it is.
 func addStatuses(csv *yaml.RNode) (*yaml.RNode, error) {
 	const annotation = "alm-examples"
 	written := csv.GetAnnotations()[annotation]
@@ -86,7 +92,7 @@ func addStatuses(csv *yaml.RNode) (*yaml.RNode, error) {
 	if same, err := json.MarshalIndent(examples, "", "  "); err != nil || string(same) != written {
 		return nil, fmt.Errorf("decoding and encoding %s changes it", annotation)
 	}
-	for _, example := range examples {
+	for _, example := range examples[min(1, len(examples)):] {
 		spec, _ := example["spec"].(map[string]any)
 		replicas := spec["replicas"]
 		example["status"] = map[string]any{"phase": "Ready", "replicas": replicas, "updatedReplicas": replicas, "readyReplicas": replicas}

@@ -17,14 +17,28 @@ const examples = `[
     "apiVersion": "example.com/v1",
     "kind": "Echo",
     "spec": {
+      "replicas": 1
+    }
+  },
+  {
+    "apiVersion": "example.com/v1",
+    "kind": "Echo",
+    "spec": {
       "cost": 12345678901234567890,
       "replicas": 2
     }
   }
 ]`
 
-// finished are the examples with a status.
+// finished are the examples with a status, all but the first.
 const finished = `[
+  {
+    "apiVersion": "example.com/v1",
+    "kind": "Echo",
+    "spec": {
+      "replicas": 1
+    }
+  },
   {
     "apiVersion": "example.com/v1",
     "kind": "Echo",
@@ -44,7 +58,7 @@ const finished = `[
 // csvWith returns a ClusterServiceVersion with examples.
 func csvWith(examples string) string {
 	return "kind: ClusterServiceVersion\nmetadata:\n  annotations:\n    alm-examples: |-\n      " + strings.ReplaceAll(examples, "\n", "\n      ") +
-		"\n    createdAt: \"2030-01-01T00:00:00Z\"\n  name: echo-operator.v0.1.0\nspec:\n  displayName: Echo\n  icon:\n  - base64data: \"\"\n    mediatype: \"\"\n"
+		"\n    createdAt: \"2030-01-01T00:00:00Z\"\n  name: echo-operator.v0.1.0\nspec:\n  customresourcedefinitions:\n    owned: []\n  displayName: Echo\n  icon:\n  - base64data: \"\"\n    mediatype: \"\"\n"
 }
 
 const base = "kind: ClusterServiceVersion\nmetadata:\n  annotations:\n    createdAt: \"2026-01-02T03:04:05Z\"\nspec:\n  displayName: not this\n"
@@ -54,7 +68,7 @@ func project(t *testing.T, replaced map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	files := map[string]string{
-		"csv.yaml": csvWith(examples), "base.yaml": base, "icon.svg": "<svg/>",
+		"csv.yaml": csvWith(examples), "base.yaml": base, "icon.svg": "<svg/>", "descriptors.yaml": "[]\n",
 		"bundle/metadata/annotations.yaml": "annotations:\n  # a comment\n  a: b\n", "bundle.Dockerfile": "FROM scratch\n\nLABEL a=b\n",
 	}
 	maps.Copy(files, replaced)
@@ -82,7 +96,7 @@ func contentOf(t *testing.T, file string) string {
 
 func TestFinish(t *testing.T) {
 	project(t, nil)
-	if err := run("csv.yaml", "base.yaml", "icon.svg", "v4.17"); err != nil {
+	if err := run("csv.yaml", "base.yaml", "icon.svg", "descriptors.yaml", "v4.17"); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.NewReplacer("2030-01-01T00:00:00Z", "2026-01-02T03:04:05Z", "mediatype: \"\"", "mediatype: image/svg+xml",
@@ -105,6 +119,7 @@ func TestFinishFails(t *testing.T) {
 		"no base":                      {"base.yaml", "", "base.yaml"},
 		"base without a date":          {"base.yaml", "kind: ClusterServiceVersion\n", "base.yaml has no annotation createdAt"},
 		"no icon":                      {"icon.svg", "", "icon.svg"},
+		"no descriptors":               {"descriptors.yaml", "", "descriptors.yaml"},
 		"no annotations":               {"bundle/metadata/annotations.yaml", "", "annotations.yaml"},
 		"no Dockerfile":                {"bundle.Dockerfile", "", "bundle.Dockerfile"},
 		"Dockerfile from another base": {"bundle.Dockerfile", "FROM alpine\n", `does not begin with "FROM scratch\n"`},
@@ -114,7 +129,7 @@ func TestFinishFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			project(t, map[string]string{c.file: c.content})
-			if err := run("csv.yaml", "base.yaml", "icon.svg", "v4.17"); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := run("csv.yaml", "base.yaml", "icon.svg", "descriptors.yaml", "v4.17"); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
@@ -124,9 +139,10 @@ func TestFinishFails(t *testing.T) {
 func TestStatusesOfExamples(t *testing.T) {
 	for name, c := range map[string]struct{ before, after string }{
 		"no example":       {"[]", "[]"},
-		"without replicas": {"[\n  {\n    \"spec\": {}\n  }\n]", "\"readyReplicas\": null"},
-		"without a spec":   {"[\n  {\n    \"kind\": \"Echo\"\n  }\n]", "\"phase\": \"Ready\""},
-		"with another status": {"[\n  {\n    \"spec\": {\n      \"replicas\": 3\n    },\n    \"status\": {\n      \"phase\": \"Pending\"\n    }\n  }\n]",
+		"one example":      {"[\n  {\n    \"spec\": {\n      \"replicas\": 3\n    }\n  }\n]", "\"replicas\": 3\n    }\n  }\n]"},
+		"without replicas": {"[\n  {},\n  {\n    \"spec\": {}\n  }\n]", "\"readyReplicas\": null"},
+		"without a spec":   {"[\n  {},\n  {\n    \"kind\": \"Echo\"\n  }\n]", "\"phase\": \"Ready\""},
+		"with another status": {"[\n  {},\n  {\n    \"spec\": {\n      \"replicas\": 3\n    },\n    \"status\": {\n      \"phase\": \"Pending\"\n    }\n  }\n]",
 			"\"status\": {\n      \"phase\": \"Ready\",\n      \"readyReplicas\": 3,\n"},
 		"two examples": {"[\n  {\n    \"spec\": {\n      \"replicas\": 3\n    }\n  },\n  {\n    \"spec\": {\n      \"replicas\": 4\n    }\n  }\n]",
 			"\"updatedReplicas\": 4\n"},

@@ -43,6 +43,9 @@ func TestStrip(t *testing.T) {
 			"  env:\n    items:\n      properties:\n        a:\n          items:\n            additionalProperties:\n              type: string\n"},
 		"in a list of schemas": {"  env:\n    items:\n      anyOf:\n      - description: gone\n        type: string\n      - type: integer\n",
 			"  env:\n    items:\n      anyOf:\n      - type: string\n      - type: integer\n"},
+		"a default": {"  env:\n    items:\n      properties:\n        name:\n          default: \"\"\n          type: string\n        default:\n          type: string\n",
+			"  env:\n    items:\n      properties:\n        name:\n          type: string\n        default:\n          type: string\n"},
+		"its own default stays": {"  env:\n    default: []\n    type: array\n", "  env:\n    default: []\n    type: array\n"},
 		"a field of that name stays": {"  env:\n    properties:\n      description:\n        description: gone\n        type: string\n",
 			"  env:\n    properties:\n      description:\n        type: string\n"},
 		"fields of that name at every level stay": {"  env:\n    items:\n      properties:\n        description:\n          properties:\n            description:\n              type: string\n",
@@ -56,6 +59,16 @@ func TestStrip(t *testing.T) {
 		if err != nil || got != crd(c.after) {
 			t.Errorf("%s: %v, got\n%s, want\n%s", name, err, got, crd(c.after))
 		}
+	}
+}
+
+func TestTheNameIsInTheSchema(t *testing.T) {
+	const metadata, name = "          metadata:\n            type: object\n", "            properties:\n              name:\n                type: string\n"
+	content := func(metadata string) string {
+		return strings.Replace(crd("  env:\n    type: array\n"), "          spec:\n", metadata+"          spec:\n", 1)
+	}
+	if got, err := stripped(t, content(metadata), "spec.env"); err != nil || got != content(metadata+name) {
+		t.Errorf("%v, got\n%s", err, got)
 	}
 }
 

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// describe completes how the owned kinds are described: it sorts their resources, inserts more spec descriptors, and makes descriptions
+// that Go's documentation begins with the name of the field read as a help text.
+func describe(csv, more *yaml.RNode) error {
+	owned, err := csv.Pipe(yaml.Lookup("spec", "customresourcedefinitions", "owned"))
+	if err != nil || owned == nil {
+		return fmt.Errorf("no kind is owned (%w)", err)
+	}
+	return owned.VisitElements(func(kind *yaml.RNode) error {
+		sortResources(kind.Field("resources").Value)
+		specs := kind.Field("specDescriptors").Value
+		if err := more.VisitElements(func(one *yaml.RNode) error { return insert(specs, one) }); err != nil {
+			return err
+		}
+		for _, descriptors := range []*yaml.RNode{specs, kind.Field("statusDescriptors").Value} {
+			if err := descriptors.VisitElements(makeReadable); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// sortResources sorts owners before what they own. The OpenShift console follows owners in the order of the list: it shows no Pod whose
+// ReplicaSet it has not seen.
+func sortResources(resources *yaml.RNode) {
+	owners := []string{"Deployment", "ReplicaSet", "Pod"}
+	rank := func(node *yaml.Node) int {
+		if i := slices.Index(owners, textOf(yaml.NewRNode(node), "kind")); i >= 0 {
+			return i
+		}
+		return len(owners)
+	}
+	slices.SortStableFunc(resources.YNode().Content, func(a, b *yaml.Node) int { return rank(a) - rank(b) })
+}
+
+// insert inserts a descriptor after the last one of the same list, or of a list in it.
+func insert(descriptors, one *yaml.RNode) error {
+	list, _, _ := strings.Cut(textOf(one, "path"), "[")
+	content := descriptors.YNode().Content
+	for i, other := range slices.Backward(content) {
+		if path := textOf(yaml.NewRNode(other), "path"); path == list || strings.HasPrefix(path, list+"[") {
+			descriptors.YNode().Content = slices.Insert(content, i+1, one.Copy().YNode())
+			return nil
+		}
+	}
+	return fmt.Errorf("no descriptor describes %s", list)
+}
+
+// makeReadable changes the description of a descriptor from a sentence about a Go field into a help text.
+func makeReadable(descriptor *yaml.RNode) error {
+	path := textOf(descriptor, "path")
+	_, err := descriptor.Pipe(yaml.SetField("description", yaml.NewStringRNode(readable(path[strings.LastIndex(path, ".")+1:], textOf(descriptor, "description")))))
+	return err
+}
+
+// readable returns the description of a field without its name and verb: "replicas is the number of pods." becomes "The number of pods."
+func readable(field, description string) string {
+	text, found := strings.CutPrefix(description, field+" ")
+	if !found {
+		return description
+	}
+	for _, verb := range []string{"is ", "are ", "specifies "} {
+		if rest, cut := strings.CutPrefix(text, verb); cut {
+			text = rest
+			break
+		}
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// textOf returns a field of a descriptor, empty if it has none.
+func textOf(node *yaml.RNode, field string) string {
+	value, err := node.GetString(field)
+	if err != nil {
+		return ""
+	}
+	return value
+}

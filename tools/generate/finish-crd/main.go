@@ -1,0 +1,102 @@
+// finish-crd completes a CustomResourceDefinition that controller-gen has generated.
+//
+// usage: finish-crd FILE FIELD...      (a FIELD is a path as in kubectl explain: spec.env)
+//
+// It adds the name of the object to the schema, so that a rule can name it as the field that is wrong. Below the FIELDs, which have types
+// of Kubernetes, it removes descriptions and defaults. Descriptions change with each release of Kubernetes: OLM v1 rejects upgrades that
+// change that of an existing field, and they are most of the file. Defaults are those of objects that do not exist: a form that sends
+// them, as the OpenShift console does, asks for a reference to nothing. The descriptions of the FIELDs are not removed.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+func main() {
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: finish-crd FILE FIELD...")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "finish-crd: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(file string, fields []string) error {
+	crd, err := yaml.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	versions, err := crd.Pipe(yaml.Lookup("spec", "versions"))
+	if err != nil || versions == nil {
+		return fmt.Errorf("%s has no spec.versions (%w)", file, err)
+	}
+	for _, version := range versions.Content() {
+		if err := finish(yaml.NewRNode(version), fields); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return yaml.WriteFile(crd, file)
+}
+
+// finish completes the schema of a version.
+func finish(version *yaml.RNode, fields []string) error {
+	name, err := yaml.Parse("type: string\n")
+	if err != nil {
+		return err
+	}
+	if _, err := version.Pipe(yaml.Lookup(pathOf("metadata")...), yaml.LookupCreate(yaml.MappingNode, "properties"), yaml.SetField("name", name)); err != nil {
+		return err
+	}
+	for _, field := range fields {
+		schema, err := version.Pipe(yaml.Lookup(pathOf(field)...))
+		if err != nil {
+			return fmt.Errorf("field %s: %w", field, err)
+		}
+		if schema == nil {
+			return fmt.Errorf("it has no field %s", field)
+		}
+		for _, key := range []string{"items", "properties", "additionalProperties"} {
+			if below, err := schema.Pipe(yaml.Lookup(key)); err == nil && below != nil {
+				strip(below.YNode(), key == "properties")
+			}
+		}
+	}
+	return nil
+}
+
+// pathOf returns the path of the schema of a field in a version.
+func pathOf(field string) []string {
+	path := []string{"schema", "openAPIV3Schema"}
+	for name := range strings.SplitSeq(field, ".") {
+		path = append(path, "properties", name)
+	}
+	return path
+}
+
+// strip removes all descriptions and defaults in a schema. If names is true, node is a map of names to schemas, and "description" is a
+// name.
+func strip(node *yaml.Node, names bool) {
+	switch node.Kind {
+	case yaml.SequenceNode:
+		for _, item := range node.Content {
+			strip(item, false)
+		}
+	case yaml.MappingNode:
+		kept := node.Content[:0]
+		for i := 0; i < len(node.Content); i += 2 {
+			key, value := node.Content[i], node.Content[i+1]
+			if (key.Value == "description" || key.Value == "default") && !names {
+				continue
+			}
+			strip(value, key.Value == "properties" && !names)
+			kept = append(kept, key, value)
+		}
+		node.Content = kept
+	}
+}
