@@ -18,8 +18,9 @@ func Problems(b bundle.Bundle) []string {
 			problems = append(problems, fmt.Sprintf("the bundle has no CustomResourceDefinition %s with version %s", owned.Name, owned.Version))
 			continue
 		}
-		problems = append(problems, part{"spec", schema.Properties["spec"], specWidgets()}.problems(owned.SpecDescriptors)...)
-		problems = append(problems, part{"status", schema.Properties["status"], statusWidgets()}.problems(owned.StatusDescriptors)...)
+		spec, status := part{"spec", schema.Properties["spec"], specWidgets()}, part{"status", schema.Properties["status"], statusWidgets()}
+		problems = slices.Concat(problems, spec.problems(owned.SpecDescriptors), spec.layout(owned.SpecDescriptors),
+			status.problems(owned.StatusDescriptors), status.layout(owned.StatusDescriptors))
 	}
 	return problems
 }

@@ -45,7 +45,7 @@ func fields() bundle.Schema {
 }
 
 func described(path string, xs ...string) bundle.Descriptor {
-	return bundle.Descriptor{Path: path, DisplayName: "a name", Description: "a description", XDescriptors: xs}
+	return bundle.Descriptor{Path: path, DisplayName: "a name", Description: "A description.", XDescriptors: xs}
 }
 
 func TestWidgets(t *testing.T) {

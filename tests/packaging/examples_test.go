@@ -6,8 +6,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEveryExampleHasAStatus: scorecard suggests a status for each example, with fields of the CRD.
-func TestEveryExampleHasAStatus(t *testing.T) {
+// TestEveryExampleButTheFirstHasAStatus: scorecard suggests a status for each example, with fields of the CRD. The OpenShift console
+// offers the first one, and would post its status.
+func TestEveryExampleButTheFirstHasAStatus(t *testing.T) {
 	var examples []struct {
 		Metadata struct{ Name string }
 		Spec     struct{ Replicas float64 }
@@ -17,7 +18,10 @@ func TestEveryExampleHasAStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	fields := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties
-	for _, example := range examples {
+	if examples[0].Status != nil {
+		t.Errorf("%s, the first, has the status %v", examples[0].Metadata.Name, examples[0].Status)
+	}
+	for _, example := range examples[1:] {
 		if example.Status["phase"] != "Ready" || example.Status["readyReplicas"] != example.Spec.Replicas {
 			t.Errorf("%s has the status %v, which does not match %v replicas", example.Metadata.Name, example.Status, example.Spec.Replicas)
 		}

@@ -1,0 +1,105 @@
+package integration
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/consoleform"
+)
+
+var _ = Describe("the OpenShift console", func() {
+	shipped := func() bundle.Bundle {
+		GinkgoHelper()
+		b, err := bundle.Read("../../bundle")
+		Expect(err).NotTo(HaveOccurred())
+		return b
+	}
+
+	entries := make([]any, 0, 2*len(fields()))
+	for _, f := range fields() {
+		entries = append(entries, Entry(f.name, f.one), Entry(f.name+", another value", f.two))
+	}
+	DescribeTable("posts a form in which one field was filled in that is accepted", append([]any{func(ctx SpecContext, fillIn func(*v1.EchoSpec)) {
+		examples, err := shipped().Examples()
+		Expect(err).NotTo(HaveOccurred())
+		sample := examples[0].Object // the console begins with the first
+		echo := support.Echo("", "")
+		fillIn(&echo.Spec)
+		data := runtime.DeepCopyJSON(sample)
+		overlay(data, asMap(map[string]any{"spec": echo.Spec}))
+		posted := &unstructured.Unstructured{Object: consoleform.Posted(schemaOfEcho(), data, sample)}
+		posted.SetNamespace("default")
+		posted.SetName("from-the-form")
+		Expect(posted.Object).NotTo(HaveKey("status"))
+		Expect(k8s.Create(ctx, posted, client.DryRunAll)).To(Succeed())
+	}}, entries...)...)
+
+	It("has a switch on the page of an Echo only for what can be switched by itself", func(ctx SpecContext) {
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "switched"))
+		switches := 0
+		for _, d := range shipped().CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors {
+			for _, x := range d.XDescriptors {
+				if x != "urn:alm:descriptor:com.tectonic.ui:booleanSwitch" {
+					continue
+				}
+				switches++
+				for _, on := range []bool{true, false} {
+					patch := map[string]any{}
+					Expect(unstructured.SetNestedField(patch, on, append([]string{"spec"}, strings.Split(d.Path, ".")...)...)).To(Succeed())
+					text, err := json.Marshal(patch)
+					Expect(err).NotTo(HaveOccurred())
+					Expect(k8s.Patch(ctx, echo.DeepCopy(), client.RawPatch("application/merge-patch+json", text), client.DryRunAll)).To(Succeed(), d.Path)
+				}
+			}
+		}
+		Expect(switches).To(BeNumerically(">=", 4))
+	})
+})
+
+// schemaOfEcho returns the schema of the CustomResourceDefinition of the bundle, without the status, as the form has it.
+func schemaOfEcho() map[string]any {
+	GinkgoHelper()
+	text, err := os.ReadFile("../../bundle/manifests/example.com_echoes.yaml")
+	Expect(err).NotTo(HaveOccurred())
+	crd := map[string]any{}
+	Expect(yaml.Unmarshal(text, &crd)).To(Succeed())
+	versions, _, err := unstructured.NestedSlice(crd, "spec", "versions")
+	Expect(err).NotTo(HaveOccurred())
+	schema, _, err := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema")
+	Expect(err).NotTo(HaveOccurred())
+	delete(schema["properties"].(map[string]any), "status")
+	return schema
+}
+
+// asMap returns a value as JSON has it.
+func asMap(value any) map[string]any {
+	GinkgoHelper()
+	text, err := json.Marshal(value)
+	Expect(err).NotTo(HaveOccurred())
+	object := map[string]any{}
+	Expect(json.Unmarshal(text, &object)).To(Succeed())
+	return object
+}
+
+// overlay sets the fields of one object in another.
+func overlay(object, fields map[string]any) {
+	for name, value := range fields {
+		inside, isObject := value.(map[string]any)
+		if old, found := object[name].(map[string]any); isObject && found {
+			overlay(old, inside)
+			continue
+		}
+		object[name] = value
+	}
+}
