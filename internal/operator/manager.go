@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -23,6 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
+	"github.com/echo-operator/echo-operator/internal/platform"
 	"github.com/echo-operator/echo-operator/internal/statusapi"
 )
 
@@ -71,7 +73,23 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if err := operator.addProbes(); err != nil {
 		return nil, err
 	}
+	if err := addConsole(operator.Manager, options); err != nil {
+		return nil, err
+	}
 	return operator, addStatusAPI(operator.Manager, past, options, level)
+}
+
+// addConsole adds what the OpenShift console shows about Echoes, if OLM installed the operator.
+func addConsole(mgr manager.Manager, options Options) error {
+	if options.CSV == "" {
+		return nil
+	}
+	discoverer, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	return mgr.Add(&platform.Console{Discovery: discoverer, Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), CSV: options.CSV,
+		Namespace: leaseNamespace(options), Log: mgr.GetLogger().WithName("console")})
 }
 
 // Start runs the operator until ctx ends, or only a new process can go on. It returns nil if the operator ended in order.

@@ -36,9 +36,11 @@ type Options struct {
 	LeaderElectionNamespace string
 	// Namespaces are the namespaces to watch, empty for all.
 	Namespaces []string
-	Images     children.Images
-	Policy     children.Policy
-	Log        zap.Options
+	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, empty if it was installed otherwise.
+	CSV    string
+	Images children.Images
+	Policy children.Policy
+	Log    zap.Options
 
 	watchNamespace, maxReplicas string // as given
 
@@ -58,6 +60,7 @@ func (o *Options) settings() []setting {
 		{&o.watchNamespace, "watch-namespace", "WATCH_NAMESPACE", "", "namespaces to watch, separated by commas; empty for all"},
 		{&o.maxReplicas, "max-replicas", "MAX_REPLICAS", defaultMaxReplicas,
 			fmt.Sprintf("largest spec.replicas of an Echo that is allowed, from 1 to %d", schemaMaxReplicas)},
+		{&o.CSV, "cluster-service-version", "OPERATOR_CONDITION_NAME", "", "ClusterServiceVersion from which OLM installed the operator; OLM sets it"},
 		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image of Echoes without spec.image; required"},
 	}
 }

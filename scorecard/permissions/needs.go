@@ -37,7 +37,11 @@ func optional() []Permission {
 		on("", "events", "create", "patch"),
 		// An event becomes a series if it is repeated for an unchanged Echo, for example if another client keeps reverting the changes of
 		// the operator.
-		on("events.k8s.io", "events", "patch"))
+		on("events.k8s.io", "events", "patch"),
+		// Samples and a quick start, only where the API of the OpenShift console is served. Their owner is found among the cluster roles.
+		on("console.openshift.io", "consoleyamlsamples", "create", "patch", "delete"),
+		on("console.openshift.io", "consolequickstarts", "create", "patch", "delete"),
+		on("rbac.authorization.k8s.io", "clusterroles", "list"))
 }
 
 // IsForOwnNamespace reports whether a permission is for the namespace of the operator, and not for those of the Echoes.

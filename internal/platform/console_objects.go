@@ -1,0 +1,113 @@
+package platform
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/config/samples"
+)
+
+// consoleAPI is the API with which the OpenShift console is extended: github.com/openshift/api/console/v1.
+var consoleAPI = schema.GroupVersion{Group: "console.openshift.io", Version: "v1"}
+
+//go:embed console_objects
+var consoleFiles embed.FS
+
+// ConsoleObjects returns what the OpenShift console shows about Echoes: samples of whole objects and of parts of them, and quick starts.
+func ConsoleObjects() ([]*unstructured.Unstructured, error) {
+	objects, err := collect(samples.Files, "*.yaml", func(name, text string) (*unstructured.Unstructured, error) { return sample(name, text, false), nil })
+	if err != nil {
+		return nil, err
+	}
+	snippets, err := collect(consoleFiles, "console_objects/snippets/*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
+		return sample(name, text, true), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	starts, err := collect(consoleFiles, "console_objects/*.yaml", quickStart)
+	return append(append(objects, snippets...), starts...), err
+}
+
+// collect makes an object of each file of a pattern, by its name without extension, unless that is nil.
+func collect(files fs.FS, pattern string, make func(name, text string) (*unstructured.Unstructured, error)) ([]*unstructured.Unstructured, error) {
+	names, err := fs.Glob(files, pattern)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		object, err := make(strings.TrimSuffix(path.Base(name), ".yaml"), string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if object != nil {
+			objects = append(objects, object)
+		}
+	}
+	return objects, nil
+}
+
+// sample returns a sample for the YAML editor, nil for a file without a comment, which is the first example anyway, and for one of several
+// objects, which the editor cannot create. The first line of the comment is the title, and the others are the description.
+func sample(name, text string, snippet bool) *unstructured.Unstructured {
+	title, description, content := describedBy(text)
+	if title == "" || strings.Contains(content, "\n---\n") {
+		return nil
+	}
+	if snippet {
+		name = "snippet-" + name
+	}
+	return object("ConsoleYAMLSample", strings.Replace(name, "v1_echo_", "example-", 1), map[string]any{
+		"targetResource": map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Echo"},
+		"title":          title,
+		"description":    description,
+		"yaml":           content,
+		"snippet":        snippet,
+	})
+}
+
+// describedBy splits a text into the first line of the comment at its beginning, the other lines, and the rest.
+func describedBy(text string) (title, description, content string) {
+	var comment []string
+	for {
+		line, rest, found := strings.Cut(text, "\n")
+		if !found || !strings.HasPrefix(line, "# ") {
+			break
+		}
+		comment, text = append(comment, strings.TrimPrefix(line, "# ")), rest
+	}
+	if len(comment) == 0 {
+		return "", "", text
+	}
+	return comment[0], strings.Join(comment[1:], " "), text
+}
+
+func quickStart(name, text string) (*unstructured.Unstructured, error) {
+	content := struct{ Spec map[string]any }{}
+	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+		return nil, err
+	}
+	return object("ConsoleQuickStart", name, content.Spec), nil
+}
+
+// object returns a cluster-scoped object of the console.
+func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetGroupVersionKind(consoleAPI.WithKind(kind))
+	o.SetName("echo-operator-" + strings.ReplaceAll(name, "_", "-"))
+	o.SetLabels(map[string]string{"app.kubernetes.io/name": "echo-operator", "app.kubernetes.io/managed-by": "echo-operator"})
+	return o
+}

@@ -1,0 +1,73 @@
+package platform
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+func TestConsoleObjects(t *testing.T) {
+	objects, err := ConsoleObjects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]*unstructured.Unstructured{}
+	for _, o := range objects {
+		if found[o.GetName()] != nil {
+			t.Errorf("there are two %s", o.GetName())
+		}
+		found[o.GetName()] = o
+	}
+	for name, title := range map[string]string{"example-full": "Most fields", "example-hello": "Another image", "example-ingress": "An Ingress",
+		"snippet-ingress": "Expose under a host name", "first-echo": "Your first Echo"} {
+		o := found["echo-operator-"+name]
+		if o == nil {
+			t.Errorf("there is no %s among %d objects", name, len(found))
+			continue
+		}
+		spec := o.Object["spec"].(map[string]any)
+		if got := spec["title"]; name != "first-echo" && got != title {
+			t.Errorf("the title of %s is %q, want %q", name, got, title)
+		}
+	}
+	if found["echo-operator-example-autoscaled"] != nil {
+		t.Error("a sample of two objects cannot be created in the editor")
+	}
+}
+
+// TestSnippetsFitIntoASpec: each is a part of the spec of an Echo, without fields that do not exist.
+func TestSnippetsFitIntoASpec(t *testing.T) {
+	objects, err := ConsoleObjects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	snippets := 0
+	for _, o := range objects {
+		text, _, _ := unstructured.NestedString(o.Object, "spec", "yaml")
+		if snippet, _, _ := unstructured.NestedBool(o.Object, "spec", "snippet"); snippet {
+			snippets++
+			if err := yaml.UnmarshalStrict([]byte(text), &v1.EchoSpec{}); err != nil {
+				t.Errorf("%s: %v", o.GetName(), err)
+			}
+		}
+	}
+	if snippets < 4 {
+		t.Errorf("there are %d snippets", snippets)
+	}
+}
+
+func TestDescribedBy(t *testing.T) {
+	for text, want := range map[string][3]string{
+		"# A\n# b\n# c\nkind: x\n": {"A", "b c", "kind: x\n"},
+		"# A\nkind: x\n# b\n":      {"A", "", "kind: x\n# b\n"},
+		"kind: x\n":                {"", "", "kind: x\n"},
+		"":                         {"", "", ""},
+	} {
+		if title, description, content := describedBy(text); [3]string{title, description, content} != want {
+			t.Errorf("%q: got %q, %q, %q", text, title, description, content)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package integration
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	consolev1 "github.com/openshift/api/console/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+var _ = Describe("samples and quick starts of the OpenShift console", Ordered, func() {
+	It("are added by each operator that OLM installed, with the ClusterRole that OLM created as an owner", func(ctx SpecContext) {
+		server := startAPIServer(filepath.Join(configFolder, "crd", "bases"), consoleCRDs())
+		withConsole, err := support.Scheme()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(consolev1.AddToScheme(withConsole)).To(Succeed())
+		admin, err := client.New(server.Config, client.Options{Scheme: withConsole})
+		Expect(err).NotTo(HaveOccurred())
+
+		names := []string{"console-a", "console-b"}
+		for _, name := range names {
+			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
+			user := addOperator(ctx, server, admin, name, []string{name + "-own"})
+			Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll, manifest("rbac/console_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+			Expect(admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "of-olm-" + name, Labels: map[string]string{
+				"olm.owner": "echo-operator.v0.1.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": name + "-own"}}})).To(Succeed())
+			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + name + "-own", "OPERATOR_CONDITION_NAME=echo-operator.v0.1.0"},
+				"--leader-elect", "--leader-election-namespace="+name+"-own", "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		}
+		ownedByBoth := HaveField("OwnerReferences", ConsistOf(
+			And(HaveField("Kind", "ClusterRole"), HaveField("Name", "of-olm-console-a")), And(HaveField("Kind", "ClusterRole"), HaveField("Name", "of-olm-console-b"))))
+		Eventually(func(g Gomega) {
+			samples, starts := &consolev1.ConsoleYAMLSampleList{}, &consolev1.ConsoleQuickStartList{}
+			g.Expect(admin.List(ctx, samples)).To(Succeed())
+			g.Expect(admin.List(ctx, starts)).To(Succeed())
+			g.Expect(len(samples.Items)).To(BeNumerically(">=", 7))
+			g.Expect(samples.Items).To(HaveEach(ownedByBoth))
+			g.Expect(starts.Items).To(ConsistOf(And(HaveField("Name", "echo-operator-first-echo"), ownedByBoth, HaveField("Spec.Tasks", HaveLen(3)))))
+		}).WithContext(ctx).Should(Succeed())
+	}, SpecTimeout(3*time.Minute))
+})
+
+// consoleCRDs returns the folder of the CustomResourceDefinitions of the OpenShift console.
+func consoleCRDs() string {
+	GinkgoHelper()
+	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
+	Expect(err).NotTo(HaveOccurred())
+	return filepath.Join(strings.TrimSpace(string(folder)), "console", "v1", "zz_generated.crd-manifests")
+}
