@@ -1,9 +1,7 @@
 package integration
 
 import (
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -20,7 +18,7 @@ import (
 
 var _ = Describe("samples and quick starts of the OpenShift console", Ordered, func() {
 	It("are added by each operator that OLM installed, with the ClusterRole that OLM created as an owner", func(ctx SpecContext) {
-		server := startAPIServer(filepath.Join(configFolder, "crd", "bases"), consoleCRDs())
+		server := startAPIServer(filepath.Join(configFolder, "crd", "bases"), support.ConsoleCRDs())
 		withConsole, err := support.Scheme()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(consolev1.AddToScheme(withConsole)).To(Succeed())
@@ -49,11 +47,3 @@ var _ = Describe("samples and quick starts of the OpenShift console", Ordered, f
 		}).WithContext(ctx).Should(Succeed())
 	}, SpecTimeout(3*time.Minute))
 })
-
-// consoleCRDs returns the folder of the CustomResourceDefinitions of the OpenShift console.
-func consoleCRDs() string {
-	GinkgoHelper()
-	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
-	Expect(err).NotTo(HaveOccurred())
-	return filepath.Join(strings.TrimSpace(string(folder)), "console", "v1", "zz_generated.crd-manifests")
-}

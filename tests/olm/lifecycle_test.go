@@ -13,7 +13,17 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
+// consoleSamples are the names of the samples in the OpenShift console, and their owners.
+const consoleSamples = `{range .items[*]}{.metadata.name} {.metadata.ownerReferences[*].kind}{"\n"}{end}`
+
 var _ = Describe("the operator in OLM", Ordered, func() {
+	BeforeAll(func(ctx SpecContext) {
+		support.Kubectl(ctx, "apply", "--server-side", "-f", support.ConsoleCRDs())
+		DeferCleanup(func(ctx SpecContext) {
+			support.Kubectl(ctx, "delete", "--ignore-not-found", "-f", support.ConsoleCRDs())
+		}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(2*time.Minute))
+
 	It("is installed from a catalog by a Subscription", Label("scorecard"), func(ctx SpecContext) {
 		run(ctx, documented(version(0), "## With OLM, from a catalog"))
 		expectSucceeded(ctx, version(0))
@@ -27,6 +37,12 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(seen.Pods).To(HaveLen(2))
 	}, SpecTimeout(10*time.Minute))
+
+	It("adds samples and a quick start to the OpenShift console", func(ctx SpecContext) {
+		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "consolequickstarts", "-o", "name").Should(ContainSubstring("echo-operator-first-echo"))
+		Expect(strings.Split(strings.TrimSpace(support.Kubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)), "\n")).
+			To(And(ContainElement("echo-operator-example-full ClusterRole"), HaveEach(HaveSuffix(" ClusterRole"))))
+	}, SpecTimeout(5*time.Minute))
 
 	It("passes scorecard, without a suggestion", Label("scorecard"), func(ctx SpecContext) {
 		command := exec.CommandContext(ctx, "tests/olm/run-scorecard", released(version(0), "bundle"))
@@ -63,9 +79,12 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		seen := prober.Stop(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
+		Consistently(support.Kubectl).WithContext(ctx).WithArguments("get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples).
+			Should(ContainSubstring("echo-operator-example-full ClusterRole"), "the new operator owns the samples when the old one's ClusterRole goes")
 	}, SpecTimeout(10*time.Minute))
 
 	It("is uninstalled without leaving anything behind", Label("scorecard"), func(ctx SpecContext) {
 		uninstall(ctx)
+		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "consoleyamlsamples,consolequickstarts", "-o", "name").Should(BeEmpty())
 	}, SpecTimeout(10*time.Minute))
 })
