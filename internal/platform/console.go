@@ -25,8 +25,9 @@ type Console struct {
 	Log            logr.Logger
 }
 
-// retries are enough to outlast an API server that starts. A console without samples is not worth more.
-var retries = wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5}
+// retries returns how often the operator tries: for long enough to outlast an API server that starts. A console without samples is not
+// worth more.
+func retries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5} }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (c *Console) NeedLeaderElection() bool { return true }
@@ -34,7 +35,7 @@ func (c *Console) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable. It returns nil: a cluster without samples works as well.
 func (c *Console) Start(ctx context.Context) error {
 	var last error
-	err := wait.ExponentialBackoffWithContext(ctx, retries, func(ctx context.Context) (bool, error) {
+	err := wait.ExponentialBackoffWithContext(ctx, retries(), func(ctx context.Context) (bool, error) {
 		last = c.add(ctx)
 		return last == nil, nil
 	})
@@ -74,7 +75,7 @@ func (c *Console) add(ctx context.Context) error {
 
 // served returns the kinds of the console's API that the cluster serves.
 func (c *Console) served(ctx context.Context) (map[string]bool, error) {
-	list, err := c.Discovery.ServerResourcesForGroupVersionWithContext(ctx, consoleAPI.String())
+	list, err := c.Discovery.ServerResourcesForGroupVersionWithContext(ctx, consoleGroup+"/"+consoleVersion)
 	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 var _ = Describe("samples and quick starts of the OpenShift console", Ordered, func() {
 	It("are added by each operator that OLM installed, with the ClusterRole that OLM created as an owner", func(ctx SpecContext) {
-		server := startAPIServer(filepath.Join(configFolder, "crd", "bases"), support.ConsoleCRDs())
+		server := startAPIServer(filepath.Join(configFolder, "crd", "bases"), support.ConsoleCRDs(ctx))
 		withConsole, err := support.Scheme()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(consolev1.AddToScheme(withConsole)).To(Succeed())

@@ -18,9 +18,9 @@ const consoleSamples = `{range .items[*]}{.metadata.name} {.metadata.ownerRefere
 
 var _ = Describe("the operator in OLM", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
-		support.Kubectl(ctx, "apply", "--server-side", "-f", support.ConsoleCRDs())
+		support.Kubectl(ctx, "apply", "--server-side", "-f", support.ConsoleCRDs(ctx))
 		DeferCleanup(func(ctx SpecContext) {
-			support.Kubectl(ctx, "delete", "--ignore-not-found", "-f", support.ConsoleCRDs())
+			support.Kubectl(ctx, "delete", "--ignore-not-found", "-f", support.ConsoleCRDs(ctx))
 		}, NodeTimeout(2*time.Minute))
 	}, NodeTimeout(2*time.Minute))
 

@@ -1,6 +1,7 @@
 package support
 
 import (
+	"context"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -10,9 +11,9 @@ import (
 )
 
 // ConsoleCRDs returns the folder of the CustomResourceDefinitions of the OpenShift console, in the module github.com/openshift/api.
-func ConsoleCRDs() string {
+func ConsoleCRDs(ctx context.Context) string {
 	GinkgoHelper()
-	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
+	folder, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
 	Expect(err).NotTo(HaveOccurred())
 	return filepath.Join(strings.TrimSpace(string(folder)), "console", "v1", "zz_generated.crd-manifests")
 }
