@@ -52,7 +52,7 @@ FUZZTIME ?= 10s
 settings = $(shell sed -n '/^#: /{n;s/^export //;s/ .*//p;}' Makefile)
 
 # What a release is built for.
-release_platforms := linux/amd64,linux/arm64
+release_platforms := linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
 comma := ,
 architectures = $(patsubst linux/%,%,$(subst $(comma), ,$(PLATFORMS)))
 
@@ -170,7 +170,7 @@ docker-build: build ## Build IMG and ECHO_SERVER_IMG as archives for `docker loa
 
 .PHONY: docker-push docker-buildx
 docker-push: ## Build IMG and ECHO_SERVER_IMG for PLATFORMS and push them, with the credentials of `docker login`.
-docker-buildx: ## The same for amd64 and arm64, or for PLATFORMS if set.
+docker-buildx: ## The same for amd64, arm64, ppc64le and s390x, or for PLATFORMS if set.
 docker-buildx: PLATFORMS := $(if $(call given,PLATFORMS),$(PLATFORMS),$(release_platforms))
 docker-push docker-buildx: build
 	@$(build_image) -file=Dockerfile $(IMG)

@@ -16,5 +16,5 @@ push-release: ## Push the images of `make release` to quay.io/echo-operator, or 
 	@$(call tool,image)/image push $(or $(REGISTRY),quay.io/echo-operator) dist/images/*
 
 .PHONY: test-release
-test-release: ## Make the release of this tree twice, for amd64 and arm64, and compare. Does not require root.
+test-release: ## Make the release of this tree twice, for all architectures, and compare. Does not require root.
 	@tools/release/check
