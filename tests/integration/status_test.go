@@ -127,7 +127,6 @@ var _ = Describe("the status", func() {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "printed"))
 		Expect(kubectl(ctx, "get", "echo", "-n", echo.Namespace)).To(MatchRegexp(
 			`^NAME +DESIRED +READY +PHASE +URL +AGE\nprinted +2 +2 +Ready +http://printed\.%s\.svc +\d+[sm]\S*\n$`, echo.Namespace))
-		Expect(kubectl(ctx, "get", "echoes", "-n", echo.Namespace, "-o", "wide")).To(ContainSubstring(echoServerImage))
 		Expect(kubectl(ctx, "wait", "--for=condition=Ready", "echo/printed", "-n", echo.Namespace, "--timeout=1m")).To(
 			ContainSubstring("condition met"))
 	})
