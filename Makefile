@@ -43,6 +43,8 @@ CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(VERSION)
 KUBEBUILDER_ASSETS ?=
 #: more flags for `go test`, such as '-run X -v'
 TESTFLAGS ?=
+#: what `make deploy` and `make build-installer` install: config/default, or config/openshift with two replicas
+OVERLAY ?= config/default
 #: more arguments of the operator for `make run`
 ARGS ?=
 #: how long each fuzz target runs
@@ -191,17 +193,17 @@ uninstall: ## Delete all Echoes, then the CustomResourceDefinition, from the cur
 
 .PHONY: deploy
 deploy: ## Deploy the operator into the current cluster, from the images of `make images`, or from IMG and ECHO_SERVER_IMG if set.
-	@tools/make/deploy $(given_images)
+	@OVERLAY=$(OVERLAY) tools/make/deploy $(given_images)
 
 .PHONY: undeploy
 undeploy: ## Delete all Echoes, then the operator, from the current cluster.
 	@tools/make/delete-echoes
-	@kubectl=$$(tools/make/kubectl); "$$kubectl" kustomize config/default | "$$kubectl" delete --ignore-not-found -f -
+	@kubectl=$$(tools/make/kubectl); "$$kubectl" kustomize $(OVERLAY) | "$$kubectl" delete --ignore-not-found -f -
 
 .PHONY: build-installer
 build-installer: ## Write dist/install.yaml, which installs the operator from IMG and ECHO_SERVER_IMG.
 	@mkdir -p dist
-	@tools/make/installer $(IMG) $(ECHO_SERVER_IMG) >dist/install.yaml
+	@OVERLAY=$(OVERLAY) tools/make/installer $(IMG) $(ECHO_SERVER_IMG) >dist/install.yaml
 
 ##@ Cluster
 

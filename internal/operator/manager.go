@@ -44,6 +44,7 @@ type Operator struct {
 
 	supervisor supervisor
 	cached     cached
+	tls        *platform.ClusterTLS // nil if nothing is served over TLS
 }
 
 // New assembles the operator. Options must be complete.
@@ -59,7 +60,12 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if options.Namespaces, err = options.missing.among(options.Namespaces); err != nil {
 		return nil, err
 	}
-	if operator.Manager, err = ctrl.NewManager(cluster, managerOptions(scheme, options)); err != nil {
+	if options.MetricsAddress != "0" {
+		if operator.tls, err = platform.NewClusterTLS(cluster, ctrl.Log.WithName("tls")); err != nil {
+			return nil, err
+		}
+	}
+	if operator.Manager, err = ctrl.NewManager(cluster, managerOptions(scheme, options, operator.tls)); err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)
 	}
 	operator.cached = make(cached)
@@ -100,6 +106,9 @@ func (o *Operator) Start(ctx context.Context) error {
 	stopped, supervised := make(chan error, 1), make(chan error, 1)
 	go func() { stopped <- o.Manager.Start(managed) }()
 	go func() { supervised <- o.supervisor.run(ctx) }()
+	if o.tls != nil {
+		go o.tls.Run(ctx)
+	}
 	select {
 	case err := <-stopped:
 		end()
@@ -180,7 +189,7 @@ func leaseNamespace(options Options) string {
 	return string(own)
 }
 
-func managerOptions(scheme *runtime.Scheme, options Options) ctrl.Options {
+func managerOptions(scheme *runtime.Scheme, options Options, profile *platform.ClusterTLS) ctrl.Options {
 	timeout := shutdownTimeout
 	return ctrl.Options{
 		Scheme:                        scheme,
@@ -191,13 +200,25 @@ func managerOptions(scheme *runtime.Scheme, options Options) ctrl.Options {
 		LeaderElectionNamespace:       options.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true, // the process exits as soon as the manager has stopped
 		GracefulShutdownTimeout:       &timeout,
-		Metrics: metricsserver.Options{
-			BindAddress:    options.MetricsAddress,
-			SecureServing:  true,
-			FilterProvider: statusapi.AccessFilter,
+		Metrics:                       metricsOptions(options, profile),
+	}
+}
+
+// metricsOptions returns the settings of the endpoint for metrics and the status API. profile is nil if there is none.
+func metricsOptions(options Options, profile *platform.ClusterTLS) metricsserver.Options {
+	certificate := platform.NewServingCertificate(options.MetricsCertPath, ctrl.Log.WithName("tls"))
+	return metricsserver.Options{
+		BindAddress:    options.MetricsAddress,
+		SecureServing:  true,
+		FilterProvider: statusapi.AccessFilter,
+		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 			// HTTP/2 has no benefit for scrapers and has had denial-of-service vulnerabilities.
-			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }},
-		},
+			c.NextProtos = []string{"http/1.1"}
+			c.GetCertificate = certificate.Get
+			if profile != nil {
+				profile.Restrict(c)
+			}
+		}},
 	}
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	Version string
 	// MetricsAddress is where metrics and the status API are served, "0" for nowhere.
 	MetricsAddress string
+	// MetricsCertPath is the folder of the certificate for MetricsAddress, empty for a self-signed one.
+	MetricsCertPath string
 	// ProbeAddress is where probes are served, "0" for nowhere.
 	ProbeAddress            string
 	LeaderElect             bool
@@ -68,6 +70,8 @@ func (o *Options) settings() []setting {
 // AddFlags adds the flags of the operator. A flag that is not given takes its value from its environment variable, if it has one.
 func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443", "address to serve metrics and the status API on over HTTPS, or 0 to disable")
+	flags.StringVar(&o.MetricsCertPath, "metrics-cert-path", "",
+		"folder with tls.crt and tls.key for the metrics and the status API, which may be added later; a self-signed certificate is used until then")
 	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on, or 0 to disable")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "elect a leader, so that only one of several replicas is active")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the lease; defaults to the namespace of the pod")

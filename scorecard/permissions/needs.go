@@ -41,7 +41,9 @@ func optional() []Permission {
 		// Samples and a quick start, only where the API of the OpenShift console is served. Their owner is found among the cluster roles.
 		on("console.openshift.io", "consoleyamlsamples", "create", "patch", "delete"),
 		on("console.openshift.io", "consolequickstarts", "create", "patch", "delete"),
-		on("rbac.authorization.k8s.io", "clusterroles", "list"))
+		on("rbac.authorization.k8s.io", "clusterroles", "list"),
+		// The TLS profile of an OpenShift cluster.
+		on("config.openshift.io", "apiservers", "get", "list", "watch"))
 }
 
 // IsForOwnNamespace reports whether a permission is for the namespace of the operator, and not for those of the Echoes.

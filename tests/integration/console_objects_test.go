@@ -29,7 +29,7 @@ var _ = Describe("samples and quick starts of the OpenShift console", Ordered, f
 		for _, name := range names {
 			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
 			user := addOperator(ctx, server, admin, name, []string{name + "-own"})
-			Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll, manifest("rbac/console_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+			Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll, manifest("rbac/openshift_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
 			Expect(admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "of-olm-" + name, Labels: map[string]string{
 				"olm.owner": "echo-operator.v0.1.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": name + "-own"}}})).To(Succeed())
 			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + name + "-own", "OPERATOR_CONDITION_NAME=echo-operator.v0.1.0"},

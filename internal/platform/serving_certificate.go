@@ -1,0 +1,67 @@
+package platform
+
+import (
+	"crypto/tls"
+	"errors"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/util/cert"
+)
+
+// ServingCertificate is the certificate of an endpoint: tls.crt and tls.key of a folder, and a self-signed one until they are there. That
+// may be after the start: OpenShift creates the Secret that a Service names in its annotation
+// service.beta.openshift.io/serving-cert-secret-name, and the kubelet adds it to the volume of a running pod. New connections get the new
+// certificate after a rotation.
+type ServingCertificate struct {
+	folder string
+	log    logr.Logger
+
+	lock    sync.Mutex
+	current *tls.Certificate
+	problem string // why the files could not be used the last time
+}
+
+// NewServingCertificate returns the certificate of a folder, which may not exist. Without a name it is self-signed.
+func NewServingCertificate(folder string, log logr.Logger) *ServingCertificate {
+	return &ServingCertificate{folder: folder, log: log}
+}
+
+// Get returns the certificate for a connection, as tls.Config.GetCertificate. Files that cannot be used leave the last certificate.
+func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.folder != "" {
+		s.load()
+	}
+	if s.current != nil {
+		return s.current, nil
+	}
+	made, err := selfSigned()
+	s.current = made
+	return made, err
+}
+
+// load reads the files. It tells each problem once.
+func (s *ServingCertificate) load() {
+	loaded, err := tls.LoadX509KeyPair(filepath.Join(s.folder, "tls.crt"), filepath.Join(s.folder, "tls.key"))
+	switch {
+	case err == nil:
+		s.current, s.problem = &loaded, ""
+	case !errors.Is(err, fs.ErrNotExist) && err.Error() != s.problem:
+		s.problem = err.Error()
+		s.log.Info("The certificate cannot be used. The endpoint keeps the last one.", "folder", s.folder, "cause", s.problem)
+	}
+}
+
+func selfSigned() (*tls.Certificate, error) {
+	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	return &pair, err
+}

@@ -1,0 +1,72 @@
+package platform
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/client-go/util/cert"
+)
+
+func TestServingCertificate(t *testing.T) {
+	folder, logged := t.TempDir(), []string{}
+	served := NewServingCertificate(folder, funcr.New(func(_, line string) { logged = append(logged, line) }, funcr.Options{}))
+	name := func() string {
+		certificate, err := served.Get(&tls.ClientHelloInfo{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, err := x509.ParseCertificate(certificate.Certificate[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leaf.DNSNames[0]
+	}
+	write := func(host string) {
+		certificate, key, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, content := range map[string][]byte{"tls.crt": certificate, "tls.key": key} {
+			if err := os.WriteFile(filepath.Join(folder, file), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, step := range []struct {
+		change func()
+		want   string
+		logs   int
+	}{
+		{func() {}, "localhost", 0},
+		{func() { write("a.example.com") }, "a.example.com", 0},
+		{func() { write("b.example.com") }, "b.example.com", 0},
+		{func() { _ = os.WriteFile(filepath.Join(folder, "tls.crt"), []byte("broken"), 0o600) }, "b.example.com", 1},
+		{func() {}, "b.example.com", 1},
+		{func() { write("c.example.com") }, "c.example.com", 1},
+		{func() { _ = os.Remove(filepath.Join(folder, "tls.key")) }, "c.example.com", 1},
+	} {
+		step.change()
+		if got := name(); got != step.want || len(logged) != step.logs {
+			t.Errorf("got %s, want %s; logged %q", got, step.want, logged)
+		}
+	}
+	if len(logged) > 0 && !strings.Contains(logged[0], folder) {
+		t.Errorf("logged %s", logged[0])
+	}
+}
+
+func TestWithoutAFolderTheCertificateIsSelfSignedAndStays(t *testing.T) {
+	served := NewServingCertificate("", funcr.New(func(_, line string) { t.Error(line) }, funcr.Options{}))
+	first, err := served.Get(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := served.Get(nil); err != nil || first != second {
+		t.Errorf("the second is another: %v", err)
+	}
+}

@@ -1,0 +1,116 @@
+package integration
+
+import (
+	"context"
+	"crypto/tls"
+	"os"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	configv1 "github.com/openshift/api/config/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+var _ = Describe("TLS of the metrics and the status API", Ordered, func() {
+	var (
+		server *envtest.Environment
+		admin  client.Client
+	)
+	// start runs an operator that watches its own namespace, and returns the address of its endpoint.
+	start := func(ctx context.Context, name string, rules []rbacv1.PolicyRule, arguments ...string) (*gexec.Session, string) {
+		GinkgoHelper()
+		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
+		user := addOperator(ctx, server, admin, name, []string{name + "-own"})
+		Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll, rules)).To(Succeed())
+		address := freeAddress()
+		return startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + name + "-own"},
+			append(arguments, "--health-probe-bind-address=0", "--metrics-bind-address="+address)...), address
+	}
+	// connect returns the state of a connection of a client with some TLS versions.
+	connect := func(ctx context.Context, address string, versions ...uint16) (tls.ConnectionState, error) {
+		dialer := tls.Dialer{Config: &tls.Config{MinVersion: versions[0], MaxVersion: versions[len(versions)-1], InsecureSkipVerify: true}} //nolint:gosec // old versions are the test
+		connection, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return tls.ConnectionState{}, err
+		}
+		defer func() { _ = connection.Close() }()
+		return connection.(*tls.Conn).ConnectionState(), nil
+	}
+	accepts := func(ctx context.Context, address string, version uint16, match OmegaMatcher) {
+		GinkgoHelper()
+		Eventually(func() (tls.ConnectionState, error) { return connect(ctx, address, version) }).WithContext(ctx).Should(match)
+	}
+	refuses := func(ctx context.Context, address string, version uint16) {
+		GinkgoHelper()
+		Eventually(func() error { _, err := connect(ctx, address, version); return err }).WithContext(ctx).
+			Should(MatchError(ContainSubstring("protocol version not supported")))
+	}
+	openshiftRules := func() []rbacv1.PolicyRule { return manifest("rbac/openshift_role.yaml", &rbacv1.ClusterRole{}).Rules }
+
+	BeforeAll(func(ctx SpecContext) {
+		server = startAPIServer(filepath.Join(configFolder, "crd", "bases"), support.APIServerCRD(ctx))
+		withConfig, err := support.Scheme()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(configv1.Install(withConfig)).To(Succeed())
+		admin, err = client.New(server.Config, client.Options{Scheme: withConfig})
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("is that of the intermediate profile where a cluster sets none", func(ctx SpecContext) {
+		_, address := start(ctx, "without", openshiftRules())
+		accepts(ctx, address, tls.VersionTLS12, HaveField("CipherSuite", BeElementOf(tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256)))
+		accepts(ctx, address, tls.VersionTLS13, HaveField("NegotiatedProtocol", ""))
+		refuses(ctx, address, tls.VersionTLS11)
+	}, SpecTimeout(time.Minute))
+
+	It("follows the profile of an OpenShift cluster, and its changes without a restart", func(ctx SpecContext) {
+		apiServer := &configv1.APIServer{ObjectMeta: metav1.ObjectMeta{Name: "cluster"},
+			Spec: configv1.APIServerSpec{TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType, Modern: &configv1.ModernTLSProfile{}}}}
+		Expect(admin.Create(ctx, apiServer)).To(Succeed())
+		session, address := start(ctx, "follows", openshiftRules())
+		accepts(ctx, address, tls.VersionTLS13, HaveField("HandshakeComplete", true))
+		_, err := connect(ctx, address, tls.VersionTLS12)
+		Expect(err).To(MatchError(ContainSubstring("protocol version not supported")))
+
+		before := apiServer.DeepCopy()
+		apiServer.Spec.TLSSecurityProfile = &configv1.TLSSecurityProfile{Type: configv1.TLSProfileCustomType, Custom: &configv1.CustomTLSProfile{
+			TLSProfileSpec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS11, Ciphers: []string{"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA"}}}}
+		Expect(admin.Patch(ctx, apiServer, client.MergeFrom(before))).To(Succeed())
+		accepts(ctx, address, tls.VersionTLS12, HaveField("CipherSuite", tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384))
+		accepts(ctx, address, tls.VersionTLS11, HaveField("CipherSuite", tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA))
+		Expect(session.ExitCode()).To(Equal(-1), "the operator must go on")
+	}, SpecTimeout(time.Minute))
+
+	It("is that of the intermediate profile if the operator may not read another, and it says so", func(ctx SpecContext) {
+		session, address := start(ctx, "forbidden", nil)
+		accepts(ctx, address, tls.VersionTLS12, HaveField("HandshakeComplete", true))
+		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("may not read the TLS profile"))
+	}, SpecTimeout(time.Minute))
+
+	It("uses a certificate that is created after the start", func(ctx SpecContext) {
+		folder := GinkgoT().TempDir()
+		_, address := start(ctx, "certificate", openshiftRules(), "--metrics-cert-path="+folder)
+		named := func(name string) OmegaMatcher {
+			return HaveField("PeerCertificates", ContainElement(HaveField("DNSNames", ContainElement(name))))
+		}
+		accepts(ctx, address, tls.VersionTLS13, named("localhost"))
+		certificate, key, err := cert.GenerateSelfSignedCertKey("metrics.certificate.svc", nil, nil)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(os.WriteFile(filepath.Join(folder, "tls.key"), key, 0o600)).To(Succeed())
+		Expect(os.WriteFile(filepath.Join(folder, "tls.crt"), certificate, 0o600)).To(Succeed())
+		accepts(ctx, address, tls.VersionTLS13, named("metrics.certificate.svc"))
+	}, SpecTimeout(time.Minute))
+})
