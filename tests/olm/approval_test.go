@@ -9,13 +9,13 @@ import (
 )
 
 var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), func() {
-	install := func() string { return documented(version(0), "## With OLM, from a catalog") }
+	install := func() string { return installation(version(0)) }
 	approve := func(ctx SpecContext) { run(ctx, documented(version(0), "With `installPlanApproval: Manual`")) }
 
 	It("installs the operator after approval", func(ctx SpecContext) {
 		// Does not wait for the version, because it must be approved first.
 		manual := changed(install(), "{name: echo-operator, channel", "{installPlanApproval: Manual, name: echo-operator, channel")
-		applied, _, _ := strings.Cut(manual, "\nfor i in ")
+		applied, _, _ := strings.Cut(manual, "\nkubectl wait")
 		run(ctx, applied)
 		Eventually(kubectl).WithContext(ctx).WithArguments("get", "installplan", "-o", "jsonpath={.items[*].spec.approved}").Should(Equal("false"))
 		Expect(kubectl(ctx, "get", "csv,deployment", "-o", "name")).To(BeEmpty())

@@ -10,7 +10,7 @@ import (
 )
 
 var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), func(ctx SpecContext, recovery string) {
-	run(ctx, documented(version(1), "## With OLM, from a catalog"))
+	run(ctx, installation(version(1)))
 	createEcho(ctx, "default")
 	waitReady(ctx, "default")
 	before, prober := echoPods(ctx), startProber(ctx)

@@ -25,7 +25,8 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 	}, NodeTimeout(2*time.Minute))
 
 	It("is installed from a catalog by a Subscription", Label("scorecard"), func(ctx SpecContext) {
-		run(ctx, documented(version(0), "## With OLM, from a catalog"))
+		publish(ctx, version(0))
+		run(ctx, changed(documented(version(0), "## With OLM, from a catalog"), "interval: 30m", "interval: 15s"))
 		expectSucceeded(ctx, version(0))
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
 	}, SpecTimeout(10*time.Minute))
@@ -44,6 +45,19 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			To(And(ContainElement("echo-operator-example-full ClusterRole"), HaveEach(HaveSuffix(" ClusterRole"))))
 	}, SpecTimeout(5*time.Minute))
 
+	It("runs under the security context constraint restricted-v2, and says so of an Echo that does not", func(ctx SpecContext) {
+		for namespace, selector := range map[string]string{operatorNamespace: "control-plane=controller-manager", "default": "app.kubernetes.io/instance=test-echo",
+			"olm": "olm.catalogSource=echo-operator"} {
+			Expect(strings.Fields(support.Kubectl(ctx, "get", "pods", "-n", namespace, "-l", selector, "-o",
+				`jsonpath={range .items[*]}{.metadata.annotations.openshift\.io/scc}/{.spec.containers[0].securityContext.runAsUser} {end}`))).
+				To(And(Not(BeEmpty()), HaveEach("restricted-v2/1000660000")), selector)
+		}
+		support.Kubectl(ctx, "apply", "-n", "default", "-f", "../../config/samples/v1_echo_hello.yaml")
+		support.Kubectl(ctx, "wait", "-n", "default", "--for=jsonpath={.status.phase}=Warning", "echo/echo-hello", waitTimeout)
+		Expect(support.Kubectl(ctx, "get", "-n", "default", "echo/echo-hello", "-o", "jsonpath={.status.message}")).To(ContainSubstring("provider restricted-v2: "))
+		support.Kubectl(ctx, "delete", "-n", "default", "echo/echo-hello")
+	}, SpecTimeout(5*time.Minute))
+
 	It("passes scorecard, without a suggestion", Label("scorecard"), func(ctx SpecContext) {
 		command := exec.CommandContext(ctx, "tests/olm/run-scorecard", released(version(0), "bundle"))
 		command.Dir = "../.."
@@ -58,7 +72,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
 		run(ctx, documented(version(0), "Settings go into the Subscription"))
 		Eventually(kubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o", "yaml").Should(SatisfyAll(
-			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 96Mi`), ContainSubstring("key: node-role.kubernetes.io/infra")))
+			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 96Mi`), MatchRegexp(`nodeSelector:\s+kubernetes.io/os: linux`)))
 		kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", waitTimeout)
 		support.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=5")
 		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Failed", "echo/test-echo", waitTimeout)
@@ -67,11 +81,12 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Ready", "echo/test-echo", waitTimeout)
 	}, SpecTimeout(10*time.Minute))
 
-	It("is upgraded without dropping requests, and upgrades the echo servers", func(ctx SpecContext) {
+	It("is upgraded by itself when a catalog is published, without dropping requests, and upgrades the echo servers", func(ctx SpecContext) {
 		before := echoPods(ctx)
 		image := support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 		prober := startProber(ctx)
-		upgrade(ctx, version(1))
+		publish(ctx, version(1))
+		expectSucceeded(ctx, version(1))
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
 			Should(SatisfyAll(HavePrefix("Ready quay.io/echo-operator/echo-server@"), Not(HaveSuffix(image))))
 		Eventually(func(ctx context.Context) []string { return strings.Fields(echoPods(ctx)) }).WithContext(ctx).

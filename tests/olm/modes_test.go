@@ -19,7 +19,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 		for _, namespace := range namespaces {
 			support.Kubectl(ctx, "create", "namespace", namespace)
 		}
-		run(ctx, changed(documented(version(0), "## With OLM, from a catalog"), "spec: {}", "spec: {targetNamespaces: ["+strings.Join(targets, ", ")+"]}"))
+		run(ctx, changed(installation(version(0)), "spec: {}", "spec: {targetNamespaces: ["+strings.Join(targets, ", ")+"]}"))
 
 		createEcho(ctx, "echo-others")
 		for _, target := range targets {

@@ -11,7 +11,9 @@ import (
 )
 
 var _ = Describe("the operator in OLM v1", Label("all"), func() {
-	install := func(ctx SpecContext) { run(ctx, documented(version(0), "## With OLM v1")) }
+	install := func(ctx SpecContext) {
+		run(ctx, changed(documented(version(0), "## With OLM v1"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version(0)))
+	}
 
 	BeforeEach(func(ctx SpecContext) {
 		run(ctx, "cd ../.. && tests/olm/install-olmv1")

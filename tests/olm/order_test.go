@@ -13,7 +13,7 @@ import (
 
 var _ = Describe("an operator that was uninstalled before its Echoes", Label("all"), func() {
 	It("is not needed to delete them, with the documented steps", func(ctx SpecContext) {
-		run(ctx, documented(version(0), "## With OLM, from a catalog"))
+		run(ctx, installation(version(0)))
 		pod := createKeptEcho(ctx)
 		kubectl(ctx, "delete", "subscription,csv", "--all")
 		awaitOperatorGone(ctx)

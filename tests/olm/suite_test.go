@@ -33,6 +33,16 @@ func TestOLM(t *testing.T) {
 	RunSpecs(t, "OLM")
 }
 
+// All pods are those that OpenShift would run: catalogs, bundles, operators, echo servers, companions and scorecard tests.
+var _ = BeforeSuite(func(ctx SpecContext) {
+	const policies = "../support/openshift/restricted-v2.yaml"
+	support.Kubectl(ctx, "apply", "--server-side", "-f", policies)
+	DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "-f", policies) }, NodeTimeout(time.Minute))
+	Eventually(func(ctx context.Context) string {
+		return support.Kubectl(ctx, "run", "x", "-n", "default", "--image=x", "--dry-run=server", "-o", "jsonpath={.metadata.annotations}")
+	}).WithContext(ctx).Should(ContainSubstring(`"openshift.io/scc":"restricted-v2"`))
+}, NodeTimeout(2*time.Minute))
+
 var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	fmt.Println()
 	for _, spec := range report.SpecReports {
@@ -55,10 +65,18 @@ func released(version string, path ...string) string {
 	return filepath.Join(append([]string{os.Getenv("CACHE"), "releases", version}, path...)...)
 }
 
-// documented returns the first block of commands after a text in the install.md of a release.
+// documented returns the first block of commands after a text in the install.md of a release. Files of a release are those of the
+// throwaway one.
 func documented(version, after string) string {
 	GinkgoHelper()
-	return support.Documented(released(version, "install.md"), after)
+	text := support.Documented(released(version, "install.md"), after)
+	return strings.NewReplacer("curl -fsSL ", "cat ", "https://github.com/echo-operator/echo-operator/releases/download/v", released("")+"/").Replace(text)
+}
+
+// installation returns the documented commands that install a version from a catalog that has no later one.
+func installation(version string) string {
+	GinkgoHelper()
+	return changed(documented(version, "## With OLM, from a catalog"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version)
 }
 
 // changed returns a text in which a part, which must exist, is replaced.
@@ -68,10 +86,16 @@ func changed(text, from, to string) string {
 	return strings.Replace(text, from, to, 1)
 }
 
-// run runs commands as if they were pasted into a shell.
+// run runs commands as if they were pasted into a shell, after the names that install.md sets first.
 func run(ctx context.Context, commands string) {
 	GinkgoHelper()
-	support.Run(ctx, commands)
+	support.Run(ctx, documented(version(0), "## Names in the commands")+commands)
+}
+
+// publish gives the tag that a catalog follows to that of a version.
+func publish(ctx context.Context, version string) {
+	GinkgoHelper()
+	run(ctx, "cd ../.. && $(tools/build image)/image push -tag=latest 10.200.0.2:5000/echo-operator "+released(version, "echo-operator-catalog"))
 }
 
 // kubectl runs kubectl in the namespace of the operator.
@@ -103,13 +127,6 @@ func startProber(ctx context.Context) support.Prober {
 func echoPods(ctx context.Context) string {
 	GinkgoHelper()
 	return support.Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", "name")
-}
-
-// upgrade changes the catalog to another version and waits for it, as documented in install.md.
-func upgrade(ctx context.Context, to string) {
-	GinkgoHelper()
-	run(ctx, changed(documented(to, "## Upgrading, with OLM"), "version=1.2.3", "version="+to))
-	expectSucceeded(ctx, to)
 }
 
 // expectSucceeded waits until a version is installed, and no other.

@@ -88,3 +88,49 @@ func TestPackageCommentsNameFilesThatExist(t *testing.T) {
 		t.Errorf("only %d names were found", checked)
 	}
 }
+
+// TestTestedVersions: the documentation says with which versions the operator was tested: those that the tools are built from.
+func TestTestedVersions(t *testing.T) {
+	page := text(t, "docs/install.md")
+	for name, pin := range map[string]struct{ module, path string }{
+		"| Kubernetes |":      {"tools/cluster/go.mod", "k8s.io/kubernetes"},
+		"| Kubernetes | 1.30": {"tools/kubernetes-oldest/go.mod", "k8s.io/kubernetes"},
+		"| OLM |":             {"tools/cluster/go.mod", "github.com/operator-framework/operator-lifecycle-manager"},
+		"| OLM v1 |":          {"tools/olmv1/go.mod", "github.com/operator-framework/operator-controller"},
+	} {
+		version := regexp.MustCompile(regexp.QuoteMeta(pin.path) + ` v([0-9.]+)`).FindStringSubmatch(text(t, pin.module))
+		line := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(name) + ".*$").FindString(page)
+		if version == nil || !strings.Contains(line, version[1]) {
+			t.Errorf("%s uses %s %v, but docs/install.md says: %s", pin.module, pin.path, version, line)
+		}
+	}
+}
+
+// TestLinksWithinTheDocumentationWork checks links to pages and to their headings.
+func TestLinksWithinTheDocumentationWork(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([\w./-]*\.md)?(#[\w-]+)?\)`)
+	for file, content := range documents(t) {
+		for _, found := range link.FindAllStringSubmatch(content, -1) {
+			page := file
+			if found[1] != "" {
+				page = filepath.Join(filepath.Dir(file), found[1])
+			}
+			target, err := os.ReadFile(inProject(page))
+			if err != nil {
+				t.Errorf("%s links to %s: %v", file, found[0], err)
+			} else if found[2] != "" && !slices.Contains(anchors(string(target)), found[2]) {
+				t.Errorf("%s links to %s, but %s has no such heading", file, found[0], page)
+			}
+		}
+	}
+}
+
+// anchors returns the fragments of the headings of a page, as GitHub makes them.
+func anchors(page string) []string {
+	var all []string
+	for _, heading := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllStringSubmatch(page, -1) {
+		name := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		all = append(all, "#"+strings.ReplaceAll(name, " ", "-"))
+	}
+	return all
+}

@@ -2,12 +2,14 @@
 // stage of a Dockerfile, so it needs neither root nor a container engine.
 //
 //	image build [flags] REFERENCE     builds an image and pushes it, or writes it to a folder or a file
-//	image push PREFIX FOLDER...       pushes OCI layouts to PREFIX/NAME:TAG; NAME is the name of the folder
+//	image push [flags] PREFIX FOLDER...
+//	                                  pushes OCI layouts to PREFIX/NAME:TAG; NAME is the name of the folder
 //
 // Both print the names of the images by digest, as the registry confirmed it. Credentials are those of `docker login` or `podman login`.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -126,15 +128,20 @@ func (s settings) source() source {
 }
 
 func runPush(ctx context.Context, arguments []string, out io.Writer) error {
-	if len(arguments) < 2 {
+	set := flag.NewFlagSet("image push", flag.ContinueOnError)
+	other := set.String("tag", "", "the `tag`; not set: that of the layout")
+	if err := set.Parse(arguments); err != nil {
+		return err
+	}
+	if set.NArg() < 2 {
 		return errors.New("push needs the prefix of the images, such as registry.example.com/team, and the folders of OCI layouts")
 	}
-	for _, folder := range arguments[1:] {
+	for _, folder := range set.Args()[1:] {
 		tag, index, err := readLayout(folder)
 		if err != nil {
 			return err
 		}
-		reference := arguments[0] + "/" + filepath.Base(folder) + ":" + tag
+		reference := set.Arg(0) + "/" + filepath.Base(folder) + ":" + cmp.Or(*other, tag)
 		target, err := name.NewTag(reference)
 		if err != nil {
 			return err

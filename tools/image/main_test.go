@@ -152,6 +152,10 @@ func TestLayoutIsPushedUnderTheSameDigest(t *testing.T) {
 	if want := prefix + "/first@" + digest.String() + "\n" + prefix + "/second@" + digest.String(); printed != want {
 		t.Errorf("printed %q, want %q", printed, want)
 	}
+	command(t, "push", "-tag=latest", prefix, "first")
+	if latest := descriptor(t, prefix+"/first:latest").Digest; latest != digest {
+		t.Errorf("the other tag has the digest %s, want %s", latest, digest)
+	}
 	if !bytes.Contains(first, []byte(digest.Hex)) {
 		t.Errorf("the digest %s is not that of the layout: %s", digest, first)
 	}

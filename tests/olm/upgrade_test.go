@@ -1,0 +1,18 @@
+package olm
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+)
+
+// The other specs use a catalog that follows the releases.
+var _ = Describe("a catalog by its version", Label("all"), func() {
+	It("upgrades the operator when another version is chosen", func(ctx SpecContext) {
+		run(ctx, installation(version(0)))
+		expectSucceeded(ctx, version(0))
+		run(ctx, changed(documented(version(1), "## Upgrading, with OLM"), "version=1.2.3", "version="+version(1)))
+		expectSucceeded(ctx, version(1))
+		uninstall(ctx)
+	}, SpecTimeout(15*time.Minute))
+})
