@@ -13,8 +13,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// consoleSamples are the names of the samples in the OpenShift console, and their owners.
-const consoleSamples = `{range .items[*]}{.metadata.name} {.metadata.ownerReferences[*].kind}{"\n"}{end}`
+// consoleSamples are the names of the samples in the OpenShift console, their owners and titles.
+const consoleSamples = `{range .items[*]}{.metadata.name} {.metadata.ownerReferences[*].kind} {.spec.title}{"\n"}{end}`
 
 var _ = Describe("the operator in OLM", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
@@ -42,7 +42,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 	It("adds samples and a quick start to the OpenShift console", func(ctx SpecContext) {
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "consolequickstarts", "-o", "name").Should(ContainSubstring("echo-operator-first-echo"))
 		Expect(strings.Split(strings.TrimSpace(support.Kubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)), "\n")).
-			To(And(ContainElement("echo-operator-example-full ClusterRole"), HaveEach(HaveSuffix(" ClusterRole"))))
+			To(And(ContainElement("echo-operator-example-full ClusterRole Most fields"), HaveEach(ContainSubstring(" ClusterRole "))))
 	}, SpecTimeout(5*time.Minute))
 
 	It("runs under the security context constraint restricted-v2, and says so of an Echo that does not", func(ctx SpecContext) {
@@ -85,6 +85,9 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		before := echoPods(ctx)
 		image := support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 		prober := startProber(ctx)
+		// As if the first version had another text, and a sample that the second does not have.
+		run(ctx, `kubectl patch consoleyamlsample echo-operator-example-full --type=merge -p '{"spec": {"title": "Old"}}'
+			kubectl get consoleyamlsample echo-operator-example-full -o yaml | sed 's/^  name: .*/  name: echo-operator-dropped/' | kubectl create -f -`)
 		publish(ctx, version(1))
 		expectSucceeded(ctx, version(1))
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
@@ -94,7 +97,12 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		seen := prober.Stop(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
-		Consistently(support.Kubectl).WithContext(ctx).WithArguments("get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples).
+		samples := func(ctx context.Context) string {
+			return support.Kubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)
+		}
+		Eventually(samples).WithContext(ctx).
+			Should(And(ContainSubstring("echo-operator-example-full ClusterRole"), Not(ContainSubstring("echo-operator-dropped")), Not(ContainSubstring("Old"))))
+		Consistently(samples).WithContext(ctx).
 			Should(ContainSubstring("echo-operator-example-full ClusterRole"), "the new operator owns the samples when the old one's ClusterRole goes")
 	}, SpecTimeout(10*time.Minute))
 

@@ -4,8 +4,9 @@
 //	image build [flags] REFERENCE     builds an image and pushes it, or writes it to a folder or a file
 //	image push [flags] PREFIX FOLDER...
 //	                                  pushes OCI layouts to PREFIX/NAME:TAG; NAME is the name of the folder
+//	image copy FROM TO                copies an image between registries, with all platforms
 //
-// Both print the names of the images by digest, as the registry confirmed it. Credentials are those of `docker login` or `podman login`.
+// The first two print the names of the images by digest, as the registry confirmed it. Credentials are those of `docker login` or `podman login`.
 package main
 
 import (
@@ -20,6 +21,8 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/crane"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -36,15 +39,17 @@ func main() {
 
 func run(ctx context.Context, arguments []string, out io.Writer) error {
 	if len(arguments) == 0 {
-		return errors.New("a command is required: build or push")
+		return errors.New("a command is required: build, push or copy")
 	}
 	switch arguments[0] {
 	case "build":
 		return runBuild(ctx, arguments[1:], out)
 	case "push":
 		return runPush(ctx, arguments[1:], out)
+	case "copy":
+		return runCopy(ctx, arguments[1:])
 	default:
-		return fmt.Errorf("unknown command %q: the commands are build and push", arguments[0])
+		return fmt.Errorf("unknown command %q: the commands are build, push and copy", arguments[0])
 	}
 }
 
@@ -154,4 +159,11 @@ func runPush(ctx context.Context, arguments []string, out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+func runCopy(ctx context.Context, arguments []string) error {
+	if len(arguments) != 2 {
+		return errors.New("copy needs two image references, such as quay.io/team/program:v1 and registry.example.com/team/program:v1")
+	}
+	return crane.Copy(arguments[0], arguments[1], crane.WithContext(ctx), crane.WithAuthFromKeychain(authn.DefaultKeychain))
 }

@@ -156,6 +156,10 @@ func TestLayoutIsPushedUnderTheSameDigest(t *testing.T) {
 	if latest := descriptor(t, prefix+"/first:latest").Digest; latest != digest {
 		t.Errorf("the other tag has the digest %s, want %s", latest, digest)
 	}
+	command(t, "copy", prefix+"/first@"+digest.String(), prefix+"/mirror/first@"+digest.String())
+	if copied := descriptor(t, prefix+"/mirror/first@"+digest.String()).Digest; copied != digest {
+		t.Errorf("the copy has the digest %s, want %s", copied, digest)
+	}
 	if !bytes.Contains(first, []byte(digest.Hex)) {
 		t.Errorf("the digest %s is not that of the layout: %s", digest, first)
 	}

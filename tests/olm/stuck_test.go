@@ -1,0 +1,95 @@
+package olm
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// subscriptionConditions returns the conditions that Subscriptions have.
+func subscriptionConditions(ctx context.Context) string {
+	GinkgoHelper()
+	return kubectl(ctx, "get", "subscriptions.operators.coreos.com", "-o", `jsonpath={range .items[*].status.conditions[?(@.status=="True")]}{.type} {.reason} {.message}{"\n"}{end}`)
+}
+
+// operatorGroup is the OperatorGroup of install.md.
+const operatorGroup = `apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: echo-operator, namespace: $namespace}
+spec: {}
+`
+
+// Each is a line of docs/troubleshooting.md. Others are in failure_test.go (Failed) and approval_test.go (RequiresApproval).
+var _ = Describe("an installation that is stuck", Label("all"), func() {
+	// apply runs the documented commands with a change, but does not wait.
+	apply := func(ctx context.Context, from, to string) {
+		GinkgoHelper()
+		commands, _, _ := strings.Cut(changed(installation(version(0)), from, to), "\nkubectl wait")
+		run(ctx, commands)
+	}
+	phases := func(ctx context.Context) string {
+		return kubectl(ctx, "get", "csv", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.phase} {.status.reason}{"\n"}{end}`)
+	}
+
+	It("because the image of the catalog cannot be pulled", func(ctx SpecContext) {
+		apply(ctx, "echo-operator-catalog:v", "echo-operator-catalog:no-v")
+		Eventually(subscriptionConditions).WithContext(ctx).Should(ContainSubstring("ResolutionFailed ErrorPreventedResolution error using catalogsource olm/echo-operator"))
+		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "pods", "-n", "olm", "-l", "olm.catalogSource=echo-operator").
+			Should(Or(ContainSubstring("ErrImagePull"), ContainSubstring("ImagePullBackOff")))
+		pointCatalogAt(ctx, version(0))
+		expectSucceeded(ctx, version(0))
+	}, SpecTimeout(10*time.Minute))
+
+	It("because the catalog does not have the channel", func(ctx SpecContext) {
+		apply(ctx, "channel: stable", "channel: nightly")
+		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("ResolutionFailed"), ContainSubstring("no operators found in channel nightly")))
+		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifest", "echo-operator", "--ignore-not-found", "-o", "yaml").
+			Should(And(ContainSubstring("name: candidate"), ContainSubstring("name: stable")))
+		kubectl(ctx, "patch", "subscriptions.operators.coreos.com/echo-operator", "--type=merge", "-p", `{"spec": {"channel": "stable"}}`)
+		expectSucceeded(ctx, version(0))
+	}, SpecTimeout(10*time.Minute))
+
+	It("because the catalog does not have the package", func(ctx SpecContext) {
+		apply(ctx, "spec: {name: echo-operator, channel", "spec: {name: echo-operators, channel")
+		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("ResolutionFailed"), ContainSubstring("no operators found in package echo-operators")))
+	}, SpecTimeout(10*time.Minute))
+
+	DescribeTable("because the namespace does not have one OperatorGroup", func(ctx SpecContext, found, from, to, mend string) {
+		apply(ctx, from, to)
+		Eventually(support.Kubectl).WithContext(ctx).WithArguments("logs", "-n", "olm", "deployment/catalog-operator").
+			Should(ContainSubstring("found " + found + " operatorGroups, expected 1"))
+		Expect(kubectl(ctx, "get", "installplans,csv", "-o", "name")).To(BeEmpty())
+		run(ctx, mend)
+		expectSucceeded(ctx, version(0))
+	},
+		Entry("but none", SpecTimeout(10*time.Minute), "0", operatorGroup+"---\n", "", "kubectl create -f - <<END\n"+operatorGroup+"END\n"),
+		Entry("but two", SpecTimeout(10*time.Minute), "2", operatorGroup, strings.Replace(operatorGroup, "{name: echo-operator", "{name: second", 1)+"---\n"+operatorGroup,
+			"kubectl delete -n $namespace operatorgroup/second"),
+	)
+
+	It("because the OperatorGroup is deleted, or a second one created, later", func(ctx SpecContext) {
+		run(ctx, installation(version(0)))
+		kubectl(ctx, "delete", "operatorgroup", "echo-operator")
+		Eventually(phases).WithContext(ctx).Should(ContainSubstring("Failed NoOperatorGroup"))
+		run(ctx, "kubectl create -f - <<END\n"+operatorGroup+"END\n")
+		expectSucceeded(ctx, version(0))
+		run(ctx, "kubectl create -f - <<END\n"+strings.Replace(operatorGroup, "{name: echo-operator", "{name: second", 1)+"END\n")
+		Eventually(phases).WithContext(ctx).Should(ContainSubstring("Failed TooManyOperatorGroups"))
+		kubectl(ctx, "delete", "operatorgroup", "second")
+		expectSucceeded(ctx, version(0))
+	}, SpecTimeout(10*time.Minute))
+
+	It("because the Subscription was deleted, but not its ClusterServiceVersion", func(ctx SpecContext) {
+		run(ctx, installation(version(0)))
+		kubectl(ctx, "delete", "subscriptions.operators.coreos.com/echo-operator")
+		apply(ctx, "channel: stable", "channel: stable")
+		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("ResolutionFailed"), ContainSubstring("exists and is not referenced by a subscription")))
+		kubectl(ctx, "delete", "csv", "echo-operator.v"+version(0))
+		expectSucceeded(ctx, version(0))
+	}, SpecTimeout(10*time.Minute))
+})
