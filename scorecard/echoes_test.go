@@ -56,10 +56,10 @@ func TestWhereAPermissionIsGiven(t *testing.T) {
 		}
 	}
 	for permission, want := range map[string]string{
-		"update leases.coordination.k8s.io":                "own",
-		"create events":                                    "own",
-		"create events.events.k8s.io":                      "other",
-		"create services":                                  "other",
+		"update leases.coordination.k8s.io/echo-operator.example.com": "own",
+		"create events":               "own",
+		"create events.events.k8s.io": "other",
+		"create services":             "other",
 		"create subjectaccessreviews.authorization.k8s.io": "",
 	} {
 		if got, ok := seen[permission]; !ok || got != want {

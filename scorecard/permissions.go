@@ -130,7 +130,7 @@ func reviewOf(g grant) *authorizationv1.SubjectAccessReview {
 		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: g.permission.Resource, Verb: g.permission.Verb}
 	} else {
 		spec.ResourceAttributes = &authorizationv1.ResourceAttributes{Namespace: g.namespace,
-			Group: g.permission.Group, Resource: resource, Subresource: subresource, Verb: g.permission.Verb}
+			Group: g.permission.Group, Resource: resource, Subresource: subresource, Verb: g.permission.Verb, Name: g.permission.Name}
 	}
 	return &authorizationv1.SubjectAccessReview{Spec: spec}
 }

@@ -25,6 +25,7 @@ func TestReviewAsksForOnePermission(t *testing.T) {
 		"of a namespace":     {grant{operatorAccount, "echoes", permissions.Permission{Group: "apps", Resource: "deployments", Verb: "patch"}}, &authorizationv1.ResourceAttributes{Namespace: "echoes", Group: "apps", Resource: "deployments", Verb: "patch"}, nil},
 		"of all namespaces":  {grant{operatorAccount, "", permissions.Permission{Resource: "nodes", Verb: "list"}}, &authorizationv1.ResourceAttributes{Resource: "nodes", Verb: "list"}, nil},
 		"of a subresource":   {grant{operatorAccount, "echoes", permissions.Permission{Resource: "pods/exec", Verb: "create"}}, &authorizationv1.ResourceAttributes{Namespace: "echoes", Resource: "pods", Subresource: "exec", Verb: "create"}, nil},
+		"of one object":      {grant{operatorAccount, "echoes", permissions.Permission{Resource: "pods", Verb: "get", Name: "x"}}, &authorizationv1.ResourceAttributes{Namespace: "echoes", Resource: "pods", Verb: "get", Name: "x"}, nil},
 		"of a URL":           {grant{operatorAccount, "", permissions.Permission{Resource: "/metrics", Verb: "get"}}, nil, &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"}},
 		"of a URL with path": {grant{operatorAccount, "", permissions.Permission{Resource: "/debug/pprof", Verb: "get"}}, nil, &authorizationv1.NonResourceAttributes{Path: "/debug/pprof", Verb: "get"}},
 	} {

@@ -16,13 +16,16 @@ func Children() []Child {
 	}
 }
 
+// lease is the name of the lease that the current leader holds.
+const lease = "echo-operator.example.com"
+
 // read returns the permissions for what the operator reads, which leaves no trace in a cluster.
 func read() []Permission {
 	all := slices.Concat(
 		on("example.com", "echoes", "list", "watch"), // what it reconciles
 		on("", "pods", "list", "watch", "get"),       // for the status, and pods that request a companion; get before one is created
 		on("", "nodes", "list", "watch"),             // problems of nodes that run pods, and whether companions can run on them
-		on("coordination.k8s.io", "leases", "get"),   // the current leader
+		onNamed("coordination.k8s.io", "leases", lease, "get"),
 	)
 	for _, child := range Children() { // watched, and read without the cache before the first is created
 		all = append(all, on(child.Group, child.Resource, "get", "list", "watch")...)
@@ -43,7 +46,7 @@ func optional() []Permission {
 		on("console.openshift.io", "consolequickstarts", "create", "patch", "delete"),
 		on("rbac.authorization.k8s.io", "clusterroles", "list"),
 		// The TLS profile of an OpenShift cluster.
-		on("config.openshift.io", "apiservers", "get", "list", "watch"))
+		onNamed("config.openshift.io", "apiservers", "cluster", "get", "list", "watch"))
 }
 
 // IsForOwnNamespace reports whether a permission is for the namespace of the operator, and not for those of the Echoes.

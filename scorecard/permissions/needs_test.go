@@ -43,7 +43,7 @@ func TestReadIsOnlyToRead(t *testing.T) {
 	}
 	for _, child := range Children() {
 		for _, verb := range []string{"get", "list", "watch"} {
-			if want := (Permission{child.Group, child.Resource, verb}); !slices.Contains(all, want) {
+			if want := (Permission{child.Group, child.Resource, verb, ""}); !slices.Contains(all, want) {
 				t.Errorf("the operator reads every child, and %s is missing", want)
 			}
 		}
@@ -67,14 +67,14 @@ func TestNeedsAreNotDangerous(t *testing.T) {
 // TestWaysToTakeAClusterOver lists permissions of which each is enough to become the administrator of a cluster, or to read its secrets.
 func TestWaysToTakeAClusterOver(t *testing.T) {
 	for _, p := range []Permission{
-		{"*", "*", "*"}, {"", "secrets", "get"}, {"", "secrets", "list"}, {"", "secrets", "watch"}, {"", "pods/exec", "create"}, {"", "pods/exec", "get"},
-		{"", "pods/attach", "create"}, {"", "pods/ephemeralcontainers", "patch"}, {"", "nodes/proxy", "get"}, {"", "nodes", "patch"},
-		{"", "serviceaccounts/token", "create"}, {"", "serviceaccounts", "impersonate"}, {"", "users", "impersonate"}, {"", "groups", "impersonate"},
-		{"rbac.authorization.k8s.io", "clusterroles", "escalate"}, {"rbac.authorization.k8s.io", "clusterroles", "bind"},
-		{"rbac.authorization.k8s.io", "roles", "escalate"}, {"rbac.authorization.k8s.io", "clusterrolebindings", "create"},
-		{"rbac.authorization.k8s.io", "rolebindings", "create"}, {"admissionregistration.k8s.io", "mutatingwebhookconfigurations", "create"},
-		{"admissionregistration.k8s.io", "validatingwebhookconfigurations", "create"}, {"apiextensions.k8s.io", "customresourcedefinitions", "delete"},
-		{"certificates.k8s.io", "certificatesigningrequests/approval", "update"}, {"", "namespaces", "delete"}, {"example.com", "echoes", "delete"},
+		{"*", "*", "*", ""}, {"", "secrets", "get", ""}, {"", "secrets", "list", ""}, {"", "secrets", "watch", ""}, {"", "pods/exec", "create", ""}, {"", "pods/exec", "get", ""},
+		{"", "pods/attach", "create", ""}, {"", "pods/ephemeralcontainers", "patch", ""}, {"", "nodes/proxy", "get", ""}, {"", "nodes", "patch", ""},
+		{"", "serviceaccounts/token", "create", ""}, {"", "serviceaccounts", "impersonate", ""}, {"", "users", "impersonate", ""}, {"", "groups", "impersonate", ""},
+		{"rbac.authorization.k8s.io", "clusterroles", "escalate", ""}, {"rbac.authorization.k8s.io", "clusterroles", "bind", ""},
+		{"rbac.authorization.k8s.io", "roles", "escalate", ""}, {"rbac.authorization.k8s.io", "clusterrolebindings", "create", ""},
+		{"rbac.authorization.k8s.io", "rolebindings", "create", ""}, {"admissionregistration.k8s.io", "mutatingwebhookconfigurations", "create", ""},
+		{"admissionregistration.k8s.io", "validatingwebhookconfigurations", "create", ""}, {"apiextensions.k8s.io", "customresourcedefinitions", "delete", ""},
+		{"certificates.k8s.io", "certificatesigningrequests/approval", "update", ""}, {"", "namespaces", "delete", ""}, {"example.com", "echoes", "delete", ""},
 	} {
 		if !slices.Contains(Dangerous(), p) {
 			t.Errorf("%s is not called dangerous", p)
@@ -84,14 +84,14 @@ func TestWaysToTakeAClusterOver(t *testing.T) {
 
 func TestIsForOwnNamespace(t *testing.T) {
 	for permission, want := range map[Permission]bool{
-		{"coordination.k8s.io", "leases", "get"}:    true,
-		{"coordination.k8s.io", "leases", "update"}: true,
-		{"", "events", "create"}:                    true,
-		{"", "events", "patch"}:                     true,
-		{"events.k8s.io", "events", "create"}:       false,
-		{"", "pods", "list"}:                        false,
-		{"apps", "deployments", "patch"}:            false,
-		{"example.com", "echoes", "watch"}:          false,
+		{"coordination.k8s.io", "leases", "get", ""}:    true,
+		{"coordination.k8s.io", "leases", "update", ""}: true,
+		{"", "events", "create", ""}:                    true,
+		{"", "events", "patch", ""}:                     true,
+		{"events.k8s.io", "events", "create", ""}:       false,
+		{"", "pods", "list", ""}:                        false,
+		{"apps", "deployments", "patch", ""}:            false,
+		{"example.com", "echoes", "watch", ""}:          false,
 	} {
 		if got := IsForOwnNamespace(permission); got != want {
 			t.Errorf("%s: %t, want %t", permission, got, want)

@@ -10,19 +10,28 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Permission is one verb on one resource; a subresource is written as resource/subresource.
-type Permission struct{ Group, Resource, Verb string }
+// Permission is one verb on one resource; a subresource is written as resource/subresource. Name is that of the only object, empty for all.
+type Permission struct{ Group, Resource, Verb, Name string }
 
-// String returns the permission as verb, resource and group, for example "patch deployments.apps".
+// String returns the permission as verb, resource, group and name, for example "patch deployments.apps" or "get leases.coordination.k8s.io/x".
 func (p Permission) String() string {
-	return strings.TrimSuffix(p.Verb+" "+p.Resource+"."+p.Group, ".")
+	text := strings.TrimSuffix(p.Verb+" "+p.Resource+"."+p.Group, ".")
+	if p.Name != "" {
+		text += "/" + p.Name
+	}
+	return text
 }
 
 // on returns the permissions for verbs on a resource.
 func on(group, resource string, verbs ...string) []Permission {
+	return onNamed(group, resource, "", verbs...)
+}
+
+// onNamed returns the permissions for verbs on one object.
+func onNamed(group, resource, name string, verbs ...string) []Permission {
 	var all []Permission
 	for _, verb := range verbs {
-		all = append(all, Permission{group, resource, verb})
+		all = append(all, Permission{group, resource, verb, name})
 	}
 	return all
 }
@@ -36,14 +45,24 @@ func Listed(rules []rbacv1.PolicyRule) []Permission {
 		}
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
-				all = append(all, on(group, resource, rule.Verbs...)...)
+				for _, name := range namesOf(rule) {
+					all = append(all, onNamed(group, resource, name, rule.Verbs...)...)
+				}
 			}
 		}
 	}
 	slices.SortFunc(all, func(a, b Permission) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb))
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb), cmp.Compare(a.Name, b.Name))
 	})
 	return slices.Compact(all)
+}
+
+// namesOf returns the names of the objects of a rule, an empty one for all.
+func namesOf(rule rbacv1.PolicyRule) []string {
+	if len(rule.ResourceNames) == 0 {
+		return []string{""}
+	}
+	return rule.ResourceNames
 }
 
 // Problems returns the listed permissions that the operator does not need, and the needed ones that are not listed. written are the

@@ -9,12 +9,13 @@ import (
 
 func TestString(t *testing.T) {
 	for permission, want := range map[Permission]string{
-		{"", "pods", "get"}:                       "get pods",
-		{"apps", "deployments", "patch"}:          "patch deployments.apps",
-		{"", "pods/exec", "create"}:               "create pods/exec",
-		{"example.com", "echoes/status", "patch"}: "patch echoes/status.example.com",
-		{"", "/metrics", "get"}:                   "get /metrics",
-		{"*", "*", "*"}:                           "* *.*",
+		{"", "pods", "get", ""}:                       "get pods",
+		{"apps", "deployments", "patch", ""}:          "patch deployments.apps",
+		{"", "pods/exec", "create", ""}:               "create pods/exec",
+		{"example.com", "echoes/status", "patch", ""}: "patch echoes/status.example.com",
+		{"", "/metrics", "get", ""}:                   "get /metrics",
+		{"*", "*", "*", ""}:                           "* *.*",
+		{"apps", "deployments", "get", "x"}:           "get deployments.apps/x",
 	} {
 		if got := permission.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -31,16 +32,20 @@ func TestListedIsSortedAndWhole(t *testing.T) {
 		"without verbs": {[]rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}}}, nil},
 		"sorted by group, then resource, then verb": {
 			[]rbacv1.PolicyRule{{APIGroups: []string{"b", "a"}, Resources: []string{"y", "x"}, Verbs: []string{"list", "get"}}},
-			[]Permission{{"a", "x", "get"}, {"a", "x", "list"}, {"a", "y", "get"}, {"a", "y", "list"},
-				{"b", "x", "get"}, {"b", "x", "list"}, {"b", "y", "get"}, {"b", "y", "list"}},
+			[]Permission{{"a", "x", "get", ""}, {"a", "x", "list", ""}, {"a", "y", "get", ""}, {"a", "y", "list", ""},
+				{"b", "x", "get", ""}, {"b", "x", "list", ""}, {"b", "y", "get", ""}, {"b", "y", "list", ""}},
 		},
 		"once, whatever rule gives it": {
 			[]rbacv1.PolicyRule{{APIGroups: []string{"a"}, Resources: []string{"x"}, Verbs: []string{"get", "get"}}, {APIGroups: []string{"b", "a"}, Resources: []string{"x"}, Verbs: []string{"get"}}},
-			[]Permission{{"a", "x", "get"}, {"b", "x", "get"}},
+			[]Permission{{"a", "x", "get", ""}, {"b", "x", "get", ""}},
+		},
+		"one object": {
+			[]rbacv1.PolicyRule{{APIGroups: []string{"a"}, Resources: []string{"x"}, ResourceNames: []string{"o"}, Verbs: []string{"get"}}},
+			[]Permission{{"a", "x", "get", "o"}},
 		},
 		"URLs with their verbs": {
 			[]rbacv1.PolicyRule{{NonResourceURLs: []string{"/b", "/a"}, Verbs: []string{"get", "post"}}},
-			[]Permission{{"", "/a", "get"}, {"", "/a", "post"}, {"", "/b", "get"}, {"", "/b", "post"}},
+			[]Permission{{"", "/a", "get", ""}, {"", "/a", "post", ""}, {"", "/b", "get", ""}, {"", "/b", "post", ""}},
 		},
 	} {
 		if diff := cmp.Diff(c.want, Listed(c.rules)); diff != "" {
@@ -65,7 +70,7 @@ func TestOptionalPermissionsLeaveNoTrace(t *testing.T) {
 }
 
 func TestProblems(t *testing.T) {
-	secrets, jobs := Permission{"", "secrets", "get"}, Permission{"batch", "jobs", "create"}
+	secrets, jobs := Permission{"", "secrets", "get", ""}, Permission{"batch", "jobs", "create", ""}
 	for name, c := range map[string]struct {
 		listed, written []Permission
 		want            []string
@@ -75,7 +80,7 @@ func TestProblems(t *testing.T) {
 		"used and not listed": {nil, []Permission{jobs}, []string{"the operator does create jobs.batch, but the bundle does not list it"}},
 		"both": {[]Permission{secrets}, []Permission{jobs}, []string{
 			"the operator may get secrets, but there is no trace that it does", "the operator does create jobs.batch, but the bundle does not list it"}},
-		"another verb": {[]Permission{{"batch", "jobs", "get"}}, []Permission{jobs}, []string{
+		"another verb": {[]Permission{{"batch", "jobs", "get", ""}}, []Permission{jobs}, []string{
 			"the operator may get jobs.batch, but there is no trace that it does", "the operator does create jobs.batch, but the bundle does not list it"}},
 	} {
 		listed := append(append(read(), optional()...), c.listed...)

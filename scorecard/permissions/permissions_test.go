@@ -78,9 +78,9 @@ func TestATraceThatIsMissing(t *testing.T) {
 		"another's companion": {func(t *Traces) { t.Companion.ManagedFields = nil }, []string{"create pods", "patch pods", "delete pods"}},
 		"an event":            {func(t *Traces) { t.Events = nil }, []string{"create events.events.k8s.io"}},
 		"another's event":     {func(t *Traces) { t.Events[0].ReportingController = "x" }, []string{"create events.events.k8s.io"}},
-		"the lease":           {func(t *Traces) { t.Lease = nil }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io"}},
-		"the lease's holder":  {func(t *Traces) { t.Pods = []string{"operator"} }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io"}},
-		"the renewal":         {func(t *Traces) { t.Lease.Spec.RenewTime = t.Lease.Spec.AcquireTime }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io"}},
+		"the lease":           {func(t *Traces) { t.Lease = nil }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io/echo-operator.example.com"}},
+		"the lease's holder":  {func(t *Traces) { t.Pods = []string{"operator"} }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io/echo-operator.example.com"}},
+		"the renewal":         {func(t *Traces) { t.Lease.Spec.RenewTime = t.Lease.Spec.AcquireTime }, []string{"create leases.coordination.k8s.io", "update leases.coordination.k8s.io/echo-operator.example.com"}},
 		"the metrics": {func(t *Traces) { t.MetricsStatus = 401 },
 			[]string{"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io"}},
 	} {
@@ -111,7 +111,7 @@ func TestWithoutOwnerReferencesThatBlockNobodyNeedsFinalizers(t *testing.T) {
 
 func TestWhatIsListedAndNeededDiffer(t *testing.T) {
 	all := listed(t)
-	more := append(slices.Clone(all), Permission{"", "secrets", "get"})
+	more := append(slices.Clone(all), Permission{"", "secrets", "get", ""})
 	if got := Problems(more, everything().Written()); len(got) != 1 || !strings.Contains(got[0], "may get secrets,") {
 		t.Errorf("with one more, the problems are %q", got)
 	}

@@ -95,7 +95,7 @@ func (t Traces) lease() []Permission {
 	if !slices.ContainsFunc(t.Pods, holds) || acquired == nil || renewed == nil || !renewed.After(acquired.Time) {
 		return nil
 	}
-	return on("coordination.k8s.io", "leases", "create", "update")
+	return slices.Concat(on("coordination.k8s.io", "leases", "create"), onNamed("coordination.k8s.io", "leases", lease, "update"))
 }
 
 // metrics returns the permissions to review tokens and access, without which the status would be neither OK nor Forbidden.

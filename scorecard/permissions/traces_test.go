@@ -23,7 +23,7 @@ func TestTracesOfOthers(t *testing.T) {
 	written := on("apps", "deployments", "create", "patch")
 	companion := on("", "pods", "create", "patch", "delete")
 	event := on("events.k8s.io", "events", "create")
-	lease := on("coordination.k8s.io", "leases", "create", "update")
+	lease := append(on("coordination.k8s.io", "leases", "create"), onNamed("coordination.k8s.io", "leases", "echo-operator.example.com", "update")...)
 	for name, c := range map[string]struct {
 		spoil func(*Traces)
 		lost  []Permission
@@ -88,7 +88,7 @@ func TestMetricsTellWhetherTheAPIServerWasAsked(t *testing.T) {
 
 // TestOneBlockingReferenceNeedsFinalizers checks that the permission, which is the same for all children, is needed once.
 func TestOneBlockingReferenceNeedsFinalizers(t *testing.T) {
-	finalizers := Permission{"example.com", "echoes/finalizers", "update"}
+	finalizers := Permission{"example.com", "echoes/finalizers", "update", ""}
 	for name, c := range map[string]struct {
 		blocking func(i int) *bool
 		want     int

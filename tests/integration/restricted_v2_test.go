@@ -60,6 +60,7 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 		Expect(pod.Spec.SecurityContext.SeccompProfile.Type).To(Equal(corev1.SeccompProfileTypeRuntimeDefault))
 		for _, container := range append(pod.Spec.Containers, pod.Spec.InitContainers...) {
 			Expect(container.SecurityContext.RunAsUser).To(HaveValue(BeEquivalentTo(1000660000)), container.Name)
+			Expect(container.SecurityContext.RunAsNonRoot).To(HaveValue(BeTrue()), container.Name)
 			Expect(container.SecurityContext.AllowPrivilegeEscalation).To(HaveValue(BeFalse()), container.Name)
 			Expect(container.SecurityContext.Capabilities.Drop).To(ConsistOf(corev1.Capability("ALL")), container.Name)
 		}

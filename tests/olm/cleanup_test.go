@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -27,13 +26,6 @@ const (
 
 // k8s reads and deletes what specs left behind.
 var k8s client.Client
-
-var _ = BeforeSuite(func() {
-	cluster, err := ctrl.GetConfig()
-	Expect(err).NotTo(HaveOccurred(), "run the suite by its make target, which starts a cluster")
-	k8s, err = client.New(cluster, client.Options{})
-	Expect(err).NotTo(HaveOccurred())
-})
 
 // Each spec, or Ordered container, starts without the operator, in whatever state the previous one ended.
 var _ = BeforeEach(func(ctx SpecContext) {

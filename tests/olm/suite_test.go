@@ -15,6 +15,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -33,15 +35,24 @@ func TestOLM(t *testing.T) {
 	RunSpecs(t, "OLM")
 }
 
-// All pods are those that OpenShift would run: catalogs, bundles, operators, echo servers, companions and scorecard tests.
 var _ = BeforeSuite(func(ctx SpecContext) {
+	cluster, err := ctrl.GetConfig()
+	Expect(err).NotTo(HaveOccurred(), "run the suite by its make target, which starts a cluster")
+	k8s, err = client.New(cluster, client.Options{})
+	Expect(err).NotTo(HaveOccurred())
+	restrict(ctx)
+}, NodeTimeout(2*time.Minute))
+
+// restrict has all pods run as OpenShift would run them: those of catalogs, bundles, operators, echo servers, companions and scorecard.
+func restrict(ctx context.Context) {
+	GinkgoHelper()
 	const policies = "../support/openshift/restricted-v2.yaml"
 	support.Kubectl(ctx, "apply", "--server-side", "-f", policies)
 	DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "-f", policies) }, NodeTimeout(time.Minute))
 	Eventually(func(ctx context.Context) string {
 		return support.Kubectl(ctx, "run", "x", "-n", "default", "--image=x", "--dry-run=server", "-o", "jsonpath={.metadata.annotations}")
 	}).WithContext(ctx).Should(ContainSubstring(`"openshift.io/scc":"restricted-v2"`))
-}, NodeTimeout(2*time.Minute))
+}
 
 var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	fmt.Println()
