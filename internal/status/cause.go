@@ -9,6 +9,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -29,6 +31,17 @@ type cause struct {
 	warning bool
 	// lasting is true if the cause does not go away until somebody acts. The Echo is degraded then.
 	lasting bool
+	// unclear is true if only the status of before tells whether it lasts.
+	unclear bool
+}
+
+// since returns the cause with what the status of before tells of it.
+func (c cause) since(before *v1.EchoStatus) cause {
+	if c.unclear {
+		degraded := meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded)
+		c.lasting = degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == c.reason.String()
+	}
+	return c
 }
 
 // causeOf returns why pods are missing: because the rollout is paused, because none can be created, or because of what the newest pod that is not ready shows.
@@ -83,7 +96,7 @@ func creationCause(d *appsv1.Deployment) cause {
 		if _, why, found := strings.Cut(message, " is forbidden: "); found {
 			message = why
 		}
-		return cause{reason: v1.ReasonPodsRefused, lasting: true, message: "The API server rejects the pods: " + sentence(message)}
+		return cause{reason: v1.ReasonPodsRefused, lasting: !isPassing(message), message: "The API server rejects the pods: " + sentence(message)}
 	}
 	return cause{}
 }
@@ -137,7 +150,7 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 }
 
 // imageCause returns why an image cannot be pulled, in the words of the registry: the kubelet puts the state of its back-off and of
-// its gRPC call before them.
+// its gRPC call before them. Before 1.31 it says only that it waits, without those words, after each attempt.
 func imageCause(status *corev1.ContainerStatus, message string) cause {
 	for _, before := range []string{"ErrImagePull: ", " desc = "} {
 		if _, why, found := strings.Cut(message, before); found {
@@ -148,22 +161,27 @@ func imageCause(status *corev1.ContainerStatus, message string) cause {
 	if status.Name == children.ContainerName {
 		advice = " Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
 	}
-	return cause{reason: v1.ReasonImagePullFailed, lasting: !isPassing(message), message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, sentence(message), advice)}
+	waits := strings.HasPrefix(message, "Back-off pulling image")
+	return cause{reason: v1.ReasonImagePullFailed, unclear: waits, lasting: !waits && !isPassing(message), message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, sentence(message), advice)}
 }
 
-// isPassing reports whether what the kubelet says of an image or a container may go away by itself: the registry or the container runtime
-// cannot be reached, or is too busy. The kubelet has no other sign for that.
+// isPassing reports whether what the kubelet says of an image or a container, or the API server of a pod, may go away by itself: a registry,
+// the container runtime or a webhook cannot be reached or is too busy, or a controller has not made what a new namespace or quota needs.
+// Neither has another sign for that.
 func isPassing(message string) bool {
 	message = strings.ToLower(message)
 	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host", "no route to host",
-		"network is unreachable", "unexpected eof", "toomanyrequests", "too many requests", "internal server error", "bad gateway", "service unavailable"},
+		"network is unreachable", "unexpected eof", "toomanyrequests", "too many requests", "internal server error", "bad gateway", "service unavailable",
+		"failed calling webhook", "error looking up service account", "status unknown for quota", "etcdserver"},
 		func(words string) bool { return strings.Contains(message, words) })
 }
 
-// lacksNode reports whether the scheduler says that no node fits, and not only that those that fit are full: k8s.io/kubernetes/pkg/scheduler.
+// lacksNode reports whether the scheduler says that no node fits, and not only that those that fit are full, cordoned or not ready:
+// k8s.io/kubernetes/pkg/scheduler.
 func lacksNode(message string) bool {
-	return strings.Contains(message, "no nodes available") ||
-		strings.Contains(message, "node affinity/selector") && !strings.Contains(message, "Insufficient ") && !strings.Contains(message, "Too many pods")
+	passes := slices.ContainsFunc([]string{"Insufficient ", "Too many pods", "were unschedulable", "taint"},
+		func(words string) bool { return strings.Contains(message, words) })
+	return strings.Contains(message, "no nodes available") || strings.Contains(message, "node affinity/selector") && !passes
 }
 
 // crashCause returns how a container terminated that should keep running.

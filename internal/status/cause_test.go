@@ -70,6 +70,10 @@ func TestPodCause(t *testing.T) {
 			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.", true},
 		"those that fit are full": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector."}]}`,
 			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector.", false},
+		"the one that fits is cordoned": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match Pod's node affinity/selector."}]}`,
+			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match Pod's node affinity/selector.", false},
+		"the one that fits is not ready": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) didn't match Pod's node affinity/selector."}]}`,
+			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) didn't match Pod's node affinity/selector.", false},
 		"the registry is away": {containerWaits("ErrImagePull", "dial tcp 192.0.2.1:443: i/o timeout"), v1.ReasonImagePullFailed,
 			`Image "r/i:1" cannot be pulled: dial tcp 192.0.2.1:443: i/o timeout. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`, false},
 		"evicted":           {`{phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}`, v1.ReasonPodFailed, "Pod p has failed: The node was low on resource: memory.", false},
@@ -130,6 +134,10 @@ func TestCause(t *testing.T) {
 			want: cause{reason: v1.ReasonQuotaExceeded, message: "The resource quota of the namespace is exceeded (few, requested: pods=1, used: pods=1, limited: pods=1). Raise it, or request fewer replicas or resources.", lasting: true}},
 		"Pod Security": {deployment: refused(`pods "x-1" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
 			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: violates PodSecurity "restricted:latest": runAsNonRoot != true.`, lasting: true}},
+		"a webhook that is away": {deployment: refused(`Internal error occurred: failed calling webhook "w": no endpoints available for service "w"`),
+			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: Internal error occurred: failed calling webhook "w": no endpoints available for service "w".`}},
+		"a namespace that is new": {deployment: refused(`error looking up service account ns/default: serviceaccount "default" not found`),
+			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: error looking up service account ns/default: serviceaccount "default" not found.`}},
 		"a webhook": {deployment: refused(`admission webhook "w" denied the request`), want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`, lasting: true}},
 		"the rollout is paused": {deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Spec: appsv1.DeploymentSpec{Paused: true}},
 			pods: []corev1.Pod{pod("a", unpulled, 0)},
@@ -155,5 +163,26 @@ func TestCause(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestABackOffWithoutItsCauseChangesNothing: before 1.31 the kubelet says in turn why an image cannot be pulled, and only that it waits.
+func TestABackOffWithoutItsCauseChangesNothing(t *testing.T) {
+	degraded := func(status metav1.ConditionStatus, reason v1.Reason) *v1.EchoStatus {
+		return &v1.EchoStatus{Conditions: []metav1.Condition{{Type: v1.ConditionDegraded, Status: status, Reason: reason.String()}}}
+	}
+	pod := podWith(t, "p", containerWaits("ImagePullBackOff", `Back-off pulling image \"r/i:1\"`))
+	for name, c := range map[string]struct {
+		before *v1.EchoStatus
+		want   bool
+	}{
+		"new":                       {&v1.EchoStatus{}, false},
+		"not degraded":              {degraded(metav1.ConditionFalse, v1.ReasonAsExpected), false},
+		"degraded by the image":     {degraded(metav1.ConditionTrue, v1.ReasonImagePullFailed), true},
+		"degraded by another cause": {degraded(metav1.ConditionTrue, v1.ReasonPodsRefused), false},
+	} {
+		if got := podCause(&pod).since(c.before); got.lasting != c.want || got.reason != v1.ReasonImagePullFailed {
+			t.Errorf("%s: got %+v, want lasting: %t", name, got, c.want)
+		}
 	}
 }

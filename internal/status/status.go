@@ -36,7 +36,7 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 	if failure.Silent() {
 		return Report{Status: echo.Status, Silent: true}
 	}
-	status := measure(echo, seen)
+	status := measure(echo, seen, failure)
 	v := judge(echo, seen, failure, now)
 	record(status, v, echo.Generation, now)
 	return Report{
@@ -86,15 +86,18 @@ func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now tim
 	return Report{Status: *status, Transitions: transitions(&echo.Status, status, v, Observation{})}
 }
 
-// measure returns the status with everything but phase and conditions. What was not observed stays as it was.
-func measure(echo *v1.Echo, seen Observation) *v1.EchoStatus {
+// measure returns the status with everything but phase and conditions. What was not observed stays as it was, and so do the URLs while the
+// spec is not applied.
+func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	status := echo.Status.DeepCopy()
 	status.ObservedGeneration = echo.Generation
 	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
-	status.URL = children.URL(echo)
 	measureObjects(status, seen)
-	if seen.Service != nil {
-		status.ExternalURL = children.ExternalURL(echo, seen.Service)
+	if failure == nil && !echo.Spec.Paused {
+		status.URL = children.URL(echo)
+		if seen.Service != nil {
+			status.ExternalURL = children.ExternalURL(echo, seen.Service)
+		}
 	}
 	if seen.Nodes != nil {
 		status.NodeProblems = nodeProblems(seen.Nodes)

@@ -263,3 +263,26 @@ func TestStatusTellsTheCauseInWords(t *testing.T) {
 		t.Errorf("pods that could not be read are %v", unread.Pods)
 	}
 }
+
+// TestURLsAreThoseOfWhatIsApplied: they do not follow a spec that is not applied.
+func TestURLsAreThoseOfWhatIsApplied(t *testing.T) {
+	spec := v1.EchoSpec{Service: v1.EchoService{Port: 81}, Ingress: &v1.EchoIngress{Enabled: true, Host: "new.example.com"}}
+	seen := Observation{Service: &corev1.Service{}, Deployment: &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(0))}}}
+	for name, c := range map[string]struct {
+		paused  bool
+		failure *Failure
+		want    string
+	}{
+		"applied": {want: "http://e.ns.svc:81 http://new.example.com"},
+		"paused":  {paused: true, want: "http://before http://old.example.com"},
+		"refused": {failure: &Failure{Reason: v1.ReasonInvalidSpec, Err: errors.New("x"), NoRetry: true}, want: "http://before http://old.example.com"},
+	} {
+		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}, Spec: spec}
+		echo.Spec.Paused = c.paused
+		echo.Status.URL, echo.Status.ExternalURL = "http://before", "http://old.example.com"
+		got := Evaluate(echo, seen, c.failure, time.Unix(0, 0)).Status
+		if got.URL+" "+got.ExternalURL != c.want {
+			t.Errorf("%s: got %s %s, want %s", name, got.URL, got.ExternalURL, c.want)
+		}
+	}
+}

@@ -32,19 +32,19 @@ func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) ver
 	case echo.Spec.Paused:
 		return pausedVerdict(&echo.Status, seen, now)
 	default:
-		return podsVerdict(rolloutOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now), seen)
+		return podsVerdict(&echo.Status, rolloutOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now), seen)
 	}
 }
 
 // podsVerdict returns the verdict of a pass that succeeded.
-func podsVerdict(pods rollout, seen Observation) verdict {
+func podsVerdict(before *v1.EchoStatus, pods rollout, seen Observation) verdict {
 	switch {
 	case pods.ready:
 		return readyVerdict(pods)
 	case pods.progressing:
-		return rollingVerdict(pods).because(causeOf(seen))
+		return rollingVerdict(pods).because(causeOf(seen).since(before))
 	default:
-		return missingVerdict(pods).because(causeOf(seen))
+		return missingVerdict(pods).because(causeOf(seen).since(before))
 	}
 }
 
@@ -98,7 +98,7 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 			v = readyVerdict(pods)
 		} else {
 			v.message, v.phase = pods.String(), v1.PhaseWarning
-			v = v.because(causeOf(seen))
+			v = v.because(causeOf(seen).since(before))
 		}
 	}
 	v.progressing, v.progressingReason = metav1.ConditionFalse, v1.ReasonPaused
