@@ -23,6 +23,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
+// longestRetry is how long the operator waits at most before it asks for the profile again.
+const longestRetry = 10 * time.Minute
+
 // apiServerName is the name of the only APIServer of an OpenShift cluster.
 const apiServerName = "cluster"
 
@@ -88,8 +91,10 @@ func (c *ClusterTLS) Run(ctx context.Context) {
 // served asks for the profile until the API server answers, and reports whether there is one to follow. After the first error endpoints
 // serve by the intermediate profile.
 func (c *ClusterTLS) served(ctx context.Context) bool {
-	served, asked := false, sync.OnceFunc(func() { close(c.known) })
-	retry := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Cap: time.Minute, Steps: math.MaxInt}.DelayFunc()
+	served, asked, tell := false, sync.OnceFunc(func() { close(c.known) }), sync.OnceFunc(func() {
+		c.log.Info("The operator may not read the TLS profile of an OpenShift cluster. Its endpoints use the intermediate profile until it may.")
+	})
+	retry := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Cap: longestRetry, Steps: math.MaxInt}.DelayFunc()
 	_ = retry.Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		defer asked()
 		found, err := c.apiServers.Get(ctx, apiServerName, metav1.GetOptions{})
@@ -97,12 +102,11 @@ func (c *ClusterTLS) served(ctx context.Context) bool {
 		case err == nil:
 			c.follow(found)
 			served = true
+			return true, nil
 		case apierrors.IsForbidden(err):
-			c.log.Info("The operator may not read the TLS profile of an OpenShift cluster. Its endpoints use the intermediate profile.", "cause", err.Error())
-		case !apierrors.IsNotFound(err):
-			return false, nil
+			tell()
 		}
-		return true, nil
+		return apierrors.IsNotFound(err), nil
 	})
 	return served
 }

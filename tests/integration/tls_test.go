@@ -94,10 +94,12 @@ var _ = Describe("TLS of the metrics and the status API", Ordered, func() {
 		Expect(session.ExitCode()).To(Equal(-1), "the operator must go on")
 	}, SpecTimeout(time.Minute))
 
-	It("is that of the intermediate profile if the operator may not read another, and it says so", func(ctx SpecContext) {
+	It("is that of the intermediate profile until the operator may read another, and it says so", func(ctx SpecContext) {
 		session, address := start(ctx, "forbidden", nil)
 		accepts(ctx, address, tls.VersionTLS12, HaveField("HandshakeComplete", true))
 		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("may not read the TLS profile"))
+		Expect(controlplane.Grant(ctx, admin, "operator-forbidden", metav1.NamespaceAll, openshiftRules())).To(Succeed())
+		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("follow the TLS profile of the cluster"))
 	}, SpecTimeout(time.Minute))
 
 	It("uses a certificate that is created after the start", func(ctx SpecContext) {
