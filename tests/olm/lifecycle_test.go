@@ -106,7 +106,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		}
 		Eventually(samples).WithContext(ctx).
 			Should(And(ContainSubstring("echo-operator-example-full ClusterRole"), Not(ContainSubstring("echo-operator-dropped")), Not(ContainSubstring("Old"))))
-		Consistently(samples).WithContext(ctx).
+		Consistently(samples).WithContext(ctx).WithTimeout(20*time.Second).
 			Should(ContainSubstring("echo-operator-example-full ClusterRole"), "the new operator owns the samples when the old one's ClusterRole goes")
 	}, SpecTimeout(10*time.Minute))
 

@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 	Describe("from installation to removal", Ordered, func() {
 		It("is installed by a ClusterExtension", func(ctx SpecContext) {
 			install(ctx)
+			expectSettled(ctx)
 			createEcho(ctx, "default")
 			waitReady(ctx, "default")
 		}, SpecTimeout(10*time.Minute))
@@ -29,6 +31,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		It("is upgraded without dropping requests", func(ctx SpecContext) {
 			before, prober := echoPods(ctx), startProber(ctx)
 			run(ctx, changed(documented(version(1), "## Upgrading, with OLM v1"), "version=1.2.3", "version="+version(1)))
+			expectSettled(ctx)
 			Eventually(echoPods).WithContext(ctx).ShouldNot(Equal(before))
 			waitReady(ctx, "default")
 			seen := prober.Stop(ctx)
@@ -53,3 +56,9 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		expectNothingLeft(ctx)
 	}, SpecTimeout(15*time.Minute))
 })
+
+// expectSettled waits until OLM has nothing to try again, for example because a right is missing.
+func expectSettled(ctx context.Context) {
+	GinkgoHelper()
+	support.Kubectl(ctx, "wait", "clusterextension/echo-operator", waitTimeout, `--for=jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=Succeeded`)
+}

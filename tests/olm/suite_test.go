@@ -81,7 +81,8 @@ func released(version string, path ...string) string {
 func documented(version, after string) string {
 	GinkgoHelper()
 	text := support.Documented(released(version, "install.md"), after)
-	return strings.NewReplacer("curl -fsSL ", "cat ", "https://github.com/echo-operator/echo-operator/releases/download/v", released("")+"/").Replace(text)
+	const releases = "https://github.com/echo-operator/echo-operator/releases"
+	return strings.NewReplacer("curl -fsSL ", "cat ", releases+"/latest/download", released(version), releases+"/download/v", released("")+"/").Replace(text)
 }
 
 // installation returns the documented commands that install a version from a catalog that has no later one.

@@ -11,9 +11,12 @@ next-version: ## Prepare the tree for VERSION, the next one to be released.
 	@$(MAKE) --no-print-directory bundle catalog
 
 .PHONY: push-release
-push-release: ## Push the images of `make release` to quay.io/echo-operator, or to REGISTRY. The catalog gets the tag `latest`, too.
+push-release: ## Push the images of `make release` to quay.io/echo-operator, or to REGISTRY.
 	@ls dist/images/*/index.json >/dev/null 2>&1 || { echo "push-release: no images found: run 'make release' first"; exit 1; }
 	@$(call tool,image)/image push $(or $(REGISTRY),quay.io/echo-operator) dist/images/*
+
+.PHONY: publish-catalog
+publish-catalog: ## Give the catalog of `make push-release` the tag `latest`, which the catalogs of users follow.
 	@$(call tool,image)/image push -tag=latest $(or $(REGISTRY),quay.io/echo-operator) dist/images/echo-operator-catalog
 
 .PHONY: test-release

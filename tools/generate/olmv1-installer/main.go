@@ -144,13 +144,14 @@ func (c content) objects(extension, namespace string) []any {
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		cluster = append(cluster, manage("rbac.authorization.k8s.io", kind, nil)...)
 	}
+	// Newer versions grant the operator this, too, if it watches all namespaces.
+	cluster = append(cluster, rule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}})
 	var inside []rule
 	for _, kind := range []string{"Deployment", "Service", "ServiceAccount"} {
 		group := map[string]string{"Deployment": "apps"}[kind]
 		inside = append(inside, manage(group, kind, c.names[kind])...)
-	}
-	for _, kind := range []string{"Role", "RoleBinding"} {
-		inside = append(inside, manage("rbac.authorization.k8s.io", kind, nil)...)
+		// OLM watches the kinds of what it made in all namespaces.
+		cluster = append(cluster, rule{APIGroups: []string{group}, Resources: []string{strings.ToLower(kind) + "s"}, Verbs: []string{"list", "watch"}})
 	}
 	return []any{
 		object("v1", "Namespace", "", namespace, nil),

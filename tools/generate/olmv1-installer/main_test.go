@@ -47,6 +47,8 @@ spec:
 		"- apps resources: - deployments resourceNames: - manager verbs: - get - update - patch - delete",
 		`- "" resources: - services resourceNames: - metrics verbs: - get - update - patch - delete`,
 		"- serviceaccounts resourceNames: - account verbs: - get - update - patch - delete",
+		`- "" resources: - serviceaccounts verbs: - list - watch`,
+		`- "" resources: - namespaces verbs: - get - list - watch`,
 		"kind: ClusterRole name: ext-installer subjects: - kind: ServiceAccount name: ext-installer namespace: ns",
 	} {
 		if !strings.Contains(got, want) {
