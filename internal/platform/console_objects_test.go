@@ -1,8 +1,11 @@
 package platform
 
 import (
+	"os"
+	"slices"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -69,5 +72,34 @@ func TestDescribedBy(t *testing.T) {
 		if title, description, content := describedBy(text); [3]string{title, description, content} != want {
 			t.Errorf("%q: got %q, %q, %q", text, title, description, content)
 		}
+	}
+}
+
+// TestTheRoleNamesTheObjects: the operator may change no other samples and quick starts.
+func TestTheRoleNamesTheObjects(t *testing.T) {
+	text, err := os.ReadFile("../../config/rbac/openshift_role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.UnmarshalStrict(text, role); err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	objects, err := ConsoleObjects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		want = append(want, o.GetName())
+	}
+	for _, rule := range role.Rules {
+		if slices.Contains(rule.Verbs, "patch") {
+			got = append(got, rule.ResourceNames...)
+		}
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("config/rbac/openshift_role.yaml has %v, want %v", got, want)
 	}
 }

@@ -41,12 +41,22 @@ func optional() []Permission {
 		// An event becomes a series if it is repeated for an unchanged Echo, for example if another client keeps reverting the changes of
 		// the operator.
 		on("events.k8s.io", "events", "patch"),
-		// Samples and a quick start, only where the API of the OpenShift console is served. Their owner is found among the cluster roles.
-		on("console.openshift.io", "consoleyamlsamples", "create", "patch", "delete"),
-		on("console.openshift.io", "consolequickstarts", "create", "patch", "delete"),
-		on("rbac.authorization.k8s.io", "clusterroles", "list"),
+		console(),
 		// The TLS profile of an OpenShift cluster.
 		onNamed("config.openshift.io", "apiservers", "cluster", "get", "list", "watch"))
+}
+
+// console returns the permissions for samples and quick starts, which are used only where the API of the OpenShift console is served. Their
+// owner is found among the cluster roles.
+func console() []Permission {
+	var all []Permission
+	for _, resource := range []string{"consoleyamlsamples", "consolequickstarts"} {
+		all = append(all, on("console.openshift.io", resource, "create")...)
+		for _, name := range []string{"example-full", "example-hello", "example-ingress", "first-echo", "snippet-env", "snippet-ingress", "snippet-response", "snippet-zones"} {
+			all = append(all, onNamed("console.openshift.io", resource, "echo-operator-"+name, "patch", "delete")...)
+		}
+	}
+	return append(all, on("rbac.authorization.k8s.io", "clusterroles", "list")...)
 }
 
 // IsForOwnNamespace reports whether a permission is for the namespace of the operator, and not for those of the Echoes.
