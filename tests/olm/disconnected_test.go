@@ -1,0 +1,80 @@
+package olm
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	clusterRegistry = "10.200.0.2:5000"
+	// mirror is where the disconnected cluster has its images, in the same registry.
+	mirror = clusterRegistry + "/mirror"
+)
+
+var _ = Describe("a disconnected cluster", Label("all"), func() {
+	It("needs the images that are listed, and OLM says so if one is missing", func(ctx SpecContext) {
+		images := listedImages(ctx)
+		bundle := slices.IndexFunc(images, func(image string) bool { return strings.Contains(image, "-bundle@") })
+		Expect(images).To(And(HaveLen(3), ContainElement(ContainSubstring("/echo-operator@")), ContainElement(ContainSubstring("/echo-server@"))))
+		Expect(bundle).NotTo(Equal(-1), "the list is %v", images)
+		disconnect(ctx)
+		mirrorImages(ctx, append(slices.Delete(slices.Clone(images), bundle, bundle+1), "quay.io/echo-operator/echo-operator-catalog:v"+version(0))...)
+
+		commands, _, _ := strings.Cut(installation(version(0)), "\nkubectl wait")
+		run(ctx, changed(commands, "metadata: {name: echo-operator, namespace: $namespace}\nspec: {}",
+			"metadata: {name: echo-operator, namespace: $namespace, annotations: {operatorframework.io/bundle-unpack-timeout: 20s}}\nspec: {}"))
+		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("BundleUnpackFailed"), ContainSubstring("DeadlineExceeded")))
+		mirrorImages(ctx, images[bundle])
+		again := support.Documented("../../docs/troubleshooting.md", "An annotation of the OperatorGroup has OLM try again")
+		run(ctx, changed(again, "min-retry-interval=5m", "min-retry-interval=10s"))
+		expectSucceeded(ctx, version(0))
+		createEcho(ctx, "default")
+		waitReady(ctx, "default")
+	}, SpecTimeout(15*time.Minute))
+})
+
+// listedImages returns the images that install.md lists for a mirror.
+func listedImages(ctx context.Context) []string {
+	GinkgoHelper()
+	commands := changed(documented(version(0), "## In a disconnected cluster"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version(0))
+	return strings.Fields(support.Run(ctx, "cd ../.. && PATH=$(tools/build opm):$PATH tests/olm/with-registry bash -euo pipefail -c "+quoted(commands)))
+}
+
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// mirrorImages copies images of quay.io into the mirror.
+func mirrorImages(ctx context.Context, images ...string) {
+	GinkgoHelper()
+	for _, image := range images {
+		name := strings.TrimPrefix(image, "quay.io/")
+		run(ctx, "cd ../.. && $(tools/build image)/image copy "+clusterRegistry+"/"+name+" "+mirror+"/"+name)
+	}
+}
+
+// disconnect lets the node pull images of quay.io only from the mirror, which has OLM's, until the spec ends. The node forgets those of the
+// operator that it has.
+func disconnect(ctx context.Context) {
+	GinkgoHelper()
+	deployments := support.Kubectl(ctx, "get", "deployments", "-n", "olm", "-o", "yaml")
+	ofOLM := regexp.MustCompile(`quay\.io/operator-framework/(olm|opm):[\w.]+`).FindAllString(deployments, -1)
+	slices.Sort(ofOLM)
+	mirrorImages(ctx, slices.Compact(ofOLM)...)
+	folder := filepath.Join(filepath.Dir(os.Getenv("KUBECONFIG")), "registries", "quay.io")
+	Expect(os.MkdirAll(folder, 0o755)).To(Succeed())
+	DeferCleanup(os.RemoveAll, folder)
+	host, path, _ := strings.Cut(mirror, "/")
+	config := "server = \"http://" + host + "/v2/" + path + "\"\n[host.\"http://" + host + "/v2/" + path + "\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n"
+	Expect(os.WriteFile(filepath.Join(folder, "hosts.toml"), []byte(config), 0o600)).To(Succeed())
+	run(ctx, "ctr=(ctr --address=/run/echo-cluster/containerd.sock --namespace=k8s.io)\n"+
+		`"${ctr[@]}" images list -q | grep ^quay.io/echo-operator/echo- | xargs -r "${ctr[@]}" images remove --sync`)
+}
