@@ -47,8 +47,13 @@ func TestServingCertificate(t *testing.T) {
 		{func() { write("b.example.com") }, "b.example.com", 0},
 		{func() { _ = os.WriteFile(filepath.Join(folder, "tls.crt"), []byte("broken"), 0o600) }, "b.example.com", 1},
 		{func() {}, "b.example.com", 1},
-		{func() { write("c.example.com") }, "c.example.com", 1},
-		{func() { _ = os.Remove(filepath.Join(folder, "tls.key")) }, "c.example.com", 1},
+		{func() { // a rotation is seen half way: the certificate is new, and the key is not
+			_, key, _ := cert.GenerateSelfSignedCertKey("other", nil, nil)
+			write("half.example.com")
+			_ = os.WriteFile(filepath.Join(folder, "tls.key"), key, 0o600)
+		}, "b.example.com", 2},
+		{func() { write("c.example.com") }, "c.example.com", 2},
+		{func() { _ = os.Remove(filepath.Join(folder, "tls.key")) }, "c.example.com", 2},
 	} {
 		step.change()
 		if got := name(); got != step.want || len(logged) != step.logs {

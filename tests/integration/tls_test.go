@@ -92,6 +92,12 @@ var _ = Describe("TLS of the metrics and the status API", Ordered, func() {
 		accepts(ctx, address, tls.VersionTLS12, HaveField("CipherSuite", tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384))
 		accepts(ctx, address, tls.VersionTLS11, HaveField("CipherSuite", tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA))
 		Expect(session.ExitCode()).To(Equal(-1), "the operator must go on")
+
+		By("losing the object, which says nothing of another profile")
+		Expect(admin.Delete(ctx, apiServer)).To(Succeed())
+		Consistently(func() error { _, err := connect(ctx, address, tls.VersionTLS11); return err }).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
+		apiServer.ObjectMeta = metav1.ObjectMeta{Name: "cluster"} // the next specs read it
+		Expect(admin.Create(ctx, apiServer)).To(Succeed())
 	}, SpecTimeout(time.Minute))
 
 	It("is that of the intermediate profile until the operator may read another, and it says so", func(ctx SpecContext) {
