@@ -1,7 +1,6 @@
 package olm
 
 import (
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -15,8 +14,7 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 	It("installs the operator after approval", func(ctx SpecContext) {
 		// Does not wait for the version, because it must be approved first.
 		manual := changed(install(), "{name: echo-operator, channel", "{installPlanApproval: Manual, name: echo-operator, channel")
-		applied, _, _ := strings.Cut(manual, "\nkubectl wait")
-		run(ctx, applied)
+		run(ctx, withoutWaiting(manual))
 		Eventually(kubectl).WithContext(ctx).WithArguments("get", "installplan", "-o", "jsonpath={.items[*].spec.approved}").Should(Equal("false"))
 		Expect(kubectl(ctx, "get", "csv,deployment", "-o", "name")).To(BeEmpty())
 		approve(ctx)

@@ -30,8 +30,7 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 		disconnect(ctx)
 		mirrorImages(ctx, append(slices.Delete(slices.Clone(images), bundle, bundle+1), "quay.io/echo-operator/echo-operator-catalog:v"+version(0))...)
 
-		commands, _, _ := strings.Cut(installation(version(0)), "\nkubectl wait")
-		run(ctx, changed(commands, "metadata: {name: echo-operator, namespace: $namespace}\nspec: {}",
+		run(ctx, changed(withoutWaiting(installation(version(0))), "metadata: {name: echo-operator, namespace: $namespace}\nspec: {}",
 			"metadata: {name: echo-operator, namespace: $namespace, annotations: {operatorframework.io/bundle-unpack-timeout: 20s}}\nspec: {}"))
 		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("BundleUnpackFailed"), ContainSubstring("DeadlineExceeded")))
 		mirrorImages(ctx, images[bundle])

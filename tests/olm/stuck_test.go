@@ -30,8 +30,7 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 	// apply runs the documented commands with a change, but does not wait.
 	apply := func(ctx context.Context, from, to string) {
 		GinkgoHelper()
-		commands, _, _ := strings.Cut(changed(installation(version(0)), from, to), "\nkubectl wait")
-		run(ctx, commands)
+		run(ctx, withoutWaiting(changed(installation(version(0)), from, to)))
 	}
 	phases := func(ctx context.Context) string {
 		return kubectl(ctx, "get", "csv", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.phase} {.status.reason}{"\n"}{end}`)

@@ -98,6 +98,12 @@ func changed(text, from, to string) string {
 	return strings.Replace(text, from, to, 1)
 }
 
+// withoutWaiting returns the commands of an installation up to those that wait for it.
+func withoutWaiting(commands string) string {
+	applied, _, _ := strings.Cut(commands, "\nkubectl wait")
+	return applied
+}
+
 // run runs commands as if they were pasted into a shell, after the names that install.md sets first.
 func run(ctx context.Context, commands string) {
 	GinkgoHelper()
