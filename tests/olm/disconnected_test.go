@@ -2,6 +2,7 @@ package olm
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,11 +16,10 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-const (
-	clusterRegistry = "10.200.0.2:5000"
-	// mirror is where the disconnected cluster has its images, in the same registry.
-	mirror = clusterRegistry + "/mirror"
-)
+const clusterRegistry = "10.200.0.2:5000"
+
+// mirror returns where the disconnected cluster has its images, in the same registry. It differs in each run: the registry keeps what it has.
+func mirror() string { return fmt.Sprintf("%s/mirror-%d", clusterRegistry, time.Now().UnixNano()) }
 
 var _ = Describe("a disconnected cluster", Label("all"), func() {
 	It("needs the images that are listed, and OLM says so if one is missing", func(ctx SpecContext) {
@@ -27,13 +27,14 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 		bundle := slices.IndexFunc(images, func(image string) bool { return strings.Contains(image, "-bundle@") })
 		Expect(images).To(And(HaveLen(3), ContainElement(ContainSubstring("/echo-operator@")), ContainElement(ContainSubstring("/echo-server@"))))
 		Expect(bundle).NotTo(Equal(-1), "the list is %v", images)
-		disconnect(ctx)
-		mirrorImages(ctx, append(slices.Delete(slices.Clone(images), bundle, bundle+1), "quay.io/echo-operator/echo-operator-catalog:v"+version(0))...)
+		mirror := mirror()
+		disconnect(ctx, mirror)
+		mirrorImages(ctx, mirror, append(slices.Delete(slices.Clone(images), bundle, bundle+1), "quay.io/echo-operator/echo-operator-catalog:v"+version(0))...)
 
 		run(ctx, changed(withoutWaiting(installation(version(0))), "metadata: {name: echo-operator, namespace: $namespace}\nspec: {}",
 			"metadata: {name: echo-operator, namespace: $namespace, annotations: {operatorframework.io/bundle-unpack-timeout: 20s}}\nspec: {}"))
 		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("BundleUnpackFailed"), ContainSubstring("DeadlineExceeded")))
-		mirrorImages(ctx, images[bundle])
+		mirrorImages(ctx, mirror, images[bundle])
 		again := support.Documented("../../docs/troubleshooting.md", "An annotation of the OperatorGroup has OLM try again")
 		run(ctx, changed(again, "min-retry-interval=5m", "min-retry-interval=10s"))
 		expectSucceeded(ctx, version(0))
@@ -52,7 +53,7 @@ func listedImages(ctx context.Context) []string {
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // mirrorImages copies images of quay.io into the mirror.
-func mirrorImages(ctx context.Context, images ...string) {
+func mirrorImages(ctx context.Context, mirror string, images ...string) {
 	GinkgoHelper()
 	for _, image := range images {
 		name := strings.TrimPrefix(image, "quay.io/")
@@ -62,12 +63,12 @@ func mirrorImages(ctx context.Context, images ...string) {
 
 // disconnect lets the node pull images of quay.io only from the mirror, which has OLM's, until the spec ends. The node forgets those of the
 // operator that it has.
-func disconnect(ctx context.Context) {
+func disconnect(ctx context.Context, mirror string) {
 	GinkgoHelper()
 	deployments := support.Kubectl(ctx, "get", "deployments", "-n", "olm", "-o", "yaml")
 	ofOLM := regexp.MustCompile(`quay\.io/operator-framework/(olm|opm):[\w.]+`).FindAllString(deployments, -1)
 	slices.Sort(ofOLM)
-	mirrorImages(ctx, slices.Compact(ofOLM)...)
+	mirrorImages(ctx, mirror, slices.Compact(ofOLM)...)
 	folder := filepath.Join(filepath.Dir(os.Getenv("KUBECONFIG")), "registries", "quay.io")
 	Expect(os.MkdirAll(folder, 0o755)).To(Succeed())
 	DeferCleanup(os.RemoveAll, folder)
