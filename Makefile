@@ -115,7 +115,8 @@ manifests: ## Generate the CustomResourceDefinition and the role of the operator
 	@$(call tool,generate)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	@$(call tool,generate)/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
 	@$(call tool,generate)/finish-crd config/crd/bases/example.com_echoes.yaml spec.env spec.resources \
-		spec.podSecurityContext spec.securityContext spec.tolerations spec.affinity spec.topologySpreadConstraints status.conditions
+		spec.podSecurityContext spec.securityContext spec.tolerations spec.affinity spec.topologySpreadConstraints spec.networkPolicy.from \
+		status.conditions
 
 .PHONY: fmt
 fmt: ## Format the Go code.

@@ -27,7 +27,7 @@ import (
 // firstChild returns the Service of an Echo as it is wanted.
 func firstChild(t *testing.T) children.Child {
 	t.Helper()
-	all, err := children.Of(storedEcho(), children.Images{EchoServer: "i"})
+	all, err := children.Of(storedEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
 	if err != nil {
 		t.Fatal(err)
 	}

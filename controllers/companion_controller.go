@@ -48,12 +48,16 @@ func (r *CompanionReconciler) pass(ctx context.Context, request ctrl.Request) (*
 	if err != nil {
 		return nil, 0, err
 	}
-	plan, err := view.Plan(r.Images, r.Policy, r.Now())
+	config, err := r.config(ctx, view.Echo)
+	if err != nil {
+		return view.Owner, 0, err
+	}
+	plan, err := view.Plan(config, r.Policy, r.Now())
 	if err != nil {
 		return nil, 0, err
 	}
 	if name := r.seen.hidden(request.NamespacedName, view, plan); name != "" {
-		if plan, err = r.planLive(ctx, view, plan, client.ObjectKey{Namespace: request.Namespace, Name: name}); err != nil {
+		if plan, err = r.planLive(ctx, config, view, plan, client.ObjectKey{Namespace: request.Namespace, Name: name}); err != nil {
 			return view.Owner, 0, err
 		}
 	}
@@ -86,8 +90,8 @@ func (r *CompanionReconciler) observe(ctx context.Context, key client.ObjectKey)
 
 // planLive asks the API server for a companion that the cache does not hold, before one is created or after one was lost: the cache may
 // be late, and does not hold a companion that lost its labels. A pod that was not created as this companion is not touched.
-func (r *CompanionReconciler) planLive(ctx context.Context, view *children.CompanionState, plan children.CompanionPlan,
-	key client.ObjectKey) (children.CompanionPlan, error) {
+func (r *CompanionReconciler) planLive(ctx context.Context, config children.Config, view *children.CompanionState,
+	plan children.CompanionPlan, key client.ObjectKey) (children.CompanionPlan, error) {
 	live, err := find(ctx, r.Live, key, &corev1.Pod{})
 	switch {
 	case err != nil:
@@ -98,7 +102,7 @@ func (r *CompanionReconciler) planLive(ctx context.Context, view *children.Compa
 		return plan, &children.NameConflictError{Kind: "Pod", Name: key.Name, For: "pod", Advice: "Delete it."}
 	}
 	view.Companions = append(view.Companions, *live)
-	plan, err = view.Plan(r.Images, r.Policy, r.Now())
+	plan, err = view.Plan(config, r.Policy, r.Now())
 	if plan.Apply == nil && !plan.None { // the cache does not hold it, so no event may come
 		plan.Wait = deletionPeriod
 	}

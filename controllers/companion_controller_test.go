@@ -29,6 +29,11 @@ func (c readerCache) Get(ctx context.Context, key client.ObjectKey, object clien
 	return c.reader.Get(ctx, key, object, options...)
 }
 
+// List implements client.Reader.
+func (c readerCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return c.reader.List(ctx, list, options...)
+}
+
 func (w *world) companions() *CompanionReconciler {
 	return &CompanionReconciler{Dependencies: w.dependencies, Labelled: readerCache{reader: w.cache}}
 }

@@ -23,7 +23,8 @@ import (
 // byOwner is the index by which the companions of a pod are found.
 const byOwner = "metadata.ownerReferences.name"
 
-// SetupWithManager registers the reconciler with a manager. A pod is reconciled when it, its companion, its Echo or its node changes.
+// SetupWithManager registers the reconciler with a manager. A pod is reconciled when it, its companion, its Echo or its node changes, and
+// when the TLS profile of the cluster does.
 func (r *CompanionReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, byOwner, ownerOfCompanion); err != nil {
 		return err
@@ -38,6 +39,7 @@ func (r *CompanionReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(requestForOwner), builder.WithPredicates(companionChanged())).
 		Watches(&v1.Echo{}, handler.EnqueueRequestsFromMapFunc(r.podsNaming), builder.WithPredicates(echoChanged())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.podsOnNode), builder.WithPredicates(schedulabilityChanged())).
+		WatchesRawSource(r.onTLSChange(r.requestsForTLS)).
 		Complete(r)
 }
 
@@ -57,6 +59,15 @@ func requestForOwner(_ context.Context, pod client.Object) []reconcile.Request {
 // podsNaming returns the pods that ask for a companion of an Echo.
 func (r *CompanionReconciler) podsNaming(ctx context.Context, echo client.Object) []reconcile.Request {
 	return r.labelledPods(ctx, client.InNamespace(echo.GetNamespace()), client.MatchingLabels{v1.CompanionLabel: echo.GetName()})
+}
+
+// requestsForTLS returns the pods that ask for a companion of an Echo that depends on the TLS profile of the cluster.
+func (r *CompanionReconciler) requestsForTLS(ctx context.Context) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, echo := range r.echoesWithTLS(ctx) {
+		requests = append(requests, r.podsNaming(ctx, &echo)...)
+	}
+	return requests
 }
 
 // podsOnNode returns the pods on a node that ask for a companion.

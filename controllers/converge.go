@@ -19,7 +19,11 @@ import (
 // applied changes nothing.
 func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	seen := status.Observation{}
-	wanted, err := children.Of(echo, r.Images)
+	config, err := r.config(ctx, echo)
+	if err != nil {
+		return seen, err
+	}
+	wanted, err := children.Of(echo, config)
 	if err != nil {
 		return seen, err
 	}
@@ -30,7 +34,7 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Ob
 	if err != nil {
 		return seen, err
 	}
-	if err := r.Policy.Check(echo); err != nil || echo.Spec.Paused {
+	if err := r.Policy.Check(echo, wanted...); err != nil || echo.Spec.Paused {
 		return seen, err
 	}
 	if err := r.addFinalizer(ctx, echo); err != nil {

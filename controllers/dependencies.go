@@ -1,14 +1,20 @@
 package controllers
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
@@ -32,6 +38,10 @@ type Dependencies struct {
 	Recorder events.EventRecorder
 	// Images are the images that the operator is configured with.
 	Images children.Images
+	// TLSProfile returns what the cluster requires of endpoints with TLS.
+	TLSProfile func(context.Context) (children.TLSProfile, error)
+	// TLSChanges returns a new channel that receives an event when that may have changed.
+	TLSChanges func() <-chan event.TypedGenericEvent[struct{}]
 	// Schema compares children with what exists.
 	Schema children.Schema
 	// Policy is what the operator allows.
@@ -48,4 +58,31 @@ func controllerOptions() controller.Options {
 		ReconciliationTimeout:   passTimeout,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	}
+}
+
+// config returns what the children of an Echo depend on. echo is nil if it does not exist. The TLS profile of the cluster is asked for only
+// if it matters, so that Echoes without TLS, and the deletion of others, do not depend on it.
+func (d *Dependencies) config(ctx context.Context, echo *v1.Echo) (children.Config, error) {
+	config := children.Config{Images: d.Images}
+	if echo == nil || !echo.DeletionTimestamp.IsZero() || !children.HasTLS(&echo.Spec) {
+		return config, nil
+	}
+	var err error
+	config.TLS, err = d.TLSProfile(ctx)
+	return config, err
+}
+
+// echoesWithTLS returns the Echoes that depend on the TLS profile of the cluster.
+func (d *Dependencies) echoesWithTLS(ctx context.Context) []v1.Echo {
+	list := &v1.EchoList{}
+	if err := d.Client.List(ctx, list); err != nil { // only while the process ends
+		return nil
+	}
+	return slices.DeleteFunc(list.Items, func(echo v1.Echo) bool { return !children.HasTLS(&echo.Spec) })
+}
+
+// onTLSChange returns a source of requests for when the TLS profile of the cluster changes.
+func (d *Dependencies) onTLSChange(requests func(context.Context) []reconcile.Request) source.Source {
+	return source.Channel(d.TLSChanges(), handler.TypedEnqueueRequestsFromMapFunc[struct{}, reconcile.Request](
+		func(ctx context.Context, _ struct{}) []reconcile.Request { return requests(ctx) }))
 }

@@ -35,6 +35,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	b.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfPod), builder.WithPredicates(podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(nodeChanged()))
+	b.WatchesRawSource(r.onTLSChange(r.requestsForTLS))
 	return b.Complete(reconcile.Func(r.ReconcileNamed))
 }
 
@@ -89,6 +90,15 @@ func (r *EchoReconciler) echoesOnNode(ctx context.Context, node client.Object) [
 		if !children.IsCompanion(&list.Items[i]) {
 			requests = append(requests, echoOfPod(ctx, &list.Items[i])...)
 		}
+	}
+	return requests
+}
+
+// requestsForTLS returns the Echoes that depend on the TLS profile of the cluster.
+func (r *EchoReconciler) requestsForTLS(ctx context.Context) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, echo := range r.echoesWithTLS(ctx) {
+		requests = append(requests, requestsFor(echo.Namespace, echo.Name)...)
 	}
 	return requests
 }

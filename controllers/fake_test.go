@@ -53,9 +53,12 @@ func newLateWorld(t *testing.T, cached, live []client.Object) *world {
 		Live:     w.server,
 		Recorder: w.recorder,
 		Images:   children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
-		Policy:   children.Policy{MaxReplicas: 20},
-		Schema:   testSchema(),
-		Now:      func() time.Time { return time.Unix(1000, 0) },
+		TLSProfile: func(context.Context) (children.TLSProfile, error) {
+			return children.TLSProfile{}, nil
+		},
+		Policy: children.Policy{MaxReplicas: 20},
+		Schema: testSchema(),
+		Now:    func() time.Time { return time.Unix(1000, 0) },
 	}
 	return w
 }
@@ -178,7 +181,7 @@ func ownerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 func companionPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	view := children.CompanionState{Owner: ownerPod(), Echo: storedEcho(), Node: &corev1.Node{}}
-	plan, err := view.Plan(children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, children.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
+	plan, err := view.Plan(children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}, children.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,11 @@ func (r remains) any() bool { return len(r.objects)+len(r.pods)+len(r.companions
 // remaining returns what is left of an Echo. The cache is enough to say that something is left. It may not hold what was created a moment
 // ago, so that the API server is asked before nothing is left. Pods that nobody deletes for long are kept.
 func (r *EchoReconciler) remaining(ctx context.Context, echo *v1.Echo) (remains, error) {
-	wanted, err := children.Of(echo, r.Images)
+	config, err := r.config(ctx, echo)
+	if err != nil {
+		return remains{}, err
+	}
+	wanted, err := children.Of(echo, config)
 	if err != nil {
 		return remains{}, err
 	}

@@ -124,7 +124,7 @@ func TestAChildThatLostItsLabelIsNotWatched(t *testing.T) {
 		service := ownedService(storedEcho())
 		service.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
 		w := newWorld(t, storedEcho(), service)
-		wanted, err := children.Of(storedEcho(), w.dependencies.Images)
+		wanted, err := children.Of(storedEcho(), children.Config{Images: w.dependencies.Images})
 		if err != nil {
 			t.Fatal(err)
 		}

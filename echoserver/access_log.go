@@ -22,6 +22,9 @@ func logAccess(log *slog.Logger, e *exchange, r *http.Request) {
 		slog.Int64("bytes", e.written),
 		slog.String("remote", r.RemoteAddr),
 		slog.Duration("nanoseconds", line.Time.Sub(e.began)))
+	if e.grpcStatus != "" {
+		line.AddAttrs(slog.String("grpcStatus", e.grpcStatus))
+	}
 	_ = log.Handler().Handle(r.Context(), line) // there is nowhere to report the error
 }
 

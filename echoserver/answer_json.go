@@ -22,6 +22,9 @@ func (a *answer) json(buffer []byte) []byte {
 		w.textIf("ingress", a.Ingress)
 		w.textIf("service", a.Service)
 		w.textIf("pod", a.Pod)
+		if a.TLS != nil {
+			w.object("tls", func() { a.TLS.write(w) })
+		}
 		w.object("request", func() { a.Request.write(w) })
 		w.object("client", func() { a.Client.write(w) })
 		if a.Trace != nil {
@@ -41,34 +44,44 @@ func (r *request) write(w *jsonWriter) {
 	if len(r.Query) > 0 {
 		w.lists("query", r.Query)
 	}
+	w.listIf("headerNames", r.HeaderNames)
 	w.number("contentLength", r.ContentLength)
 	if r.Body != nil {
 		w.object("body", func() { r.Body.write(w) })
+	}
+	if len(r.Trailers) > 0 {
+		w.lists("trailers", r.Trailers)
 	}
 }
 
 func (b *body) write(w *jsonWriter) {
 	w.number("size", b.Size)
 	w.text("sha256", b.SHA256)
-	w.text("data", b.Data)
+	if b.Encoding == encodingBase64 {
+		w.withoutEscapes("data", b.Data)
+	} else {
+		w.text("data", b.Data)
+	}
 	w.text("encoding", b.Encoding)
 	w.booleanIf("truncated", b.Truncated)
 }
 
 func (c *client) write(w *jsonWriter) {
-	w.text("remoteAddress", c.Remote)
+	w.textIf("remoteAddress", c.Remote)
 	w.textIf("address", c.Address)
 	w.listIf("forwardedFor", c.ForwardedFor)
-	if len(c.Forwarded) == 0 {
-		return
+	if len(c.Forwarded) > 0 {
+		w.member("forwarded")
+		w.group("[]", func() {
+			for i := range c.Forwarded {
+				w.element()
+				w.group("{}", func() { c.Forwarded[i].write(w) })
+			}
+		})
 	}
-	w.member("forwarded")
-	w.group("[]", func() {
-		for i := range c.Forwarded {
-			w.element()
-			w.group("{}", func() { c.Forwarded[i].write(w) })
-		}
-	})
+	if c.Certificate != nil {
+		w.object("certificate", func() { c.Certificate.write(w) })
+	}
 }
 
 func (p *forwardedPair) write(w *jsonWriter) {
@@ -89,8 +102,8 @@ func (s *server) write(w *jsonWriter) {
 	w.textIf("node", s.Node)
 	w.textIf("podIP", s.PodIP)
 	w.textIf("hostIP", s.HostIP)
-	w.text("version", s.Version)
-	w.text("uptime", s.Uptime)
+	w.textIf("version", s.Version)
+	w.textIf("uptime", s.Uptime)
 	w.booleanIf("draining", s.Draining)
 	if len(s.Info) == 0 {
 		return
@@ -103,13 +116,17 @@ func (s *server) write(w *jsonWriter) {
 }
 
 func (a *applied) write(w *jsonWriter) {
-	if a.Status != 0 {
-		w.number("status", int64(a.Status))
-	}
+	w.numberIf("status", a.Status)
 	w.textIf("delay", a.Delay)
 	w.listIf("setHeader", a.SetHeader)
 	if a.Size != nil {
 		w.number("size", int64(*a.Size))
 	}
 	w.textIf("format", string(a.Format))
+	w.numberIf("percentage", a.Percentage)
+	w.numberIf("failures", a.Failures)
+	w.textIf("connection", string(a.Connection))
+	if a.Fault != nil {
+		w.number("fault", int64(*a.Fault))
+	}
 }

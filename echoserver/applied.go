@@ -13,15 +13,24 @@ type applied struct {
 	SetHeader []string `json:"setHeader,omitempty"` // the names
 	Size      *int     `json:"size,omitempty"`
 	Format    format   `json:"format,omitempty"`
-	body      bool     // only in X-Echo-Applied, because the body is fixed
+	// The share of the requests that get this response, how many with the same key do, and how it ends.
+	Percentage int             `json:"percentage,omitempty"`
+	Failures   int             `json:"failures,omitempty"`
+	Connection connectionFault `json:"connection,omitempty"`
+	Fault      *int            `json:"fault,omitempty"` // the index of the fault in the settings
+	body       bool            // only in X-Echo-Applied, because the body is fixed
 }
 
 // applied returns the controls that are set, or nil if there are none.
 func (c *controls) applied() *applied {
-	if c.status == 0 && c.delay == 0 && c.headers == nil && c.size == nil && c.format == "" && c.body == "" {
+	if c.changeNothing() {
 		return nil
 	}
-	a := &applied{Status: c.status, Size: c.size, Format: c.format, body: c.body != ""}
+	a := &applied{Status: c.status, Size: c.size, Format: c.format, Percentage: c.percentage, Failures: c.failures,
+		Connection: c.connection, body: c.body != ""}
+	if c.fault > 0 {
+		a.Fault = new(c.fault - 1)
+	}
 	if c.delay > 0 {
 		a.Delay = c.delay.Round(time.Millisecond).String()
 	}
@@ -31,11 +40,19 @@ func (c *controls) applied() *applied {
 	return a
 }
 
+func (c *controls) changeNothing() bool {
+	isFault := c.percentage > 0 || c.failures > 0 || c.connection != "" || c.fault > 0
+	return c.status == 0 && c.delay == 0 && len(c.headers) == 0 && c.size == nil && c.format == "" && c.body == "" && !isFault
+}
+
 // each calls yield with the name and value of each control.
 func (a *applied) each(yield func(name, value string)) {
-	if a.Status != 0 {
-		yield("status", strconv.Itoa(a.Status))
+	number := func(name string, value int) {
+		if value != 0 {
+			yield(name, strconv.Itoa(value))
+		}
 	}
+	number("status", a.Status)
 	if a.Delay != "" {
 		yield("delay", a.Delay)
 	}
@@ -47,6 +64,14 @@ func (a *applied) each(yield func(name, value string)) {
 	}
 	if a.Format != "" {
 		yield("format", string(a.Format))
+	}
+	number("percentage", a.Percentage)
+	number("failures", a.Failures)
+	if a.Connection != "" {
+		yield("connection", string(a.Connection))
+	}
+	if a.Fault != nil {
+		yield("fault", strconv.Itoa(*a.Fault))
 	}
 	if a.body {
 		yield("body", "fixed")

@@ -30,6 +30,8 @@ func TestApplied(t *testing.T) {
 		"all": {controls{status: 200, delay: time.Millisecond, headers: []header{{"X-B", "1"}, {"X-A", "2"}, {"X-B", "3"}}, size: &zero, format: formatHTML, body: "x"},
 			wanted{&applied{Status: 200, Delay: "1ms", SetHeader: []string{"X-B", "X-A", "X-B"}, Size: &zero, Format: formatHTML, body: true},
 				"status=200, delay=1ms, set-header=X-B, set-header=X-A, set-header=X-B, size=0, format=html, body=fixed"}},
+		"a fault of the settings":    {controls{connection: connectionTruncate, fault: 1}, wanted{&applied{Connection: "truncate", Fault: &zero}, "connection=truncate, fault=0"}},
+		"a fault of a request":       {controls{status: 503, percentage: 30, failures: 2}, wanted{&applied{Status: 503, Percentage: 30, Failures: 2}, "status=503, percentage=30, failures=2"}},
 		"a delay is rounded up":      {controls{delay: 1500 * time.Microsecond}, wanted{&applied{Delay: "2ms"}, "delay=2ms"}},
 		"a delay is rounded down":    {controls{delay: 1499 * time.Microsecond}, wanted{&applied{Delay: "1ms"}, "delay=1ms"}},
 		"a delay close to zero":      {controls{delay: 1}, wanted{&applied{Delay: "0s"}, "delay=0s"}},
@@ -58,7 +60,8 @@ func TestAppliedIsReportedEverywhere(t *testing.T) {
 	if diff := cmp.Diff(want, decode(t, w.Body.String()).Applied, cmp.AllowUnexported(applied{})); diff != "" {
 		t.Errorf("the body (-want +got):\n%s", diff)
 	}
-	counted := map[string]uint64{"status": 1, "delay": 1, "set-header": 2, "size": 0, "format": 1, "body": 0}
+	counted := map[string]uint64{"status": 1, "delay": 1, "set-header": 2, "size": 0, "format": 1, "body": 0, "percentage": 0, "failures": 0, "connection": 0, "fault": 0,
+		"grpc-status": 0}
 	if diff := cmp.Diff(counted, h.metrics.controls); diff != "" {
 		t.Errorf("the metrics (-want +got):\n%s", diff)
 	}

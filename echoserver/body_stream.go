@@ -20,7 +20,7 @@ const (
 // streamBody sends the request body back while it is received.
 func (h *handler) streamBody(e *exchange, r *http.Request) {
 	if r.ContentLength > maxStreamed {
-		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
+		h.unreadable(e, r, &http.MaxBytesError{Limit: maxStreamed})
 		return
 	}
 	controller := http.NewResponseController(e)
@@ -28,11 +28,15 @@ func (h *handler) streamBody(e *exchange, r *http.Request) {
 		refuse(e, http.StatusInternalServerError, "the connection cannot read and write at the same time")
 		return
 	}
+	if !e.take(streamBuffer) {
+		h.exhausted(e)
+		return
+	}
 	e.Header().Set("Content-Type", "application/octet-stream")
 	if r.ContentLength >= 0 {
 		e.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
 	}
-	source := http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed)
+	source := withoutSmallChunks(http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed), r)
 	if err := copyStream(e, source, controller); err != nil {
 		h.abort(err)
 	}

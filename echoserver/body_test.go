@@ -141,7 +141,9 @@ func TestShown(t *testing.T) {
 		"cut between runes":   {"a\xe2\x82\xac", true, "a\xe2\x82\xac", "utf-8"},
 		"ends within a rune":  {"a\xe2\x82", false, base64.StdEncoding.EncodeToString([]byte("a\xe2\x82")), "base64"},
 		"cut bytes":           {"\xff\xfe\xe2", true, base64.StdEncoding.EncodeToString([]byte("\xff\xfe\xe2")), "base64"},
-		"a zero byte is text": {"\x00", false, "\x00", "utf-8"},
+		"a zero byte":         {"\x00", false, "AA==", "base64"}, // JSON would need six bytes for one
+		"an escape character": {"a\x1b[0m", false, base64.StdEncoding.EncodeToString([]byte("a\x1b[0m")), "base64"},
+		"lines and tabs":      {"a\tb\r\nc\x7f", false, "a\tb\r\nc\x7f", "utf-8"},
 	} {
 		if text, encoding := shown([]byte(c.data), c.isCut); text != c.text || encoding != c.encoding {
 			t.Errorf("%s: %q in %s", name, text, encoding)
@@ -152,7 +154,7 @@ func TestShown(t *testing.T) {
 func TestDigestBodyPassesErrorsOn(t *testing.T) {
 	broken := errors.New("broken")
 	for _, size := range []int{0, 10, maxShown + 10} {
-		if _, err := digestBody(io.MultiReader(strings.NewReader(payload(size)), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+		if _, err := digested(io.MultiReader(strings.NewReader(payload(size)), iotest.ErrReader(broken))); !errors.Is(err, broken) {
 			t.Errorf("after %d bytes: %v", size, err)
 		}
 	}
@@ -182,9 +184,21 @@ func TestDigestBodyAtTheLimit(t *testing.T) {
 		if c.encoding == "base64" {
 			want.Data = base64.StdEncoding.EncodeToString([]byte(c.data))
 		}
-		got, err := digestBody(iotest.HalfReader(strings.NewReader(c.sent)))
+		got, err := digested(iotest.HalfReader(strings.NewReader(c.sent)))
 		if err != nil || got == nil || *got != want {
 			t.Errorf("%s: %v, or the body of %d bytes is not told as it is", name, err, len(c.sent))
 		}
 	}
+}
+
+// digested reads and describes a body as readBody does, without a budget.
+func digested(source io.Reader) (*body, error) {
+	beginning, err := readBeginning(source, func(int64) bool { return true })
+	if err != nil || len(beginning) < maxShown {
+		source = http.NoBody
+	}
+	if err != nil {
+		return nil, err
+	}
+	return digestBody(beginning, source)
 }

@@ -8,19 +8,31 @@ import (
 // client describes the client that sent a request.
 type client struct {
 	// Remote is the remote address of the connection: the client, or the last proxy.
-	Remote string `json:"remoteAddress"`
+	Remote string `json:"remoteAddress,omitempty"`
 	// Address is the address of the client according to the trusted proxies. It is empty if a trusted proxy hides it.
 	Address string `json:"address,omitempty"`
 	// ForwardedFor and Forwarded are the parsed headers, starting at the client. Clients can forge them.
 	ForwardedFor []string        `json:"forwardedFor,omitempty"`
 	Forwarded    []forwardedPair `json:"forwarded,omitempty"`
+	// Certificate is the certificate that the client has shown.
+	Certificate *certificate `json:"certificate,omitempty"`
 }
 
 func describeClient(r *http.Request, trusted []netip.Prefix) client {
 	c := client{Remote: r.RemoteAddr, ForwardedFor: parseForwardedFor(r.Header["X-Forwarded-For"]),
-		Forwarded: parseForwarded(r.Header["Forwarded"])}
+		Forwarded: parseForwarded(r.Header["Forwarded"]), Certificate: describeCertificate(tlsState(r))}
 	c.Address = clientAddress(c.Remote, c.chain(), trusted)
 	return c
+}
+
+// hideRedacted removes the parsed copies of headers that are redacted.
+func (c *client) hideRedacted(r *redaction) {
+	if r.adds("X-Forwarded-For") {
+		c.ForwardedFor = nil
+	}
+	if r.adds("Forwarded") {
+		c.Forwarded = nil
+	}
 }
 
 // chain returns the addresses that the proxies report, starting at the client. X-Forwarded-For takes precedence over Forwarded:

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,7 @@ type content struct {
 	policy    string // the Content-Security-Policy; empty means sandbox
 	length    int
 	source    io.WriterTo
+	held      int // bytes in memory
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format. The body may
@@ -30,7 +32,7 @@ func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *
 	case wanted.size != nil:
 		return content{mediaType: plainText, length: *wanted.size, source: filler(*wanted.size)}
 	case wanted.body != "":
-		return contentOf(plainText, []byte(wanted.body))
+		return content{mediaType: plainText, length: len(wanted.body), source: strings.NewReader(wanted.body)}
 	}
 	format := wanted.format
 	if format == "" {
@@ -39,9 +41,8 @@ func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *
 	echo := h.describe(e, r, wanted, body)
 	switch format {
 	case formatHTML:
-		page := contentOf(pageType, h.pages.echo.with(echo.json(buffer[:0])))
-		page.policy = h.pages.echo.policy
-		return page
+		page := filledPage{&h.pages.echo, echo.json(buffer[:0])}
+		return content{mediaType: pageType, policy: page.policy, length: page.length(), source: page, held: cap(page.data) + pagePiece}
 	case formatText:
 		return contentOf(plainText, echo.text())
 	}
@@ -49,7 +50,7 @@ func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *
 }
 
 func contentOf(mediaType string, data []byte) content {
-	return content{mediaType: mediaType, length: len(data), source: bytes.NewReader(data)}
+	return content{mediaType: mediaType, length: len(data), source: bytes.NewReader(data), held: cap(data)}
 }
 
 // write writes the content, unless the status does not allow a body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5).
@@ -73,10 +74,14 @@ type filler int
 
 // WriteTo implements io.WriterTo.
 func (f filler) WriteTo(w io.Writer) (int64, error) {
-	piece := bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n"), 512) // 32 KiB
+	const (
+		line  = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n"
+		lines = line + line + line + line + line + line + line + line
+		piece = lines + lines + lines + lines + lines + lines + lines + lines // 4 KiB
+	)
 	written := int64(0)
 	for written < int64(f) {
-		n, err := w.Write(piece[:min(int64(len(piece)), int64(f)-written)])
+		n, err := io.WriteString(w, piece[:min(int64(len(piece)), int64(f)-written)])
 		written += int64(n)
 		if err != nil {
 			return written, err

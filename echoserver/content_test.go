@@ -73,7 +73,7 @@ func (w *pieceWriter) Write(data []byte) (int, error) {
 }
 
 func TestFillerPieces(t *testing.T) {
-	const piece = 32 << 10
+	const piece = 4 << 10
 	for name, c := range map[string]struct {
 		size, room int
 		want       []int

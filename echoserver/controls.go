@@ -1,35 +1,45 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
 
 const (
-	// maxDelay is the longest delay of a response.
-	maxDelay = 30 * time.Second
-	// maxSize is the maximum size that a request can set, in bytes.
-	maxSize = 16 << 20
-
 	queryPrefix  = "echo."
 	headerPrefix = "X-Echo-"
+
+	// maxSetHeaders is how many headers a request can set.
+	maxSetHeaders = 32
+	// maxSetBytes is the maximum size of the names and values of these headers together.
+	maxSetBytes = 8 << 10
 )
 
 // controls change the response, which by default is the echo with status 200 and without delay.
 type controls struct {
-	status  int           // 0 means 200
-	delay   time.Duration // 0 means none
-	headers []header
-	size    *int   // the size of the text that replaces the echo; nil means the echo
-	format  format // empty means by the Accept header
-	body    string // replaces the echo, unless it is empty; a request cannot set it
+	status     int           // 0 means 200
+	delay      time.Duration // 0 means none
+	delayUpTo  time.Duration // if it is longer than delay, the delay is between the two
+	headers    []header
+	size       *int            // the size of the text that replaces the echo; nil means the echo
+	format     format          // empty means by the Accept header
+	body       string          // replaces the echo, unless it is empty; a request cannot set it
+	connection connectionFault // empty means that the response is sent
+	percentage int             // the share of the requests to which the controls apply; 0 means all
+	failures   int             // to how many requests with the same key the controls apply; 0 means all
+	fault      int             // the number of the configured fault that applies, starting at 1; 0 means none
+	requested  requested
+}
+
+// requested describes the controls of a request, as opposed to the defaults.
+type requested struct {
+	names      []string // without prefix; those in headers come first
+	setHeaders int
+	setBytes   int
 }
 
 type header struct {
@@ -39,21 +49,20 @@ type header struct {
 
 // with returns the controls of a request, with c as the defaults. The query takes precedence over headers. Errors contain the name of
 // the control and describe the valid values.
-func (c controls) with(r *http.Request) (controls, error) {
-	if err := c.fromHeaders(r.Header); err != nil {
+func (c controls) with(r *http.Request, policy controlsPolicy) (controls, error) {
+	if policy == controlsOff {
+		return c, nil
+	}
+	if err := c.fromHeaders(r.Header, policy); err != nil {
 		return c, err
 	}
-	if !strings.Contains(r.URL.RawQuery, "echo") && !strings.Contains(r.URL.RawQuery, "%") {
-		return c, nil // nearly every request
+	if err := c.fromQuery(r.URL.RawQuery, policy); err != nil {
+		return c, err
 	}
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil && strings.Contains("&"+r.URL.RawQuery, "&"+queryPrefix) { // otherwise the query has no controls
-		return c, fmt.Errorf("the query has controls but cannot be parsed (encode ; as %%3B and %% as %%25): %w", err)
-	}
-	return c, c.fromQuery(query)
+	return c, c.checkRequestedFault()
 }
 
-func (c *controls) fromHeaders(headers http.Header) error {
+func (c *controls) fromHeaders(headers http.Header, policy controlsPolicy) error {
 	for name, values := range headers {
 		short, ok := strings.CutPrefix(name, headerPrefix)
 		if !ok {
@@ -63,51 +72,80 @@ func (c *controls) fromHeaders(headers http.Header) error {
 		if short == "set-header" {
 			values = splitHeaders(values)
 		}
-		if err := c.set(short, values); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if err := c.set(short, values, policy); err != nil {
+			return fmt.Errorf("%.100s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func (c *controls) fromQuery(query url.Values) error {
-	for name, values := range query {
-		short, ok := strings.CutPrefix(name, queryPrefix)
-		if !ok {
-			continue
-		}
-		if err := c.set(short, values); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+func (c *controls) fromQuery(query string, policy controlsPolicy) error {
+	given, err := controlsIn(query)
+	if err != nil {
+		return err
+	}
+	for name, values := range given {
+		if err := c.set(name, values, policy); err != nil {
+			return fmt.Errorf("%s%.100s: %w", queryPrefix, name, err)
 		}
 	}
 	return nil
 }
 
-// set sets the named control.
-func (c *controls) set(name string, values []string) error {
+// set sets the named control to a value from a request.
+func (c *controls) set(name string, values []string, policy controlsPolicy) error {
 	if len(values) > 1 && name != "set-header" {
 		return errors.New("specified more than once")
 	}
+	c.request(name)
 	switch name {
 	case "status":
-		return parsedInto(&c.status, parseStatus)(values[0])
+		return parsedInto(&c.status, policy.parseStatus)(values[0])
 	case "delay":
-		return parsedInto(&c.delay, parseDelay)(values[0])
+		return c.setDelay(values[0])
 	case "size":
 		return parsedInto(&c.size, parseSize)(values[0])
 	case "format":
 		return parsedInto(&c.format, parseFormat)(values[0])
+	case "percentage":
+		return parsedInto(&c.percentage, parsePercentage)(values[0])
+	case "failures":
+		return parsedInto(&c.failures, parseFailures)(values[0])
+	case "connection":
+		return parsedInto(&c.connection, policy.parseConnection)(values[0])
 	case "set-header":
-		return c.addHeaders(values)
+		return c.addHeaders(values, policy)
 	}
-	return errors.New("unknown control: the controls are status, delay, set-header, size and format")
+	return errors.New(
+		"unknown control: the controls are status, delay, set-header, size, format, percentage, failures and connection")
+}
+
+// request records that the request has a control. The first one removes the default headers by which caches would store the response
+// and send it to others.
+func (c *controls) request(name string) {
+	if len(c.requested.names) == 0 {
+		c.headers = withoutCaching(c.headers)
+	}
+	c.requested.names = append(c.requested.names, name)
+}
+
+// requests reports whether the request has one of the named controls.
+func (c *controls) requests(names ...string) bool {
+	return slices.ContainsFunc(c.requested.names, func(name string) bool { return slices.Contains(names, name) })
 }
 
 // addHeaders adds headers, which replace existing ones of the same names.
-func (c *controls) addHeaders(values []string) error {
+func (c *controls) addHeaders(values []string, policy controlsPolicy) error {
+	c.requested.setHeaders += len(values)
+	for _, text := range values {
+		c.requested.setBytes += len(text)
+	}
+	if c.requested.setHeaders > maxSetHeaders || c.requested.setBytes > maxSetBytes {
+		return fmt.Errorf("a request can set up to %d headers of together %d bytes", maxSetHeaders, maxSetBytes)
+	}
 	added := make([]header, len(values))
 	for i, text := range values {
-		each, err := parseHeader(text)
+		each, err := parseHeader(text, policy)
 		if err != nil {
 			return err
 		}
@@ -138,42 +176,4 @@ func (c *controls) consistent() error {
 		}
 	}
 	return nil
-}
-
-func parseStatus(text string) (int, error) {
-	status, err := strconv.Atoi(text)
-	if err != nil || status < 200 || status > 599 {
-		return 0, fmt.Errorf("%q is not a whole number from 200 to 599", text)
-	}
-	return status, nil
-}
-
-func parseDelay(text string) (time.Duration, error) {
-	delay, err := time.ParseDuration(text)
-	if err != nil || delay < 0 || delay > maxDelay {
-		return 0, fmt.Errorf("%q is not a duration from 0s to %s, such as 500ms", text, maxDelay)
-	}
-	return delay, nil
-}
-
-func parseSize(text string) (*int, error) {
-	size, err := strconv.Atoi(text)
-	if err != nil || size < 0 || size > maxSize {
-		return nil, fmt.Errorf("%q is not a whole number of bytes from 0 to %d", text, maxSize)
-	}
-	return &size, nil
-}
-
-// parseDefaultHeaders parses the headers that are added to every response.
-func parseDefaultHeaders(text string) ([]header, error) {
-	var headers []header
-	if err := json.Unmarshal([]byte(text), &headers); err != nil {
-		return nil, fmt.Errorf(`not a list such as [{"name": "Retry-After", "value": "7"}]: %w`, err)
-	}
-	for _, each := range headers {
-		if err := errors.Join(checkSyntax(each), checkFraming(each.Name)); err != nil {
-			return nil, err
-		}
-	}
-	return headers, nil
 }

@@ -12,13 +12,13 @@ import (
 const tokenCharacters = "!#$%&'*+-.^_`|~"
 
 // parseHeader parses "Name: value" and rejects headers that a request must not set.
-func parseHeader(text string) (header, error) {
+func parseHeader(text string, policy controlsPolicy) (header, error) {
 	name, value, ok := strings.Cut(text, ":")
 	if !ok {
-		return header{}, fmt.Errorf("%q is not a header such as X-Colour: blue", text)
+		return header{}, fmt.Errorf("%.100q is not a header such as X-Colour: blue", text)
 	}
 	h := header{Name: http.CanonicalHeaderKey(strings.TrimSpace(name)), Value: strings.TrimSpace(value)}
-	for _, err := range []error{checkSyntax(h), checkFraming(h.Name), checkTrust(h.Name)} {
+	for _, err := range []error{checkSyntax(h), checkFraming(h.Name), checkTrust(h.Name), policy.checkHeader(h)} {
 		if err != nil {
 			return header{}, err
 		}
@@ -30,28 +30,38 @@ func parseHeader(text string) (header, error) {
 }
 
 // splitHeaders splits lists of headers that are separated by commas (RFC 9110, 5.3). A comma that is not followed by a header name is
-// part of the value.
+// part of the value. It returns lists that are too large as they are, because addHeaders refuses them.
 func splitHeaders(lists []string) []string {
-	var headers []string
-	for _, list := range lists {
-		for part := range strings.SplitSeq(list, ",") {
-			name, _, isHeader := strings.Cut(part, ":")
-			if isHeader && isToken(strings.TrimSpace(name)) || len(headers) == 0 {
-				headers = append(headers, part)
-			} else {
-				headers[len(headers)-1] += "," + part
-			}
-		}
+	text := strings.Join(lists, ",")
+	if len(text) > maxSetBytes {
+		return lists
 	}
-	return headers
+	var headers []string
+	begin, read := 0, 0
+	for {
+		length := strings.IndexByte(text[read:], ':')
+		if length < 0 {
+			break
+		}
+		colon := read + length
+		if comma := strings.LastIndexByte(text[read:colon], ','); comma >= 0 && isToken(strings.TrimSpace(text[read+comma+1:colon])) {
+			headers = append(headers, text[begin:read+comma])
+			begin = read + comma + 1
+		}
+		read = colon + 1
+	}
+	if lists == nil {
+		return nil
+	}
+	return append(headers, text[begin:])
 }
 
 func checkSyntax(h header) error {
 	if !isToken(h.Name) {
-		return fmt.Errorf("%q is not a header name, which consists of letters, digits and %s", h.Name, tokenCharacters)
+		return fmt.Errorf("%.100q is not a header name, which consists of letters, digits and %s", h.Name, tokenCharacters)
 	}
 	if strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		return fmt.Errorf("the value of %s contains a control character", h.Name)
+		return fmt.Errorf("the value of %.100s contains a control character", h.Name)
 	}
 	return nil
 }
@@ -81,10 +91,10 @@ func checkTrust(name string) error {
 	case "Alt-Svc", "Clear-Site-Data", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Nel", "Report-To",
 		"Reporting-Endpoints", "Service-Worker-Allowed", "Set-Cookie", "Set-Cookie2", "Strict-Transport-Security", "Timing-Allow-Origin",
 		"X-Content-Type-Options", "X-Echo-Applied":
-		return fmt.Errorf("%s cannot be set by a request", name)
+		return fmt.Errorf("%.100s cannot be set by a request", name)
 	}
 	if strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Cross-Origin-") {
-		return fmt.Errorf("%s cannot be set by a request", name)
+		return fmt.Errorf("%.100s cannot be set by a request", name)
 	}
 	return nil
 }
@@ -95,7 +105,7 @@ func checkMediaType(text string) error {
 	mediaType, parameters, err := mime.ParseMediaType(text)
 	delete(parameters, "charset")
 	if err != nil || len(parameters) > 0 || !slices.Contains(allowed, mediaType) {
-		return fmt.Errorf("the Content-Type %q is not one of %s", text, strings.Join(allowed, ", "))
+		return fmt.Errorf("the Content-Type %.100q is not one of %s", text, strings.Join(allowed, ", "))
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func TestParseHeader(t *testing.T) {
 		"JSON with a charset":        {"content-type:application/json; charset=utf-8", header{"Content-Type", "application/json; charset=utf-8"}},
 		"a type in upper case":       {"Content-Type:TEXT/CSV", header{"Content-Type", "TEXT/CSV"}},
 	} {
-		got, err := parseHeader(c.text)
+		got, err := parseHeader(c.text, controlsFull)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q is %q, %v, want %q", name, c.text, got, err, c.want)
 		}
@@ -106,7 +106,7 @@ func TestRefusedHeaders(t *testing.T) {
 
 // TestSimilarHeadersAreAllowed sets headers whose names only resemble refused ones.
 func TestSimilarHeadersAreAllowed(t *testing.T) {
-	h := handlerOf(t)
+	h := handlerOf(t, "ECHO_CONTROLS=Full")
 	for _, name := range []string{"Connections", "X-Connection", "Content-Lengths", "Set-Cookie3", "X-Set-Cookie", "Access-Control", "X-Access-Control-Allow-Origin",
 		"Cross-Origin", "Keep", "Retry-After", "Location", "Server", "Content-Language", "X-Echo-Status", "Www-Authenticate"} {
 		w := answered(h, "/?echo.set-header="+name+":1")

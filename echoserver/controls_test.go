@@ -34,6 +34,7 @@ func TestControls(t *testing.T) {
 		"status by query":             {nil, "/?echo.status=503", nil, 503, "status=503", nil},
 		"status by header":            {nil, "/", []string{"X-Echo-Status", "418"}, 418, "status=418", nil},
 		"the query goes first":        {nil, "/?echo.status=503", []string{"X-Echo-Status", "418"}, 503, "status=503", nil},
+		"a malformed parameter":       {nil, "/?x=%zz&echo.status=503&y=1;2", nil, 503, "status=503", nil},
 		"an escaped name":             {nil, "/?%65cho%2Estatus=503", nil, 503, "status=503", nil},
 		"lowest and highest":          {nil, "/?echo.status=599&echo.size=0", nil, 599, "status=599, size=0", nil},
 		"headers by query":            {nil, "/?echo.set-header=x-a:1,2&echo.set-header=x-b:%202", nil, 200, "set-header=X-A, set-header=X-B", map[string]string{"X-A": "1,2", "X-B": "2"}},
@@ -72,11 +73,22 @@ func TestControlsRefused(t *testing.T) {
 		"/?echo.status=200&echo.status=201":               "echo.status: specified more than once",
 		"/?echo.delay=31s":                                `echo.delay: "31s" is not a duration from 0s to 30s, such as 500ms`,
 		"/?echo.delay=-1s":                                "echo.delay: ",
+		"/?echo.delay=2s-1s":                              `"2s-1s" is neither a duration from 0s to 30s nor a range such as 100ms-2s`,
+		"/?echo.delay=1s-31s":                             "echo.delay: ",
+		"/?echo.delay=1s-":                                "echo.delay: ",
+		"/?echo.delay=1s-2s-3s":                           "echo.delay: ",
+		"/?echo.percentage=0&echo.status=503":             `echo.percentage: "0" is not a whole number from 1 to 100`,
+		"/?echo.percentage=101&echo.status=503":           "echo.percentage: ",
+		"/?echo.percentage=30":                            "percentage is the share of requests to which other controls apply",
+		"/?echo.failures=0":                               "echo.failures: ",
+		"/?echo.failures=1001":                            `echo.failures: "1001" is not a whole number from 1 to 1000`,
+		"/?echo.connection=reset":                         "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it",
+		"/?echo.status=407":                               "407 asks for a login; on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it",
 		"/?echo.delay=5":                                  "echo.delay: ",
 		"/?echo.size=16777217":                            `echo.size: "16777217" is not a whole number of bytes from 0 to 16777216`,
 		"/?echo.size=-1":                                  "echo.size: ",
 		"/?echo.format=xml":                               `echo.format: "xml" is not json, text or html`,
-		"/?echo.stauts=200":                               "echo.stauts: unknown control: the controls are status, delay, set-header, size and format",
+		"/?echo.stauts=200":                               "echo.stauts: unknown control: the controls are status, delay, set-header, size, format, percentage, failures and connection",
 		"/?echo.set-header=content-type:text/plain;a=b":   "the query has controls but cannot be parsed",
 		"/?echo.body=x":                                   "echo.body: unknown control",
 		"/?echo.set-header=nothing":                       `echo.set-header: "nothing" is not a header such as X-Colour: blue`,
@@ -103,8 +115,11 @@ func TestControlsRefused(t *testing.T) {
 	if w := answered(h, "/", "X-Echo-Delay", "soon"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
 		t.Errorf("a bad header is answered %d %q", w.Code, w.Body)
 	}
-	// With 10,000 parameters, a control among them still counts.
+	// With 10,000 parameters, a control among them still counts. The response does not show them parsed.
 	if w := answered(h, "/?"+strings.Repeat("a=1&", 9999)+"echo.status=503"); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("with 10,000 parameters it is answered %d", w.Code)
+	}
+	if w := answered(h, "/?"+strings.Repeat("a=%20&", 9999)); w.Code != http.StatusOK || decode(t, w.Body.String()).Request.Query != nil {
 		t.Errorf("with 10,000 parameters it is answered %d", w.Code)
 	}
 }
@@ -210,7 +225,7 @@ func FuzzControls(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, query, list string) {
 		r := &http.Request{URL: &url.URL{RawQuery: query}, Header: http.Header{"X-Echo-Set-Header": {list}}}
-		wanted, err := controls{}.with(r)
+		wanted, err := controls{}.with(r, controlsFull)
 		if err != nil {
 			return
 		}
@@ -226,4 +241,16 @@ func FuzzControls(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestConnectionControlsRefused(t *testing.T) {
+	h := handlerOf(t, "ECHO_CONTROLS=Full")
+	for target, why := range map[string]string{
+		"/?echo.connection=close":                 `echo.connection: "close" is neither reset nor truncate`,
+		"/?echo.connection=reset&echo.status=503": "connection reset sends no response: it excludes status",
+	} {
+		if w := answered(h, target); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) {
+			t.Errorf("%s: the response is %d %q, want 400 with %q", target, w.Code, w.Body, why)
+		}
+	}
 }

@@ -34,6 +34,33 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+func TestFirstEvent(t *testing.T) {
+	for lastID, want := range map[string]int64{
+		"": 1, "0": 1, "1": 2, "41": 42, "4503599627370495": 4503599627370496,
+		"4503599627370496": 1, "99999999999999999999": 1, "-1": 1, "+1": 1, "1.5": 1, "x": 1,
+	} {
+		if got := firstEvent(lastID); got != want {
+			t.Errorf("after %q comes %d, want %d", lastID, got, want)
+		}
+	}
+}
+
+func TestEventsContinue(t *testing.T) {
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, serve(t, handlerOf(t)).URL+"/shop/-/sse", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Last-Event-ID", "41")
+	response, err := clients(t)["HTTP/1.1"].Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if first, err := bufio.NewReader(response.Body).ReadString('\n'); first != "id: 42\n" {
+		t.Errorf("after the event 41 comes %q, %v", first, err)
+	}
+}
+
 func TestEventsComeAtOnceAndEnd(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -13,14 +14,71 @@ const maxRequestID = 128
 // exchange is the writer of a response, with the data for log and metrics.
 type exchange struct {
 	http.ResponseWriter
-	id      string
-	began   time.Time
-	status  int // 0 before the response
-	written int64
+	id         string
+	began      time.Time
+	pool       *pool       // of the bytes that requests hold; nil does not bound them
+	held       int64       // bytes that were taken from it
+	headerSize int64       // of a request of HTTP/2, in bytes
+	stream     *connection // of a request of HTTP/2 that is in progress
+	status     int         // 0 before the response
+	written    int64
+	// grpcStatus is the name of the status of a gRPC call; empty for other requests.
+	grpcStatus string
 }
 
 func newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 	return &exchange{ResponseWriter: w, id: requestID(r.Header), began: time.Now()}
+}
+
+// take takes bytes from the budget until the exchange ends, for what is large or lasts long.
+func (e *exchange) take(bytes int64) bool {
+	ok := e.pool == nil || e.pool.takeLarge(bytes)
+	if ok {
+		e.held += bytes
+	}
+	return ok
+}
+
+// worstResponse returns how much memory a response that describes the request can take at most, in bytes, besides what the cost of the
+// request includes: JSON needs up to six bytes for one.
+func (e *exchange) worstResponse(b *body) int64 {
+	const escape = 6
+	size := e.headerSize
+	if b != nil {
+		size += int64(len(b.Data))
+	}
+	if worst := escape * size; worst > 2*answerCapacity {
+		return worst
+	}
+	return 0
+}
+
+// giveBack gives back a part of what was taken.
+func (e *exchange) giveBack(bytes int64) {
+	bytes = min(max(0, bytes), e.held)
+	e.held -= bytes
+	if e.pool != nil {
+		e.pool.give(bytes)
+	}
+}
+
+// finish waits until the client has taken the response to a request of HTTP/2. net/http would wait after the handler, when nothing accounts
+// for what the response holds any more.
+func (e *exchange) finish() {
+	if e.stream != nil {
+		_ = http.NewResponseController(e.ResponseWriter).Flush() // the client may have disconnected
+	}
+}
+
+// release gives all bytes back.
+func (e *exchange) release() {
+	if e.held > 0 {
+		e.pool.give(e.held)
+		e.held = 0
+	}
+	if e.stream != nil {
+		e.stream.inProgress.Add(-1)
+	}
 }
 
 // requestID returns the X-Request-Id of the request, or a new ID. It does not have to be secret.
@@ -28,6 +86,10 @@ func requestID(headers http.Header) string {
 	if id := headers.Get("X-Request-Id"); id != "" && len(id) <= maxRequestID {
 		return id
 	}
+	return newRequestID()
+}
+
+func newRequestID() string {
 	return strconv.FormatUint(rand.Uint64()|1<<63, 16) // always 16 digits
 }
 
@@ -45,6 +107,16 @@ func (e *exchange) Write(data []byte) (int, error) {
 		e.status = http.StatusOK
 	}
 	n, err := e.ResponseWriter.Write(data)
+	e.written += int64(n)
+	return n, err
+}
+
+// WriteString implements io.StringWriter.
+func (e *exchange) WriteString(text string) (int, error) {
+	if e.status == 0 {
+		e.status = http.StatusOK
+	}
+	n, err := io.WriteString(e.ResponseWriter, text)
 	e.written += int64(n)
 	return n, err
 }

@@ -22,7 +22,7 @@ func parseFormat(text string) (format, error) {
 	case formatJSON, formatText, formatHTML:
 		return f, nil
 	}
-	return "", fmt.Errorf("%q is not json, text or html", text)
+	return "", fmt.Errorf("%.100q is not json, text or html", text)
 }
 
 // accepted returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.
@@ -49,9 +49,15 @@ type mediaRange struct {
 	quality   float64
 }
 
+// maxRanges is the maximum number of media ranges that are considered. Browsers send about eight.
+const maxRanges = 100
+
 func mediaRanges(accept []string) []mediaRange {
 	var ranges []mediaRange
 	for element := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		if len(ranges) == maxRanges {
+			break
+		}
 		mediaType, parameters, _ := strings.Cut(element, ";")
 		ranges = append(ranges, mediaRange{strings.ToLower(strings.TrimSpace(mediaType)), qualityIn(parameters)})
 	}

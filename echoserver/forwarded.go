@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -13,26 +14,34 @@ type forwardedPair struct {
 	Proto string `json:"proto,omitempty"`
 }
 
-// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Several headers are one list.
+// maxChain is the maximum number of elements of a forwarding header that are shown.
+const maxChain = 100
+
+// parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Several headers are one list. Of more than maxChain
+// elements it returns the last ones: those that the nearest proxies added.
 func parseForwardedFor(values []string) []string {
 	var chain []string
-	for _, value := range values {
-		for part := range strings.SplitSeq(value, ",") {
-			if part = strings.TrimSpace(part); part != "" {
+	for _, value := range slices.Backward(values) {
+		for more := true; more && len(chain) < maxChain; {
+			comma := strings.LastIndexByte(value, ',')
+			if part := strings.TrimSpace(value[comma+1:]); part != "" {
 				chain = append(chain, part)
 			}
+			more = comma >= 0
+			value = value[:max(0, comma)]
 		}
 	}
+	slices.Reverse(chain)
 	return chain
 }
 
-// parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any is malformed, because part of a chain
-// would be misleading.
+// parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any is malformed or there are more than
+// maxChain, because part of a chain would be misleading.
 func parseForwarded(values []string) []forwardedPair {
 	var chain []forwardedPair
 	for rest := strings.Join(values, ","); rest != ""; {
 		element, next, ok := parseElement(rest)
-		if !ok {
+		if !ok || len(chain) == maxChain {
 			return nil
 		}
 		if element != (forwardedPair{}) {
@@ -43,10 +52,10 @@ func parseForwarded(values []string) []forwardedPair {
 	return chain
 }
 
-// parseElement parses name=value pairs up to a comma or the end, and returns the rest after the comma.
+// parseElement parses less than maxChain name=value pairs up to a comma or the end, and returns the rest after the comma.
 func parseElement(text string) (element forwardedPair, rest string, ok bool) {
 	rest = text
-	for {
+	for range maxChain {
 		rest = strings.TrimLeft(rest, " \t;")
 		if rest == "" || rest[0] == ',' {
 			return element, strings.TrimPrefix(rest, ","), true
@@ -65,6 +74,7 @@ func parseElement(text string) (element forwardedPair, rest string, ok bool) {
 			return element, "", false
 		}
 	}
+	return element, "", false
 }
 
 // set sets a parameter and ignores those that the RFC does not define.
@@ -85,7 +95,10 @@ func (p *forwardedPair) set(name, value string) {
 // quoted, but some proxies do not, and the meaning is clear.
 func parseValue(text string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
-		end := strings.IndexAny(text+",", ",; \t")
+		end := strings.IndexAny(text, ",; \t")
+		if end < 0 {
+			end = len(text)
+		}
 		value = text[:end]
 		return value, text[end:], isToken(strings.Map(withoutAddressMarks, value))
 	}

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,10 +12,6 @@ import (
 )
 
 const (
-	// reserved is the prefix of the paths with a special meaning. Requests to all other paths are echoed.
-	reserved = "/-/"
-	// maxWaiting is how many responses can be delayed at the same time.
-	maxWaiting = 1000
 	// statusClientClosedRequest is logged if a client disconnects before its response.
 	statusClientClosedRequest = 499
 	// sandbox prevents browsers from executing or loading anything in a response.
@@ -32,21 +28,32 @@ type handler struct {
 	log     *slog.Logger
 	pages   pages
 	waiting atomic.Int64
+	budget  *budget
 	buffers sync.Pool // of *[answerCapacity]byte
+	vary    []string  // the value of Vary, which no response changes
+	failed  *failureCounts
+	random  func(n int64) int64 // returns a number from 0 to n-1
 }
 
 func newHandler(s settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
 	return &handler{settings: s, port: port, started: time.Now(), life: life, metrics: metrics, log: log, pages: newPages(),
+		budget: metrics.budget,
+		vary:   []string{s.controls.vary()}, failed: newFailureCounts(), random: rand.Int64N,
 		buffers: sync.Pool{New: func() any { return new([answerCapacity]byte) }}}
 }
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := newExchange(w, r)
+	e.pool = &h.budget.requests
+	if h.redaction.adds("X-Request-Id") {
+		e.id = newRequestID()
+	}
 	h.metrics.began()
 	defer func() { // also if the response is aborted
-		h.metrics.ended("http", e, r)
-		if !isProbe(r.URL.Path) {
+		e.release()
+		h.metrics.ended(listenerOf(r), e, r)
+		if !isProbe(r.URL.Path) && !isGRPCHealthCheck(r) {
 			logAccess(h.log, e, r)
 		}
 	}()
@@ -54,25 +61,36 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.life.draining.Load() {
 		w.Header().Set("Connection", "close") // so that the next request of the client goes to another pod
 	}
-	h.route(e, r)
+	if h.admit(e, r) {
+		h.route(e, r)
+		e.finish()
+	}
 }
 
 // route dispatches by path. http.ServeMux would redirect paths that must be echoed.
 func (h *handler) route(e *exchange, r *http.Request) {
-	switch path := r.URL.Path; {
-	case !strings.HasPrefix(path, reserved):
+	if r.Method == http.MethodConnect { // any 2xx would mean a tunnel (RFC 9110, 9.3.6)
+		refuse(e, http.StatusMethodNotAllowed, "this server is not a proxy")
+		return
+	}
+	if isGRPC(r) {
+		h.grpc(e, r)
+		return
+	}
+	switch routeOf(r.URL.Path) {
+	case routeEcho:
 		h.echo(e, r)
-	case path == "/-/livez":
+	case routeLive:
 		health(e, true)
-	case path == "/-/readyz":
+	case routeReady:
 		health(e, !h.life.draining.Load())
-	case path == "/-/body":
+	case routeBody:
 		h.streamBody(e, r)
-	case path == "/-/ws":
+	case routeWebSocket:
 		h.webSocket(e, r)
-	case path == "/-/sse":
+	case routeEvents:
 		h.events(e, r, time.Second)
-	default:
+	case routeUnknown:
 		refuse(e, http.StatusNotFound, "not found: the paths under /-/ are livez, readyz, body, ws and sse")
 	}
 }
@@ -80,71 +98,78 @@ func (h *handler) route(e *exchange, r *http.Request) {
 // echo responds with the request, or as its controls specify. It reads the body before it responds, because net/http drops the rest of
 // the body afterwards.
 func (h *handler) echo(e *exchange, r *http.Request) {
-	if r.Method == http.MethodConnect { // any 2xx would mean a tunnel (RFC 9110, 9.3.6)
-		refuse(e, http.StatusMethodNotAllowed, "this server is not a proxy")
-		return
+	e.Header()["Vary"] = h.vary
+	body, err := readBody(e, r)
+	if time.Since(e.began) > time.Second { // the time of the response begins when the request is complete
+		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(responseTimeout)) // if it fails, writing fails too
 	}
-	body, err := readBody(e.ResponseWriter, r)
 	if err != nil {
-		h.unreadable(e, err)
+		h.unreadable(e, r, err)
 		return
 	}
-	wanted, err := h.response.with(r)
+	wanted, err := h.response.with(r, h.controls)
 	if err != nil {
 		refuse(e, http.StatusBadRequest, err.Error())
 		return
 	}
-	if h.hold(e, r, wanted.delay) {
+	wanted = h.decide(r, wanted)
+	switch {
+	case !h.hold(e, r, wanted.delay):
+	case wanted.connection == connectionReset:
+		h.metrics.applied(wanted.applied())
+		e.status = statusNoResponse
+		resetConnection(r)
+	default:
 		h.answer(e, r, &wanted, body)
-	}
-}
-
-// hold waits for the delay. It returns false if too many responses are delayed, and aborts if the client disconnects: a client that has
-// closed only its sending side would take an empty response for a valid one.
-func (h *handler) hold(e *exchange, r *http.Request, delay time.Duration) bool {
-	if delay == 0 {
-		return true
-	}
-	defer h.waiting.Add(-1)
-	if h.waiting.Add(1) > maxWaiting {
-		h.metrics.limited(limitDelays)
-		e.Header().Set("Retry-After", "1")
-		refuse(e, http.StatusTooManyRequests, fmt.Sprintf("%d responses are delayed already", maxWaiting))
-		return false
-	}
-	select {
-	case <-time.After(delay):
-		return true
-	case <-h.life.ending: // better early than aborted
-		return true
-	case <-r.Context().Done():
-		e.status = statusClientClosedRequest
-		panic(http.ErrAbortHandler) // tells net/http to close the connection
 	}
 }
 
 // answer writes the response.
 func (h *handler) answer(e *exchange, r *http.Request, wanted *controls, body *body) {
+	buffer, _ := h.buffers.Get().(*[answerCapacity]byte)
+	defer h.buffers.Put(buffer)
+	worst := e.worstResponse(body)
+	if worst > 0 && !e.take(worst) {
+		h.exhausted(e)
+		return
+	}
+	content := h.content(e, r, wanted, body, buffer)
+	e.giveBack(worst - max(0, int64(content.held-answerCapacity)))
 	header, applied := e.Header(), wanted.applied()
 	if applied != nil {
 		header.Set("X-Echo-Applied", applied.String())
 		h.metrics.applied(applied)
 	}
-	buffer, _ := h.buffers.Get().(*[answerCapacity]byte)
-	defer h.buffers.Put(buffer)
-	content := h.content(e, r, wanted, body, buffer)
 	header.Set("Content-Type", content.mediaType)
 	if content.policy != "" {
 		header.Set("Content-Security-Policy", content.policy)
 	}
-	for _, each := range wanted.headers {
-		header.Del(each.Name)
-	}
-	for _, each := range wanted.headers {
-		header.Add(each.Name, each.Value)
+	wanted.setHeaders(header)
+	if wanted.connection == connectionTruncate {
+		content.truncate(e, wanted.statusOrOK())
+		return
 	}
 	content.write(e, wanted.statusOrOK())
 }
+
+// setHeaders sets the headers of the controls. They replace those of the server, except for Vary: the response depends on what the
+// server lists there, whatever else it depends on. Vary remains one line, because nginx before 1.23 obeys only the last.
+func (c *controls) setHeaders(target http.Header) {
+	for _, each := range c.headers {
+		if !isVary(each) {
+			target.Del(each.Name)
+		}
+	}
+	for _, each := range c.headers {
+		if isVary(each) {
+			target.Set(each.Name, target.Get(each.Name)+","+each.Value)
+		} else {
+			target.Add(each.Name, each.Value)
+		}
+	}
+}
+
+func isVary(h header) bool { return strings.EqualFold(h.Name, "Vary") }
 
 // harden sets the headers of every response. The names are canonical already, so that it need not call Set, which is slower.
 func harden(header http.Header) {
@@ -160,8 +185,6 @@ func refuse(w http.ResponseWriter, status int, why string) {
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may have disconnected
 }
-
-func isProbe(path string) bool { return path == "/-/livez" || path == "/-/readyz" }
 
 func health(w http.ResponseWriter, healthy bool) {
 	w.Header().Set("Content-Type", plainText)

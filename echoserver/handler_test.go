@@ -93,7 +93,7 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 		if w.Body.Len() > 0 || h.waiting.Load() != 0 || h.metrics.inFlight.Load() != 0 {
 			t.Errorf("the body is %q; %d wait, %d are in flight", w.Body, h.waiting.Load(), h.metrics.inFlight.Load())
 		}
-		if h.metrics.requests[requestLabels{"http", "HTTP/1.1", "GET", statusClientClosedRequest}] != 1 || h.metrics.duration.sum != 3 {
+		if h.metrics.requests[requestLabels{"http", "HTTP/1.1", "GET", "499"}] != 1 || h.metrics.duration.sum != 3 {
 			t.Errorf("counted are %v in %g s", h.metrics.requests, h.metrics.duration.sum)
 		}
 		if !strings.Contains(log.String(), `"status":499,"bytes":0,`) || !strings.Contains(log.String(), `"nanoseconds":3000000000}`) {
@@ -137,6 +137,8 @@ func TestOrderOfRefusals(t *testing.T) {
 		"a large body before a control":          {http.MethodPost, "/?echo.status=1", strings.NewReader(payload(maxBody + 1)), http.StatusRequestEntityTooLarge},
 		"a control before a delay":               {http.MethodPost, "/?echo.status=1&echo.delay=1h", strings.NewReader("x"), http.StatusBadRequest},
 		"CONNECT before a large body":            {http.MethodConnect, "example.com:80", strings.NewReader(payload(maxBody + 1)), http.StatusMethodNotAllowed},
+		"CONNECT to a stream":                    {http.MethodConnect, "/-/body", strings.NewReader("x"), http.StatusMethodNotAllowed},
+		"CONNECT to a probe":                     {http.MethodConnect, "/-/livez", http.NoBody, http.StatusMethodNotAllowed},
 		"a reserved path without its controls":   {http.MethodPost, "/-/other?echo.status=503", strings.NewReader("x"), http.StatusNotFound},
 		"a path that only looks like a reserved": {http.MethodPost, "/-?echo.status=503", strings.NewReader("x"), http.StatusServiceUnavailable},
 	} {
@@ -154,18 +156,20 @@ func TestOrderOfRefusals(t *testing.T) {
 
 // TestHeadersAreReplaced sets headers that the server sets itself, some of them several times.
 func TestHeadersAreReplaced(t *testing.T) {
-	h := handlerOf(t, `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"vary","value":"A"},{"name":"Vary","value":"B"}]`)
+	own := controlsFull.vary()
+	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"vary","value":"A"},{"name":"Vary","value":"B"}]`)
 	for name, c := range map[string]struct {
 		target, header string
 		want           []string
 	}{
 		"a default instead of the server's own":    {"/", "Cache-Control", []string{"max-age=60"}},
 		"a request's instead of the default":       {"/?echo.set-header=CACHE-CONTROL:private", "Cache-Control", []string{"private"}},
-		"two defaults of one name":                 {"/", "Vary", []string{"A", "B"}},
-		"two of a request instead of the defaults": {"/?echo.set-header=vary:C&echo.set-header=Vary:D", "Vary", []string{"C", "D"}},
+		"two defaults of one name":                 {"/", "Vary", []string{own + ",A,B"}},
+		"two of a request instead of the defaults": {"/?echo.set-header=vary:C&echo.set-header=Vary:D", "Vary", []string{own + ",C,D"}},
 		"a type instead of the format's":           {"/?echo.format=text&echo.set-header=content-type:text/csv", "Content-Type", []string{"text/csv"}},
 		"an empty value":                           {"/?echo.set-header=X-A:", "X-A", []string{""}},
 		"a policy that no request can set":         {"/?echo.format=json", "Content-Security-Policy", []string{sandbox}},
+		"no default of a cache beside a control":   {"/?echo.status=503", "Cache-Control", []string{"no-store"}},
 	} {
 		if got := answered(h, c.target).Header().Values(c.header); strings.Join(got, "|") != strings.Join(c.want, "|") || len(got) != len(c.want) {
 			t.Errorf("%s: %s is %q, want %q", name, c.header, got, c.want)
@@ -191,7 +195,7 @@ func TestResponsesAreNotMixed(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := h.metrics.requests[requestLabels{"http", "HTTP/1.1", "GET", http.StatusOK}]; got != 400 {
+	if got := h.metrics.requests[requestLabels{"http", "HTTP/1.1", "GET", "200"}]; got != 400 {
 		t.Errorf("%d requests are counted", got)
 	}
 }

@@ -37,7 +37,7 @@ func settingsOf(t testing.TB, environ ...string) settings {
 
 func handlerOf(t testing.TB, environ ...string) *handler {
 	t.Helper()
-	return newHandler(settingsOf(t, environ...), "8080", newLifecycle(), newMetrics(), quiet)
+	return newHandler(settingsOf(t, environ...), "8080", newLifecycle(), newMetrics(newBudget(unlimitedMemory)), quiet)
 }
 
 // serve serves a handler as the program does, over real connections.
@@ -45,6 +45,11 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = newServer(h, quiet)
+	b := newBudget(unlimitedMemory)
+	if h, ok := h.(*handler); ok {
+		b = h.budget
+	}
+	server.Listener = newBoundedListener(server.Listener, connectionCost, newMetrics(b))
 	server.Start()
 	t.Cleanup(server.Close)
 	return server
@@ -153,6 +158,7 @@ var program = sync.OnceValues(func() (string, error) {
 type process struct {
 	command     *exec.Cmd
 	url, admin  string
+	https       string // host and port, if there is one
 	log         *lockedBuffer
 	ended       chan struct{} // closed when the process has ended
 	endedStatus error
@@ -203,11 +209,11 @@ func start(t *testing.T, environ ...string) *process {
 		_ = p.command.Process.Kill()
 		<-p.ended
 	})
-	var line struct{ Msg, Address, Admin string }
+	var line struct{ Msg, Address, Admin, HTTPS string }
 	if err != nil || json.Unmarshal(first, &line) != nil || line.Msg != "listening" {
 		t.Fatalf("it begins with %q, %v", first, err)
 	}
-	p.url, p.admin = "http://"+line.Address, "http://"+line.Admin
+	p.url, p.admin, p.https = "http://"+line.Address, "http://"+line.Admin, line.HTTPS
 	return p
 }
 
@@ -234,53 +240,6 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	_ = os.RemoveAll(programFolder)
 	os.Exit(code)
-}
-
-// memoryListener accepts connections that exist only in memory, so that a test in a synctest bubble can use them.
-type memoryListener struct {
-	connections chan net.Conn
-	closed      chan struct{}
-	close       func()
-}
-
-// serveInMemory serves a handler as the program does, over connections in memory.
-func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *memoryListener) {
-	t.Helper()
-	listener := &memoryListener{connections: make(chan net.Conn), closed: make(chan struct{})}
-	listener.close = sync.OnceFunc(func() { close(listener.closed) })
-	server := newServer(h, quiet)
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	return server, listener
-}
-
-func (l *memoryListener) Accept() (net.Conn, error) {
-	select {
-	case connection := <-l.connections:
-		return connection, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *memoryListener) Close() error {
-	l.close()
-	return nil
-}
-
-func (l *memoryListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
-
-// dial connects to the server, and closes the connection at the end of the test.
-func (l *memoryListener) dial(t *testing.T) net.Conn {
-	t.Helper()
-	near, far := net.Pipe()
-	t.Cleanup(func() { _ = near.Close() })
-	select {
-	case l.connections <- far:
-	case <-l.closed:
-		t.Fatal("the server does not listen any more")
-	}
-	return near
 }
 
 // exchanged sends text on a connection, and returns all that comes until the connection ends.

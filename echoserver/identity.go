@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
 
 // identity contains the pod of the server and where it runs, which the operator sets. The response includes no other environment variables.
 type identity struct {
@@ -35,4 +39,33 @@ func identify(env map[string]string) identity {
 		}
 	}
 	return i
+}
+
+// hideIdentity removes from an answer what tells clients where the server runs: pod, node, addresses, version and uptime. What remains
+// is the information that the author of the Echo wrote.
+func (a *answer) hideIdentity(trusted []netip.Prefix) {
+	a.identity = identity{}
+	a.Server = server{Draining: a.Server.Draining, Info: a.Server.Info}
+	a.Client.hideProxies(trusted)
+}
+
+// hideProxies removes the remote address, and the address of the client unless a trusted proxy reports it: without one, both can be
+// the address of a proxy within the cluster.
+func (c *client) hideProxies(trusted []netip.Prefix) {
+	remote, _ := parseNode(c.Remote)
+	address, ok := parseNode(c.Address)
+	if !ok || address == remote || isTrusted(address, trusted) {
+		c.Address = ""
+	}
+	c.Remote = ""
+}
+
+func parseBoolean(text string) (bool, error) {
+	switch text {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is neither true nor false", text)
 }

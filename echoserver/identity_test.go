@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,5 +39,45 @@ func TestIdentify(t *testing.T) {
 	}
 	if diff := cmp.Diff(identity{Info: map[string]string{}}, identify(nil)); diff != "" {
 		t.Errorf("without variables (-want +got):\n%s", diff)
+	}
+}
+
+// TestIdentityOff looks for everything that tells where the server runs, in all formats.
+func TestIdentityOff(t *testing.T) {
+	environ := []string{"POD_NAME=a-pod", "POD_NAMESPACE=a-namespace", "POD_IP=10.1.1.1", "NODE_NAME=a-node", "HOST_IP=10.2.2.2", "SERVICE_NAME=a-service",
+		"INGRESS_NAME=an-ingress", "ECHO_INFO_COLOUR=blue"}
+	secrets := []string{"a-pod", "a-namespace", "10.1.1.1", "a-node", "10.2.2.2", "a-service", "an-ingress", `"version"`, "version: ", `"uptime"`, "192.0.2.1"}
+	for _, format := range []string{"json", "text", "html"} {
+		shown := answered(handlerOf(t, environ...), "/?echo.format="+format).Body.String()
+		hidden := answered(handlerOf(t, append(environ, "ECHO_IDENTITY=false")...), "/?echo.format="+format).Body.String()
+		for _, secret := range secrets {
+			if strings.Contains(hidden, secret) {
+				t.Errorf("%s: %s is shown", format, secret)
+			}
+		}
+		if !strings.Contains(hidden, "blue") || !strings.Contains(shown, "a-pod") {
+			t.Errorf("%s: with identity %s, without %s", format, shown, hidden)
+		}
+	}
+	if got := decode(t, answered(handlerOf(t, "ECHO_IDENTITY=false"), "/").Body.String()); got.Port != "8080" || got.Request.ID == "" {
+		t.Errorf("too much is hidden: %+v", got)
+	}
+}
+
+// TestProxiesAreHidden sends requests from 192.0.2.1: only the address of a client that a trusted proxy reports is shown.
+func TestProxiesAreHidden(t *testing.T) {
+	for name, c := range map[string]struct{ trusted, forwarded, want string }{
+		"no trusted proxy":             {"", "10.0.0.1", ""},
+		"a client":                     {"192.0.2.1", "203.0.113.5", "203.0.113.5"},
+		"a client of several":          {"192.0.2.1,10.0.0.0/8", "203.0.113.5, 10.0.0.2", "203.0.113.5"},
+		"only trusted proxies":         {"192.0.2.1,10.0.0.0/8", "10.0.0.1, 10.0.0.2", ""},
+		"a trusted proxy that is mute": {"192.0.2.1", "", ""},
+		"a client that is hidden":      {"192.0.2.1", "unknown", ""},
+	} {
+		h := handlerOf(t, "ECHO_IDENTITY=false", "ECHO_TRUSTED_PROXIES="+c.trusted)
+		got := decode(t, answered(h, "/", "X-Forwarded-For", c.forwarded).Body.String()).Client
+		if got.Address != c.want || got.Remote != "" {
+			t.Errorf("%s: the client is %+v, want %q", name, got, c.want)
+		}
 	}
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // jsonWriter writes JSON as json.MarshalIndent does with an indent of one space, but without HTML escapes. It exists because
@@ -72,6 +70,12 @@ func (w *jsonWriter) number(name string, value int64) {
 	w.data = strconv.AppendInt(w.data, value, 10)
 }
 
+func (w *jsonWriter) numberIf(name string, value int) {
+	if value != 0 {
+		w.number(name, int64(value))
+	}
+}
+
 func (w *jsonWriter) boolean(name string, value bool) {
 	w.member(name)
 	w.data = strconv.AppendBool(w.data, value)
@@ -108,7 +112,10 @@ func (w *jsonWriter) listIf(name string, values []string) {
 
 func (w *jsonWriter) lists(name string, values map[string][]string) {
 	w.object(name, func() {
-		names := slices.AppendSeq(make([]string, 0, len(values)), maps.Keys(values))
+		names := make([]string, 0, len(values)) // slices.Sorted would allocate it several times
+		for name := range values {
+			names = append(names, name)
+		}
 		slices.Sort(names)
 		for _, name := range names {
 			w.list(name, values[name])
@@ -118,23 +125,70 @@ func (w *jsonWriter) lists(name string, values map[string][]string) {
 
 // quote writes a string. Nearly all strings need no escapes and are copied.
 func (w *jsonWriter) quote(text string) {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			w.data = append(w.data, quoted(text)...)
-			return
-		}
+	plain := 0
+	for plain < len(text) && isPlain(text[plain]) {
+		plain++
 	}
+	w.data = slices.Grow(w.data, 2*len(text)-plain+2) // most escapes have two characters
 	w.data = append(w.data, '"')
-	w.data = append(w.data, text...)
+	w.data = append(w.data, text[:plain]...)
+	w.data = appendEscaped(w.data, text[plain:])
 	w.data = append(w.data, '"')
 }
 
-func quoted(text string) []byte {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
-		panic("encoding a string: " + err.Error()) // a defect: every string can be encoded
+// isPlain reports whether a byte is a character that needs no escape.
+func isPlain(c byte) bool { return ' ' <= c && c <= '~' && c != '"' && c != '\\' }
+
+func appendEscaped(data []byte, text string) []byte {
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			if isPlain(c) {
+				data = append(data, c)
+			} else {
+				data = appendEscape(data, c)
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			data = append(data, `\ufffd`...)
+		case r == '\u2028', r == '\u2029': // the line separators, which JavaScript did not allow in strings
+			data = append(data, '\\', 'u', '2', '0', '2', '8'+byte(r&1))
+		default:
+			data = append(data, text[i:i+size]...)
+		}
+		i += size
 	}
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
+	return data
+}
+
+// appendEscape appends an ASCII character that is not plain.
+func appendEscape(data []byte, c byte) []byte {
+	const digits = "0123456789abcdef"
+	switch c {
+	case '"', '\\':
+		return append(data, '\\', c)
+	case '\n':
+		return append(data, '\\', 'n')
+	case '\r':
+		return append(data, '\\', 'r')
+	case '\t':
+		return append(data, '\\', 't')
+	case '\b':
+		return append(data, '\\', 'b')
+	case '\f':
+		return append(data, '\\', 'f')
+	case 0x7f:
+		return append(data, c)
+	}
+	return append(data, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+}
+
+// withoutEscapes writes a string that needs no escapes.
+func (w *jsonWriter) withoutEscapes(name, value string) {
+	w.member(name)
+	w.data = append(append(append(slices.Grow(w.data, len(value)+2), '"'), value...), '"')
 }

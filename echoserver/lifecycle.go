@@ -16,12 +16,13 @@ const shutdownTimeout = 20 * time.Second
 // lifecycle is the state of the server: serving, then draining, then ending.
 type lifecycle struct {
 	draining   atomic.Bool    // not ready, but still responding
+	notReady   chan struct{}  // closed when it begins to drain
 	ending     chan struct{}  // closed when the server stops accepting connections
 	webSockets sync.WaitGroup // http.Server does not wait for them
 }
 
 func newLifecycle() *lifecycle {
-	return &lifecycle{ending: make(chan struct{})}
+	return &lifecycle{notReady: make(chan struct{}), ending: make(chan struct{})}
 }
 
 // drain fails the readiness probe and continues to respond until the pod is removed from the endpoints of its Service. Then it stops
@@ -29,6 +30,7 @@ func newLifecycle() *lifecycle {
 func (l *lifecycle) drain(server *http.Server, delay time.Duration, log *slog.Logger) {
 	log.Info("draining", "delay", delay.String())
 	l.draining.Store(true)
+	close(l.notReady)
 	<-time.After(delay)
 	close(l.ending)
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)

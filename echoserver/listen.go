@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 )
 
@@ -25,38 +26,109 @@ func dualStack(ctx context.Context, listen listenFunc, address string) (net.List
 	return listener, nil
 }
 
-// boundedListener immediately closes connections over its limit, so that a load balancer tries another pod. Connections that wait
-// to be accepted would hang.
+// listenPublic listens on the HTTP port, and on the HTTPS port if there is one. Their connections have one limit and one budget.
+func listenPublic(ctx context.Context, s settings, m *metrics, log *slog.Logger) ([]net.Listener, error) {
+	var public []net.Listener
+	if s.tls.address != "" { // first, because the server must not be ready without a certificate
+		secure, err := listenTLS(ctx, s.tls, m, log)
+		if err != nil {
+			return nil, err
+		}
+		public = append(public, newBoundedListener(secure, tlsConnectionCost, m))
+	}
+	plain, err := dualStack(ctx, (&net.ListenConfig{}).Listen, s.httpAddress)
+	if err != nil {
+		closeAll(public)
+		return nil, err
+	}
+	return append([]net.Listener{newBoundedListener(plain, connectionCost, m)}, public...), nil
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, each := range listeners {
+		_ = each.Close() // it may be closed already
+	}
+}
+
+// boundedListener immediately closes connections over its limit or over the budget, so that a load balancer tries another pod. Connections
+// that wait to be accepted would hang.
 type boundedListener struct {
 	net.Listener
 	limit   int64
-	open    atomic.Int64
-	refused func()
+	cost    int64 // of a connection, in bytes
+	metrics *metrics
+}
+
+func newBoundedListener(listener net.Listener, cost int64, m *metrics) *boundedListener {
+	return &boundedListener{Listener: listener, limit: maxConnections, cost: cost, metrics: m}
 }
 
 // Accept implements net.Listener.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
-		connection, err := l.Listener.Accept()
+		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		if l.open.Add(1) <= l.limit {
-			return &boundedConnection{Conn: connection, closed: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+		if l.metrics.connections.Add(1) <= l.limit {
+			if accepted, ok := accept(c, l.cost, l.metrics, l.left); ok {
+				return accepted, nil
+			}
 		}
-		l.open.Add(-1)
-		l.refused()
-		_ = connection.Close() // there is nowhere to report the error
+		l.left()
+		l.metrics.limited(limitConnections)
+		_ = c.Close() // there is nowhere to report the error
 	}
 }
 
-type boundedConnection struct {
+func (l *boundedListener) left() { l.metrics.connections.Add(-1) }
+
+// renewingListener keeps a number of connections, and closes the oldest one for a new one.
+type renewingListener struct {
+	net.Listener
+	limit int
+
+	mutex sync.Mutex
+	open  []*renewedConnection // the oldest one first
+}
+
+// Accept implements net.Listener.
+func (l *renewingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	accepted := &renewedConnection{Conn: c, listener: l}
+	if oldest := l.add(accepted); oldest != nil {
+		_ = oldest.Close() // there is nowhere to report the error
+	}
+	return accepted, nil
+}
+
+// add adds a connection, and returns the oldest one if there are too many.
+func (l *renewingListener) add(c *renewedConnection) *renewedConnection {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.open = append(l.open, c)
+	if len(l.open) <= l.limit {
+		return nil
+	}
+	return l.open[0]
+}
+
+func (l *renewingListener) remove(c *renewedConnection) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.open = slices.DeleteFunc(l.open, func(each *renewedConnection) bool { return each == c })
+}
+
+type renewedConnection struct {
 	net.Conn
-	closed func()
+	listener *renewingListener
 }
 
 // Close implements net.Conn.
-func (c *boundedConnection) Close() error {
-	c.closed()
+func (c *renewedConnection) Close() error {
+	c.listener.remove(c)
 	return c.Conn.Close()
 }

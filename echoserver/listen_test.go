@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"net/url"
 	"os"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -79,8 +80,14 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := atomic.Int64{}
-	listener := &boundedListener{Listener: inner, limit: 2, refused: func() { refused.Add(1) }}
+	b := newBudget(unlimitedMemory)
+	m := newMetrics(b)
+	refused := func() uint64 {
+		m.mutex.Lock()
+		defer m.mutex.Unlock()
+		return m.limits[limitConnections]
+	}
+	listener := &boundedListener{Listener: inner, limit: 2, cost: connectionCost, metrics: m}
 	defer func() { _ = listener.Close() }()
 	accepted := make(chan net.Conn)
 	go func() {
@@ -107,16 +114,49 @@ func TestConnectionsAreBounded(t *testing.T) {
 	dial(t, address)
 	accept()
 	third := dial(t, address)
-	if n, err := third.Read(make([]byte, 1)); n != 0 || err == nil || refused.Load() != 1 {
-		t.Errorf("the third gets %d bytes, %v; %d refused", n, err, refused.Load())
+	if n, err := third.Read(make([]byte, 1)); n != 0 || err == nil || refused() != 1 {
+		t.Errorf("the third gets %d bytes, %v; %d refused", n, err, refused())
 	}
 	_ = first.Close()
 	_ = first.Close() // counted once
 	dial(t, address)
 	accept()
 	if fifth := dial(t, address); fifth != nil {
-		if _, err := fifth.Read(make([]byte, 1)); err == nil || refused.Load() != 2 {
-			t.Errorf("the fifth: %v; %d refused", err, refused.Load())
+		if _, err := fifth.Read(make([]byte, 1)); err == nil || refused() != 2 {
+			t.Errorf("the fifth: %v; %d refused", err, refused())
 		}
+	}
+}
+
+// TestEndOfSending ends the sending side of an accepted connection: the client reads the end, and can still send.
+func TestEndOfSending(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBudget(unlimitedMemory)
+	listener := newBoundedListener(inner, connectionCost, newMetrics(b))
+	defer func() { _ = listener.Close() }()
+	client := dial(t, inner.Addr().String())
+	accepted, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, ok := accepted.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		t.Fatalf("a %T cannot end its sending side", accepted)
+	}
+	if rest, err := io.ReadAll(client); len(rest) > 0 || err != nil {
+		t.Errorf("the client reads %q, %v", rest, err)
+	}
+	_, err = io.WriteString(client, "late")
+	if got := make([]byte, 4); err != nil {
+		t.Error(err)
+	} else if _, err := io.ReadFull(accepted, got); string(got) != "late" {
+		t.Errorf("the server reads %q, %v", got, err)
+	}
+	inMemory, _ := net.Pipe()
+	if err := (&connection{Conn: inMemory}).CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a connection without sides: %v", err)
 	}
 }

@@ -16,18 +16,25 @@ import (
 var version = "dev"
 
 func main() {
-	settings, err := parseSettings(os.Args[1:], os.Environ(), os.Stdout)
-	if errors.Is(err, flag.ErrHelp) {
+	if len(os.Args) > 1 && os.Args[1] == "healthcheck" {
+		exitOn(healthcheck(context.Background(), os.Args[2:], os.Environ(), os.Stdout), 1) // Docker reserves other codes
 		return
 	}
-	if err != nil {
+	settings, err := parseSettings(os.Args[1:], os.Environ(), os.Stdout)
+	exitOn(err, 2)
+	setMemoryLimit(os.DirFS("/sys/fs/cgroup"))
+	exitOn(run(untilSignal(), settings, slog.New(slog.NewJSONHandler(os.Stderr, nil))), 1)
+}
+
+// exitOn exits the process with a code if there is an error, and prints it. Asking for help is none.
+func exitOn(err error, code int) {
+	switch {
+	case err == nil:
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(0)
+	default:
 		fmt.Fprintln(os.Stderr, "echo-server: "+err.Error())
-		os.Exit(2)
-	}
-	limitMemory(os.DirFS("/sys/fs/cgroup"))
-	if err := run(untilSignal(), settings, slog.New(slog.NewJSONHandler(os.Stderr, nil))); err != nil {
-		fmt.Fprintln(os.Stderr, "echo-server: "+err.Error())
-		os.Exit(1)
+		os.Exit(code)
 	}
 }
 

@@ -3,20 +3,27 @@ package main
 import (
 	"io/fs"
 	"math"
+	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
 )
 
-// limitMemory sets the soft memory limit of the garbage collector below the limit of the container. GOMEMLIMIT takes precedence.
-func limitMemory(cgroup fs.FS) {
+// gcPercent makes garbage collection half as frequent as by default, as long as the memory limit allows.
+const gcPercent = 200
+
+// setMemoryLimit sets the soft memory limit of the garbage collector below the limit of the container. GOMEMLIMIT takes precedence.
+func setMemoryLimit(cgroup fs.FS) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	limit, ok := memoryLimit(cgroup)
 	if ok && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit)
 	}
 }
 
-// memoryLimit returns 90 % of the limit of the cgroup in bytes; the rest is for memory that the Go runtime does not count. It returns
+// memoryLimit returns three quarters of the limit of the cgroup in bytes; the rest is for what comes faster than garbage is collected. It returns
 // false if there is no limit.
 func memoryLimit(cgroup fs.FS) (int64, bool) {
 	const unlimitedV1 = math.MaxInt64 &^ (1<<16 - 1) // cgroup v1 rounds it down to a multiple of the page size
@@ -27,7 +34,7 @@ func memoryLimit(cgroup fs.FS) (int64, bool) {
 		}
 		limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // cgroup v2 has "max" for no limit
 		if err == nil && limit > 0 && limit < unlimitedV1 {
-			return limit / 10 * 9, true
+			return limit / 4 * 3, true
 		}
 	}
 	return 0, false

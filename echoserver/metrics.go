@@ -15,16 +15,23 @@ const (
 	limitBody        = "body"
 	limitConnections = "connections"
 	limitDelays      = "delays"
+	limitHandshakes  = "handshakes"
+	limitHeader      = "header"
+	limitMemory      = "memory"
 	limitMessage     = "websocket_message"
 )
 
 // metrics contains all metrics. Clients cannot choose the values of labels.
 type metrics struct {
-	inFlight   atomic.Int64
-	webSockets atomic.Int64
+	budget      *budget // whose use is shown
+	inFlight    atomic.Int64
+	connections atomic.Int64
+	webSockets  atomic.Int64
+	tls         tlsMetrics
 
 	mutex    sync.Mutex
 	requests map[requestLabels]uint64
+	calls    map[string]uint64 // by labels
 	duration histogram
 	controls map[string]uint64
 	limits   map[string]uint64
@@ -32,14 +39,18 @@ type metrics struct {
 
 type requestLabels struct {
 	listener, proto, method string
-	code                    int
+	code                    string
 }
 
-func newMetrics() *metrics {
+func newMetrics(b *budget) *metrics {
 	return &metrics{
+		budget:   b,
 		requests: map[requestLabels]uint64{},
-		controls: map[string]uint64{"status": 0, "delay": 0, "set-header": 0, "size": 0, "format": 0, "body": 0},
-		limits:   map[string]uint64{limitBody: 0, limitConnections: 0, limitDelays: 0, limitMessage: 0},
+		calls:    map[string]uint64{},
+		controls: map[string]uint64{"status": 0, "delay": 0, "set-header": 0, "size": 0, "format": 0, "percentage": 0, "failures": 0,
+			"connection": 0, "fault": 0, "body": 0, "grpc-status": 0},
+		limits: map[string]uint64{limitBody: 0, limitConnections: 0, limitDelays: 0, limitHandshakes: 0, limitHeader: 0, limitMemory: 0,
+			limitMessage: 0, limitGRPCMessage: 0},
 	}
 }
 
@@ -48,7 +59,7 @@ func (m *metrics) began() { m.inFlight.Add(1) }
 // ended counts a completed request.
 func (m *metrics) ended(listener string, e *exchange, r *http.Request) {
 	m.inFlight.Add(-1)
-	labels := requestLabels{listener, knownProto(r), knownMethod(r.Method), e.statusOrOK()}
+	labels := requestLabels{listener, knownProto(r), knownMethod(r.Method), knownCode(e.statusOrOK())}
 	seconds := time.Since(e.began).Seconds()
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -86,6 +97,17 @@ func knownMethod(method string) string {
 		return method
 	}
 	return "other"
+}
+
+// knownCode returns a status code that is usual for servers, or the class of another one: clients can choose the code.
+func knownCode(status int) string {
+	switch status {
+	case http.StatusOK: // nearly all
+		return "200"
+	case 101, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 408, 413, 414, 415, 426, 429, 431, statusNoResponse, statusClientClosedRequest, 500, 502, 503, 504:
+		return strconv.Itoa(status)
+	}
+	return strconv.Itoa(status/100) + "xx"
 }
 
 // buckets returns the upper bounds of echo_http_request_duration_seconds. The longest delay is 30 s.

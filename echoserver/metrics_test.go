@@ -44,6 +44,7 @@ func TestMetrics(t *testing.T) {
 	send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/?echo.status=503&echo.set-header=X-A:1&echo.set-header=X-B:2", "")
 	send(t, sender["HTTP/1.1"], "BREW", server.URL+"/"+strings.Repeat("x", 1000), "")
 	send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/-/body", "hello")
+	send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/a/b", "", "Content-Type", grpcType)
 	send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/readyz", "")
 	send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/-/livez", "")
 	got := send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/metrics", "")
@@ -51,7 +52,8 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("the type is %s", got.Header.Get("Content-Type"))
 	}
 	read := families(t, got.body)
-	names := []string{"echo_build_info", "echo_controls_total", "echo_draining", "echo_http_request_duration_seconds", "echo_http_requests_in_flight",
+	names := []string{"echo_build_info", "echo_connections", "echo_controls_total", "echo_draining", "echo_grpc_requests_total", "echo_held_bytes",
+		"echo_held_bytes_limit", "echo_http_request_duration_seconds", "echo_http_requests_in_flight",
 		"echo_http_requests_total", "echo_limited_total", "echo_websocket_connections"}
 	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(read))); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
@@ -59,10 +61,13 @@ func TestMetrics(t *testing.T) {
 	for name, want := range map[string]map[string]float64{
 		"echo_http_requests_total": {
 			"listener=http,proto=HTTP/1.1,method=GET,code=503": 1, "listener=http,proto=HTTP/1.1,method=GET,code=200": 1,
-			"listener=http,proto=HTTP/1.1,method=other,code=200": 1, "listener=http,proto=HTTP/2.0,method=POST,code=200": 1,
+			"listener=http,proto=HTTP/1.1,method=other,code=200": 1, "listener=http,proto=HTTP/2.0,method=POST,code=200": 2,
 			"listener=admin,proto=HTTP/1.1,method=GET,code=200": 1},
-		"echo_controls_total":          {"control=status": 1, "control=set-header": 2, "control=delay": 0, "control=size": 0, "control=format": 0, "control=body": 0},
-		"echo_limited_total":           {"reason=body": 0, "reason=connections": 0, "reason=delays": 0, "reason=websocket_message": 0},
+		"echo_controls_total": {"control=status": 1, "control=set-header": 2, "control=delay": 0, "control=size": 0, "control=format": 0, "control=body": 0,
+			"control=percentage": 0, "control=failures": 0, "control=connection": 0, "control=fault": 0, "control=grpc-status": 0},
+		"echo_limited_total": {"reason=body": 0, "reason=connections": 0, "reason=delays": 0, "reason=grpc_message": 0, "reason=handshakes": 0,
+			"reason=header": 0, "reason=memory": 0, "reason=websocket_message": 0},
+		"echo_grpc_requests_total":     {"method=other,code=UNIMPLEMENTED": 1},
 		"echo_draining":                {"": 0},
 		"echo_websocket_connections":   {"": 0},
 		"echo_http_requests_in_flight": {"": 1}, // this one
@@ -71,7 +76,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if count := read["echo_http_request_duration_seconds"].GetMetric()[0].GetHistogram().GetSampleCount(); count != 5 {
+	if count := read["echo_http_request_duration_seconds"].GetMetric()[0].GetHistogram().GetSampleCount(); count != 6 {
 		t.Errorf("the histogram has %d requests", count)
 	}
 	h.life.draining.Store(true)
@@ -84,7 +89,7 @@ func TestHistogram(t *testing.T) {
 	if len(histogram{}.counts) != len(buckets()) {
 		t.Fatal("there are not as many counts as buckets")
 	}
-	m := newMetrics()
+	m := newMetrics(newBudget(unlimitedMemory))
 	for _, seconds := range []float64{0, .0005, .00051, 30, 31} {
 		m.duration.observe(seconds)
 	}
@@ -104,20 +109,20 @@ func TestMetricsLabels(t *testing.T) {
 		request http.Request
 		want    requestLabels
 	}{
-		"HTTP/1.0":               {http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 0}, requestLabels{"http", "HTTP/1.0", "GET", 200}},
-		"HTTP/1.1":               {http.Request{Method: http.MethodHead, ProtoMajor: 1, ProtoMinor: 1}, requestLabels{"http", "HTTP/1.1", "HEAD", 200}},
-		"HTTP/2":                 {http.Request{Method: http.MethodPost, ProtoMajor: 2, ProtoMinor: 0}, requestLabels{"http", "HTTP/2.0", "POST", 200}},
-		"a later minor version":  {http.Request{Method: http.MethodPut, ProtoMajor: 1, ProtoMinor: 9}, requestLabels{"http", "HTTP/1.1", "PUT", 200}},
-		"PATCH":                  {http.Request{Method: http.MethodPatch, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "PATCH", 200}},
-		"DELETE":                 {http.Request{Method: http.MethodDelete, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "DELETE", 200}},
-		"CONNECT":                {http.Request{Method: http.MethodConnect, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "CONNECT", 200}},
-		"OPTIONS":                {http.Request{Method: http.MethodOptions, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "OPTIONS", 200}},
-		"TRACE":                  {http.Request{Method: http.MethodTrace, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "TRACE", 200}},
-		"a method in lower case": {http.Request{Method: strings.ToLower(http.MethodGet), ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", 200}},
-		"an unknown method":      {http.Request{Method: "PROPFIND", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", 200}},
-		"no method":              {http.Request{ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", 200}},
+		"HTTP/1.0":               {http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 0}, requestLabels{"http", "HTTP/1.0", "GET", "200"}},
+		"HTTP/1.1":               {http.Request{Method: http.MethodHead, ProtoMajor: 1, ProtoMinor: 1}, requestLabels{"http", "HTTP/1.1", "HEAD", "200"}},
+		"HTTP/2":                 {http.Request{Method: http.MethodPost, ProtoMajor: 2, ProtoMinor: 0}, requestLabels{"http", "HTTP/2.0", "POST", "200"}},
+		"a later minor version":  {http.Request{Method: http.MethodPut, ProtoMajor: 1, ProtoMinor: 9}, requestLabels{"http", "HTTP/1.1", "PUT", "200"}},
+		"PATCH":                  {http.Request{Method: http.MethodPatch, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "PATCH", "200"}},
+		"DELETE":                 {http.Request{Method: http.MethodDelete, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "DELETE", "200"}},
+		"CONNECT":                {http.Request{Method: http.MethodConnect, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "CONNECT", "200"}},
+		"OPTIONS":                {http.Request{Method: http.MethodOptions, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "OPTIONS", "200"}},
+		"TRACE":                  {http.Request{Method: http.MethodTrace, ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "TRACE", "200"}},
+		"a method in lower case": {http.Request{Method: strings.ToLower(http.MethodGet), ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", "200"}},
+		"an unknown method":      {http.Request{Method: "PROPFIND", ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", "200"}},
+		"no method":              {http.Request{ProtoMajor: 2}, requestLabels{"http", "HTTP/2.0", "other", "200"}},
 	} {
-		m := newMetrics()
+		m := newMetrics(newBudget(unlimitedMemory))
 		m.ended("http", &exchange{}, &c.request)
 		if diff := cmp.Diff(map[requestLabels]uint64{c.want: 1}, m.requests, cmp.AllowUnexported(requestLabels{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -27,15 +27,23 @@ func (m *metrics) text(draining bool) []byte {
 	fmt.Fprintf(&b, "echo_build_info{version=%q,goversion=%q} 1\n", version, runtime.Version())
 	gauge("echo_draining", "1 while the server is draining.", drainingNow)
 	gauge("echo_http_requests_in_flight", "Requests in progress.", m.inFlight.Load())
+	gauge("echo_connections", "Open connections.", m.connections.Load())
+	family("echo_held_bytes", "gauge", "Bytes that are reserved for what connections and requests hold.")
+	held(&b, "echo_held_bytes", m.budget.connections.used.Load(), m.budget.requests.used.Load())
+	family("echo_held_bytes_limit", "gauge", "The maximum of echo_held_bytes, which follows from the memory limit.")
+	held(&b, "echo_held_bytes_limit", m.budget.connections.limit, m.budget.requests.limit)
 	gauge("echo_websocket_connections", "Open WebSockets.", m.webSockets.Load())
+	m.tls.text(&b)
 
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	family("echo_http_requests_total", "counter", "Requests completed.")
 	for _, l := range slices.SortedFunc(maps.Keys(m.requests), byLabels) {
-		fmt.Fprintf(&b, "echo_http_requests_total{listener=%q,proto=%q,method=%q,code=\"%d\"} %d\n",
+		fmt.Fprintf(&b, "echo_http_requests_total{listener=%q,proto=%q,method=%q,code=%q} %d\n",
 			l.listener, l.proto, l.method, l.code, m.requests[l])
 	}
+	family("echo_grpc_requests_total", "counter", "gRPC calls completed.")
+	m.callsText(&b)
 	family("echo_http_request_duration_seconds", "histogram", "The duration of requests in seconds.")
 	m.duration.text(&b, "echo_http_request_duration_seconds")
 	family("echo_controls_total", "counter", "Controls applied to responses.")
@@ -52,6 +60,10 @@ func (h *histogram) text(b *bytes.Buffer, name string) {
 		fmt.Fprintf(b, "%s_bucket{le=%q} %d\n", name, number(bound), cumulated)
 	}
 	fmt.Fprintf(b, "%s_bucket{le=\"+Inf\"} %d\n%[1]s_sum %[3]s\n%[1]s_count %[2]d\n", name, h.count, number(h.sum))
+}
+
+func held(b *bytes.Buffer, name string, connections, requests int64) {
+	fmt.Fprintf(b, "%s{by=\"connections\"} %d\n%[1]s{by=\"requests\"} %[3]d\n", name, connections, requests)
 }
 
 func counters(b *bytes.Buffer, name, label string, counts map[string]uint64) {

@@ -57,9 +57,11 @@ func readMetrics(t *testing.T, text string) (types []string, samples []sample) {
 
 // TestMetricsFormat checks a server without requests, on which alerts on missing series must not fire.
 func TestMetricsFormat(t *testing.T) {
-	types, samples := readMetrics(t, string(newMetrics().text(false)))
-	want := []string{"echo_build_info gauge", "echo_draining gauge", "echo_http_requests_in_flight gauge", "echo_websocket_connections gauge",
-		"echo_http_requests_total counter", "echo_http_request_duration_seconds histogram", "echo_controls_total counter", "echo_limited_total counter"}
+	types, samples := readMetrics(t, string(newMetrics(newBudget(unlimitedMemory)).text(false)))
+	want := []string{"echo_build_info gauge", "echo_draining gauge", "echo_http_requests_in_flight gauge", "echo_connections gauge",
+		"echo_held_bytes gauge", "echo_held_bytes_limit gauge", "echo_websocket_connections gauge",
+		"echo_http_requests_total counter", "echo_grpc_requests_total counter", "echo_http_request_duration_seconds histogram", "echo_controls_total counter",
+		"echo_limited_total counter"}
 	if diff := cmp.Diff(want, types); diff != "" {
 		t.Errorf("types (-want +got):\n%s", diff)
 	}
@@ -70,14 +72,17 @@ func TestMetricsFormat(t *testing.T) {
 			if each != (sample{"echo_build_info", "", `version="` + version + `",goversion="` + runtime.Version() + `"`, "1"}) {
 				t.Errorf("the build is %+v", each)
 			}
+		case each.family == "echo_held_bytes_limit":
 		case each.value != "0":
 			t.Errorf("%+v is not zero", each)
 		case each.family == "echo_controls_total", each.family == "echo_limited_total":
 			zero = append(zero, each.labels)
 		}
 	}
-	wantZero := []string{`control="body"`, `control="delay"`, `control="format"`, `control="set-header"`, `control="size"`, `control="status"`,
-		`reason="body"`, `reason="connections"`, `reason="delays"`, `reason="websocket_message"`}
+	wantZero := []string{`control="body"`, `control="connection"`, `control="delay"`, `control="failures"`, `control="fault"`,
+		`control="format"`, `control="grpc-status"`, `control="percentage"`, `control="set-header"`, `control="size"`, `control="status"`,
+		`reason="body"`, `reason="connections"`, `reason="delays"`, `reason="grpc_message"`, `reason="handshakes"`, `reason="header"`, `reason="memory"`,
+		`reason="websocket_message"`}
 	if diff := cmp.Diff(wantZero, zero); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
@@ -85,18 +90,28 @@ func TestMetricsFormat(t *testing.T) {
 
 // TestMetricsValues gives each metric a value of its own.
 func TestMetricsValues(t *testing.T) {
-	m := newMetrics()
+	m := newMetrics(newBudget(unlimitedMemory))
 	m.inFlight.Store(2)
 	m.webSockets.Store(3)
-	m.requests[requestLabels{"http", "HTTP/1.1", "GET", 200}] = 1 << 63
+	m.connections.Store(4)
+	m.budget.connections.take(5)
+	m.budget.requests.take(6)
+	m.requests[requestLabels{"http", "HTTP/1.1", "GET", "200"}] = 1 << 63
 	m.limited(limitConnections)
 	m.applied(&applied{SetHeader: []string{"X-A", "X-B"}})
+	m.called("a/B", grpcNotFound)
+	m.appliedToCall(grpcControls{code: grpcNotFound, delay: 1})
 	_, samples := readMetrics(t, string(m.text(true)))
 	for _, want := range []sample{
 		{"echo_draining", "", "", "1"}, {"echo_http_requests_in_flight", "", "", "2"}, {"echo_websocket_connections", "", "", "3"},
+		{"echo_connections", "", "", "4"}, {"echo_held_bytes", "", `by="connections"`, "5"}, {"echo_held_bytes", "", `by="requests"`, "6"},
+		{"echo_held_bytes_limit", "", `by="connections"`, strconv.Itoa(unlimitedMemory / 4)},
+		{"echo_held_bytes_limit", "", `by="requests"`, strconv.Itoa(unlimitedMemory / 4)},
 		{"echo_http_requests_total", "", `listener="http",proto="HTTP/1.1",method="GET",code="200"`, "9223372036854775808"},
 		{"echo_limited_total", "", `reason="connections"`, "1"}, {"echo_limited_total", "", `reason="body"`, "0"},
 		{"echo_controls_total", "", `control="set-header"`, "2"}, {"echo_controls_total", "", `control="status"`, "0"},
+		{"echo_controls_total", "", `control="grpc-status"`, "1"}, {"echo_controls_total", "", `control="delay"`, "1"},
+		{"echo_grpc_requests_total", "", `method="a/B",code="NOT_FOUND"`, "1"},
 	} {
 		if !slices.Contains(samples, want) {
 			t.Errorf("%+v is missing in %+v", want, samples)
@@ -106,16 +121,16 @@ func TestMetricsValues(t *testing.T) {
 
 // TestMetricsOrder checks that requests are sorted by listener, protocol, method and code, in this order: every scrape has the same.
 func TestMetricsOrder(t *testing.T) {
-	m := newMetrics()
-	labels := []requestLabels{{"admin", "HTTP/2.0", "PUT", 599}, {"http", "HTTP/1.0", "PUT", 500}, {"http", "HTTP/1.1", "GET", 503}, {"http", "HTTP/1.1", "POST", 200},
-		{"http", "HTTP/2.0", "GET", 200}}
+	m := newMetrics(newBudget(unlimitedMemory))
+	labels := []requestLabels{{"admin", "HTTP/2.0", "PUT", "599"}, {"http", "HTTP/1.0", "PUT", "500"}, {"http", "HTTP/1.1", "GET", "503"}, {"http", "HTTP/1.1", "POST", "200"},
+		{"http", "HTTP/2.0", "GET", "200"}}
 	for code := 201; code < 220; code++ { // enough that no random order is the right one
-		labels = slices.Insert(labels, len(labels)-1, requestLabels{"http", "HTTP/1.1", "POST", code})
+		labels = slices.Insert(labels, len(labels)-1, requestLabels{"http", "HTTP/1.1", "POST", strconv.Itoa(code)})
 	}
 	want := make([]string, len(labels))
 	for i, l := range labels {
 		m.requests[l] = uint64(i + 1)
-		want[i] = `listener="` + l.listener + `",proto="` + l.proto + `",method="` + l.method + `",code="` + strconv.Itoa(l.code) + `" ` + strconv.Itoa(i+1)
+		want[i] = `listener="` + l.listener + `",proto="` + l.proto + `",method="` + l.method + `",code="` + l.code + `" ` + strconv.Itoa(i+1)
 	}
 	_, samples := readMetrics(t, string(m.text(false)))
 	var got []string
@@ -158,7 +173,7 @@ func TestMetricsBuckets(t *testing.T) {
 
 // TestMetricsUnderLoad reads the metrics while requests are counted: every scrape must be consistent in itself.
 func TestMetricsUnderLoad(t *testing.T) {
-	m := newMetrics()
+	m := newMetrics(newBudget(unlimitedMemory))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

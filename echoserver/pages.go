@@ -1,18 +1,22 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	_ "embed" // for the pages
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 )
 
-const pageType = "text/html; charset=utf-8"
+const (
+	pageType = "text/html; charset=utf-8"
+	// pagePiece is the size of the pieces in which a page is written, in bytes.
+	pagePiece = 4 << 10
+)
 
 //go:embed page_echo.html
 var echoPage string
@@ -57,13 +61,47 @@ func source(document, element string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
-// with returns the page with data, which is JSON. The data is escaped so that none of it is parsed as HTML.
-func (p *page) with(data []byte) []byte {
-	var document bytes.Buffer
-	document.WriteString(p.head)
-	json.HTMLEscape(&document, data)
-	document.WriteString(p.tail)
-	return document.Bytes()
+// filledPage is a page with data, which is JSON. It is escaped while it is written, so that a large page is never in memory.
+type filledPage struct {
+	*page
+	data []byte
+}
+
+// escapedInPage returns the escape of a character that HTML could give a meaning, or "".
+func escapedInPage(c byte) string {
+	switch c {
+	case '<':
+		return `\u003c`
+	case '>':
+		return `\u003e`
+	case '&':
+		return `\u0026`
+	}
+	return ""
+}
+
+// length returns the size of the page in bytes.
+func (p filledPage) length() int {
+	length := len(p.head) + len(p.data) + len(p.tail)
+	for _, c := range []byte("<>&") {
+		length += bytes.Count(p.data, []byte{c}) * (len(escapedInPage(c)) - 1)
+	}
+	return length
+}
+
+// WriteTo implements io.WriterTo.
+func (p filledPage) WriteTo(w io.Writer) (int64, error) {
+	out := bufio.NewWriterSize(w, pagePiece)
+	_, _ = out.WriteString(p.head) // Flush returns the first error
+	for _, c := range p.data {
+		if escape := escapedInPage(c); escape != "" {
+			_, _ = out.WriteString(escape)
+		} else {
+			_ = out.WriteByte(c)
+		}
+	}
+	_, _ = out.WriteString(p.tail)
+	return int64(p.length()), out.Flush()
 }
 
 // serve responds with the page without data.

@@ -89,7 +89,7 @@ func TestPageWithData(t *testing.T) {
 			t.Fatal(err)
 		}
 		for form, data := range map[string]string{"escaped": string(encoded), "as written by the server": quotedByWriter(c.text)} {
-			got, ok := strings.CutPrefix(string(page.with([]byte(data))), page.head)
+			got, ok := strings.CutPrefix(rendered(t, filledPage{&page, []byte(data)}), page.head)
 			got, ok2 := strings.CutSuffix(got, page.tail)
 			if !ok || !ok2 || c.forbidden != "" && strings.ContainsAny(got, c.forbidden) {
 				t.Errorf("%s, %s: the page holds %q", name, form, got)
@@ -146,4 +146,13 @@ func TestPagesAreServed(t *testing.T) {
 			t.Errorf("%s: the page has %d bytes and the headers %v", proto, len(got.body), got.Header)
 		}
 	}
+}
+
+func rendered(t *testing.T, p filledPage) string {
+	t.Helper()
+	var document strings.Builder
+	if n, err := p.WriteTo(&document); err != nil || n != int64(document.Len()) || p.length() != document.Len() {
+		t.Errorf("%d of %d bytes are reported as written, %v, and the length is %d", n, document.Len(), err, p.length())
+	}
+	return document.String()
 }

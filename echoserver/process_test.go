@@ -112,6 +112,20 @@ func TestBadSettingsEndTheProgram(t *testing.T) {
 	}
 }
 
+// TestFullControlsAreLogged checks that the log warns of them at start, and only of them.
+func TestFullControlsAreLogged(t *testing.T) {
+	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "Off": 0} {
+		p := start(t, "ECHO_CONTROLS="+policy, "ECHO_DRAIN_DELAY=0s")
+		p.signal(t)
+		if err := p.wait(t); err != nil {
+			t.Errorf("it ends with %v", err)
+		}
+		if got := strings.Count(p.log.String(), `"level":"WARN","msg":"controls are Full: `); got != want {
+			t.Errorf("%s: %d warnings in %s", policy, got, p.log)
+		}
+	}
+}
+
 // TestGibibyteAtConstantMemory streams 1 GiB through the real program.
 func TestGibibyteAtConstantMemory(t *testing.T) {
 	if testing.Short() {
@@ -201,7 +215,7 @@ func TestCanary(t *testing.T) {
 			}
 		}
 		for _, path := range []string{"/metrics", "/livez", "/debug/vars", "/env"} {
-			given.WriteString(send(t, client, http.MethodGet, p.admin+path, "").body)
+			given.WriteString(send(t, clients(t)["HTTP/1.1"], http.MethodGet, p.admin+path, "").body)
 		}
 	}
 	p.signal(t)

@@ -3,46 +3,62 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 )
 
-// redaction contains the canonical names of request headers whose values are secrets.
-type redaction []string
+// redaction decides which request headers contain secrets, whose values the response does not include.
+type redaction struct {
+	off   bool
+	names []string // additional ones, canonical
+}
 
 // parseRedaction parses the names of additional headers to redact; "none" redacts nothing.
 func parseRedaction(text string) (redaction, error) {
 	if text == "none" {
-		return nil, nil
+		return redaction{off: true}, nil
 	}
-	names := redaction{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Amz-Security-Token", "X-Api-Key", "X-Auth-Token",
-		"X-Csrf-Token", "X-Forwarded-Access-Token", "X-Goog-Iap-Jwt-Assertion", "X-Vault-Token"}
+	var r redaction
 	for name := range strings.SplitSeq(text, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
 		if !isToken(name) {
-			return nil, fmt.Errorf("%q is neither none nor a list of header names such as X-Token,X-Session", text)
+			return r, fmt.Errorf("%q is neither none nor a list of header names such as X-Token,X-Session", text)
 		}
-		names = append(names, http.CanonicalHeaderKey(name))
+		r.names = append(r.names, http.CanonicalHeaderKey(name))
 	}
-	return names, nil
+	return r, nil
 }
 
-// apply returns a copy of headers with redacted values.
-func (names redaction) apply(headers http.Header) http.Header {
-	isSecret := func(name string) bool { return len(headers[name]) > 0 }
-	if !slices.ContainsFunc(names, isSecret) {
-		return headers
-	}
-	headers = headers.Clone()
-	for _, name := range names {
-		for i, value := range headers[name] {
-			headers[name][i] = redact(value)
+// hides reports whether the values of a header are redacted. The name is canonical.
+func (r *redaction) hides(name string) bool {
+	return !r.off && (isSecretName(name) || r.adds(name))
+}
+
+// adds reports whether the settings add a header, which is not redacted by default. The name is canonical.
+func (r *redaction) adds(name string) bool { return slices.Contains(r.names, name) }
+
+// apply returns a copy of headers with redacted values, or headers itself if there are none to redact. The names are canonical.
+func (r *redaction) apply(headers http.Header) http.Header {
+	shown := headers
+	copied := false
+	for name, values := range headers {
+		if !r.hides(name) {
+			continue
 		}
+		if !copied {
+			shown, copied = maps.Clone(headers), true
+		}
+		redacted := make([]string, len(values))
+		for i, value := range values {
+			redacted[i] = redact(value)
+		}
+		shown[name] = redacted
 	}
-	return headers
+	return shown
 }
 
 // redact returns the scheme of a secret if it has one, its length, and the first digits of its SHA-256, to compare it with another.

@@ -10,13 +10,13 @@ import (
 
 func TestRedaction(t *testing.T) {
 	given := http.Header{"Authorization": {"Bearer hunter2", "hunter2", "hunter2 trailing", "Basic " + strings.Repeat("x", 100)},
-		"Cookie": {"session=hunter2"}, "X-Token": {"hunter2"}, "X-Plain": {"hunter2"}}
+		"Cookie": {"session=hunter2"}, "X-Colour": {"hunter2"}, "X-Plain": {"hunter2"}}
 	const hunter2 = "[redacted: 7 bytes, sha256 f52fbd32]"
 	usual := http.Header{"Authorization": {"Bearer " + hunter2, hunter2, "[redacted: 16 bytes, sha256 8f299a51]", "Basic [redacted: 100 bytes, sha256 09ecb6eb]"},
-		"Cookie": {"[redacted: 15 bytes, sha256 3a945450]"}, "X-Token": {"hunter2"}, "X-Plain": {"hunter2"}}
+		"Cookie": {"[redacted: 15 bytes, sha256 3a945450]"}, "X-Colour": {"hunter2"}, "X-Plain": {"hunter2"}}
 	more := usual.Clone()
-	more["X-Token"] = []string{hunter2}
-	for setting, want := range map[string]http.Header{"": usual, "x-token": more, "x-token , X-Other": more, "none": given} {
+	more["X-Colour"] = []string{hunter2}
+	for setting, want := range map[string]http.Header{"": usual, "x-colour": more, "x-colour , X-Other": more, "none": given} {
 		names, err := parseRedaction(setting)
 		if err != nil {
 			t.Fatal(err)
@@ -50,9 +50,19 @@ func TestRedactedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, secret := range map[string]bool{"Authorization": true, "Proxy-Authorization": true, "Cookie": true, "Set-Cookie": true, "X-Amz-Security-Token": true,
-		"X-Api-Key": true, "X-Auth-Token": true, "X-Csrf-Token": true, "X-Forwarded-Access-Token": true, "X-Goog-Iap-Jwt-Assertion": true, "X-Vault-Token": true,
-		"X-Authorization": false, "Cookies": false, "X-Forwarded-For": false, "Www-Authenticate": false} {
+	for name, secret := range map[string]bool{
+		"Authorization": true, "Proxy-Authorization": true, "X-Authorization": true, "X-Original-Authorization": true, "Dpop": true,
+		"Cookie": true, "Cookies": true, "Set-Cookie": true, "X-Session-Id": true, "Session": true, "X-Csrf-Token": true, "X-Csrftoken": true,
+		"X-Auth-Token": true, "X-Access-Token": true, "Private-Token": true, "X-Vault-Token": true, "X-Amz-Security-Token": true,
+		"X-Forwarded-Access-Token": true, "X-Forwarded-Id-Token": true, "X-Auth-Request-Access-Token": true, "X-Ms-Token-Aad-Access-Token": true,
+		"X_auth_token": true, "X-Goog-Iap-Jwt-Assertion": true, "Cf-Access-Jwt-Assertion": true, "X-Amzn-Oidc-Data": true,
+		"X-Amzn-Oidc-Accesstoken": true, "X-Amzn-Oidc-Identity": true, "X-Api-Key": true, "Api-Key": true, "Apikey": true, "X-Goog-Api-Key": true,
+		"Ocp-Apim-Subscription-Key": true, "X-Functions-Key": true, "X-Aws-Access-Key": true, "X-Client-Secret": true, "X-Password": true,
+		"X-Db-Passwd": true, "X-Credentials": true, "X-User-Credential": true,
+		"X-Forwarded-For": false, "X-Forwarded-Client-Cert": false, "Www-Authenticate": false, "Sec-Websocket-Key": false, "Idempotency-Key": false,
+		"X-Api-Version": false, "X-Api-Colour-Key": false, "Tokenizer": false, "X-Secretary": false, "X-Auth-Request-User": false, "X-Amzn-Trace-Id": false,
+		"X-Hub-Signature-256": false, "Accept": false, "-": false, "": false,
+	} {
 		got := names.apply(http.Header{name: {"hunter2"}, "X-Other": {"other"}})
 		if isRedacted := got.Get(name) == "[redacted: 7 bytes, sha256 f52fbd32]"; isRedacted != secret || !secret && got.Get(name) != "hunter2" || got.Get("X-Other") != "other" {
 			t.Errorf("%s is shown as %q", name, got)
@@ -71,6 +81,27 @@ func TestRedactedSchemes(t *testing.T) {
 	} {
 		if got := redact(value); got != want {
 			t.Errorf("%q is shown as %q, want %q", value, got, want)
+		}
+	}
+}
+
+// TestRedactionAllocatesNothing examines the headers of a request without secrets: each request pays for it.
+func TestRedactionAllocatesNothing(t *testing.T) {
+	redaction := settingsOf(t).redaction
+	headers := http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"}, "Accept-Encoding": {"gzip"},
+		"X-" + strings.Repeat("Long", 100): {"1"}}
+	if count := testing.AllocsPerRun(100, func() { redaction.apply(headers) }); count != 0 {
+		t.Errorf("%g allocations", count)
+	}
+}
+
+// TestRedactedCopies checks that what is parsed from a header, or made of it, does not tell its value.
+func TestRedactedCopies(t *testing.T) {
+	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,Forwarded,Traceparent,X-Request-Id")
+	w := answered(h, "/", "X-Forwarded-For", "192.0.2.77", "Forwarded", "for=192.0.2.78", "Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "secret-id")
+	for _, secret := range []string{"192.0.2.77", "192.0.2.78", "0af7651916cd43dd8448eb211c80319c", "secret-id"} {
+		if strings.Contains(w.Body.String(), secret) {
+			t.Errorf("%s is told: %s", secret, w.Body)
 		}
 	}
 }

@@ -20,7 +20,11 @@ type settings struct {
 	trustedProxies []netip.Prefix
 	redaction      redaction
 	response       controls // the default response
+	faults         []fault
+	controls       controlsPolicy
 	identity       identity
+	showIdentity   bool
+	tls            tlsSettings
 }
 
 // option is a setting. Its environment variable is ECHO_ and the name of the flag: that of drain-delay is ECHO_DRAIN_DELAY.
@@ -37,7 +41,7 @@ func (o option) variable() string {
 
 // options returns all settings; they are parsed into s.
 func (s *settings) options() []option {
-	return []option{
+	return append([]option{
 		{"http-addr", ":8080", "the address to serve HTTP/1.1 and HTTP/2 without TLS on", parsedInto(&s.httpAddress, parseAddress)},
 		{"admin-addr", ":9090", "the address to serve /metrics, /livez and /readyz on", parsedInto(&s.adminAddress, parseAddress)},
 		{"drain-delay", "5s", "how long to respond after SIGTERM before stopping", parsedInto(&s.drainDelay, parseDrainDelay)},
@@ -49,8 +53,12 @@ func (s *settings) options() []option {
 		{"response-delay", "", "the default delay of responses", optional(&s.response.delay, parseDelay)},
 		{"response-headers", "", `headers to add to responses, such as [{"name": "Retry-After", "value": "7"}]`,
 			optional(&s.response.headers, parseDefaultHeaders)},
+		{"response-faults", "", `faults of some responses, such as [{"percentage": 30, "statusCode": 503}]`, optional(&s.faults, parseFaults)},
+		{"controls", "Safe", "what requests can control: Safe, Full (only for private networks) or Off",
+			parsedInto(&s.controls, parseControlsPolicy)},
+		{"identity", "true", "whether responses include pod, node, addresses and version", parsedInto(&s.showIdentity, parseBoolean)},
 		{"response-body", "", "the default body of responses; it replaces the echo", parsedInto(&s.response.body, asIs)},
-	}
+	}, s.tls.options()...)
 }
 
 // parsedInto returns a function that parses a text and stores the result in target.

@@ -22,21 +22,29 @@ func TestSettings(t *testing.T) {
 
 func TestSettingsRefused(t *testing.T) {
 	for given, why := range map[string]string{
-		"--nonsense":                             "flag provided but not defined: -nonsense",
-		"argument":                               `unexpected argument "argument"`,
-		"--drain-delay=soon":                     `--drain-delay: "soon" is not a duration such as 5s or 500ms`,
-		"--http-addr=":                           `--http-addr: "" is not an address such as :8080`,
-		"ECHO_DRAIN_DELAY=-1s":                   "ECHO_DRAIN_DELAY: ",
-		"ECHO_HTTP_ADDR=8080":                    `ECHO_HTTP_ADDR: "8080" is not an address such as :8080`,
-		"ECHO_HTTP_ADDR=:65536":                  "ECHO_HTTP_ADDR: ",
-		"ECHO_ADMIN_ADDR=:http":                  "ECHO_ADMIN_ADDR: ",
-		"ECHO_TRUSTED_PROXIES=10.0/8":            `ECHO_TRUSTED_PROXIES: "10.0/8" is not an address or a CIDR such as 10.0.0.0/8`,
-		"ECHO_TRUSTED_PROXIES=proxy":             "ECHO_TRUSTED_PROXIES: ",
-		"ECHO_REDACT_HEADERS=a b":                "ECHO_REDACT_HEADERS: ",
-		"ECHO_RESPONSE_STATUS=199":               "ECHO_RESPONSE_STATUS: ",
-		"ECHO_RESPONSE_DELAY=31s":                "ECHO_RESPONSE_DELAY: ",
-		"ECHO_RESPONSE_HEADERS=x":                "ECHO_RESPONSE_HEADERS: not a list such as ",
-		`ECHO_RESPONSE_HEADERS=[{"name":"a b"}]`: `"a b" is not a header name`,
+		"--nonsense":                          "flag provided but not defined: -nonsense",
+		"argument":                            `unexpected argument "argument"`,
+		"--drain-delay=soon":                  `--drain-delay: "soon" is not a duration such as 5s or 500ms`,
+		"--http-addr=":                        `--http-addr: "" is not an address such as :8080`,
+		"ECHO_DRAIN_DELAY=-1s":                "ECHO_DRAIN_DELAY: ",
+		"ECHO_HTTP_ADDR=8080":                 `ECHO_HTTP_ADDR: "8080" is not an address such as :8080`,
+		"ECHO_HTTP_ADDR=:65536":               "ECHO_HTTP_ADDR: ",
+		"ECHO_ADMIN_ADDR=:http":               "ECHO_ADMIN_ADDR: ",
+		"ECHO_TRUSTED_PROXIES=10.0/8":         `ECHO_TRUSTED_PROXIES: "10.0/8" is not an address or a CIDR such as 10.0.0.0/8`,
+		"ECHO_TRUSTED_PROXIES=proxy":          "ECHO_TRUSTED_PROXIES: ",
+		"ECHO_REDACT_HEADERS=a b":             "ECHO_REDACT_HEADERS: ",
+		"ECHO_CONTROLS=full":                  `ECHO_CONTROLS: "full" is not Safe, Full or Off`,
+		"ECHO_IDENTITY=no":                    `ECHO_IDENTITY: "no" is neither true nor false`,
+		"ECHO_TLS_ADDR=8443":                  `ECHO_TLS_ADDR: "8443" is not an address such as :8080`,
+		"ECHO_TLS_CLIENT_CERTIFICATE=require": `ECHO_TLS_CLIENT_CERTIFICATE: "require" is not None, Request or Require`,
+		"ECHO_TLS_MIN_VERSION=VersionTLS11":   `ECHO_TLS_MIN_VERSION: "VersionTLS11" is not VersionTLS12 or VersionTLS13`,
+		"ECHO_TLS_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256": `ECHO_TLS_CIPHERS: "ECDHE-RSA-AES128-GCM-SHA256" is not the IANA name of a cipher suite that this server has: ` +
+			"the secure ones are TLS_AES_128_GCM_SHA256, ",
+		"--tls-ciphers=TLS_AES_128_GCM_SHA256,":                               `--tls-ciphers: "" is not the IANA name`,
+		"ECHO_RESPONSE_STATUS=199":                                            "ECHO_RESPONSE_STATUS: ",
+		"ECHO_RESPONSE_DELAY=31s":                                             "ECHO_RESPONSE_DELAY: ",
+		"ECHO_RESPONSE_HEADERS=x":                                             "ECHO_RESPONSE_HEADERS: not a list such as ",
+		`ECHO_RESPONSE_HEADERS=[{"name":"a b"}]`:                              `"a b" is not a header name`,
 		`ECHO_RESPONSE_HEADERS=[{"name":"content-length","value":"1"}]`:       "cannot be set",
 		`ECHO_RESPONSE_HEADERS=[{"name":"a","value":"b\r\nc: d"}]`:            "control character",
 		`ECHO_RESPONSE_HEADERS=[{"name":"content-type","value":"text/html"}]`: "without ECHO_RESPONSE_BODY",
@@ -60,7 +68,8 @@ func TestFlagsMirrorEnvironment(t *testing.T) {
 		t.Errorf("--help: %v", err)
 	}
 	for _, name := range []string{"HTTP_ADDR", "ADMIN_ADDR", "DRAIN_DELAY", "TRUSTED_PROXIES", "REDACT_HEADERS", "RESPONSE_STATUS", "RESPONSE_DELAY",
-		"RESPONSE_HEADERS", "RESPONSE_BODY"} {
+		"RESPONSE_HEADERS", "RESPONSE_BODY", "RESPONSE_FAULTS", "CONTROLS", "IDENTITY", "TLS_ADDR", "TLS_DIR", "TLS_SECRET", "TLS_CLIENT_CERTIFICATE",
+		"TLS_MIN_VERSION", "TLS_CIPHERS"} {
 		if mirrored := "-" + strings.ToLower(strings.ReplaceAll(name, "_", "-")); !strings.Contains(help.String(), mirrored+" ") || !strings.Contains(help.String(), "ECHO_"+name+";") {
 			t.Errorf("%s is not in the help:\n%s", name, &help)
 		}

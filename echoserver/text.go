@@ -40,6 +40,7 @@ func (a *answer) facts() [][2]string {
 		{"node", a.Server.Node},
 		{"version", a.Server.Version},
 	}
+	facts = append(facts, a.TLS.facts(a.Client.Certificate)...)
 	for _, name := range slices.Sorted(maps.Keys(a.Server.Info)) {
 		facts = append(facts, [2]string{name, a.Server.Info[name]})
 	}

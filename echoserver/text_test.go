@@ -27,6 +27,16 @@ func TestAnswerText(t *testing.T) {
 		}, begin + "\nrequest: 7\nnamespace: ns\ningress: i\nservice: s\npod: p\nnode: n\nversion: v\n"},
 		"information is sorted, empty values are omitted": {func(a *answer) { a.Server.Info = map[string]string{"b": "2", "a": "1", "c": ""} },
 			begin + "\nrequest: 7\nversion: v\na: 1\nb: 2\n"},
+		"TLS": {func(a *answer) { a.TLS = &tlsAnswer{Version: "TLSv1.2", CipherSuite: "c", ServerName: "a\nb"} },
+			begin + end + "tls: TLSv1.2\ncipher: c\nserver name: \"a\\nb\"\n"},
+		"a client's certificate": {func(a *answer) {
+			a.TLS = &tlsAnswer{Version: "TLSv1.3", CipherSuite: "c", ServerName: "s", NegotiatedProtocol: "h2"}
+			a.Client.Certificate = &certificate{Subject: "CN=a"}
+		}, begin + end + "tls: TLSv1.3\ncipher: c\nserver name: s\nprotocol: h2\nclient certificate: CN=a (not verified)\n"},
+		"a verified certificate": {func(a *answer) {
+			a.TLS = &tlsAnswer{Version: "TLSv1.3", CipherSuite: "c"}
+			a.Client.Certificate = &certificate{Subject: "CN=a", Verified: true}
+		}, begin + end + "tls: TLSv1.3\ncipher: c\nclient certificate: CN=a (verified)\n"},
 		"controls": {func(a *answer) { a.Applied = &applied{Status: 503, SetHeader: []string{"X-A", "X-B"}} },
 			begin + end + "applied: status=503, set-header=X-A, set-header=X-B\n"},
 		"a body": {func(a *answer) { a.Request.Body = &body{Size: 5, SHA256: "2cf2", Data: "hello", Encoding: "utf-8"} },

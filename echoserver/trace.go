@@ -18,7 +18,7 @@ func parseTraceparent(values []string) *trace {
 	if len(values) != 1 {
 		return nil
 	}
-	parts := strings.Split(values[0], "-")
+	parts := strings.SplitN(values[0], "-", 5)
 	if len(parts) < 4 || len(parts) > 4 && parts[0] == "00" { // later versions may have more parts
 		return nil
 	}

@@ -149,7 +149,7 @@ func TestWebSocketTimeout(t *testing.T) {
 			t.Errorf("the idle connection ended after %s with %v", time.Since(began), err)
 		}
 		synctest.Wait()
-		if h.metrics.webSockets.Load() != 0 || h.metrics.inFlight.Load() != 0 || h.metrics.requests[requestLabels{"http", "HTTP/1.1", "GET", 101}] != 1 {
+		if h.metrics.webSockets.Load() != 0 || h.metrics.inFlight.Load() != 0 || h.metrics.requests[requestLabels{"http", "HTTP/1.1", "GET", "101"}] != 1 {
 			t.Errorf("%d connections are open, %d requests in flight, counted are %v", h.metrics.webSockets.Load(), h.metrics.inFlight.Load(), h.metrics.requests)
 		}
 		_ = connection.CloseNow()

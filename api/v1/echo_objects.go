@@ -1,6 +1,9 @@
 package v1
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+)
 
 // EchoService is the configuration of the Service.
 //
@@ -11,7 +14,7 @@ type EchoService struct {
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	// +kubebuilder:default=ClusterIP
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Type",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP","urn:alm:descriptor:com.tectonic.ui:select:NodePort","urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Type",order=26,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP","urn:alm:descriptor:com.tectonic.ui:select:NodePort","urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
 	Type corev1.ServiceType `json:"type,omitempty"`
 
 	// port is the port of the Service. Defaults to 80.
@@ -19,26 +22,26 @@ type EchoService struct {
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:default=80
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=32,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
 	// annotations are annotations to add to the Service, for example for the load balancer of a cloud provider.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=35,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=30,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// externalTrafficPolicy specifies where nodes send external traffic: Cluster to all pods, Local to pods on the same node, which preserves the client address.
 	// +kubebuilder:validation:Enum=Cluster;Local
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=33,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
 
 	// loadBalancerClass is the class of the load balancer implementation. It requires the type LoadBalancer.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",order=34,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",order=29,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	LoadBalancerClass string `json:"loadBalancerClass,omitempty"`
 }
 
@@ -116,9 +119,16 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy that allows only connections to the HTTP and metrics ports, and none from the pods. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy that allows only connections to the ports of the echo servers, including that of the metrics, and none from the pods. Without from, it opens these ports to everyone, even in a namespace in which another NetworkPolicy denies all connections, because NetworkPolicies add up. Defaults to false.
 	// +kubebuilder:default=false
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`
+
+	// from is a list of peers that can connect to the ports of the echo servers: pods, namespaces or IP blocks, as in a rule of a NetworkPolicy. The peers can also connect to the metrics port, so that Prometheus must be among them. If it is empty, everyone can connect.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Allowed peers",order=72,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	From []networkingv1.NetworkPolicyPeer `json:"from,omitempty"`
 }

@@ -11,28 +11,35 @@ type EchoResponse struct {
 	// +kubebuilder:validation:Minimum=200
 	// +kubebuilder:validation:Maximum=599
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Status code",order=21,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Status code",order=6,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	StatusCode int32 `json:"statusCode,omitempty"`
 
 	// delayMilliseconds is the delay before each response, in milliseconds. Defaults to no delay.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=30000
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Delay in milliseconds",order=22,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Delay in milliseconds",order=7,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	DelayMilliseconds int32 `json:"delayMilliseconds,omitempty"`
 
 	// headers are HTTP headers to add to each response.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Headers",order=23
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Headers",order=8
 	Headers []EchoHeader `json:"headers,omitempty"`
 
 	// body is the response body. Defaults to a description of the request.
 	// +kubebuilder:validation:MaxLength=65536
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",order=26,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Body string `json:"body,omitempty"`
+
+	// faults are faults of some or all responses, for example to test the retries and timeouts of a gateway. The first one that matches a request is applied.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Faults",order=12
+	Faults []EchoFault `json:"faults,omitempty"`
 }
 
 // EchoHeader is a header of an HTTP response.
@@ -42,13 +49,13 @@ type EchoHeader struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern="^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 	// +required
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Header name",order=24,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Header name",order=9,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Name string `json:"name"`
 
 	// value is the value of the header.
 	// +kubebuilder:validation:MaxLength=8192
 	// +kubebuilder:validation:Pattern=`^[^\x00-\x08\x0a-\x1f\x7f]*$`
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Header value",order=25,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Header value",order=10,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Value string `json:"value,omitempty"`
 }

@@ -41,6 +41,10 @@ type EchoList struct {
 }
 
 // EchoSpec is the desired state of an Echo.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.secretName) || self.tls.port != self.port",message="The field tls.port must differ from port, because the containers listen on both.",fieldPath=".tls.port"
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.secretName) || self.tls.port != (self.port == 9090 ? 9091 : 9090)",message="The field tls.port must not be the metrics port of the echo server, which is 9090, or 9091 if port is 9090.",fieldPath=".tls.port"
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.secretName) || self.tls.servicePort != self.service.port",message="The field tls.servicePort must differ from service.port, because the Service has both ports.",fieldPath=".tls.servicePort"
 type EchoSpec struct {
 	// replicas is the number of echo servers to run. An Echo that exceeds the limit of the operator (MAX_REPLICAS, 20 by default) fails with the reason InvalidSpec.
 	// +kubebuilder:validation:Minimum=0
@@ -99,10 +103,16 @@ type EchoSpec struct {
 
 	// response is the default response of the operator's echo server. Other images ignore it.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Response",order=20
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Response",order=5
 	Response *EchoResponse `json:"response,omitempty"`
 
-	// resources are the compute resource requests and limits of each container. They replace the default, small requests without limits, as a whole.
+	// server configures the operator's echo server. Other images ignore it.
+	// +kubebuilder:default={}
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Server",order=20
+	Server EchoServer `json:"server,omitempty,omitzero"`
+
+	// resources are the compute resource requests and limits of each container. They replace the default as a whole: small requests, and for the operator's echo server a memory limit of 64Mi.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=50,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
@@ -110,8 +120,13 @@ type EchoSpec struct {
 	// service configures the Service of the echo servers.
 	// +kubebuilder:default={}
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service",order=30
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service",order=25
 	Service EchoService `json:"service,omitempty,omitzero"`
+
+	// tls configures HTTPS in addition to HTTP. The operator's echo server uses a renewed certificate without a restart. Any other image must listen on tls.port itself; the Secret is mounted at /etc/echo-server/tls.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=32
+	TLS *EchoTLS `json:"tls,omitempty"`
 
 	// ingress configures an Ingress that exposes the echo servers outside the cluster under a host name.
 	// +optional
@@ -129,12 +144,12 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network policy",order=70
 	NetworkPolicy *EchoNetworkPolicy `json:"networkPolicy,omitempty"`
 
-	// podSecurityContext is the security context of the pods. It replaces the default, which meets the Pod Security Standard restricted, as a whole.
+	// podSecurityContext is the security context of the pods. It replaces the default, which meets the Pod Security Standard restricted, as a whole. An Echo whose pods violate the standard of the operator (POD_SECURITY, baseline by default) fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=110,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
-	// securityContext is the security context of the containers. It replaces the default, which meets the Pod Security Standard restricted, as a whole.
+	// securityContext is the security context of the containers. It replaces the default, which meets the Pod Security Standard restricted, as a whole. An Echo whose pods violate the standard of the operator (POD_SECURITY, baseline by default) fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=111,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`

@@ -34,7 +34,7 @@ type anew func(want, have map[string]any, owned *fieldpath.Set) bool
 type kind struct {
 	name  string
 	blank func() client.Object
-	build func(*v1.Echo, Images) any // returns an apply configuration without labels and owner, or nil
+	build func(*v1.Echo, Config) any // returns an apply configuration without labels and owner, or nil
 	// state sets what an apply configuration cannot express, nil if there is nothing.
 	state    func(*unstructured.Unstructured)
 	runsPods bool
@@ -63,11 +63,11 @@ func Kinds() []client.Object {
 }
 
 // Of returns the children of an Echo. An error is a defect of the operator: every valid Echo can be expressed.
-func Of(echo *v1.Echo, images Images) ([]Child, error) {
+func Of(echo *v1.Echo, config Config) ([]Child, error) {
 	var all []Child
 	for _, k := range kinds() {
 		c := Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, RunsPods: k.runsPods, anew: k.anew}
-		if configuration := k.build(echo, images); configuration != nil {
+		if configuration := k.build(echo, config); configuration != nil {
 			want, err := withMetadata(configuration, childLabels(echo), childOwnerReference(echo))
 			if err != nil {
 				return nil, err

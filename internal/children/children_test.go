@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -29,16 +30,20 @@ func everything(e *v1.Echo) {
 		ImagePullSecrets: []v1.ImagePullSecret{{Name: "pull"}},
 		Env:              []corev1.EnvVar{{Name: "A", Value: "b"}},
 		Response: &v1.EchoResponse{StatusCode: 503, DelayMilliseconds: 20, Body: "costs $(5)",
-			Headers: []v1.EchoHeader{{Name: "X-A", Value: "b"}}},
+			Headers: []v1.EchoHeader{{Name: "X-A", Value: "b"}}, Faults: []v1.EchoFault{{Percentage: 10, StatusCode: 502},
+				{Percentage: 100, DelayMilliseconds: 5, MaxDelayMilliseconds: 50, Connection: v1.ConnectionTruncate, Failures: 2}}},
+		Server:    v1.EchoServer{Controls: v1.ControlsFull, Identity: new(false)},
 		Resources: &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.5")}},
 		Service: v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 444, Annotations: map[string]string{"a": "b"},
 			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, LoadBalancerClass: "example.com/class"},
+		TLS: &v1.EchoTLS{SecretName: "certificate", Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateRequire},
 		Ingress: &v1.EchoIngress{Enabled: true, Host: "echo.example.com", Path: "/e", ClassName: "nginx", TLS: true,
 			TLSSecretName: "certificate", Annotations: map[string]string{"c": "d"}},
 		DisruptionBudget: v1.EchoDisruptionBudget{MaxUnavailable: new(int32(2))},
-		NetworkPolicy:    &v1.EchoNetworkPolicy{Enabled: true},
-		NodeSelector:     map[string]string{"disk": "ssd"},
-		Tolerations:      []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists}},
+		NetworkPolicy: &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{
+			{IPBlock: &networkingv1.IPBlock{CIDR: "10.1.0.0/16", Except: []string{"10.1.1.0/24"}}}}},
+		NodeSelector: map[string]string{"disk": "ssd"},
+		Tolerations:  []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists}},
 		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpExists}}}}}}},
@@ -54,9 +59,9 @@ func everything(e *v1.Echo) {
 
 // liveChild returns the child of a Go type as the API server would return it, nil if there should be none. It fails on fields that the
 // type does not have.
-func liveChild[T any](t *testing.T, echo *v1.Echo, images Images) *T {
+func liveChild[T any](t *testing.T, echo *v1.Echo, config Config) *T {
 	t.Helper()
-	all, err := Of(echo, images)
+	all, err := Of(echo, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +85,10 @@ func TestChildren(t *testing.T) {
 		"everything": support.Echo("ns", "x", everything),
 	} {
 		t.Run(name, func(t *testing.T) {
-			all, err := Of(echo, Images{EchoServer: "quay.io/echo-operator/echo-server:v1"})
+			all, err := Of(echo, Config{
+				Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
+				TLS:    TLSProfile{MinVersion: "VersionTLS12", Ciphers: []string{"A", "B"}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +126,7 @@ func TestUnwantedChildren(t *testing.T) {
 		e.Spec.Ingress = &v1.EchoIngress{Host: "a.example.com"}
 		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{}
 	})
-	all, err := Of(off, Images{EchoServer: "i"})
+	all, err := Of(off, Config{Images: Images{EchoServer: "i"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +146,7 @@ func TestKindsAreComplete(t *testing.T) {
 		}
 		seen[reflect.TypeOf(object)] = true
 	}
-	all, err := Of(support.Echo("ns", "x", everything), Images{EchoServer: "i"})
+	all, err := Of(support.Echo("ns", "x", everything), Config{Images: Images{EchoServer: "i"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +159,7 @@ func TestKindsAreComplete(t *testing.T) {
 
 func TestEveryChildHasLabelsAndOwner(t *testing.T) {
 	echo := support.Echo("ns", "x", everything)
-	all, err := Of(echo, Images{EchoServer: "i"})
+	all, err := Of(echo, Config{Images: Images{EchoServer: "i"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ type CompanionPlan struct {
 }
 
 // Plan decides about the companion of a pod.
-func (c *CompanionState) Plan(images Images, policy Policy, now time.Time) (CompanionPlan, error) {
+func (c *CompanionState) Plan(config Config, policy Policy, now time.Time) (CompanionPlan, error) {
 	if !wantsCompanion(c.Owner) {
 		return CompanionPlan{Remove: c.others(""), None: true}, nil
 	}
@@ -52,12 +52,12 @@ func (c *CompanionState) Plan(images Images, policy Policy, now time.Time) (Comp
 	if !c.Echo.DeletionTimestamp.IsZero() {
 		return CompanionPlan{Remove: c.others(""), None: true}, nil
 	}
-	wanted, err := companion(c.Owner, c.Echo, images)
+	wanted, err := companion(c.Owner, c.Echo, config)
 	if err != nil {
 		return CompanionPlan{}, err
 	}
 	plan := CompanionPlan{Remove: c.others(wanted.Key.Name)}
-	if c.Owner.Spec.NodeName == "" || !allowsCompanions(c.Echo, policy) || !AcceptsPods(c.Node) {
+	if c.Owner.Spec.NodeName == "" || !allowsCompanion(c.Echo, wanted, policy) || !AcceptsPods(c.Node) {
 		return plan, nil
 	}
 	return c.planOne(plan, wanted, now), nil
@@ -87,10 +87,10 @@ func wantsCompanion(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp.IsZero() && !HasEnded(pod) && !IsCompanion(pod)
 }
 
-// allowsCompanions reports whether companions of an Echo are created and replaced: not before the Echo's deletion waits for them, and
-// not while the Echo's other objects are left unchanged.
-func allowsCompanions(echo *v1.Echo, policy Policy) bool {
-	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo) == nil
+// allowsCompanion reports whether a companion of an Echo is created and replaced: not before the Echo's deletion waits for it, and not
+// while the Echo's other objects are left unchanged.
+func allowsCompanion(echo *v1.Echo, wanted Child, policy Policy) bool {
+	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo, wanted) == nil
 }
 
 // AcceptsPods reports whether the scheduler may place pods on a node; nil stands for a node that does not exist.

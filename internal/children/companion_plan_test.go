@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var testImages = Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}
+var testConfig = Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
 
 // asking returns a pod on node "n" that asks for a companion of Echo "x".
 func asking(changes ...func(*corev1.Pod)) *corev1.Pod {
@@ -35,7 +35,7 @@ func companionEcho(changes ...func(*v1.Echo)) *v1.Echo {
 // companionFor returns the companion as the API server would return it.
 func companionFor(t *testing.T, owner *corev1.Pod, echo *v1.Echo, changes ...func(*corev1.Pod)) corev1.Pod {
 	t.Helper()
-	c, err := companion(owner, echo, testImages)
+	c, err := companion(owner, echo, testConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestCompanionPlan(t *testing.T) {
 		"owner came back by its name": {CompanionState{asking(reborn), companionEcho(), node, with()}, early, "remove create"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan, err := c.view.Plan(testImages, Policy{MaxReplicas: 20}, c.now)
+			plan, err := c.view.Plan(testConfig, Policy{MaxReplicas: 20}, c.now)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,7 @@ func CompanionOwner(pod client.Object) string {
 }
 
 // companion returns the companion of a pod.
-func companion(owner *corev1.Pod, echo *v1.Echo, images Images) (Child, error) {
+func companion(owner *corev1.Pod, echo *v1.Echo, config Config) (Child, error) {
 	c := Child{
 		Kind:  "Pod",
 		Key:   client.ObjectKey{Namespace: owner.Namespace, Name: companionName(owner.Name, owner.UID)},
@@ -54,7 +54,7 @@ func companion(owner *corev1.Pod, echo *v1.Echo, images Images) (Child, error) {
 	configuration := corev1ac.Pod(c.Key.Name, c.Key.Namespace).
 		WithAnnotations(echo.Spec.PodAnnotations).
 		WithAnnotations(map[string]string{safeToEvict: "true"}).
-		WithSpec(companionSpec(owner, echo, images))
+		WithSpec(companionSpec(owner, echo, config))
 	var err error
 	if c.Want, err = withMetadata(configuration, companionLabels(echo), companionOwnerReference(owner)); err != nil {
 		return c, err
@@ -63,8 +63,8 @@ func companion(owner *corev1.Pod, echo *v1.Echo, images Images) (Child, error) {
 }
 
 // companionSpec places a companion on the node of its owner. It has no priority, so that it never displaces its owner.
-func companionSpec(owner *corev1.Pod, echo *v1.Echo, images Images) *corev1ac.PodSpecApplyConfiguration {
-	return podSpec(echo, container(echo, images)).
+func companionSpec(owner *corev1.Pod, echo *v1.Echo, config Config) *corev1ac.PodSpecApplyConfiguration {
+	return podSpec(echo, container(echo, config)).
 		WithAffinity(onNode(owner.Spec.NodeName)).
 		WithTolerations(tolerations(owner.Spec.Tolerations)...)
 }

@@ -20,7 +20,7 @@ import (
 func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) Child {
 	t.Helper()
 	echo := support.Echo("ns", "x", append([]func(*v1.Echo){everything}, changes...)...)
-	all, err := Of(echo, Images{EchoServer: "quay.io/echo-operator/echo-server:v1"})
+	all, err := Of(echo, Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package children
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -23,9 +25,9 @@ const (
 )
 
 // container returns the container that runs the echo server. extra is added to its environment.
-func container(echo *v1.Echo, images Images, extra ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
-	image := images.Of(echo)
-	firstParty := images.firstParty(image)
+func container(echo *v1.Echo, config Config, extra ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+	image := config.Images.Of(echo)
+	firstParty := config.Images.firstParty(image)
 	c := corev1ac.Container().
 		WithName(ContainerName).
 		WithImage(image).
@@ -33,12 +35,13 @@ func container(echo *v1.Echo, images Images, extra ...*corev1ac.EnvVarApplyConfi
 		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // the status quotes it after a crash
 		WithArgs(echo.Spec.Args...).
 		WithPorts(containerPort(portName, echo.Spec.Port)).
-		WithEnv(environment(echo, firstParty, extra)...).
-		WithResources(resources(echo.Spec.Resources)).
+		WithEnv(environment(echo, firstParty, slices.Concat(extra, tlsEnvironment(echo, config.TLS)))...).
+		WithResources(resources(echo.Spec.Resources, firstParty)).
 		WithSecurityContext(containerSecurity(echo.Spec.SecurityContext, firstParty))
 	if firstParty {
 		c.WithPorts(containerPort(metricsPortName, metricsPort(echo)))
 	}
+	addTLS(c, echo)
 	return lifecycle(c, firstParty)
 }
 
@@ -54,10 +57,11 @@ func metricsPort(echo *v1.Echo) int32 {
 	return defaultMetricsPort
 }
 
-// lifecycle adds probes to a container, and a delay before it is stopped if the image does not drain its connections.
+// lifecycle adds probes to a container, and a delay before it is stopped if the image does not drain its connections. Those of the
+// operator's own echo server use the metrics port, on which no crowd of clients can take their place.
 func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
 	if firstParty {
-		return c.WithReadinessProbe(httpProbe("/-/readyz").WithPeriodSeconds(2)).WithLivenessProbe(httpProbe("/-/livez"))
+		return c.WithReadinessProbe(httpProbe("/readyz").WithPeriodSeconds(2)).WithLivenessProbe(httpProbe("/livez"))
 	}
 	return c.WithReadinessProbe(tcpProbe()).WithLivenessProbe(tcpProbe()).
 		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().
@@ -65,25 +69,30 @@ func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1
 }
 
 func httpProbe(path string) *corev1ac.ProbeApplyConfiguration {
-	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString(portName)))
+	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString(metricsPortName)))
 }
 
 func tcpProbe() *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(portName)))
 }
 
-// resources returns the resources of a container, which default to requests so small that an echo server fits on any node.
-func resources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
+// resources returns the resources of a container, which default to requests so small that an echo server fits on any node. The operator's
+// own echo server keeps itself under its memory limit; what another image needs is not known.
+func resources(given *corev1.ResourceRequirements, firstParty bool) *corev1ac.ResourceRequirementsApplyConfiguration {
 	if given != nil {
 		rounded := given.DeepCopy()
 		roundUp(rounded.Limits)
 		roundUp(rounded.Requests)
 		return asConfiguration[corev1ac.ResourceRequirementsApplyConfiguration](rounded)
 	}
-	return corev1ac.ResourceRequirements().WithRequests(corev1.ResourceList{
+	small := corev1ac.ResourceRequirements().WithRequests(corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("10m"),
 		corev1.ResourceMemory: resource.MustParse("16Mi"),
 	})
+	if firstParty {
+		small.WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")})
+	}
+	return small
 }
 
 // roundUp rounds quantities up to thousandths, as the API server does when it stores them.

@@ -17,7 +17,7 @@ const ProgressDeadline = 10 * time.Minute
 
 // deployment returns the Deployment that runs the pods of an Echo. No old pod is stopped before a new one is ready, so that no
 // request is lost.
-func deployment(echo *v1.Echo, images Images) any {
+func deployment(echo *v1.Echo, config Config) any {
 	return appsv1ac.Deployment(echo.Name, echo.Namespace).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(echo.Spec.Replicas).
@@ -32,5 +32,5 @@ func deployment(echo *v1.Echo, images Images) any {
 				WithLabels(echo.Spec.PodLabels).
 				WithLabels(childLabels(echo)).
 				WithAnnotations(echo.Spec.PodAnnotations).
-				WithSpec(echoPodSpec(echo, images))))
+				WithSpec(echoPodSpec(echo, config))))
 }

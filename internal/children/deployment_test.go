@@ -14,7 +14,7 @@ import (
 
 func liveDeployment(t *testing.T, echo *v1.Echo) *appsv1.Deployment {
 	t.Helper()
-	return liveChild[appsv1.Deployment](t, echo, testImages)
+	return liveChild[appsv1.Deployment](t, echo, testConfig)
 }
 
 func TestNoOldPodIsStoppedBeforeANewOneIsReady(t *testing.T) {

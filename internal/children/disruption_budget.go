@@ -10,7 +10,7 @@ import (
 )
 
 // disruptionBudget returns the PodDisruptionBudget of the pods of an Echo, or nil if it is disabled.
-func disruptionBudget(echo *v1.Echo, _ Images) any {
+func disruptionBudget(echo *v1.Echo, _ Config) any {
 	wanted := echo.Spec.DisruptionBudget
 	if wanted.Enabled != nil && !*wanted.Enabled {
 		return nil

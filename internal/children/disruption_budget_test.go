@@ -34,7 +34,7 @@ func TestDisruptionBudget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got *policyv1.PodDisruptionBudgetSpec
 			echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.DisruptionBudget = c.wanted })
-			if live := liveChild[policyv1.PodDisruptionBudget](t, echo, testImages); live != nil {
+			if live := liveChild[policyv1.PodDisruptionBudget](t, echo, testConfig); live != nil {
 				got = &live.Spec
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

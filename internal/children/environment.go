@@ -19,7 +19,7 @@ func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyCo
 			variable("ECHO_HTTP_ADDR", ":"+strconv.Itoa(int(echo.Spec.Port))),
 			variable("ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(metricsPort(echo)))))
 	}
-	own = append(own, response(echo.Spec.Response)...)
+	own = slices.Concat(own, response(echo.Spec.Response), server(echo.Spec.Server))
 	given := make(map[string]bool, len(echo.Spec.Env))
 	for i := range echo.Spec.Env {
 		given[echo.Spec.Env[i].Name] = true
@@ -47,6 +47,18 @@ func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{variable("SERVICE_NAME", echo.Name)}
 	if hasIngress(echo) {
 		env = append(env, variable("INGRESS_NAME", echo.Name))
+	}
+	return env
+}
+
+// server returns the environment variables that configure the operator's own echo server, without defaults.
+func server(wanted v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
+	var env []*corev1ac.EnvVarApplyConfiguration
+	if wanted.Controls != "" && wanted.Controls != v1.ControlsSafe {
+		env = append(env, variable("ECHO_CONTROLS", string(wanted.Controls)))
+	}
+	if wanted.Identity != nil && !*wanted.Identity {
+		env = append(env, variable("ECHO_IDENTITY", "false"))
 	}
 	return env
 }

@@ -37,6 +37,24 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestServerEnvironment: pods of Echoes that set nothing stay as they are.
+func TestServerEnvironment(t *testing.T) {
+	for name, c := range map[string]struct {
+		wanted v1.EchoServer
+		want   [2]string // ECHO_CONTROLS and ECHO_IDENTITY
+	}{
+		"not configured":       {v1.EchoServer{}, [2]string{}},
+		"defaults":             {v1.EchoServer{Controls: v1.ControlsSafe, Identity: new(true)}, [2]string{}},
+		"all controls":         {v1.EchoServer{Controls: v1.ControlsFull}, [2]string{"Full", ""}},
+		"for the open network": {v1.EchoServer{Controls: v1.ControlsOff, Identity: new(false)}, [2]string{"Off", "false"}},
+	} {
+		env := environment(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Server = c.wanted }), false, nil)
+		if got := [2]string{valueOf(env, "ECHO_CONTROLS"), valueOf(env, "ECHO_IDENTITY")}; got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func valueOf(env []*corev1ac.EnvVarApplyConfiguration, name string) string {
 	for _, e := range env {
 		if *e.Name == name && e.Value != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -65,6 +66,7 @@ func (g generator) echo() *v1.Echo {
 	g.maybe(func() { e.Spec.ImagePullPolicy = corev1.PullNever })
 	g.maybe(func() { e.Spec.PriorityClassName = "high" })
 	g.maybe(func() { e.Spec.Response = g.response() })
+	g.maybe(func() { e.Spec.Server = v1.EchoServer{Controls: v1.ControlsOff, Identity: new(g.Intn(2) == 0)} })
 	e.Spec.Args = some(g, func(int) string { return g.text() })
 	e.Spec.Env = some(g, g.variable)
 	e.Spec.ImagePullSecrets = some(g, func(i int) v1.ImagePullSecret { return v1.ImagePullSecret{Name: fmt.Sprintf("s%d", i)} })
@@ -76,7 +78,10 @@ func (g generator) echo() *v1.Echo {
 
 func (g generator) response() *v1.EchoResponse {
 	return &v1.EchoResponse{StatusCode: []int32{0, 200, 599}[g.Intn(3)], DelayMilliseconds: g.Int31n(3), Body: g.text(),
-		Headers: some(g, func(i int) v1.EchoHeader { return v1.EchoHeader{Name: fmt.Sprintf("X-%d", i), Value: g.text()} })}
+		Headers: some(g, func(i int) v1.EchoHeader { return v1.EchoHeader{Name: fmt.Sprintf("X-%d", i), Value: g.text()} }),
+		Faults: some(g, func(i int) v1.EchoFault {
+			return v1.EchoFault{Percentage: 1 + g.Int31n(100), StatusCode: int32(500 + i)}
+		})}
 }
 
 // variable returns a variable, which may have the name of one that the operator sets.
@@ -98,6 +103,9 @@ func (g generator) objects(spec *v1.EchoSpec) {
 		spec.Service.ExternalTrafficPolicy, spec.Service.LoadBalancerClass = corev1.ServiceExternalTrafficPolicyLocal, "example.com/class"
 	})
 	g.maybe(func() {
+		spec.TLS = &v1.EchoTLS{SecretName: []string{"", "certificate"}[g.Intn(2)], Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateRequest}
+	})
+	g.maybe(func() {
 		spec.Ingress = &v1.EchoIngress{Enabled: g.Intn(4) > 0, Host: "echo.example.com", TLS: g.Intn(2) == 0, Annotations: g.annotations(),
 			Path: []string{"", "/", "/e/"}[g.Intn(3)], ClassName: []string{"", "nginx"}[g.Intn(2)]}
 		if spec.Ingress.TLS {
@@ -107,7 +115,12 @@ func (g generator) objects(spec *v1.EchoSpec) {
 	g.maybe(func() {
 		spec.DisruptionBudget = v1.EchoDisruptionBudget{Enabled: new(g.Intn(4) > 0), MaxUnavailable: new(g.Int31n(3))}
 	})
-	g.maybe(func() { spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: g.Intn(4) > 0} })
+	g.maybe(func() {
+		spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: g.Intn(4) > 0, From: some(g, func(i int) networkingv1.NetworkPolicyPeer {
+			return networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: g.annotations()},
+				PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"i": fmt.Sprint(i)}}}
+		})}
+	})
 }
 
 // scheduling configures where the pods run.
@@ -143,7 +156,7 @@ func (g generator) security(spec *v1.EchoSpec) {
 // children returns all that is made for an Echo, its companion included, without what is not wanted.
 func (g generator) children(t *testing.T, echo *v1.Echo) []Child {
 	t.Helper()
-	all, err := Of(echo, testImages)
+	all, err := Of(echo, testConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +166,7 @@ func (g generator) children(t *testing.T, echo *v1.Echo) []Child {
 			wanted = append(wanted, c)
 		}
 	}
-	c, err := companion(asking(), echo, testImages)
+	c, err := companion(asking(), echo, testConfig)
 	if err != nil {
 		t.Fatal(err)
 	}

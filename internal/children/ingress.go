@@ -10,7 +10,7 @@ import (
 )
 
 // ingress returns the Ingress in front of the Service of an Echo, or nil if it is disabled.
-func ingress(echo *v1.Echo, _ Images) any {
+func ingress(echo *v1.Echo, _ Config) any {
 	if !hasIngress(echo) {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 func ingressOf(change func(*v1.EchoIngress)) *networkingv1ac.IngressApplyConfiguration {
 	wanted := &v1.EchoIngress{Enabled: true, Host: "a.example.com"}
 	change(wanted)
-	configuration, _ := ingress(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = wanted }), Images{}).(*networkingv1ac.IngressApplyConfiguration)
+	configuration, _ := ingress(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = wanted }), Config{}).(*networkingv1ac.IngressApplyConfiguration)
 	return configuration
 }
 

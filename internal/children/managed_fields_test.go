@@ -54,7 +54,7 @@ func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
 	edit(t, s, func(o *corev1.Service) { o.Spec.Ports[0].Port, o.Spec.Ports[0].Name = 99, "theirs" })
 	s.repair(t, child)
 	ports := s.live(t).(*corev1.Service).Spec.Ports
-	if len(ports) != 2 {
+	if len(ports) != 3 || ports[0].Name != "theirs" {
 		t.Errorf("the ports are %v", ports)
 	}
 	s.expectMatch(t, child, true)
@@ -66,7 +66,7 @@ func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
 	s := store(t, child)
 	edit(t, s, func(o *corev1.Service) { o.Spec.Ports[0].Port, o.Spec.Ports[0].TargetPort.StrVal = 99, "other" })
 	s.repair(t, child)
-	if ports := s.live(t).(*corev1.Service).Spec.Ports; len(ports) != 1 || ports[0].Port != 444 {
+	if ports := s.live(t).(*corev1.Service).Spec.Ports; len(ports) != 2 || ports[0].Port != 444 {
 		t.Errorf("the ports are %v", ports)
 	}
 }

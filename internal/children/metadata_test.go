@@ -100,6 +100,13 @@ func fieldChanges() map[string]fieldChange {
 		"response.delayMilliseconds":      {func(s *v1.EchoSpec) { s.Response.DelayMilliseconds = 21 }, "Deployment companion"},
 		"response.headers":                {func(s *v1.EchoSpec) { s.Response.Headers[0].Value = "c" }, "Deployment companion"},
 		"response.body":                   {func(s *v1.EchoSpec) { s.Response.Body = "other" }, "Deployment companion"},
+		"response.faults":                 {func(s *v1.EchoSpec) { s.Response.Faults[0].Percentage = 20 }, "Deployment companion"},
+		"server.controls":                 {func(s *v1.EchoSpec) { s.Server.Controls = v1.ControlsOff }, "Deployment companion"},
+		"server.identity":                 {func(s *v1.EchoSpec) { s.Server.Identity = nil }, "Deployment companion"},
+		"tls.secretName":                  {func(s *v1.EchoSpec) { s.TLS.SecretName = "other" }, "Deployment companion"},
+		"tls.port":                        {func(s *v1.EchoSpec) { s.TLS.Port = 9443 }, "Deployment NetworkPolicy companion"},
+		"tls.servicePort":                 {func(s *v1.EchoSpec) { s.TLS.ServicePort = 8443 }, "Service"},
+		"tls.clientCertificate":           {func(s *v1.EchoSpec) { s.TLS.ClientCertificate = v1.ClientCertificateNone }, "Deployment companion"},
 		"resources":                       {func(s *v1.EchoSpec) { s.Resources = nil }, "Deployment companion"},
 		"service.type":                    {func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, "Service"},
 		"service.port":                    {func(s *v1.EchoSpec) { s.Service.Port = 445 }, "Service"},
@@ -116,6 +123,7 @@ func fieldChanges() map[string]fieldChange {
 		"disruptionBudget.enabled":        {func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }, "PodDisruptionBudget"},
 		"disruptionBudget.maxUnavailable": {func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(3)) }, "PodDisruptionBudget"},
 		"networkPolicy.enabled":           {func(s *v1.EchoSpec) { s.NetworkPolicy.Enabled = false }, "NetworkPolicy"},
+		"networkPolicy.from":              {func(s *v1.EchoSpec) { s.NetworkPolicy.From[0].IPBlock.CIDR = "10.2.0.0/16" }, "NetworkPolicy"},
 		"podSecurityContext":              {func(s *v1.EchoSpec) { s.PodSecurityContext = nil }, "Deployment companion"},
 		"securityContext":                 {func(s *v1.EchoSpec) { s.SecurityContext = nil }, "Deployment companion"},
 		"nodeSelector":                    {func(s *v1.EchoSpec) { s.NodeSelector["disk"] = "hdd" }, "Deployment"},
@@ -132,7 +140,7 @@ func fieldChanges() map[string]fieldChange {
 // digests returns the digest of each child by its kind, and of the companion as "companion".
 func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	t.Helper()
-	all, err := Of(echo, testImages)
+	all, err := Of(echo, testConfig)
 	if err != nil {
 		t.Fatal(err)
 	}

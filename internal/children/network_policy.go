@@ -13,14 +13,21 @@ import (
 )
 
 // networkPolicy returns the NetworkPolicy of an Echo, or nil if it is disabled. It allows requests and scrapes to echo servers and
-// companions, and no traffic from them.
-func networkPolicy(echo *v1.Echo, _ Images) any {
+// companions, both from the same peers, and no traffic from them.
+func networkPolicy(echo *v1.Echo, _ Config) any {
 	wanted := echo.Spec.NetworkPolicy
 	if wanted == nil || !wanted.Enabled {
 		return nil
 	}
-	allow := networkingv1ac.NetworkPolicyIngressRule()
-	for _, port := range []int32{echo.Spec.Port, metricsPort(echo)} {
+	allow := networkingv1ac.NetworkPolicyIngressRule() // without peers, it allows everyone
+	for i := range wanted.From {
+		allow.WithFrom(asConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&wanted.From[i]))
+	}
+	ports := []int32{echo.Spec.Port, metricsPort(echo)}
+	if HasTLS(&echo.Spec) {
+		ports = append(ports, echo.Spec.TLS.Port)
+	}
+	for _, port := range ports {
 		allow.WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port)))
 	}
 	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).

@@ -19,7 +19,7 @@ func networkPolicyOf(t *testing.T, port int32) *networkingv1.NetworkPolicy {
 	t.Helper()
 	return liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Port, e.Spec.NetworkPolicy = port, &v1.EchoNetworkPolicy{Enabled: true}
-	}), testImages)
+	}), testConfig)
 }
 
 func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
@@ -36,6 +36,22 @@ func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
 		if diff := cmp.Diff([]networkingv1.PolicyType{"Ingress", "Egress"}, got.PolicyTypes); diff != "" || len(got.Egress) != 0 {
 			t.Errorf("port %d: outgoing traffic is allowed to %v: %s", port, got.Egress, diff)
 		}
+	}
+}
+
+func TestNetworkPolicyAllowsOnlyThePeersOfFrom(t *testing.T) {
+	peers := []networkingv1.NetworkPolicyPeer{
+		{NamespaceSelector: &metav1.LabelSelector{}, PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "gateway"}}},
+		{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8", Except: []string{"10.1.0.0/16"}}},
+	}
+	got := liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: peers}
+	}), testConfig).Spec.Ingress
+	if len(got) != 1 || len(got[0].Ports) != 2 { // a second rule would add to what the first allows
+		t.Fatalf("the rules are %+v", got)
+	}
+	if diff := cmp.Diff(peers, got[0].From); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -64,7 +80,7 @@ func TestNetworkPolicySelectsEchoServersAndCompanionsOfItsEcho(t *testing.T) {
 func TestNetworkPolicyIsOffByDefault(t *testing.T) {
 	for name, wanted := range map[string]*v1.EchoNetworkPolicy{"not configured": nil, "disabled": {}} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = wanted })
-		if got := liveChild[networkingv1.NetworkPolicy](t, echo, testImages); got != nil {
+		if got := liveChild[networkingv1.NetworkPolicy](t, echo, testConfig); got != nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -19,7 +19,8 @@ func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev
 		WithEnableServiceLinks(false).
 		WithTerminationGracePeriodSeconds(terminationGraceSeconds).
 		WithSecurityContext(podSecurity(&echo.Spec)).
-		WithContainers(server)
+		WithContainers(server).
+		WithVolumes(tlsVolumes(echo)...)
 	for _, secret := range echo.Spec.ImagePullSecrets {
 		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
 	}
@@ -27,9 +28,9 @@ func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev
 }
 
 // echoPodSpec returns the spec of the pods of an Echo's Deployment.
-func echoPodSpec(echo *v1.Echo, images Images) *corev1ac.PodSpecApplyConfiguration {
+func echoPodSpec(echo *v1.Echo, config Config) *corev1ac.PodSpecApplyConfiguration {
 	wanted := &echo.Spec
-	spec := podSpec(echo, container(echo, images, serviceEnvironment(echo)...)).
+	spec := podSpec(echo, container(echo, config, serviceEnvironment(echo)...)).
 		WithNodeSelector(wanted.NodeSelector).
 		WithTolerations(tolerations(wanted.Tolerations)...).
 		WithTopologySpreadConstraints(spread(echo)...)

@@ -28,21 +28,25 @@ func response(wanted *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
 		add("ECHO_RESPONSE_DELAY", strconv.Itoa(int(wanted.DelayMilliseconds))+"ms")
 	}
 	if len(wanted.Headers) > 0 {
-		add("ECHO_RESPONSE_HEADERS", headerText(wanted.Headers))
+		add("ECHO_RESPONSE_HEADERS", compact(wanted.Headers))
 	}
 	if wanted.Body != "" {
 		add("ECHO_RESPONSE_BODY", wanted.Body)
 	}
+	if len(wanted.Faults) > 0 {
+		add("ECHO_RESPONSE_FAULTS", compact(wanted.Faults))
+	}
 	return env
 }
 
-// headerText returns headers as JSON, which is at most about twice as long: Linux limits the length of an environment variable.
-func headerText(headers []v1.EchoHeader) string {
+// compact returns headers or faults as JSON. That of headers is at most about twice as long: Linux limits the length of an environment
+// variable.
+func compact(list any) string {
 	text := &strings.Builder{}
 	encoder := json.NewEncoder(text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(headers); err != nil {
-		panic(fmt.Sprintf("writing headers: %v", err)) // a defect: headers are text
+	if err := encoder.Encode(list); err != nil {
+		panic(fmt.Sprintf("writing %T: %v", list, err)) // a defect: it consists of texts and numbers
 	}
 	return strings.TrimSpace(text.String())
 }

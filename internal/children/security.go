@@ -19,7 +19,7 @@ func podSecurity(wanted *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfigura
 	security := corev1ac.PodSecurityContext().
 		WithRunAsNonRoot(true).
 		WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))
-	if wanted.Port < firstUnprivilegedPort {
+	if wanted.Port < firstUnprivilegedPort || HasTLS(wanted) && wanted.TLS.Port < firstUnprivilegedPort {
 		security.WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))
 	}
 	return security

@@ -16,6 +16,17 @@ func TestPodSecurity(t *testing.T) {
 	}
 }
 
+func TestAPortForHTTPSBelow1024(t *testing.T) {
+	for port, sysctls := range map[int32]int{443: 1, 8443: 0} {
+		if got := podSecurity(&v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{SecretName: "s", Port: port}}); len(got.Sysctls) != sysctls {
+			t.Errorf("port %d: %+v", port, got)
+		}
+	}
+	if got := podSecurity(&v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{Port: 443}}); len(got.Sysctls) != 0 {
+		t.Errorf("without HTTPS: %+v", got)
+	}
+}
+
 func TestSecurityContextsThatAreGivenReplaceTheDefault(t *testing.T) {
 	pod := podSecurity(&v1.EchoSpec{Port: 80, PodSecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0))}})
 	if *pod.RunAsUser != 0 || pod.RunAsNonRoot != nil || pod.SeccompProfile != nil || pod.Sysctls != nil {

@@ -11,16 +11,15 @@ import (
 )
 
 // service returns the Service in front of the pods of an Echo.
-func service(echo *v1.Echo, _ Images) any {
+func service(echo *v1.Echo, _ Config) any {
 	wanted := echo.Spec.Service
 	spec := corev1ac.ServiceSpec().
 		WithType(wanted.Type).
 		WithSelector(SelectorLabels(echo)).
-		WithPorts(corev1ac.ServicePort().
-			WithName(portName).
-			WithProtocol(corev1.ProtocolTCP).
-			WithPort(wanted.Port).
-			WithTargetPort(intstr.FromString(portName)))
+		WithPorts(servicePort(portName, wanted.Port))
+	if HasTLS(&echo.Spec) {
+		spec.WithPorts(servicePort(httpsPortName, echo.Spec.TLS.ServicePort))
+	}
 	if wanted.ExternalTrafficPolicy != "" {
 		spec.WithExternalTrafficPolicy(wanted.ExternalTrafficPolicy)
 	}
@@ -30,6 +29,11 @@ func service(echo *v1.Echo, _ Images) any {
 	return corev1ac.Service(echo.Name, echo.Namespace).
 		WithAnnotations(wanted.Annotations).
 		WithSpec(spec)
+}
+
+// servicePort returns a port of the Service, which has the name of the port of the containers.
+func servicePort(name string, port int32) *corev1ac.ServicePortApplyConfiguration {
+	return corev1ac.ServicePort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(name))
 }
 
 // serviceAnew reports whether a Service has to be created anew: the API server does not change the class of a load balancer. A class that

@@ -27,7 +27,7 @@ func TestService(t *testing.T) {
 			corev1.ServiceSpec{Type: "LoadBalancer", Selector: selector, Ports: ports(65535), LoadBalancerClass: new("example.com/class")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			live := liveChild[corev1.Service](t, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Service = c.wanted }), testImages)
+			live := liveChild[corev1.Service](t, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Service = c.wanted }), testConfig)
 			if diff := cmp.Diff(c.want, live.Spec); diff != "" {
 				t.Error(diff)
 			}
@@ -41,8 +41,8 @@ func TestRequestsReachTheContainer(t *testing.T) {
 	for _, change := range []func(*v1.Echo){func(*v1.Echo) {}, everything} {
 		echo := support.Echo("ns", "x", change)
 		reached := int32(0)
-		for _, port := range container(echo, testImages).Ports {
-			if *port.Name == liveChild[corev1.Service](t, echo, testImages).Spec.Ports[0].TargetPort.StrVal {
+		for _, port := range container(echo, testConfig).Ports {
+			if *port.Name == liveChild[corev1.Service](t, echo, testConfig).Spec.Ports[0].TargetPort.StrVal {
 				reached = *port.ContainerPort
 			}
 		}
@@ -51,7 +51,7 @@ func TestRequestsReachTheContainer(t *testing.T) {
 		}
 	}
 	backend := ingressOf(func(*v1.EchoIngress) {}).Spec.Rules[0].HTTP.Paths[0].Backend.Service
-	if live := liveChild[corev1.Service](t, support.Echo("ns", "x"), testImages); *backend.Name != live.Name || *backend.Port.Name != live.Spec.Ports[0].Name {
+	if live := liveChild[corev1.Service](t, support.Echo("ns", "x"), testConfig); *backend.Name != live.Name || *backend.Port.Name != live.Spec.Ports[0].Name {
 		t.Errorf("the Ingress sends requests to %s:%s", *backend.Name, *backend.Port.Name)
 	}
 }
@@ -59,7 +59,7 @@ func TestRequestsReachTheContainer(t *testing.T) {
 func TestServiceAnnotations(t *testing.T) {
 	live := liveChild[corev1.Service](t, support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Service.Annotations = map[string]string{"example.com/internal": "true"}
-	}), testImages)
+	}), testConfig)
 	if len(live.Annotations) != 1 || live.Annotations["example.com/internal"] != "true" {
 		t.Errorf("the annotations are %v", live.Annotations)
 	}

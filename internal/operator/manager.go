@@ -44,7 +44,7 @@ type Operator struct {
 
 	supervisor supervisor
 	cached     cached
-	tls        *platform.ClusterTLS // nil if nothing is served over TLS
+	tls        *platform.ClusterTLS
 }
 
 // New assembles the operator. Options must be complete.
@@ -60,10 +60,8 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if options.Namespaces, err = options.missing.among(options.Namespaces); err != nil {
 		return nil, err
 	}
-	if options.MetricsAddress != "0" {
-		if operator.tls, err = platform.NewClusterTLS(cluster, ctrl.Log.WithName("tls")); err != nil {
-			return nil, err
-		}
+	if operator.tls, err = platform.NewClusterTLS(cluster, ctrl.Log.WithName("tls")); err != nil {
+		return nil, err
 	}
 	if operator.Manager, err = ctrl.NewManager(cluster, managerOptions(scheme, options, operator.tls)); err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)
@@ -106,9 +104,7 @@ func (o *Operator) Start(ctx context.Context) error {
 	stopped, supervised := make(chan error, 1), make(chan error, 1)
 	go func() { stopped <- o.Manager.Start(managed) }()
 	go func() { supervised <- o.supervisor.run(ctx) }()
-	if o.tls != nil {
-		go o.tls.Run(ctx)
-	}
+	go o.tls.Run(ctx)
 	select {
 	case err := <-stopped:
 		end()
@@ -136,13 +132,15 @@ func newScheme() (*runtime.Scheme, error) {
 // addReconcilers adds both reconcilers to the manager.
 func (o *Operator) addReconcilers(options Options, past *history.History) error {
 	common := controllers.Dependencies{
-		Client:   o.GetClient(),
-		Live:     o.GetAPIReader(),
-		Recorder: past.Recorder(o.GetEventRecorder(eventReporter)),
-		Images:   options.Images,
-		Schema:   children.NewSchema(o.GetScheme()),
-		Policy:   options.Policy,
-		Now:      time.Now,
+		Client:     o.GetClient(),
+		Live:       o.GetAPIReader(),
+		Recorder:   past.Recorder(o.GetEventRecorder(eventReporter)),
+		Images:     options.Images,
+		TLSProfile: o.tlsProfile,
+		TLSChanges: o.tls.Changes,
+		Schema:     children.NewSchema(o.GetScheme()),
+		Policy:     options.Policy,
+		Now:        time.Now,
 	}
 	o.Echoes = &controllers.EchoReconciler{Dependencies: common, History: past}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
@@ -154,6 +152,12 @@ func (o *Operator) addReconcilers(options Options, past *history.History) error 
 	}
 	o.Companions = &controllers.CompanionReconciler{Dependencies: common, Labelled: labelled}
 	return o.Companions.SetupWithManager(o.Manager)
+}
+
+// tlsProfile returns what the cluster requires of the echo servers' HTTPS.
+func (o *Operator) tlsProfile(ctx context.Context) (children.TLSProfile, error) {
+	minVersion, ciphers, err := o.tls.Required(ctx)
+	return children.TLSProfile{MinVersion: minVersion, Ciphers: ciphers}, err
 }
 
 // addStatusAPI serves the status API on the endpoint of the metrics.
@@ -204,7 +208,7 @@ func managerOptions(scheme *runtime.Scheme, options Options, profile *platform.C
 	}
 }
 
-// metricsOptions returns the settings of the endpoint for metrics and the status API. profile is nil if there is none.
+// metricsOptions returns the settings of the endpoint for metrics and the status API.
 func metricsOptions(options Options, profile *platform.ClusterTLS) metricsserver.Options {
 	certificate := platform.NewServingCertificate(options.MetricsCertPath, ctrl.Log.WithName("tls"))
 	return metricsserver.Options{
@@ -215,9 +219,7 @@ func metricsOptions(options Options, profile *platform.ClusterTLS) metricsserver
 			// HTTP/2 has no benefit for scrapers and has had denial-of-service vulnerabilities.
 			c.NextProtos = []string{"http/1.1"}
 			c.GetCertificate = certificate.Get
-			if profile != nil {
-				profile.Restrict(c)
-			}
+			profile.Restrict(c)
 		}},
 	}
 }

@@ -15,11 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/statusapi"
 )
 
 const (
 	// defaultMaxReplicas is the largest number of replicas of an Echo, unless the installer sets another.
 	defaultMaxReplicas = "20"
+	// defaultPodSecurity is the Pod Security Standard that the pods of Echoes must meet, unless the installer sets another.
+	defaultPodSecurity = "baseline"
 	// schemaMaxReplicas is the largest number of replicas that the schema accepts.
 	schemaMaxReplicas = 1000
 )
@@ -44,7 +47,7 @@ type Options struct {
 	Policy children.Policy
 	Log    zap.Options
 
-	watchNamespace, maxReplicas string // as given
+	watchNamespace, maxReplicas, podSecurity string // as given
 
 	// missing are the rights that are missing in Namespaces. Such namespaces are not watched.
 	missing missingRights
@@ -62,6 +65,8 @@ func (o *Options) settings() []setting {
 		{&o.watchNamespace, "watch-namespace", "WATCH_NAMESPACE", "", "namespaces to watch, separated by commas; empty for all"},
 		{&o.maxReplicas, "max-replicas", "MAX_REPLICAS", defaultMaxReplicas,
 			fmt.Sprintf("largest spec.replicas of an Echo that is allowed, from 1 to %d", schemaMaxReplicas)},
+		{&o.podSecurity, "pod-security", "POD_SECURITY", defaultPodSecurity,
+			"Pod Security Standard that the pods of Echoes must meet: privileged, baseline or restricted"},
 		{&o.CSV, "cluster-service-version", "OPERATOR_CONDITION_NAME", "", "ClusterServiceVersion from which OLM installed the operator; OLM sets it"},
 		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image of Echoes without spec.image; required"},
 	}
@@ -93,8 +98,22 @@ func (o *Options) Complete() error {
 	if o.Namespaces, err = parseNamespaces(o.watchNamespace); err != nil {
 		return err
 	}
-	o.Policy.MaxReplicas, err = parseMaxReplicas(o.maxReplicas)
-	return err
+	if o.Policy.MaxReplicas, err = parseMaxReplicas(o.maxReplicas); err != nil {
+		return err
+	}
+	if o.Policy.PodSecurity, err = children.NewPodSecurity(o.podSecurity); err != nil {
+		return fmt.Errorf("POD_SECURITY: %w", err)
+	}
+	return o.checkLogLevel()
+}
+
+// checkLogLevel refuses a log level that would write the content of objects, and what is no level.
+func (o *Options) checkLogLevel() error {
+	if level := o.logLevel(); level < -statusapi.MostVerbose || level > zapcore.FatalLevel {
+		return fmt.Errorf("--zap-log-level: it must be error, info, debug or a number from 1 (debug) to %d (most verbose); "+
+			"more would write the content of objects, such as environment variables, into the log", statusapi.MostVerbose)
+	}
+	return nil
 }
 
 // logLevel returns the log level at start: that of the flag, or the default of the log mode.

@@ -34,7 +34,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Namespaces != nil || o.Policy.MaxReplicas != 20 || o.Images.EchoServer != "i:1" || o.MetricsAddress != ":8443" || o.ProbeAddress != ":8081" ||
+	if o.Namespaces != nil || o.Policy.MaxReplicas != 20 || o.Policy.PodSecurity.String() != "baseline" || o.Images.EchoServer != "i:1" || o.MetricsAddress != ":8443" || o.ProbeAddress != ":8081" ||
 		o.LeaderElect || o.logLevel() != zapcore.InfoLevel {
 		t.Errorf("the defaults are %+v", o)
 	}
@@ -43,6 +43,10 @@ func TestDefaults(t *testing.T) {
 func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	o, err := parse("--watch-namespace=c --max-replicas=7 --echo-server-image=j", image, "WATCH_NAMESPACE=a,b", "MAX_REPLICAS=5")
 	if err != nil || !slices.Equal(o.Namespaces, []string{"c"}) || o.Policy.MaxReplicas != 7 || o.Images.EchoServer != "j" {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	o, err = parse("--pod-security=restricted", image, "POD_SECURITY=privileged")
+	if err != nil || o.Policy.PodSecurity.String() != "restricted" {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	o, err = parse("", image, "WATCH_NAMESPACE= a,, b ", "MAX_REPLICAS=1000")
@@ -57,15 +61,19 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		environment []string
 		want        string
 	}{
-		"no image":              {"", nil, "set RELATED_IMAGE_ECHO_SERVER"},
-		"a word":                {"--max-replicas=many", []string{image}, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`},
-		"zero":                  {"", []string{image, "MAX_REPLICAS=0"}, "MAX_REPLICAS"},
-		"more than the schema":  {"", []string{image, "MAX_REPLICAS=1001"}, "from 1 to 1000"},
-		"more than an int32":    {"", []string{image, "MAX_REPLICAS=99999999999"}, "from 1 to 1000"},
-		"an invalid namespace":  {"", []string{image, "WATCH_NAMESPACE=a,B_C"}, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`},
-		"an unknown flag":       {"--follow", []string{image}, "unknown flag: --follow"},
-		"an invalid log level":  {"--zap-log-level=loud", []string{image}, "zap-log-level"},
-		"a flag without a text": {"--max-replicas", []string{image}, "flag needs an argument"},
+		"no image":               {"", nil, "set RELATED_IMAGE_ECHO_SERVER"},
+		"a word":                 {"--max-replicas=many", []string{image}, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`},
+		"zero":                   {"", []string{image, "MAX_REPLICAS=0"}, "MAX_REPLICAS"},
+		"more than the schema":   {"", []string{image, "MAX_REPLICAS=1001"}, "from 1 to 1000"},
+		"more than an int32":     {"", []string{image, "MAX_REPLICAS=99999999999"}, "from 1 to 1000"},
+		"an unknown standard":    {"", []string{image, "POD_SECURITY=strict"}, `POD_SECURITY: "strict" is not privileged, baseline or restricted`},
+		"a level with bodies":    {"--zap-log-level=8", []string{image}, "--zap-log-level: it must be error, info, debug or a number from 1 (debug) to 7"},
+		"a level that overflows": {"--zap-log-level=200", []string{image}, "--zap-log-level: it must be"},
+		"the highest level":      {"--zap-log-level=10", []string{image}, "such as environment variables"},
+		"an invalid namespace":   {"", []string{image, "WATCH_NAMESPACE=a,B_C"}, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`},
+		"an unknown flag":        {"--follow", []string{image}, "unknown flag: --follow"},
+		"an invalid log level":   {"--zap-log-level=loud", []string{image}, "zap-log-level"},
+		"a flag without a text":  {"--max-replicas", []string{image}, "flag needs an argument"},
 	} {
 		if _, err := parse(c.arguments, c.environment...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
@@ -75,7 +83,7 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 
 func TestLogLevel(t *testing.T) {
 	for arguments, want := range map[string]zapcore.Level{
-		"": zapcore.InfoLevel, "--zap-devel": zapcore.DebugLevel, "--zap-log-level=error": zapcore.ErrorLevel, "--zap-log-level=5": -5,
+		"": zapcore.InfoLevel, "--zap-devel": zapcore.DebugLevel, "--zap-log-level=error": zapcore.ErrorLevel, "--zap-log-level=5": -5, "--zap-log-level=7": -7,
 	} {
 		o, err := parse(arguments, image)
 		if err != nil || o.logLevel() != want {
@@ -87,7 +95,7 @@ func TestLogLevel(t *testing.T) {
 func TestHelpNamesTheEnvironment(t *testing.T) {
 	o, flags := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError)
 	o.AddFlags(flags, func(string) string { return "" })
-	for _, want := range []string{"WATCH_NAMESPACE", "MAX_REPLICAS", "RELATED_IMAGE_ECHO_SERVER", "--kubeconfig", "--zap-log-level", "--leader-elect"} {
+	for _, want := range []string{"WATCH_NAMESPACE", "MAX_REPLICAS", "POD_SECURITY", "RELATED_IMAGE_ECHO_SERVER", "--kubeconfig", "--zap-log-level", "--leader-elect"} {
 		if !strings.Contains(flags.FlagUsages(), want) {
 			t.Errorf("%s is missing in:\n%s", want, flags.FlagUsages())
 		}

@@ -31,6 +31,6 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	log.Info("starting", "version", options.Version, "namespaces", options.Namespaces, "maxReplicas", options.Policy.MaxReplicas,
-		"echoServerImage", options.Images.EchoServer)
+		"podSecurity", options.Policy.PodSecurity.String(), "echoServerImage", options.Images.EchoServer)
 	return operator.Start(ctx)
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/echo-operator/echo-operator/internal/platform"
 )
 
 // scenario is what a supervisor finds. The functions get the time since the start.
@@ -117,13 +121,30 @@ func (m waitingManager) Start(ctx context.Context) error {
 	return nil
 }
 
+// absent is the connection to a cluster that serves nothing.
+type absent struct{}
+
+func (absent) RoundTrip(request *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: request}, nil
+}
+
+// noProfile returns the TLS profile of a cluster that has none.
+func noProfile(t *testing.T) *platform.ClusterTLS {
+	t.Helper()
+	profile, err := platform.NewClusterTLS(&rest.Config{Host: "https://cluster", Transport: absent{}}, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return profile
+}
+
 func TestAStopDoesNotWaitForCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		s := scenario{now: rights(nil), filled: never}
 		m, began := waitingManager{cached: make(cached), ended: make(chan time.Time, 1)}, time.Now()
-		operator := Operator{Manager: m, supervisor: s.supervisor(began), cached: m.cached}
+		operator := Operator{Manager: m, supervisor: s.supervisor(began), cached: m.cached, tls: noProfile(t)}
 		if err := operator.Start(ctx); err != nil || time.Since(began) != time.Second {
 			t.Errorf("it stopped after %s: %v", time.Since(began), err)
 		}
@@ -144,7 +165,7 @@ func (failedManager) Start(ctx context.Context) error {
 func TestAnErrorOfTheManagerIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scenario{namespaces: []string{"a", "b"}, missing: missingRights{"b": {"list pods"}}, now: rights(nil), filled: always}
-		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), cached: make(cached)}
+		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), cached: make(cached), tls: noProfile(t)}
 		close(operator.cached)
 		if err := operator.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "the lease is kept") {
 			t.Errorf("got %v", err)

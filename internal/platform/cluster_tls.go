@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 // longestRetry is how long the operator waits at most before it asks for the profile again.
@@ -30,14 +31,19 @@ const longestRetry = 10 * time.Minute
 const apiServerName = "cluster"
 
 // ClusterTLS restricts endpoints to the TLS profile of an OpenShift cluster, and to the intermediate profile elsewhere. Connections that
-// are made after a change of the profile follow it.
+// are made after a change of the profile follow it. It also tells what the profile requires of servers in pods.
 type ClusterTLS struct {
 	apiServers dynamic.ResourceInterface
 	log        logr.Logger
 
 	lock    sync.Mutex
 	profile tlsProfile
+	// found is true if the profile is that of an OpenShift cluster.
+	found bool
+	// problem is why it is not known whether the cluster has a profile, nil if it is.
+	problem error
 	known   chan struct{} // closed when the profile was asked for
+	changes []chan<- event.TypedGenericEvent[struct{}]
 }
 
 // NewClusterTLS returns the profile of a cluster. It is not known before Run has asked for it.
@@ -88,6 +94,33 @@ func (c *ClusterTLS) Run(ctx context.Context) {
 	informer.RunWithContext(ctx)
 }
 
+// Required returns the minimum version and the ciphers of the cluster's profile for servers in its pods, empty if the cluster has none. Until
+// the profile was asked for it waits. That the profile cannot be read for now is an error, because a guess would restart pods twice.
+func (c *ClusterTLS) Required(ctx context.Context) (minVersion string, ciphers []string, err error) {
+	select {
+	case <-c.known:
+	case <-ctx.Done():
+		return "", nil, fmt.Errorf("the TLS profile of the cluster is not known yet: %w", ctx.Err())
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.problem != nil {
+		return "", nil, fmt.Errorf("reading the TLS profile of the cluster: %w", c.problem)
+	}
+	if !c.found {
+		return "", nil, nil
+	}
+	minVersion, ciphers = c.profile.names()
+	return minVersion, ciphers, nil
+}
+
+// Changes returns a channel that receives an event when what Required returns may have changed. It must be called before Run.
+func (c *ClusterTLS) Changes() <-chan event.TypedGenericEvent[struct{}] {
+	changes := make(chan event.TypedGenericEvent[struct{}], 1) // one event is enough, however many changes it stands for
+	c.changes = append(c.changes, changes)
+	return changes
+}
+
 // served asks for the profile until the API server answers, and reports whether there is one to follow. After the first error endpoints
 // serve by the intermediate profile.
 func (c *ClusterTLS) served(ctx context.Context) bool {
@@ -98,6 +131,7 @@ func (c *ClusterTLS) served(ctx context.Context) bool {
 	_ = retry.Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		defer asked()
 		found, err := c.apiServers.Get(ctx, apiServerName, metav1.GetOptions{})
+		c.learn(err)
 		switch {
 		case err == nil:
 			c.follow(found)
@@ -109,6 +143,19 @@ func (c *ClusterTLS) served(ctx context.Context) bool {
 		return apierrors.IsNotFound(err), nil
 	})
 	return served
+}
+
+// learn keeps why the profile cannot be read. A cluster that has none, or does not let the operator read it, is no problem.
+func (c *ClusterTLS) learn(err error) {
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		err = nil
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.problem != nil && err == nil {
+		c.report()
+	}
+	c.problem = err
 }
 
 // follow takes the profile of an APIServer.
@@ -125,10 +172,24 @@ func (c *ClusterTLS) follow(apiServer any) {
 	next := profileOf(read.Spec.TLSSecurityProfile)
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	if !reflect.DeepEqual(next, c.profile) {
+	differs := !reflect.DeepEqual(next, c.profile)
+	if differs {
 		c.log.Info("Endpoints follow the TLS profile of the cluster.", "minVersion", tls.VersionName(next.minVersion))
 	}
-	c.profile = next
+	if differs || !c.found {
+		c.report()
+	}
+	c.profile, c.found = next, true
+}
+
+// report sends an event to each channel that has none.
+func (c *ClusterTLS) report() {
+	for _, changes := range c.changes {
+		select {
+		case changes <- event.TypedGenericEvent[struct{}]{}:
+		default:
+		}
+	}
 }
 
 func (c *ClusterTLS) current() tlsProfile {

@@ -23,6 +23,22 @@ func (p tlsProfile) apply(c *tls.Config) {
 	}
 }
 
+// names returns the minimum version and the ciphers of TLS 1.2 of a profile by their names, as flags of servers have them. Servers in pods
+// support no version before TLS 1.2 and no cipher that Go calls insecure. Without a cipher that they support, TLS 1.3 is the minimum.
+func (p tlsProfile) names() (minVersion string, ciphers []string) {
+	if p.minVersion < tls.VersionTLS13 {
+		for _, suite := range tls.CipherSuites() {
+			if slices.Contains(suite.SupportedVersions, tls.VersionTLS12) && slices.Contains(p.ciphers, suite.ID) {
+				ciphers = append(ciphers, suite.Name)
+			}
+		}
+	}
+	if len(ciphers) == 0 {
+		return string(configv1.VersionTLS13), nil
+	}
+	return string(configv1.VersionTLS12), ciphers
+}
+
 // intermediate returns the profile of clusters that have or set none. It is also OpenShift's default:
 // https://wiki.mozilla.org/Security/Server_Side_TLS
 func intermediate() tlsProfile {

@@ -3,6 +3,7 @@ package platform
 import (
 	"crypto/tls"
 	"reflect"
+	"slices"
 	"testing"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -41,6 +42,33 @@ func TestProfileOf(t *testing.T) {
 	}
 	if got := intermediate(); got.minVersion != tls.VersionTLS12 || len(got.ciphers) != 9 {
 		t.Errorf("the intermediate profile is %v", got)
+	}
+}
+
+func TestNamesOfAProfile(t *testing.T) {
+	custom := func(version configv1.TLSProtocolVersion, ciphers ...string) *configv1.TLSSecurityProfile {
+		return &configv1.TLSSecurityProfile{Type: configv1.TLSProfileCustomType, Custom: &configv1.CustomTLSProfile{
+			TLSProfileSpec: configv1.TLSProfileSpec{MinTLSVersion: version, Ciphers: ciphers}}}
+	}
+	const aes256 = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+	for name, c := range map[string]struct {
+		set     *configv1.TLSSecurityProfile
+		version string
+		ciphers []string
+	}{
+		"modern": {&configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType}, "VersionTLS13", nil},
+		"intermediate": {nil, "VersionTLS12", []string{"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+			"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", aes256,
+			"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"}},
+		"a version that is too old": {custom(configv1.VersionTLS10, "ECDHE-RSA-AES256-GCM-SHA384"), "VersionTLS12", []string{aes256}},
+		"an insecure cipher":        {custom(configv1.VersionTLS12, "ECDHE-RSA-AES256-GCM-SHA384", "AES128-SHA"), "VersionTLS12", []string{aes256}},
+		"no cipher that is left":    {custom(configv1.VersionTLS12, "AES128-SHA", "TLS_AES_128_GCM_SHA256"), "VersionTLS13", nil},
+	} {
+		version, ciphers := profileOf(c.set).names()
+		slices.Sort(ciphers)
+		if version != c.version || !slices.Equal(ciphers, c.ciphers) {
+			t.Errorf("%s: got %s, %v", name, version, ciphers)
+		}
 	}
 }
 

@@ -20,9 +20,6 @@ import (
 // series of pods that fail at once does.
 const failedPodWindow = time.Minute
 
-// maxQuote is the longest part of the last output of a container that a message quotes, in bytes.
-const maxQuote = 256
-
 // cause is why pods are missing, and what to do about it. The zero value means that the cause is unknown.
 type cause struct {
 	reason  v1.Reason
@@ -143,7 +140,7 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 	}
 	for _, ended := range []*corev1.ContainerStateTerminated{status.State.Terminated, status.LastTerminationState.Terminated} {
 		if ended != nil && (ended.ExitCode != 0 || status.RestartCount > 0) {
-			return crashCause(pod, status.Name, ended)
+			return crashCause(pod, status, ended)
 		}
 	}
 	return cause{}
@@ -182,18 +179,4 @@ func lacksNode(message string) bool {
 	passes := slices.ContainsFunc([]string{"Insufficient ", "Too many pods", "were unschedulable", "taint"},
 		func(words string) bool { return strings.Contains(message, words) })
 	return strings.Contains(message, "no nodes available") || strings.Contains(message, "node affinity/selector") && !passes
-}
-
-// crashCause returns how a container terminated that should keep running.
-func crashCause(pod *corev1.Pod, container string, ended *corev1.ContainerStateTerminated) cause {
-	message := fmt.Sprintf("Container %q of pod %s terminated with exit code %d", container, pod.Name, ended.ExitCode)
-	switch said := lastLine(ended.Message); {
-	case ended.Reason == "OOMKilled":
-		message += " because it exceeded its memory limit: raise spec.resources.limits.memory."
-	case said != "":
-		message += fmt.Sprintf(". Its last output was %q.", truncate(said, maxQuote))
-	default:
-		message += fmt.Sprintf(". Run 'kubectl logs --previous -n %s %s -c %s' to see its output.", pod.Namespace, pod.Name, container)
-	}
-	return cause{reason: v1.ReasonPodsCrashing, message: message}
 }

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -90,13 +89,6 @@ func TestPodCause(t *testing.T) {
 				t.Errorf("a pod that is being deleted explains nothing: %+v", got)
 			}
 		})
-	}
-}
-
-func TestCrashQuotesABoundedPiece(t *testing.T) {
-	pod := podWith(t, "p", `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1, message: "`+strings.Repeat("x", 2000)+`"}}}]}`)
-	if got := podCause(&pod); len(got.message) > 400 {
-		t.Errorf("the message has %d bytes", len(got.message))
 	}
 }
 

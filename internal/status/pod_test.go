@@ -26,7 +26,7 @@ func companionOf(t *testing.T, echo string) corev1.Pod {
 		Echo:  support.Echo("ns", echo, func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }),
 		Node:  &corev1.Node{},
 	}
-	plan, err := c.Plan(testImages(), children.Policy{MaxReplicas: 20}, time.Now())
+	plan, err := c.Plan(testConfig(), children.Policy{MaxReplicas: 20}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

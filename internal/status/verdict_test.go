@@ -86,7 +86,7 @@ func TestWhatTheConditionsSay(t *testing.T) {
 	}
 }
 
-func testImages() children.Images { return children.Images{EchoServer: "i"} }
+func testConfig() children.Config { return children.Config{Images: children.Images{EchoServer: "i"}} }
 
 // TestACauseChangesOnlyWhyAnEchoIsNotReady checks that a cause does not hide whether a change is being rolled out.
 func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {

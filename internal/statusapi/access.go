@@ -1,15 +1,17 @@
 package statusapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/token/cache"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	authenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
@@ -41,7 +43,7 @@ func AccessFilter(config *rest.Config, httpClient *http.Client) (metricsserver.F
 		return nil, fmt.Errorf("setting up the authorization: %w", err)
 	}
 	return func(log logr.Logger, next http.Handler) (http.Handler, error) {
-		return &authorizedHandler{authenticate, authorize, log, next}, nil
+		return &authorizedHandler{authenticate, authorize, log, &sampledLog{log: log}, next}, nil
 	}, nil
 }
 
@@ -50,14 +52,8 @@ func authentication(config *rest.Config, httpClient *http.Client) (authenticator
 	if err != nil {
 		return nil, err
 	}
-	authenticate, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
-		Anonymous:                &apiserver.AnonymousAuthConfig{Enabled: false},
-		CacheTTL:                 tokenTTL,
-		TokenAccessReviewClient:  reviews,
-		TokenAccessReviewTimeout: reviewTimeout,
-		WebhookRetryBackoff:      reviewRetries(),
-	}.New()
-	return authenticate, err
+	tokens := cache.New(newTokenReviews(reviews.TokenReviews()), false, tokenTTL, denyTTL)
+	return group.NewAuthenticatedGroupAdder(bearertoken.New(tokens)), nil
 }
 
 func authorization(config *rest.Config, httpClient *http.Client) (authorizer.Authorizer, error) {
@@ -83,6 +79,7 @@ type authorizedHandler struct {
 	authenticate authenticator.Request
 	authorize    authorizer.Authorizer
 	log          logr.Logger
+	failures     *sampledLog // of authentication, which anybody can make fail
 	next         http.Handler
 }
 
@@ -90,7 +87,12 @@ type authorizedHandler struct {
 func (h *authorizedHandler) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	known, ok, err := h.authenticate.AuthenticateRequest(r)
 	if err != nil {
-		h.log.Info("Authentication failed.", "reason", err.Error(), "path", r.URL.Path)
+		h.failures.info("Authentication failed.", "reason", err.Error(), "path", r.URL.Path)
+	}
+	if errors.Is(err, errTooManyReviews) {
+		out.Header().Set("Retry-After", "1")
+		refuse(out, http.StatusTooManyRequests, "too many tokens are being checked at the moment; try again in a second")
+		return
 	}
 	if !ok {
 		out.Header().Set("WWW-Authenticate", "Bearer")

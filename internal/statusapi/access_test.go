@@ -62,6 +62,7 @@ func TestAccess(t *testing.T) {
 		"allowed, with an error of a part": {known: true, fails: errors.New("other"), decide: allow, url: "/metrics", status: http.StatusOK},
 		"unknown":                          {decide: allow, url: "/metrics", status: http.StatusUnauthorized, message: "a bearer token that the API server accepts is required: see 'kubectl create token'"},
 		"authentication fails":             {fails: errors.New("secret detail"), decide: allow, url: "/metrics", status: http.StatusUnauthorized, message: "a bearer token that the API server accepts is required: see 'kubectl create token'"},
+		"too many tokens":                  {fails: errTooManyReviews, decide: allow, url: "/metrics", status: http.StatusTooManyRequests, message: "too many tokens are being checked"},
 		"an invalid namespace":             {known: true, decide: allow, url: "/echoes?namespace=A", status: http.StatusBadRequest, message: `namespace: "A" is not a valid namespace name`},
 		"an invalid namespace, unknown":    {decide: allow, url: "/echoes?namespace=A", status: http.StatusUnauthorized, message: "a bearer token"},
 		"denied a path":                    {known: true, decide: deny, url: "/metrics", status: http.StatusForbidden, message: `user "jane" cannot get path "/metrics"`},
@@ -80,7 +81,7 @@ func TestAccess(t *testing.T) {
 				authorize: authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 					return c.decide(a)
 				}),
-				log:  logr.Discard(),
+				log: logr.Discard(), failures: &sampledLog{log: logr.Discard()},
 				next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true }),
 			}
 			out := request(t, handler, http.MethodGet, c.url)
@@ -101,6 +102,14 @@ func TestAccess(t *testing.T) {
 type reviews struct {
 	lock sync.Mutex
 	seen []string // the resources and paths that were reviewed
+	sent int      // the tokens that were reviewed
+}
+
+// tokens returns how many tokens were reviewed.
+func (s *reviews) tokens() int {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.sent
 }
 
 // ServeHTTP implements http.Handler.
@@ -132,16 +141,25 @@ func (s *reviews) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		s.lock.Unlock()
 		answer = map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
 			"status": map[string]any{"allowed": what == "get /metrics" || what == "list echoes in a"}}
+	} else {
+		s.lock.Lock()
+		s.sent++
+		s.lock.Unlock()
 	}
 	out.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(out).Encode(answer)
+}
+
+// asJSON returns the configuration of an API server that reads JSON, and of a client that does not limit itself.
+func asJSON(url string) *rest.Config {
+	return &rest.Config{Host: url, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }
 
 func TestAccessFilterAsksTheAPIServer(t *testing.T) {
 	reviewer := &reviews{}
 	server := httptest.NewServer(reviewer)
 	defer server.Close()
-	filter, err := AccessFilter(&rest.Config{Host: server.URL}, server.Client())
+	filter, err := AccessFilter(asJSON(server.URL), server.Client())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// mostVerbose is the highest verbosity that can be set; client-go logs nothing beyond it.
-	mostVerbose = 10
+	// MostVerbose is the highest verbosity that can be set: from 8 on, client-go logs the bodies of requests and responses, and with them
+	// the environment variables of Echoes.
+	MostVerbose = 7
 	// levelDuration is how long a level applies by default, and maxLevelDuration the longest time.
 	levelDuration    = 15 * time.Minute
 	maxLevelDuration = 24 * time.Hour
@@ -141,11 +142,11 @@ func parseLevel(text string) (zapcore.Level, error) {
 	case "debug":
 		return zapcore.DebugLevel, nil
 	case "":
-		return 0, errors.New("level: required: error, info, debug or a number from 1 (debug) to 10 (most verbose)")
+		return 0, errors.New("level: required: error, info, debug or a number from 1 (debug) to 7 (most verbose)")
 	}
 	verbosity, err := strconv.Atoi(text)
-	if err != nil || verbosity < 1 || verbosity > mostVerbose {
-		return 0, fmt.Errorf("level: %q is not error, info, debug or a number from 1 (debug) to %d (most verbose)", text, mostVerbose)
+	if err != nil || verbosity < 1 || verbosity > MostVerbose {
+		return 0, fmt.Errorf("level: %q is not error, info, debug or a number from 1 (debug) to %d (most verbose)", text, MostVerbose)
 	}
 	return zapcore.Level(-verbosity), nil
 }

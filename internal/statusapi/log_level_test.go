@@ -20,7 +20,7 @@ func TestReadLevel(t *testing.T) {
 		`{"level": "info", "for": "1s"}`:  {zapcore.InfoLevel, time.Second},
 		`{"level":"error","for":"24h"}`:   {zapcore.ErrorLevel, 24 * time.Hour},
 		`{"level": "1", "for": "1h30m"}`:  {zapcore.DebugLevel, 90 * time.Minute},
-		`{"level": 10, "for": "1m"}`:      {-10, time.Minute},
+		`{"level": 7, "for": "1m"}`:       {-7, time.Minute},
 		`{"for": "2m", "level": "debug"}`: {zapcore.DebugLevel, 2 * time.Minute},
 	} {
 		level, duration, err := readLevel(strings.NewReader(body))
@@ -36,8 +36,9 @@ func TestInvalidLevels(t *testing.T) {
 		`debug`:                            `the request does not look like`,
 		`{"level": "debug", "until": "x"}`: `unknown field "until"`,
 		`{}`:                               `level: required`,
-		`{"level": "loud"}`:                `level: "loud" is not error, info, debug or a number from 1 (debug) to 10 (most verbose)`,
-		`{"level": "11"}`:                  `level: "11" is not error`,
+		`{"level": "loud"}`:                `level: "loud" is not error, info, debug or a number from 1 (debug) to 7 (most verbose)`,
+		`{"level": "8"}`:                   `level: "8" is not error`,
+		`{"level": 10}`:                    `level: "10" is not error`,
 		`{"level": -1}`:                    `level: "-1" is not error`,
 		`{"level": "debug", "for": "x"}`:   `for: "x" is not a duration from 1s to 24h, such as 90s or 15m`,
 		`{"level": "debug", "for": "0s"}`:  `for: "0s"`,

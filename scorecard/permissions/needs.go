@@ -52,7 +52,8 @@ func console() []Permission {
 	var all []Permission
 	for _, resource := range []string{"consoleyamlsamples", "consolequickstarts"} {
 		all = append(all, on("console.openshift.io", resource, "create")...)
-		for _, name := range []string{"example-full", "example-hello", "example-ingress", "first-echo", "snippet-env", "snippet-ingress", "snippet-response", "snippet-zones"} {
+		for _, name := range []string{"example-faults", "example-full", "example-grpc", "example-hello", "example-ingress",
+			"example-tls", "first-echo", "snippet-env", "snippet-ingress", "snippet-response", "snippet-zones"} {
 			all = append(all, onNamed("console.openshift.io", resource, "echo-operator-"+name, "patch", "delete")...)
 		}
 	}
@@ -83,6 +84,7 @@ func Dangerous() []Permission {
 		on("", "users", "impersonate"),
 		on("", "groups", "impersonate"),
 		on("", "namespaces", "create", "update", "patch", "delete"),
+		on("coordination.k8s.io", "leases", "update", "patch", "delete", "deletecollection"), // those of nodes and of the control plane, too
 		on("rbac.authorization.k8s.io", "clusterroles", "create", "update", "patch", "bind", "escalate"),
 		on("rbac.authorization.k8s.io", "roles", "create", "update", "patch", "bind", "escalate"),
 		on("rbac.authorization.k8s.io", "clusterrolebindings", "create", "update", "patch"),

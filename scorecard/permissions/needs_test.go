@@ -74,7 +74,8 @@ func TestWaysToTakeAClusterOver(t *testing.T) {
 		{"rbac.authorization.k8s.io", "roles", "escalate", ""}, {"rbac.authorization.k8s.io", "clusterrolebindings", "create", ""},
 		{"rbac.authorization.k8s.io", "rolebindings", "create", ""}, {"admissionregistration.k8s.io", "mutatingwebhookconfigurations", "create", ""},
 		{"admissionregistration.k8s.io", "validatingwebhookconfigurations", "create", ""}, {"apiextensions.k8s.io", "customresourcedefinitions", "delete", ""},
-		{"certificates.k8s.io", "certificatesigningrequests/approval", "update", ""}, {"", "namespaces", "delete", ""}, {"example.com", "echoes", "delete", ""},
+		{"certificates.k8s.io", "certificatesigningrequests/approval", "update", ""}, {"", "namespaces", "delete", ""}, {"coordination.k8s.io", "leases", "update", ""},
+		{"coordination.k8s.io", "leases", "patch", ""}, {"coordination.k8s.io", "leases", "delete", ""}, {"example.com", "echoes", "delete", ""},
 	} {
 		if !slices.Contains(Dangerous(), p) {
 			t.Errorf("%s is not called dangerous", p)

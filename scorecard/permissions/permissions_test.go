@@ -123,6 +123,32 @@ func TestWhatIsListedAndNeededDiffer(t *testing.T) {
 	}
 }
 
+// TestLeasesAreThatOfTheOperatorAlone checks that no other rule on leases could be listed. Where the operator watches all namespaces, OLM
+// grants the namespaced rules of a bundle in all of them, those of the leases of nodes and of the control plane included.
+func TestLeasesAreThatOfTheOperatorAlone(t *testing.T) {
+	const group = "coordination.k8s.io"
+	all := listed(t)
+	var leases []string
+	for _, p := range all {
+		if p.Group == group {
+			leases = append(leases, p.String())
+		}
+	}
+	// The API server does not know the name of an object that is created when it decides.
+	want := []string{"create leases." + group, "get leases." + group + "/" + lease, "update leases." + group + "/" + lease}
+	if !slices.Equal(leases, want) {
+		t.Errorf("the bundle lists %q, want %q", leases, want)
+	}
+	more := slices.Concat(on(group, "leases", "get", "update", "patch", "list", "watch", "delete", "deletecollection", "*"),
+		onNamed(group, "leases", "other", "get", "update"), onNamed(group, "leases", lease, "list", "watch", "delete"))
+	for _, p := range more {
+		got := Problems(append(slices.Clone(all), p), everything().Written())
+		if len(got) != 1 || !strings.Contains(got[0], "may "+p.String()+",") {
+			t.Errorf("with %s, the problems are %q", p, got)
+		}
+	}
+}
+
 func TestNoDangerousPermissionIsListed(t *testing.T) {
 	all := listed(t)
 	for _, dangerous := range Dangerous() {

@@ -4,14 +4,28 @@ package clients
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 )
 
+// Server is an echo server that runs.
+type Server struct {
+	Address, Admin string // host and port
+	HTTPS          string // that with TLS, if ECHO_TLS_ADDR enables it
+	Process        *os.Process
+}
+
 // Start builds and starts the echo server with additional environment variables, and returns its address. The server stops after the test.
 func Start(t *testing.T, environ ...string) string {
+	t.Helper()
+	return Run(t, environ...).Address
+}
+
+// Run is like Start, and returns the server.
+func Run(t *testing.T, environ ...string) Server {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "echo-server")
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-X main.version=v0.1.0", "-o", program, "./echoserver")
@@ -30,10 +44,12 @@ func Start(t *testing.T, environ ...string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Wait() }) // it returns an error because the process is killed after the test
-	var first struct{ Address string }
-	line, err := bufio.NewReader(stderr).ReadBytes('\n')
+	var first struct{ Address, Admin, HTTPS string }
+	log := bufio.NewReader(stderr)
+	line, err := log.ReadBytes('\n')
 	if err != nil || json.Unmarshal(line, &first) != nil || first.Address == "" {
 		t.Fatalf("the first line of the log is %q, %v", line, err)
 	}
-	return first.Address
+	go func() { _, _ = io.Copy(io.Discard, log) }() // until the server ends; a full pipe would block it
+	return Server{Address: first.Address, Admin: first.Admin, HTTPS: first.HTTPS, Process: server.Process}
 }

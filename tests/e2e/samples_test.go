@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -46,6 +47,27 @@ var _ = Describe("the sample", func() {
 		seen := probe(ctx, echo, "--count=20", "--text")
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 	}, SpecTimeout(8*time.Minute))
+
+	It("tls serves HTTPS with the certificate of its Secret, which is created after it", func(ctx SpecContext) {
+		namespace := namespaces.New(ctx)
+		support.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_tls.yaml")
+		certificate, key, err := cert.GenerateSelfSignedCertKey("echo-tls."+namespace+".svc", nil, nil)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(k8s.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-tls"}, Type: corev1.SecretTypeTLS,
+			Data: map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key}})).To(Succeed())
+		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-tls"}}
+		waitReady(ctx, echo)
+		service := &corev1.Service{}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), service)).To(Succeed())
+		Expect(service.Spec.Ports).To(ContainElement(And(HaveField("Name", "https"), HaveField("Port", BeEquivalentTo(443)))))
+	}, SpecTimeout(8*time.Minute))
+
+	DescribeTable("is ready", func(ctx SpecContext, file, name string) {
+		Expect(apply(ctx, file, name).Status.ReadyReplicas).To(BeEquivalentTo(2))
+	},
+		Entry("faults, although most requests are delayed and some fail", "v1_echo_faults.yaml", "echo-faults", SpecTimeout(8*time.Minute)),
+		Entry("grpc", "v1_echo_grpc.yaml", "echo-grpc", SpecTimeout(8*time.Minute)),
+	)
 
 	It("ingress has an Ingress, whose host is its URL", func(ctx SpecContext) {
 		echo := apply(ctx, "v1_echo_ingress.yaml", "echo-ingress")

@@ -11,8 +11,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,6 +52,13 @@ func containerFields() []field {
 		{"response", func(s *v1.EchoSpec) {
 			s.Response = &v1.EchoResponse{StatusCode: 418, DelayMilliseconds: 5, Body: "$HOME $(A)", Headers: []v1.EchoHeader{{Name: "X", Value: "y"}}}
 		}, func(s *v1.EchoSpec) { s.Response = &v1.EchoResponse{Body: "b"} }},
+		{"response.faults", func(s *v1.EchoSpec) {
+			s.Response = &v1.EchoResponse{Faults: []v1.EchoFault{{Percentage: 10, StatusCode: 503}, {Percentage: 100, DelayMilliseconds: 1, MaxDelayMilliseconds: 9}}}
+		}, func(s *v1.EchoSpec) {
+			s.Response = &v1.EchoResponse{Faults: []v1.EchoFault{{Connection: v1.ConnectionReset, Failures: 2}}}
+		}},
+		{"server", func(s *v1.EchoSpec) { s.Server = v1.EchoServer{Controls: v1.ControlsOff, Identity: new(false)} },
+			func(s *v1.EchoSpec) { s.Server = v1.EchoServer{Controls: v1.ControlsFull} }},
 		{"resources", func(s *v1.EchoSpec) {
 			s.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.5")}}
 		}, func(s *v1.EchoSpec) { s.Resources = &corev1.ResourceRequirements{} }},
@@ -68,6 +77,10 @@ func accessFields() []field {
 		}, func(s *v1.EchoSpec) {
 			s.Service = v1.EchoService{Type: corev1.ServiceTypeNodePort, Port: 80, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyCluster}
 		}},
+		{"tls", func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a"} }, func(s *v1.EchoSpec) {
+			s.TLS = &v1.EchoTLS{SecretName: "b", Port: 443, ServicePort: 8443, ClientCertificate: v1.ClientCertificateRequire}
+		}},
+		{"tls without a Secret", func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{} }, func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a", Port: 9443} }},
 		{"ingress", func(s *v1.EchoSpec) {
 			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/a", ClassName: "c", TLS: true, TLSSecretName: "s", Annotations: map[string]string{"a": "b"}}
 		}, func(s *v1.EchoSpec) {
@@ -80,6 +93,13 @@ func accessFields() []field {
 			func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(3)) }},
 		{"networkPolicy", func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} },
 			func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{} }},
+		{"networkPolicy.from", func(s *v1.EchoSpec) {
+			s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{
+				{NamespaceSelector: &metav1.LabelSelector{}, PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "1"}}},
+				{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8", Except: []string{"10.1.0.0/16"}}}}}
+		}, func(s *v1.EchoSpec) {
+			s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}
+		}},
 	}
 }
 
@@ -88,7 +108,7 @@ func placementFields() []field {
 	return []field{
 		{"podSecurityContext", func(s *v1.EchoSpec) { s.PodSecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(0))} },
 			func(s *v1.EchoSpec) { s.PodSecurityContext = &corev1.PodSecurityContext{} }},
-		{"securityContext", func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{Privileged: new(true)} },
+		{"securityContext", func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{RunAsUser: new(int64(0))} },
 			func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{} }},
 		{"nodeSelector", func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"a": "1", "b": "2"} },
 			func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"b": "3"} }},

@@ -18,6 +18,7 @@ import (
 	"github.com/onsi/gomega/gexec"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -64,17 +65,19 @@ var _ = Describe("the program", Ordered, func() {
 		Entry("a limit that is not a number", []string{"MAX_REPLICAS=many"}, nil, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`),
 		Entry("a limit above that of the schema", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
 		Entry("an invalid namespace", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`),
+		Entry("an unknown standard", []string{"POD_SECURITY=strict"}, nil, `POD_SECURITY: "strict" is not privileged, baseline or restricted`),
+		Entry("a log level that writes bodies", nil, []string{"--zap-log-level=8"}, "--zap-log-level: it must be error, info, debug or a number from 1 (debug) to 7"),
 		Entry("no kubeconfig", []string{"KUBECONFIG=/nowhere"}, nil, "set KUBECONFIG"),
 	)
 
-	It("serves probes and protected metrics, watches only its namespaces, and stops within 10 s and releases its lease", func(ctx SpecContext) {
+	It("serves probes and protected metrics, watches only its namespaces, and stops within 10 s and releases its lease; its log never contains objects", func(ctx SpecContext) {
 		server := startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
 		c, err := client.New(server.Config, client.Options{Scheme: scheme})
 		Expect(err).NotTo(HaveOccurred())
 		allowMetrics(ctx, c, "default")
 		probes, metrics := freeAddress(), freeAddress()
 		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default,kube-public"},
-			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics)
+			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics, "--zap-log-level=7")
 		Eventually(func(g Gomega) {
 			g.Expect(statusOf(ctx, g, "http://"+probes+"/healthz", "")).To(Equal(http.StatusOK))
 			g.Expect(statusOf(ctx, g, "http://"+probes+"/readyz", "")).To(Equal(http.StatusOK))
@@ -85,6 +88,7 @@ var _ = Describe("the program", Ordered, func() {
 		}).WithContext(ctx).Should(Succeed())
 
 		inside, outside := support.Echo("kube-public", "inside"), support.Echo("kube-system", "outside")
+		inside.Spec.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: "canary-4711"}}
 		Expect(c.Create(ctx, outside)).To(Succeed())
 		Expect(c.Create(ctx, inside)).To(Succeed())
 		Eventually(func() error { return c.Get(ctx, client.ObjectKeyFromObject(inside), &appsv1.Deployment{}) }).WithContext(ctx).Should(Succeed())
@@ -94,6 +98,7 @@ var _ = Describe("the program", Ordered, func() {
 		session.Terminate()
 		Eventually(session, 10*time.Second).Should(gexec.Exit(0))
 		Expect(leaseHolder(ctx, Default, c)).To(BeEmpty())
+		Expect(session.Err.Contents()).NotTo(ContainSubstring("canary-4711"))
 	})
 
 	// Both signals wait until the process continues, so that the first one has no time to stop it.

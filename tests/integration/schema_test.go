@@ -54,11 +54,29 @@ var _ = Describe("the schema", func() {
 		Entry("headers that are too long for a variable", "bad", "{replicas: 1, response: {headers: ["+strings.Repeat("{name: a, value: "+strings.Repeat("b", 8000)+"},", 8)+"]}}", "at most 60000 bytes"),
 		Entry("a variable that is too long", "bad", "{replicas: 1, env: [{name: A, value: "+strings.Repeat("b", 32766)+"}]}", "at most 32766 characters"),
 		Entry("an argument that is too long", "bad", "{replicas: 1, args: ["+strings.Repeat("b", 32768)+"]}", "spec.args"),
+		Entry("no such controls", "bad", "{replicas: 1, server: {controls: Some}}", "spec.server.controls"),
+		Entry("Off without quotes, which is a boolean in YAML", "bad", "{replicas: 1, server: {controls: Off}}", "spec.server.controls"),
+		Entry("a fault without an effect", "bad", "{replicas: 1, response: {faults: [{percentage: 5, failures: 1}]}}", "A fault requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection."),
+		Entry("a fault that delays for 0 ms", "bad", "{replicas: 1, response: {faults: [{delayMilliseconds: 0, maxDelayMilliseconds: 0}]}}", "A fault requires statusCode"),
+		Entry("a range of delays that is the wrong way round", "bad", "{replicas: 1, response: {faults: [{delayMilliseconds: 5, maxDelayMilliseconds: 4}]}}", "must not be less than delayMilliseconds"),
+		Entry("a status after a reset", "bad", "{replicas: 1, response: {faults: [{connection: Reset, statusCode: 500}]}}", "must not be specified with connection Reset"),
+		Entry("a fault of 0 percent", "bad", "{replicas: 1, response: {faults: [{percentage: 0, statusCode: 500}]}}", "spec.response.faults[0].percentage"),
+		Entry("a fault of 0 failures", "bad", "{replicas: 1, response: {faults: [{failures: 0, statusCode: 500}]}}", "spec.response.faults[0].failures"),
+		Entry("a fault of another kind", "bad", "{replicas: 1, response: {faults: [{connection: Hang}]}}", "spec.response.faults[0].connection"),
+		Entry("nine faults", "bad", "{replicas: 1, response: {faults: ["+strings.Repeat("{statusCode: 500},", 9)+"]}}", "must have at most 8 items"),
+		Entry("HTTPS settings without a Secret", "bad", "{replicas: 1, tls: {clientCertificate: Require}}", "require secretName"),
+		Entry("an empty name of a Secret", "bad", `{replicas: 1, tls: {secretName: ""}}`, "spec.tls.secretName"),
+		Entry("HTTPS on the port for HTTP", "bad", "{replicas: 1, tls: {secretName: a, port: 8080}}", "The field tls.port must differ from port"),
+		Entry("HTTPS on the port for metrics", "bad", "{replicas: 1, tls: {secretName: a, port: 9090}}", "must not be the metrics port"),
+		Entry("HTTPS on the port to which the metrics move", "bad", "{replicas: 1, port: 9090, tls: {secretName: a, port: 9091}}", "must not be the metrics port"),
+		Entry("one port of the Service for HTTP and HTTPS", "bad", "{replicas: 1, service: {port: 443}, tls: {secretName: a}}", "The field tls.servicePort must differ from service.port"),
+		Entry("no such request for certificates", "bad", "{replicas: 1, tls: {secretName: a, clientCertificate: Maybe}}", "spec.tls.clientCertificate"),
 		Entry("an Ingress without a host", "bad", "{replicas: 1, ingress: {enabled: true}}", "host is required"),
 		Entry("an invalid host", "bad", "{replicas: 1, ingress: {enabled: true, host: A_B}}", "spec.ingress.host"),
 		Entry("a path without a slash", "bad", "{replicas: 1, ingress: {enabled: true, host: a.example.com, path: x}}", "spec.ingress.path"),
 		Entry("a certificate without TLS", "bad", "{replicas: 1, ingress: {enabled: true, host: a.example.com, tlsSecretName: x}}", "requires tls"),
 		Entry("a budget below 0", "bad", "{replicas: 1, disruptionBudget: {maxUnavailable: -1}}", "spec.disruptionBudget.maxUnavailable"),
+		Entry("too many peers", "bad", "{replicas: 1, networkPolicy: {from: ["+strings.Repeat("{podSelector: {}},", 33)+"]}}", "spec.networkPolicy.from: Too many"),
 		Entry("a label that the operator sets", "bad", "{replicas: 1, podLabels: {app.kubernetes.io/name: x}}", "set by the operator"),
 		Entry("the label for companions", "bad", "{replicas: 1, podLabels: {echoes.example.com/companion: x}}", "set by the operator"),
 		Entry("an annotation of pods that the operator sets", "bad", "{replicas: 1, podAnnotations: {echoes.example.com/x: x}}", "set by the operator"),
@@ -85,6 +103,17 @@ var _ = Describe("the schema", func() {
 		}
 	})
 
+	It("allows the ports of HTTPS for HTTP if there is no HTTPS, and a port for HTTPS that the metrics do not use", func(ctx SpecContext) {
+		for name, change := range map[string]func(*v1.EchoSpec){
+			"form": func(s *v1.EchoSpec) {
+				s.Port, s.Service.Port, s.TLS = 8443, 443, &v1.EchoTLS{Port: 8443, ServicePort: 443}
+			},
+			"metrics": func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a", Port: 9091} },
+		} {
+			Expect(k8s.Create(ctx, support.Echo(newNamespace(ctx), name, func(e *v1.Echo) { change(&e.Spec) }))).To(Succeed())
+		}
+	})
+
 	It("allows a name of 63 characters", func(ctx SpecContext) {
 		createReadyEcho(ctx, support.Echo(newNamespace(ctx), "a23456789012345678901234567890123456789012345678901234567890123"))
 	})
@@ -95,6 +124,8 @@ var _ = Describe("the schema", func() {
 		createEcho(ctx, echo)
 		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
 		Expect(now.Spec.Port).To(BeEquivalentTo(8080))
+		Expect(now.Spec.Server).To(Equal(v1.EchoServer{Controls: v1.ControlsSafe, Identity: new(true)}))
+		Expect(now.Spec.TLS).To(BeNil())
 		Expect(now.Spec.Service).To(Equal(v1.EchoService{Type: corev1.ServiceTypeClusterIP, Port: 80}))
 		Expect(now.Spec.DisruptionBudget).To(Equal(v1.EchoDisruptionBudget{Enabled: new(true), MaxUnavailable: new(int32(1))}))
 	})

@@ -212,7 +212,7 @@ var _ = Describe("the status API", Ordered, func() {
 	It("changes the log level for a duration", func(ctx SpecContext) {
 		status, text := request(ctx, Default, "editor", http.MethodPut, "/log-level", `{"level": "loud"}`)
 		Expect(status).To(Equal(http.StatusBadRequest), text)
-		Expect(text).To(ContainSubstring(`level: \"loud\" is not error, info, debug or a number from 1 (debug) to 10 (most verbose)`))
+		Expect(text).To(ContainSubstring(`level: \"loud\" is not error, info, debug or a number from 1 (debug) to 7 (most verbose)`))
 
 		status, text = request(ctx, Default, "editor", http.MethodPut, "/log-level", `{"level": "debug", "for": "1h"}`)
 		Expect(status).To(Equal(http.StatusOK), text)

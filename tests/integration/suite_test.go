@@ -88,7 +88,7 @@ func manifest[T client.Object](path string, object T) T {
 // startOperator runs the operator.
 func startOperator() {
 	var err error
-	underTest, err = controlplane.NewOperator(cluster)
+	underTest, err = controlplane.NewOperator(cluster, "baseline")
 	Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)

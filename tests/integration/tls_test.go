@@ -12,6 +12,7 @@ import (
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 	configv1 "github.com/openshift/api/config/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,11 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-var _ = Describe("TLS of the metrics and the status API", Ordered, func() {
+var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func() {
 	var (
 		server *envtest.Environment
 		admin  client.Client
@@ -81,6 +83,17 @@ var _ = Describe("TLS of the metrics and the status API", Ordered, func() {
 			Spec: configv1.APIServerSpec{TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType, Modern: &configv1.ModernTLSProfile{}}}}
 		Expect(admin.Create(ctx, apiServer)).To(Succeed())
 		session, address := start(ctx, "follows", openshiftRules())
+		echo := support.Echo("follows-own", "secure", func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "certificate"} })
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		variables := func(g Gomega) map[string]string {
+			deployment, found := &appsv1.Deployment{}, map[string]string{}
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), deployment)).To(Succeed())
+			for _, e := range deployment.Spec.Template.Spec.Containers[0].Env {
+				found[e.Name] = e.Value
+			}
+			return found
+		}
+		Eventually(variables).WithContext(ctx).Should(And(HaveKeyWithValue("ECHO_TLS_MIN_VERSION", "VersionTLS13"), Not(HaveKey("ECHO_TLS_CIPHERS"))))
 		accepts(ctx, address, tls.VersionTLS13, HaveField("HandshakeComplete", true))
 		_, err := connect(ctx, address, tls.VersionTLS12)
 		Expect(err).To(MatchError(ContainSubstring("protocol version not supported")))
@@ -91,6 +104,8 @@ var _ = Describe("TLS of the metrics and the status API", Ordered, func() {
 		Expect(admin.Patch(ctx, apiServer, client.MergeFrom(before))).To(Succeed())
 		accepts(ctx, address, tls.VersionTLS12, HaveField("CipherSuite", tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384))
 		accepts(ctx, address, tls.VersionTLS11, HaveField("CipherSuite", tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA))
+		Eventually(variables).WithContext(ctx).Should(And(HaveKeyWithValue("ECHO_TLS_MIN_VERSION", "VersionTLS12"),
+			HaveKeyWithValue("ECHO_TLS_CIPHERS", "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384")))
 		Expect(session.ExitCode()).To(Equal(-1), "the operator must go on")
 
 		By("losing the object, which says nothing of another profile")

@@ -73,6 +73,39 @@ func TestDocumentedTargetsExist(t *testing.T) {
 	}
 }
 
+// TestNamedTestsExist checks the tests that docs/security.md names: functions, and specs by their file and their text.
+func TestNamedTestsExist(t *testing.T) {
+	page, functions := text(t, "docs/security.md"), map[string]bool{}
+	err := filepath.WalkDir(inProject(), func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(content), -1) {
+			functions[found[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1)
+	for _, found := range named {
+		if !functions[found[1]] {
+			t.Errorf("%s does not exist", found[1])
+		}
+	}
+	specs := regexp.MustCompile("`([\\w/]+_test\\.go)` \"([^\"]+)\"").FindAllStringSubmatch(page, -1)
+	for _, found := range specs {
+		if !strings.Contains(text(t, found[1]), `"`+found[2]) {
+			t.Errorf("%s has no spec %q", found[1], found[2])
+		}
+	}
+	if len(named) < 10 || len(specs) < 5 {
+		t.Errorf("only %d functions and %d specs were found", len(named), len(specs))
+	}
+}
+
 // TestPackageCommentsNameFilesThatExist checks the names of files in the comments of packages, which are in files named doc.go.
 func TestPackageCommentsNameFilesThatExist(t *testing.T) {
 	checked := 0

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -41,8 +42,11 @@ func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if to.resource == "events" {
+	switch to.resource {
+	case "events":
 		return c.recordEvent(to)
+	case "apiservers": // not OpenShift
+		return respond(request, nil, apierrors.NewNotFound(schema.GroupResource{Resource: to.resource}, to.name))
 	}
 	return c.faults.happen(c.process, to, func() (*http.Response, error) {
 		if to.watches() {

@@ -15,6 +15,7 @@ func Echo(namespace, name string, changes ...func(*v1.Echo)) *v1.Echo {
 		Spec: v1.EchoSpec{
 			Replicas:         2,
 			Port:             8080,
+			Server:           v1.EchoServer{Controls: v1.ControlsSafe, Identity: new(true)},
 			Service:          v1.EchoService{Type: "ClusterIP", Port: 80},
 			DisruptionBudget: v1.EchoDisruptionBudget{Enabled: new(true), MaxUnavailable: new(int32(1))},
 		},

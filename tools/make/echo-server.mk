@@ -10,8 +10,10 @@ fuzz: ## Send random requests to the parsers and the handler of the echo server,
 	@tools/make/fuzz ./echoserver $(FUZZTIME)
 
 .PHONY: test-clients
-test-clients: ## Test the echo server with headless Chromium and the client of the Gateway API. Screenshots go to CACHE.
+test-clients: export PATH := $(PATH):/usr/sbin
+test-clients: ## Test the echo server with headless Chromium, behind nginx, with grpc-go and the clients of the Gateway API. Screenshots go to CACHE.
 	@tools/make/require chromium chromium fonts-dejavu-core
+	@tools/make/require nginx nginx
 	@mkdir -p "$(CACHE)/screenshots"
 	@cd tests/clients && SCREENSHOTS="$(CACHE)/screenshots" go test -trimpath -count=1 $(TESTFLAGS) ./...
 

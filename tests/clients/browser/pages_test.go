@@ -75,7 +75,7 @@ func TestWebSocketPage(t *testing.T) {
 	tab := open(t, nil)
 	var log string
 	tab.run(t,
-		chromedp.Navigate("http://"+server+"/-/ws"),
+		chromedp.Navigate("http://"+server+"/shop/-/ws"), // as behind an Ingress with a path
 		chromedp.WaitEnabled("#send"),
 		chromedp.SendKeys("#message", "hello "+attack),
 		chromedp.Click("#send"),

@@ -1,12 +1,11 @@
 // prober is the HTTP client of the tests in the cluster. It sends requests to echo servers, up to a number and a time, and prints that it
 // is connected, optionally the first response of each pod, and in the last line a summary as JSON. It exits with code 1 if a request
-// failed.
+// failed. The requests are ordinary ones, health checks of gRPC, or a flood of requests that never end.
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -16,12 +15,15 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
 
 // report is the summary.
 type report struct {
+	settings settings
+	lock     sync.Mutex
 	Requests int `json:"requests"`
 	Failed   int `json:"failed"`
 	// Seconds is how long all requests took, including the pauses between them.
@@ -30,9 +32,6 @@ type report struct {
 	Errors []string `json:"errors,omitempty"`
 	// Pods contains the number of responses of each pod.
 	Pods map[string]int `json:"pods"`
-	// status is the required status of responses; text means that they need not be JSON.
-	status int
-	text   bool
 	// answers contains the first response of each pod.
 	answers map[string]string
 }
@@ -45,17 +44,8 @@ const (
 )
 
 func main() {
-	url := flag.String("url", "", "the URL to send requests to")
-	count := flag.Int("count", 100, "the maximum number of requests")
-	pods := flag.Int("pods", 0, "stop when this many pods have responded, unless it is 0")
-	interval := flag.Duration("interval", 10*time.Millisecond, "the pause between requests")
-	duration := flag.Duration("duration", time.Minute, "the maximum duration; a signal stops the prober earlier")
-	status := flag.Int("status", http.StatusOK, "the required status of responses")
-	text := flag.Bool("text", false, "allow responses that are not JSON")
-	stop := flag.Bool("stop", false, "stop the prober of this container")
-	show := flag.Bool("show", false, "print the first response of each pod")
-	flag.Parse()
-	if *stop {
+	s, stop := parseFlags()
+	if stop {
 		connection, err := (&net.Dialer{}).DialContext(context.Background(), "unix", control)
 		exitOn(err)
 		runtime.KeepAlive(connection) // it is closed when this process exits
@@ -63,14 +53,14 @@ func main() {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", control)
 	exitOn(err)
-	r := report{status: *status, text: *text, Pods: map[string]int{}, answers: map[string]string{}}
-	r.run(listener, *url, *count, *pods, *interval, *duration)
+	r := report{settings: s, Pods: map[string]int{}, answers: map[string]string{}}
+	r.run(listener)
 	for _, pod := range slices.Sorted(maps.Keys(r.answers)) {
-		if *show {
+		if s.show {
 			fmt.Println(r.answers[pod])
 		}
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil || r.Failed > 0 || r.Requests == 0 {
+	if err := json.NewEncoder(os.Stdout).Encode(&r); err != nil || r.Failed > 0 || r.Requests == 0 {
 		os.Exit(1)
 	}
 }
@@ -82,18 +72,24 @@ func exitOn(err error) {
 	}
 }
 
-// run sends requests until the number or the duration is reached, a signal is received, or -stop is called.
-func (r *report) run(listener net.Listener, url string, count, pods int, interval, duration time.Duration) {
+// run sends requests until they are complete, the duration is reached, a signal is received, or -stop is called.
+func (r *report) run(listener net.Listener) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, duration)
+	ctx, cancel := context.WithTimeout(ctx, r.settings.duration)
 	defer cancel()
 	go func() {
 		defer cancel()
 		awaitStop(listener)
 	}()
-	r.await(ctx, url, interval)
-	r.probe(ctx, url, count, pods, interval)
+	r.await(ctx)
+	begun := time.Now()
+	defer func() { r.Seconds = time.Since(begun).Seconds() }()
+	if r.settings.flood > 0 {
+		r.flood(ctx)
+	} else {
+		r.probe(ctx)
+	}
 }
 
 // awaitStop waits until a process with -stop has connected and exited. If the prober exited earlier, the kernel would kill that process
@@ -107,54 +103,63 @@ func awaitStop(listener net.Listener) {
 }
 
 // await waits for the first connection, because nodes update the endpoints of a Service some time after its pods are ready.
-func (r *report) await(ctx context.Context, url string, interval time.Duration) {
-	client := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
-	for ; ctx.Err() == nil; <-time.After(interval) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+func (r *report) await(ctx context.Context) {
+	client := r.settings.client(false)
+	for ; ctx.Err() == nil; <-time.After(r.settings.interval) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.settings.url, http.NoBody)
 		if err != nil {
 			return
 		}
 		if response, err := client.Do(request); err == nil {
 			_ = response.Body.Close()
-			fmt.Println("connected to", url)
+			fmt.Println("connected to", r.settings.url)
 			return
 		}
 	}
 }
 
 // probe sends requests alternately over a new connection and over one that is kept alive.
-func (r *report) probe(ctx context.Context, url string, count, pods int, interval time.Duration) {
-	kept := &http.Client{Timeout: requestTimeout}
-	fresh := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
-	begun := time.Now()
-	defer func() { r.Seconds = time.Since(begun).Seconds() }()
-	for i := range count {
+func (r *report) probe(ctx context.Context) {
+	kept, fresh := r.settings.client(true), r.settings.client(false)
+	exchange := r.request
+	if r.settings.grpc {
+		exchange = r.checkHealth
+	}
+	for i := range r.settings.count {
 		client := kept
 		if i%2 == 0 {
 			client = fresh
 		}
 		// The request is completed even if the time is over, so that this is not counted as a failure.
-		if err := r.request(context.WithoutCancel(ctx), client, url); err != nil {
-			r.Failed++
-			if len(r.Errors) < keptErrors {
-				r.Errors = append(r.Errors, time.Now().UTC().Format(time.TimeOnly)+" "+err.Error())
-			}
-		}
-		r.Requests++
-		if pods > 0 && len(r.Pods) >= pods {
+		r.record(exchange(context.WithoutCancel(ctx), client))
+		if r.settings.pods > 0 && len(r.Pods) >= r.settings.pods {
 			return
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(interval):
+		case <-time.After(r.settings.interval):
 		}
 	}
 }
 
+// record counts a request.
+func (r *report) record(err error) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.Requests++
+	if err == nil {
+		return
+	}
+	r.Failed++
+	if len(r.Errors) < keptErrors {
+		r.Errors = append(r.Errors, time.Now().UTC().Format(time.TimeOnly)+" "+err.Error())
+	}
+}
+
 // request sends a request and records which pod responded.
-func (r *report) request(ctx context.Context, client *http.Client, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+func (r *report) request(ctx context.Context, client *http.Client) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.settings.url, http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -170,7 +175,7 @@ func (r *report) request(ctx context.Context, client *http.Client, url string) e
 	answer := struct {
 		Pod string `json:"pod"`
 	}{}
-	if err := json.Unmarshal(body, &answer); err != nil && !r.text || response.StatusCode != r.status {
+	if err := json.Unmarshal(body, &answer); err != nil && !r.settings.text || response.StatusCode != r.settings.status {
 		return fmt.Errorf("the response is %s: %.200q", response.Status, body)
 	}
 	if r.Pods[answer.Pod] == 0 {

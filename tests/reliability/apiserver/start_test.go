@@ -92,7 +92,7 @@ type process struct {
 func (s *server) startOperator(w *wire, namespaces ...string) (*process, error) {
 	config := rest.CopyConfig(s.config)
 	config.Wrap(w.around)
-	assembled, err := controlplane.NewOperator(config, namespaces...)
+	assembled, err := controlplane.NewOperator(config, "privileged", namespaces...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -44,6 +45,18 @@ func addRequired(spec map[string]any) {
 		if ingress["tlsSecretName"] != nil {
 			ingress["tls"] = true
 		}
+	}
+	if tls, given := spec["tls"].(map[string]any); given && tls["secretName"] == nil {
+		tls["secretName"] = "one"
+	}
+	faults, _, _ := unstructured.NestedSlice(spec, "response", "faults") // a copy
+	for _, fault := range faults {
+		if fault, given := fault.(map[string]any); given && fault["statusCode"] == nil && fault["connection"] == nil {
+			fault["connection"] = "Truncate"
+		}
+	}
+	if len(faults) > 0 {
+		put(spec, []string{"response", "faults"}, faults)
 	}
 	if service, given := spec["service"].(map[string]any); given {
 		switch {

@@ -25,6 +25,8 @@ var stringsByField = map[string][]string{
 	"priorityClassName":         {"system-node-critical", "low"},
 	"operator":                  {"Exists", "Equal", "In", "NotIn", "DoesNotExist"},
 	"effect":                    {"NoSchedule", "NoExecute", "PreferNoSchedule"},
+	"cidr":                      {"10.0.0.0/8", "fd00::/8"},
+	"except":                    {"10.1.0.0/16"},
 	"topologyKey":               {"kubernetes.io/hostname", "topology.kubernetes.io/zone", "example.org/rack"},
 	"whenUnsatisfiable":         {"ScheduleAnyway", "DoNotSchedule"},
 	"nodeAffinityPolicy":        {"Honor", "Ignore"},
@@ -72,6 +74,10 @@ func integersOf(name string) []int64 {
 		return []int64{80, 8080, 8081, 9090, 9091, 443}
 	case "statusCode":
 		return []int64{200, 404, 599}
+	case "servicePort":
+		return []int64{443, 8443, 80}
+	case "percentage":
+		return []int64{1, 50, 100}
 	case "weight", "maxSkew":
 		return []int64{1, 2, 100}
 	case "minDomains":

@@ -36,9 +36,13 @@ func GrantOperatorsRole(ctx context.Context, c client.Client, config string) err
 	return nil
 }
 
-// NewOperator assembles the operator for some namespaces, or for all if there are none. It sends requests as a user with the permissions
-// of the operator.
-func NewOperator(cluster *rest.Config, namespaces ...string) (*operator.Operator, error) {
+// NewOperator assembles the operator with a policy for its pods, for some namespaces, or for all if there are none. It sends requests as
+// a user with the permissions of the operator.
+func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string) (*operator.Operator, error) {
+	standard, err := children.NewPodSecurity(podSecurity)
+	if err != nil {
+		return nil, err
+	}
 	user := rest.CopyConfig(cluster)
 	user.Impersonate.UserName = operatorUser
 	return operator.New(user, operator.Options{
@@ -46,6 +50,6 @@ func NewOperator(cluster *rest.Config, namespaces ...string) (*operator.Operator
 		ProbeAddress:   "0",
 		Namespaces:     namespaces,
 		Images:         children.Images{EchoServer: EchoServerImage},
-		Policy:         children.Policy{MaxReplicas: MaxReplicas},
+		Policy:         children.Policy{MaxReplicas: MaxReplicas, PodSecurity: standard},
 	}, statusapi.NewLogLevel(zapcore.InfoLevel))
 }

@@ -1,0 +1,27 @@
+package v1
+
+// EchoServer is the configuration of the operator's echo server.
+type EchoServer struct {
+	// controls specifies what requests can change about their own responses. Safe: what neither browsers, caches nor proxies act on. Full: everything, only for private networks. Off, which requires quotes in YAML: nothing. Defaults to Safe.
+	// +kubebuilder:validation:Enum=Safe;Full;Off
+	// +kubebuilder:default=Safe
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Controls",order=21,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Safe","urn:alm:descriptor:com.tectonic.ui:select:Full","urn:alm:descriptor:com.tectonic.ui:select:Off"}
+	Controls Controls `json:"controls,omitempty"`
+
+	// identity specifies whether responses contain the name and the addresses of the pod and its node. Defaults to true.
+	// +kubebuilder:default=true
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Identity",order=22,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Identity *bool `json:"identity,omitempty"`
+}
+
+// Controls specifies what requests can change about their own responses.
+type Controls string
+
+// What requests can change about their own responses.
+const (
+	ControlsSafe Controls = "Safe"
+	ControlsFull Controls = "Full"
+	ControlsOff  Controls = "Off"
+)

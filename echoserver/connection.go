@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// lingerTimeout is how long the end of a refused request is awaited. Otherwise a reset could destroy the response on its way.
+const lingerTimeout = 500 * time.Millisecond
+
+// errRefused ends a connection whose request was refused before it was parsed. It has the type to which net/http does not respond.
+var errRefused = &net.OpError{Op: "read", Err: errors.New("the request was refused")}
+
+// connection is a connection of a client. It accounts for what a client makes the server hold before a handler knows of it, and bounds
+// what net/http does not bound: the fields of a header, and the time in which an HTTP/2 client sends one.
+type connection struct {
+	net.Conn
+	budget  *budget
+	metrics *metrics
+	left    func() // gives the place of the connection back, once
+
+	closed     atomic.Bool
+	cost       atomic.Int64 // taken from budget.connections, in bytes
+	heldHeader atomic.Int64 // taken from budget.requests, in bytes
+	inProgress atomic.Int64 // requests
+	refusing   atomic.Int64 // requests that are refused because of the budget
+
+	inHeader atomic.Bool  // of HTTP/1
+	received atomic.Int64 // bytes
+
+	// What follows is used by one goroutine at a time: that which reads.
+	frames *frames // nil unless the protocol is HTTP/2
+	header rawHeader
+}
+
+// accept returns the connection of a client, or false if the budget does not allow one more. left is called when it is closed.
+func accept(c net.Conn, cost int64, m *metrics, left func()) (*connection, bool) {
+	accepted := &connection{Conn: c, budget: m.budget, metrics: m, left: sync.OnceFunc(left)}
+	accepted.inHeader.Store(true)
+	return accepted, accepted.take(&m.budget.connections, &accepted.cost, cost)
+}
+
+// take takes bytes until the connection is closed, and adds them to held.
+func (c *connection) take(p *pool, held *atomic.Int64, bytes int64) bool {
+	if !p.take(bytes) {
+		return false
+	}
+	held.Add(bytes)
+	if c.closed.Load() { // by another goroutine, which may have missed them
+		c.giveAll()
+	}
+	return true
+}
+
+func (c *connection) giveAll() {
+	c.budget.connections.give(c.cost.Swap(0))
+	c.giveHeader()
+}
+
+func (c *connection) giveHeader() { c.budget.requests.give(c.heldHeader.Swap(0)) }
+
+type connectionKey struct{}
+
+// withConnection is for http.Server.ConnContext, so that handlers find the connection of a request.
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// connectionOf returns the connection of a request, or nil if there is none.
+func connectionOf(r *http.Request) *connection {
+	c, _ := r.Context().Value(connectionKey{}).(*connection)
+	return c
+}
+
+// trackState is for http.Server.ConnState: when an HTTP/1 connection becomes idle, the next header begins.
+func trackState(c net.Conn, state http.ConnState) {
+	if c, ok := c.(*connection); ok && state == http.StateIdle && c.frames == nil {
+		c.giveHeader()
+		c.header.restart()
+		c.inHeader.Store(true)
+	}
+}
+
+// Read implements net.Conn.
+func (c *connection) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.received.Add(int64(n))
+	var refused error
+	switch {
+	case n == 0:
+	case c.frames != nil:
+		refused = c.follow(p[:n])
+	case c.inHeader.Load():
+		refused = c.meter(p[:n])
+	case len(p) == 1: // net/http waits for the next request while it handles one
+		c.header.ahead = p[0]
+		c.header.hasAhead = true
+	default: // a body, with which the beginning of the next request may come
+		c.header.nextIsPartial = true
+	}
+	if refused != nil {
+		return 0, refused
+	}
+	return n, err
+}
+
+// meter accounts for a piece of a header of HTTP/1, or finds that the protocol is HTTP/2.
+func (c *connection) meter(piece []byte) error {
+	rest := c.header.add(piece)
+	c.inHeader.Store(!c.header.ended)
+	c.header.nextIsPartial = len(rest) > 0
+	if c.header.isPreface() {
+		return c.upgrade(rest)
+	}
+	if !c.header.isPartial && c.header.requestLine > maxRequestLine {
+		return c.refuse(http.StatusRequestURITooLong, limitHeader, fmt.Sprintf("the request line is longer than %d bytes", maxRequestLine))
+	}
+	if c.header.lines > maxFields+2 {
+		return c.refuse(http.StatusRequestHeaderFieldsTooLarge, limitHeader, tooManyFields())
+	}
+	more := max(0, int64(c.header.size)-includedHeader)*headerFactor - c.heldHeader.Load()
+	if more > 0 && !c.take(&c.budget.requests, &c.heldHeader, more) {
+		return c.refuse(http.StatusServiceUnavailable, limitMemory, overBudget)
+	}
+	return nil
+}
+
+// upgrade accounts for a connection of HTTP/2, of which a piece was read already.
+func (c *connection) upgrade(piece []byte) error {
+	if !c.take(&c.budget.connections, &c.cost, http2Cost) {
+		c.metrics.limited(limitMemory)
+		return errRefused
+	}
+	c.frames = newFrames()
+	return c.follow(piece)
+}
+
+// follow gives a client of HTTP/2 the same time for a header as one of HTTP/1.
+func (c *connection) follow(piece []byte) error {
+	before, begun := c.frames.inHeader, c.frames.begun
+	c.frames.add(piece)
+	switch {
+	case c.frames.inHeader && c.frames.begun != begun:
+		return c.SetReadDeadline(time.Now().Add(headerTimeout))
+	case !c.frames.inHeader && before:
+		return c.SetReadDeadline(time.Time{}) // net/http sets none for HTTP/2
+	}
+	return nil
+}
+
+// headerEnds is called by the handler, after the header was parsed.
+func (c *connection) headerEnds() { c.inHeader.Store(false) }
+
+// refuse responds to a request that has not been parsed.
+func (c *connection) refuse(status int, reason, why string) error {
+	c.metrics.limited(reason)
+	text := "echo-server: " + why + "\n"
+	retry := ""
+	if status == http.StatusServiceUnavailable {
+		retry = "Retry-After: 1\r\n"
+	}
+	err := c.SetDeadline(time.Now().Add(lingerTimeout))
+	_, written := fmt.Fprintf(c.Conn, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
+		"%sConnection: close\r\n\r\n%s", status, http.StatusText(status), plainText, len(text), retry, text)
+	if errors.Join(err, written) == nil {
+		c.linger()
+	}
+	return errRefused
+}
+
+// linger ends the sending side, and waits until the client has the response. What the client still sends is not parsed.
+func (c *connection) linger() {
+	if errors.Join(c.CloseWrite(), c.SetReadDeadline(time.Now().Add(lingerTimeout))) == nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, maxHeaders)) // until the client closes
+	}
+}
+
+// Close implements net.Conn.
+func (c *connection) Close() error {
+	c.closed.Store(true)
+	c.giveAll()
+	c.left()
+	return c.Conn.Close()
+}
+
+// CloseWrite ends the sending side, after which the client can still be read. net/http and WebSockets do so before they close a
+// connection whose client may be sending: it would be reset, and the client might lose the end of the response.
+func (c *connection) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// reset makes the next Close send a TCP reset.
+func (c *connection) reset() error {
+	under := c.Conn
+	for {
+		switch each := under.(type) {
+		case *net.TCPConn:
+			return each.SetLinger(0)
+		case interface{ NetConn() net.Conn }:
+			under = each.NetConn()
+		default:
+			return errors.ErrUnsupported
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+)
+
+const (
+	// maxHeaders is the maximum size of a header, in bytes.
+	maxHeaders = 16 << 10
+	// maxFields is the maximum number of fields in a header.
+	maxFields = 100
+	// maxRequestLine is the maximum length of the first line of a request, in bytes.
+	maxRequestLine = 8 << 10
+	// maxRaw is how much of a header is kept, in bytes.
+	maxRaw = 16 << 10
+)
+
+// rawHeader is the header of an HTTP/1 request as it was sent. net/http changes the case of names and does not keep their order.
+type rawHeader struct {
+	data        []byte // up to the empty line
+	size        int    // in bytes, with what data does not contain
+	requestLine int    // length, in bytes
+	lines       int    // number of complete ones
+	ended       bool   // the empty line was read
+
+	line          int  // length of the line that is not complete
+	begun         bool // not the first one of its connection
+	isPartial     bool // its beginning may have been read with the request before
+	nextIsPartial bool
+
+	ahead    byte // the first byte of the next header, which net/http reads while it handles the request
+	hasAhead bool
+}
+
+// restart begins the next header of a connection.
+func (h *rawHeader) restart() {
+	ahead, hasAhead := h.ahead, h.hasAhead
+	*h = rawHeader{data: h.data[:0], begun: true, isPartial: h.nextIsPartial}
+	if hasAhead {
+		h.add([]byte{ahead})
+	}
+}
+
+// add adds a piece and returns what follows the header: a body, another request, or HTTP/2.
+func (h *rawHeader) add(piece []byte) (rest []byte) {
+	for len(piece) > 0 && !h.ended {
+		part := piece
+		end := bytes.IndexByte(piece, '\n') + 1
+		if end > 0 {
+			part = piece[:end]
+		}
+		h.addPart(part, end > 0)
+		piece = piece[len(part):]
+	}
+	return piece
+}
+
+func (h *rawHeader) addPart(part []byte, isEnd bool) {
+	h.size += len(part)
+	h.data = append(h.data, part[:min(len(part), maxRaw-len(h.data))]...)
+	length := len(bytes.TrimRight(part, "\r\n"))
+	h.line += length
+	if h.lines == 0 {
+		h.requestLine += length
+	}
+	if isEnd {
+		h.ended = h.line == 0 && h.lines > 0
+		h.lines++
+		h.line = 0
+	}
+}
+
+// isPreface reports whether this is the beginning of an HTTP/2 connection (RFC 9113, 3.4), which looks like a header.
+func (h *rawHeader) isPreface() bool {
+	return h.ended && !h.begun && string(h.data) == preface[:len(preface)-restOfPreface]
+}
+
+// isOf reports whether this is the whole header of a request. A client can send requests before it has the responses to earlier ones; then
+// net/http has read more than one.
+func (h *rawHeader) isOf(r *http.Request) bool {
+	if !h.ended || h.size != len(h.data) {
+		return false
+	}
+	rest, ok := bytes.CutPrefix(h.data, []byte(r.Method))
+	if ok {
+		rest, ok = bytes.CutPrefix(rest, []byte(" "+r.RequestURI+" HTTP/1."))
+	}
+	return ok && len(rest) > 1 && (rest[1] == '\r' || rest[1] == '\n')
+}
+
+// names returns the names of the fields in their order and case.
+func (h *rawHeader) names() []string {
+	_, fields, _ := strings.Cut(string(h.data), "\n")
+	names := make([]string, 0, max(0, h.lines-2))
+	for len(fields) > 0 {
+		line, rest, _ := strings.Cut(fields, "\n")
+		if name, _, ok := strings.Cut(line, ":"); ok {
+			names = append(names, name)
+		}
+		fields = rest
+	}
+	return names
+}

@@ -1,0 +1,114 @@
+package children
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// standard returns a Pod Security Standard.
+func standard(t *testing.T, name string) PodSecurity {
+	t.Helper()
+	security, err := NewPodSecurity(name)
+	if err != nil || security.String() != name {
+		t.Fatalf("%s: got %s, %v", name, security, err)
+	}
+	return security
+}
+
+// podSecurityCases are changes of an Echo, and the strictest standard that its pods meet.
+func podSecurityCases() map[string]struct {
+	change func(*v1.EchoSpec)
+	meets  string
+	says   string
+} {
+	container := func(change func(*corev1.SecurityContext)) func(*v1.EchoSpec) {
+		return func(s *v1.EchoSpec) {
+			s.SecurityContext = &corev1.SecurityContext{}
+			change(s.SecurityContext)
+		}
+	}
+	return map[string]struct {
+		change func(*v1.EchoSpec)
+		meets  string
+		says   string
+	}{
+		"the default":               {func(*v1.EchoSpec) {}, "restricted", ""},
+		"a port below 1024":         {func(s *v1.EchoSpec) { s.Port = 80 }, "restricted", ""},
+		"another image":             {func(s *v1.EchoSpec) { s.Image = "nginx:1" }, "restricted", ""},
+		"an empty security context": {container(func(*corev1.SecurityContext) {}), "baseline", `container "echo" must set securityContext.allowPrivilegeEscalation=false`},
+		"root":                      {container(func(c *corev1.SecurityContext) { c.RunAsUser = new(int64(0)) }), "baseline", "runAsUser=0"},
+		"privileged":                {container(func(c *corev1.SecurityContext) { c.Privileged = new(true) }), "privileged", `privileged (container "echo" must not set securityContext.privileged=true)`},
+		"a capability of the kernel": {container(func(c *corev1.SecurityContext) {
+			c.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}
+		}), "privileged", "SYS_ADMIN"},
+		"an unsafe sysctl": {func(s *v1.EchoSpec) {
+			s.PodSecurityContext = &corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{Name: "kernel.msgmax", Value: "1"}}}
+		}, "privileged", "kernel.msgmax"},
+		"no AppArmor by an annotation": {func(s *v1.EchoSpec) {
+			s.PodAnnotations = map[string]string{"container.apparmor.security.beta.kubernetes.io/echo": "unconfined"}
+		}, "privileged", "apparmor"},
+	}
+}
+
+func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
+	rank := map[string]int{"privileged": 0, "baseline": 1, "restricted": 2}
+	for name, c := range podSecurityCases() {
+		echo := companionEcho(func(e *v1.Echo) { c.change(&e.Spec) })
+		all, err := Of(echo, testConfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for level := range rank {
+			policy := Policy{MaxReplicas: 20, PodSecurity: standard(t, level)}
+			err := policy.Check(echo, all...)
+			if allowed := rank[level] <= rank[c.meets]; allowed != (err == nil) {
+				t.Errorf("%s, %s: %v", name, level, err)
+			}
+			if err != nil && (!errors.As(err, new(*InvalidSpecError)) || !strings.Contains(err.Error(), c.says) ||
+				!strings.Contains(err.Error(), `"`+level+`"`) || !strings.Contains(err.Error(), "POD_SECURITY")) {
+				t.Errorf("%s, %s: it does not say what to change: %v", name, level, err)
+			}
+			plan, planErr := (&CompanionState{asking(), echo, &corev1.Node{}, nil}).Plan(testConfig, policy, time.Unix(1000, 0))
+			if planErr != nil || (plan.Apply == nil) != (err != nil) {
+				t.Errorf("%s, %s: the companion is %+v, %v", name, level, plan.Apply, planErr)
+			}
+		}
+	}
+}
+
+func TestTheZeroStandardAllowsAllPods(t *testing.T) {
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.SecurityContext = &corev1.SecurityContext{Privileged: new(true)} })
+	all, err := Of(echo, testConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (Policy{MaxReplicas: 20}).Check(echo, all...); err != nil || (PodSecurity{}).String() != "privileged" {
+		t.Errorf("%s: %v", PodSecurity{}, err)
+	}
+}
+
+func TestAStandardThatIsNotKnown(t *testing.T) {
+	for _, name := range []string{"", "Baseline", "strict"} {
+		if _, err := NewPodSecurity(name); err == nil || !strings.Contains(err.Error(), "is not privileged, baseline or restricted") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// TestGeneratedPodsMeetBaseline checks that what an Echo asks for is judged, and not what the operator adds to it.
+func TestGeneratedPodsMeetBaseline(t *testing.T) {
+	g, policy := newGenerator(), Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
+	for range generatedEchoes / 4 {
+		echo := g.echo()
+		if err := policy.Check(echo, g.children(t, echo)...); err != nil {
+			t.Fatalf("%+v: %v", echo.Spec, err)
+		}
+	}
+}

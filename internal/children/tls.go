@@ -1,0 +1,80 @@
+package children
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+const (
+	httpsPortName = "https"
+	// tlsVolume is the name of the volume with the certificate, and tlsFolder is where containers find it.
+	tlsVolume = "tls"
+	tlsFolder = "/etc/echo-server/tls"
+)
+
+// TLSProfile is what a cluster requires of endpoints with TLS. It is empty if the cluster requires nothing.
+type TLSProfile struct {
+	// MinVersion is VersionTLS12 or VersionTLS13.
+	MinVersion string
+	// Ciphers are the names of the ciphers of TLS 1.2 at IANA.
+	Ciphers []string
+}
+
+// HasTLS reports whether the echo servers of an Echo serve HTTPS.
+func HasTLS(spec *v1.EchoSpec) bool { return spec.TLS != nil && spec.TLS.SecretName != "" }
+
+// TLSSecret returns the name of the Secret with the certificate of a pod, empty if the pod does not serve HTTPS.
+func TLSSecret(pod *corev1.Pod) string {
+	for i := range pod.Spec.Volumes {
+		if volume := &pod.Spec.Volumes[i]; volume.Name == tlsVolume && volume.Secret != nil {
+			return volume.Secret.SecretName
+		}
+	}
+	return ""
+}
+
+// addTLS adds the port and the certificate of HTTPS to a container, if the Echo has TLS.
+func addTLS(c *corev1ac.ContainerApplyConfiguration, echo *v1.Echo) {
+	if HasTLS(&echo.Spec) {
+		c.WithPorts(containerPort(httpsPortName, echo.Spec.TLS.Port)).
+			WithVolumeMounts(corev1ac.VolumeMount().WithName(tlsVolume).WithMountPath(tlsFolder).WithReadOnly(true))
+	}
+}
+
+// tlsVolumes returns the volume with the certificate, if the Echo has TLS. The Secret is optional: it is often created after the pod, by
+// cert-manager or for the Service, and without it the echo server says which Secret is missing.
+func tlsVolumes(echo *v1.Echo) []*corev1ac.VolumeApplyConfiguration {
+	if !HasTLS(&echo.Spec) {
+		return nil
+	}
+	return []*corev1ac.VolumeApplyConfiguration{corev1ac.Volume().WithName(tlsVolume).
+		WithSecret(corev1ac.SecretVolumeSource().WithSecretName(echo.Spec.TLS.SecretName).WithOptional(true))}
+}
+
+// tlsEnvironment returns the variables that have the operator's own echo server serve HTTPS, if the Echo has TLS.
+func tlsEnvironment(echo *v1.Echo, required TLSProfile) []*corev1ac.EnvVarApplyConfiguration {
+	if !HasTLS(&echo.Spec) {
+		return nil
+	}
+	wanted := echo.Spec.TLS
+	env := []*corev1ac.EnvVarApplyConfiguration{
+		variable("ECHO_TLS_ADDR", ":"+strconv.Itoa(int(wanted.Port))),
+		variable("ECHO_TLS_DIR", tlsFolder),
+		variable("ECHO_TLS_SECRET", wanted.SecretName),
+	}
+	if wanted.ClientCertificate != "" && wanted.ClientCertificate != v1.ClientCertificateNone {
+		env = append(env, variable("ECHO_TLS_CLIENT_CERTIFICATE", string(wanted.ClientCertificate)))
+	}
+	if required.MinVersion != "" {
+		env = append(env, variable("ECHO_TLS_MIN_VERSION", required.MinVersion))
+	}
+	if len(required.Ciphers) > 0 {
+		env = append(env, variable("ECHO_TLS_CIPHERS", strings.Join(required.Ciphers, ",")))
+	}
+	return env
+}

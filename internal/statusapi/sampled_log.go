@@ -1,0 +1,46 @@
+package statusapi
+
+import (
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// logPeriod is the time from one line of a sampled log to the next.
+const logPeriod = time.Second
+
+// sampledLog writes at most one line in each period, with the number of those that it left out before. Its methods may be called
+// concurrently.
+type sampledLog struct {
+	log logr.Logger
+
+	lock    sync.Mutex
+	last    time.Time
+	leftOut int
+}
+
+// info writes a line, or leaves it out.
+func (s *sampledLog) info(message string, keysAndValues ...any) {
+	leftOut, write := s.take(time.Now())
+	if !write {
+		return
+	}
+	if leftOut > 0 {
+		keysAndValues = append(keysAndValues, "leftOut", leftOut)
+	}
+	s.log.Info(message, keysAndValues...)
+}
+
+// take reports whether a line is due, and how many were left out before it.
+func (s *sampledLog) take(now time.Time) (int, bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if now.Sub(s.last) < logPeriod {
+		s.leftOut++
+		return 0, false
+	}
+	leftOut := s.leftOut
+	s.last, s.leftOut = now, 0
+	return leftOut, true
+}

@@ -1,0 +1,104 @@
+package statusapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/util/webhook"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	"k8s.io/client-go/util/flowcontrol"
+)
+
+const (
+	// reviewsPerSecond, reviewBurst and reviewsAtOnce bound the reviews of tokens that are not known, which anybody can make up.
+	reviewsPerSecond = 20
+	reviewBurst      = 40
+	reviewsAtOnce    = 10
+	// knownTokens is how many tokens are remembered, and knownTTL how long after they were last accepted.
+	knownTokens = 1024
+	knownTTL    = time.Hour
+)
+
+// errTooManyReviews is the error of a token that is not reviewed now.
+var errTooManyReviews = errors.New("too many tokens are being reviewed")
+
+// tokenReviews is an authenticator.Token that asks the API server (TokenReview). It bounds the reviews of unknown tokens. Those that the
+// API server has accepted before are not bounded, so that a flood of others does not lock their users out.
+type tokenReviews struct {
+	reviews authenticationclient.TokenReviewInterface
+	rate    flowcontrol.PassiveRateLimiter
+	slots   chan struct{}
+	known   *utilcache.LRUExpireCache // by the digest of the token
+}
+
+func newTokenReviews(reviews authenticationclient.TokenReviewInterface) *tokenReviews {
+	return &tokenReviews{
+		reviews: reviews,
+		rate:    flowcontrol.NewTokenBucketPassiveRateLimiter(reviewsPerSecond, reviewBurst),
+		slots:   make(chan struct{}, reviewsAtOnce),
+		known:   utilcache.NewLRUExpireCache(knownTokens),
+	}
+}
+
+// AuthenticateToken implements authenticator.Token.
+func (r *tokenReviews) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	digest := sha256.Sum256([]byte(token))
+	if _, known := r.known.Get(digest); !known {
+		select {
+		case r.slots <- struct{}{}:
+			defer func() { <-r.slots }()
+		default:
+			return nil, false, errTooManyReviews
+		}
+		if !r.rate.TryAccept() {
+			return nil, false, errTooManyReviews
+		}
+	}
+	status, err := r.review(ctx, token)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !status.Authenticated:
+		r.known.Remove(digest)
+		return nil, false, fmt.Errorf("the API server rejects the token: %s", status.Error)
+	default:
+		r.known.Add(digest, nil, knownTTL)
+		return responseTo(status), true, nil
+	}
+}
+
+// review asks the API server about a token.
+func (r *tokenReviews) review(ctx context.Context, token string) (*authenticationv1.TokenReviewStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+	err := webhook.WithExponentialBackoff(ctx, *reviewRetries(), func() error {
+		answer, err := r.reviews.Create(ctx, review, metav1.CreateOptions{})
+		if err == nil {
+			review = answer
+		}
+		return err
+	}, webhook.DefaultShouldRetry)
+	if err != nil {
+		return nil, fmt.Errorf("reviewing a token: %w", err)
+	}
+	return &review.Status, nil
+}
+
+// responseTo returns the user of a token that the API server accepts.
+func responseTo(status *authenticationv1.TokenReviewStatus) *authenticator.Response {
+	extra := map[string][]string{}
+	for key, values := range status.User.Extra {
+		extra[key] = values
+	}
+	return &authenticator.Response{User: &user.DefaultInfo{
+		Name: status.User.Username, UID: status.User.UID, Groups: status.User.Groups, Extra: extra}}
+}

@@ -1,0 +1,112 @@
+package grpc
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"syscall"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	health "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/echo-operator/echo-operator/tests/clients"
+)
+
+const (
+	serving    = health.HealthCheckResponse_SERVING
+	notServing = health.HealthCheckResponse_NOT_SERVING
+)
+
+func TestHealth(t *testing.T) {
+	client := health.NewHealthClient(dial(t, clients.Start(t)))
+	names := []string{"", "echo.v1.Echo", "gateway_api_conformance.echo_basic.grpcecho.GrpcEcho"}
+	for _, name := range names {
+		if got, err := client.Check(soon(t), &health.HealthCheckRequest{Service: name}); err != nil || got.GetStatus() != serving {
+			t.Errorf("%q is %v, %v", name, got, err)
+		}
+	}
+	_, err := client.Check(soon(t), &health.HealthCheckRequest{Service: "other"})
+	wantCode(t, err, codes.NotFound, "unknown service other")
+	list, err := client.List(soon(t), &health.HealthListRequest{})
+	if err != nil || !slices.Equal(slices.Sorted(maps.Keys(list.GetStatuses())), names) || list.GetStatuses()[""].GetStatus() != serving {
+		t.Errorf("the list is %v, %v", list, err)
+	}
+	watch, err := client.Watch(soon(t), &health.HealthCheckRequest{Service: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := watch.Recv(); err != nil || got.GetStatus() != health.HealthCheckResponse_SERVICE_UNKNOWN {
+		t.Errorf("an unknown service is %v, %v", got, err)
+	}
+}
+
+// begun returns a stream that has begun.
+func begun(t *testing.T, client *echoClient) grpc.ClientStream {
+	t.Helper()
+	stream := client.stream(soon(t), t, "BidiStream")
+	if err := exchange(t, client, stream); err != nil {
+		t.Fatal(err)
+	}
+	return stream
+}
+
+func exchange(t *testing.T, client *echoClient, stream grpc.ClientStream) error {
+	t.Helper()
+	return errors.Join(stream.SendMsg(client.request(t, "BidiStream", "{}")), stream.RecvMsg(client.response("BidiStream")))
+}
+
+// TestDrain stops a server that drains for longer than the test takes. It must tell those who watch its health, and serve calls.
+func TestDrain(t *testing.T) {
+	server := clients.Run(t, "ECHO_DRAIN_DELAY=1h")
+	watched := health.NewHealthClient(dial(t, server.Address))
+	watch, err := watched.Watch(soon(t), &health.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := watch.Recv(); err != nil || got.GetStatus() != serving {
+		t.Fatalf("before, it is %v, %v", got, err)
+	}
+	client := newEchoClient(t, server.Address)
+	stream := begun(t, client)
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+
+	if got, err := watch.Recv(); err != nil || got.GetStatus() != notServing {
+		t.Errorf("while it drains, it is %v, %v", got, err)
+	}
+	if got, err := watched.Check(soon(t), &health.HealthCheckRequest{}); err != nil || got.GetStatus() != notServing {
+		t.Errorf("while it drains, it is %v, %v", got, err)
+	}
+	response, err := newEchoClient(t, server.Address).unary(soon(t), t, "{}")
+	if err != nil || field(response, "call.server.draining") != "true" {
+		t.Errorf("a new connection is answered with %v, %v", response, err)
+	}
+	if err := exchange(t, client, stream); err != nil {
+		t.Errorf("the stream ends early: %v", err)
+	}
+}
+
+// TestStop stops a server that does not drain first. Streams must end with a status that makes clients retry.
+func TestStop(t *testing.T) {
+	server := clients.Run(t, "ECHO_DRAIN_DELAY=0s")
+	watch, err := health.NewHealthClient(dial(t, server.Address)).Watch(soon(t), &health.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newEchoClient(t, server.Address)
+	stream := begun(t, client)
+	if _, err := watch.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // it may tell that it drains
+		_, err = watch.Recv()
+	}
+	wantCode(t, err, codes.Unavailable, "the server is stopping")
+	wantCode(t, stream.RecvMsg(client.response("BidiStream")), codes.Unavailable, "the server is stopping")
+}

@@ -1,0 +1,69 @@
+package nginx
+
+import (
+	"strings"
+	"testing"
+)
+
+// page is what a browser accepts.
+const page = "text/html,application/xhtml+xml,*/*;q=0.8"
+
+// cacheable makes nginx store the echo, because its author wants that.
+const cacheable = `ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"public, max-age=60"}]`
+
+// TestAuthorMayCache sends requests with controls to an echo server whose author lets proxies store its responses: only those to requests
+// without controls are stored.
+func TestAuthorMayCache(t *testing.T) {
+	g := startGateway(t, cacheable)
+	large := strings.Repeat("x", 9<<20) // more than the limit of the echo server
+	for name, c := range map[string]struct {
+		query, body string
+		headers     []string
+	}{
+		"status by header":         {headers: []string{"X-Echo-Status", "503"}},
+		"status by link":           {query: "?echo.status=503"},
+		"redirect by header":       {headers: []string{"X-Echo-Status", "301", "X-Echo-Set-Header", "Location: /elsewhere"}},
+		"delay by header":          {headers: []string{"X-Echo-Delay", "1ms"}},
+		"size by header":           {headers: []string{"X-Echo-Size", "10"}},
+		"format by header":         {headers: []string{"X-Echo-Format", "text"}},
+		"format by link":           {query: "?echo.format=html"},
+		"own header by header":     {headers: []string{"X-Echo-Set-Header", "X-Colour: blue"}},
+		"own header by link":       {query: "?echo.set-header=X-Colour:blue"},
+		"invalid value by header":  {headers: []string{"X-Echo-Status", "999"}},
+		"invalid value by link":    {query: "?echo.status=999"},
+		"unknown control":          {headers: []string{"X-Echo-Unknown", "1"}},
+		"refused header":           {headers: []string{"X-Echo-Set-Header", "Set-Cookie: a=b"}},
+		"body that is too large":   {body: large},
+		"query that is not parsed": {query: "?echo.status=503;x=%zz"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := pathOf(name)
+			g.send(t, path+c.query, c.body, c.headers...)
+			expectEcho(t, g.send(t, path, ""), path, "MISS")
+			expectEcho(t, g.send(t, path, ""), path, "HIT")
+			g.send(t, path+c.query, c.body, c.headers...)
+			expectEcho(t, g.send(t, path, ""), path, "HIT")
+		})
+	}
+}
+
+// TestAuthorMayCacheFormats expects that the format of one client is not stored for clients that accept another.
+func TestAuthorMayCacheFormats(t *testing.T) {
+	g := startGateway(t, cacheable)
+	expectPage := func(t *testing.T, path string) {
+		t.Helper()
+		if got := g.send(t, path, "", "Accept", page).Header.Get("Content-Type"); !strings.HasPrefix(got, "text/html") {
+			t.Errorf("a browser gets %q", got)
+		}
+	}
+	t.Run("a page first", func(t *testing.T) {
+		expectPage(t, "/page")
+		expectEcho(t, g.send(t, "/page", "", "Accept", "application/json"), "/page", "MISS")
+		expectEcho(t, g.send(t, "/page", "", "Accept", "application/json"), "/page", "HIT")
+	})
+	t.Run("a page last", func(t *testing.T) {
+		expectEcho(t, g.send(t, "/last", ""), "/last", "MISS")
+		expectPage(t, "/last")
+		expectEcho(t, g.send(t, "/last", ""), "/last", "HIT")
+	})
+}

@@ -1,0 +1,110 @@
+// Package nginx tests the echo server behind nginx that caches its responses. Strangers must not decide what others get.
+package nginx
+
+import (
+	"bytes"
+	_ "embed"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/echo-operator/echo-operator/tests/clients"
+)
+
+// secret is the content of a file that nginx serves only if a server behind it says so.
+const secret = "the secret of the gateway"
+
+//go:embed nginx.conf
+var configuration string
+
+// gateway is nginx in front of an echo server.
+type gateway struct {
+	url    string
+	client *http.Client
+}
+
+// startGateway starts nginx and an echo server with additional environment variables. Both stop after the test.
+func startGateway(t *testing.T, environ ...string) *gateway {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	startNginx(t, listener, clients.Start(t, environ...))
+	client := &http.Client{
+		Timeout:       time.Minute,
+		Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &gateway{url: "http://" + listener.Addr().String(), client: client}
+}
+
+// startNginx hands a socket to nginx, so that connections wait for it and no other process can take the port.
+func startNginx(t *testing.T, listener net.Listener, upstream string) {
+	t.Helper()
+	folder := t.TempDir()
+	text := strings.NewReplacer("LISTEN", listener.Addr().String(), "UPSTREAM", upstream).Replace(configuration)
+	if err := os.Mkdir(filepath.Join(folder, "internal"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"nginx.conf": text, "internal/secret": secret} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	socket, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = socket.Close() }()
+	program := exec.CommandContext(t.Context(), "nginx", "-e", "stderr", "-p", folder, "-c", "nginx.conf")
+	program.Env = append(os.Environ(), "NGINX=3;") // the number of the first extra file
+	program.ExtraFiles = []*os.File{socket}
+	program.Cancel = func() error { return program.Process.Signal(syscall.SIGTERM) } // SIGKILL would leave the workers behind
+	output := &bytes.Buffer{}
+	program.Stdout, program.Stderr = output, output
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := program.Wait(); t.Failed() {
+			t.Logf("nginx: %v\n%s", err, output)
+		}
+	})
+}
+
+// answer is a response with what arrived of its body.
+type answer struct {
+	*http.Response
+	body string
+}
+
+// send sends a request with headers, given as names and values.
+func (g *gateway) send(t *testing.T, path, body string, headers ...string) answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Add(headers[i], headers[i+1])
+	}
+	response, err := g.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, _ := io.ReadAll(response.Body) // strangers may ask for half of a response
+	return answer{response, string(content)}
+}
+
+// pathOf returns a path of its own for each test case.
+func pathOf(name string) string { return "/" + strings.NewReplacer(" ", "-", ",", "").Replace(name) }

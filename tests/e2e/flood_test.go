@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// floodConnections is how many connections a flood has. The bodies that it sends are twice as large
+// as the memory limit of the pod.
+const floodConnections = "10"
+
+var _ = Describe("a flood", func() {
+	It("neither ends an Echo with the default memory limit nor keeps others from it", func(ctx SpecContext) {
+		echo := support.Echo(namespaces.New(ctx), "flooded", func(e *v1.Echo) { e.Spec.Replicas = 1 })
+		createReady(ctx, echo)
+		pod := pods(ctx, Default, echo)[0]
+		Expect(pod.Spec.Containers[0].Resources.Limits.Memory().IsZero()).To(BeFalse(), "the default has a memory limit")
+		ordinary := support.StartProber(ctx, echo.Namespace, echo.Status.URL+"/ordinary", "--count=1000000", "--interval=20ms", "--duration=1h")
+
+		flood := support.StartProber(ctx, echo.Namespace, echo.Status.URL+"/flood", "--flood="+floodConnections, "--duration=1m").Finish(ctx)
+		Expect(flood.Failed).To(BeNumerically(">", 0), "the echo server refuses what exceeds its memory: %+v", flood)
+
+		seen := ordinary.Stop(ctx)
+		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.Errors)
+		Expect(seen.Requests).To(BeNumerically(">", 100))
+		expectUndisturbed(ctx, &pod)
+	}, SpecTimeout(10*time.Minute))
+})
+
+// expectUndisturbed expects that a pod is still there, was ready all the time since it was read, and that its container never ended.
+func expectUndisturbed(ctx context.Context, before *corev1.Pod) {
+	GinkgoHelper()
+	now := &corev1.Pod{}
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(before), now)).To(Succeed())
+	Expect(now.UID).To(Equal(before.UID))
+	for _, container := range now.Status.ContainerStatuses {
+		Expect(container.RestartCount).To(BeZero(), "%+v", container.LastTerminationState)
+		Expect(container.State.Running).NotTo(BeNil())
+	}
+	Expect(readyCondition(now)).To(Equal(readyCondition(before)), "with the time of its last transition")
+}
+
+// readyCondition returns the status of the condition Ready and the time since when it is so.
+func readyCondition(pod *corev1.Pod) (found string) {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			found = string(condition.Status) + " since " + condition.LastTransitionTime.UTC().String()
+		}
+	}
+	return found
+}

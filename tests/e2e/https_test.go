@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	// rotation is how long the kubelet may take to update a mounted Secret, or to start a container that has failed several times.
+	rotation = 6 * time.Minute
+	// certificateSecret is the name of the Secret of an Echo with TLS.
+	certificateSecret = "certificate"
+)
+
+var _ = Describe("an Echo with TLS", func() {
+	It("drops no request while its certificate is renewed", func(ctx SpecContext) {
+		echo := echoWithTLS(namespaces.New(ctx), "renewed")
+		first := applyCertificate(ctx, echo)
+		createReady(ctx, echo)
+		before := pods(ctx, Default, echo)
+		eventuallyServes(ctx, echo, first)
+		prober := support.StartProber(ctx, echo.Namespace, httpsURL(echo)+"/e2e", "--insecure", "--count=1000000", "--interval=2ms",
+			"--duration=1h")
+
+		second := applyCertificate(ctx, echo)
+		eventuallyServes(ctx, echo, second)
+
+		seen := prober.Stop(ctx)
+		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.Errors)
+		Expect(seen.Requests).To(BeNumerically(">", 500))
+		for _, pod := range before {
+			Expect(seen.Pods).To(HaveKey(pod.Name))
+			expectUndisturbed(ctx, &pod)
+		}
+	}, SpecTimeout(20*time.Minute))
+
+	It("names the Secret that is missing, and starts when it is created", func(ctx SpecContext) {
+		echo := echoWithTLS(namespaces.New(ctx), "waiting")
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+			g.Expect(echo.Status.Message).To(And(ContainSubstring(certificateSecret), ContainSubstring("tls.crt")))
+			g.Expect(echo.Status.ReadyReplicas).To(BeZero())
+		}).WithContext(ctx).Should(Succeed())
+		serial := applyCertificate(ctx, echo)
+		Eventually(func(g Gomega) {
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+			g.Expect(echo.Status.Phase).To(Equal(v1.PhaseReady), echo.Status.Message)
+		}).WithContext(ctx).WithTimeout(rotation).Should(Succeed())
+		eventuallyServes(ctx, echo, serial)
+	}, SpecTimeout(15*time.Minute))
+
+	It("responds to health checks of gRPC, with and without TLS", func(ctx SpecContext) {
+		echo := echoWithTLS(namespaces.New(ctx), "called")
+		applyCertificate(ctx, echo)
+		createReady(ctx, echo)
+		for _, url := range []string{echo.Status.URL, httpsURL(echo)} {
+			seen := support.StartProber(ctx, echo.Namespace, url, "--grpc", "--insecure", "--count=50").Finish(ctx)
+			Expect(seen.Failed).To(BeZero(), "%s: %v", url, seen.Errors)
+			Expect(seen.Requests).To(Equal(50))
+		}
+	}, SpecTimeout(10*time.Minute))
+})
+
+func echoWithTLS(namespace, name string) *v1.Echo {
+	return support.Echo(namespace, name, func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: certificateSecret} })
+}
+
+// httpsURL returns the URL of an Echo with TLS in the cluster.
+func httpsURL(echo *v1.Echo) string {
+	return strings.Replace(echo.Status.URL, "http://", "https://", 1)
+}
+
+// applyCertificate stores a new certificate in the Secret of an Echo, and returns its serial number.
+func applyCertificate(ctx context.Context, echo *v1.Echo) *big.Int {
+	GinkgoHelper()
+	certificate, key, serial := selfSigned(echo)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: certificateSecret},
+		Type:       corev1.SecretTypeTLS,
+		Data:       map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key},
+	}
+	err := k8s.Update(ctx, secret)
+	if apierrors.IsNotFound(err) {
+		err = k8s.Create(ctx, secret)
+	}
+	Expect(err).NotTo(HaveOccurred())
+	return serial
+}
+
+// selfSigned returns a new certificate for the Service of an Echo and its key, in PEM, and its serial number.
+func selfSigned(echo *v1.Echo) (certificate, key []byte, serial *big.Int) {
+	GinkgoHelper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	Expect(err).NotTo(HaveOccurred())
+	serial, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	Expect(err).NotTo(HaveOccurred())
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		DNSNames:     []string{echo.Name + "." + echo.Namespace + ".svc"},
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(24 * time.Hour),
+	}
+	certificate, err = x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	Expect(err).NotTo(HaveOccurred())
+	key, err = x509.MarshalPKCS8PrivateKey(private)
+	Expect(err).NotTo(HaveOccurred())
+	certificate = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
+	key = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})
+	return certificate, key, serial
+}
+
+// eventuallyServes waits until all pods of an Echo serve a certificate.
+func eventuallyServes(ctx context.Context, echo *v1.Echo, serial *big.Int) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		found := pods(ctx, g, echo)
+		g.Expect(found).To(HaveLen(int(echo.Spec.Replicas)))
+		for _, pod := range found {
+			g.Expect(servedSerial(ctx, g, &pod)).To(Equal(serial.String()))
+		}
+	}).WithContext(ctx).WithTimeout(rotation).WithPolling(2 * time.Second).Should(Succeed())
+}
+
+// servedSerial returns the serial number of the certificate that a pod serves. Each call has a port-forward of its own, because kubectl
+// ends it when a connection is reset.
+func servedSerial(ctx context.Context, g Gomega, pod *corev1.Pod) string {
+	GinkgoHelper()
+	session, err := gexec.Start(kubectlCommand(ctx, "port-forward", "-n", pod.Namespace, "pod/"+pod.Name, ":8443"), GinkgoWriter, GinkgoWriter)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { session.Terminate().Wait() }()
+	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the certificate is what is looked for
+	connection, err := dialer.DialContext(ctx, "tcp", forwardedAddress(ctx, session))
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = connection.Close() }()
+	secure, ok := connection.(*tls.Conn)
+	g.Expect(ok).To(BeTrue())
+	return secure.ConnectionState().PeerCertificates[0].SerialNumber.String()
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"crypto/tls"
+	"flag"
+	"net/http"
+	"time"
+)
+
+// settings are the flags that describe the requests.
+type settings struct {
+	url                        string
+	count, pods                int
+	interval, duration         time.Duration
+	status                     int
+	text, show, insecure, grpc bool
+	flood                      int
+}
+
+// parseFlags returns the settings, and whether another prober must be stopped instead.
+func parseFlags() (settings, bool) {
+	s := settings{}
+	flag.StringVar(&s.url, "url", "", "the URL to send requests to")
+	flag.IntVar(&s.count, "count", 100, "the maximum number of requests")
+	flag.IntVar(&s.pods, "pods", 0, "stop when this many pods have responded, unless it is 0")
+	flag.DurationVar(&s.interval, "interval", 10*time.Millisecond, "the pause between requests")
+	flag.DurationVar(&s.duration, "duration", time.Minute, "the maximum duration; a signal stops the prober earlier")
+	flag.IntVar(&s.status, "status", http.StatusOK, "the required status of responses")
+	flag.BoolVar(&s.text, "text", false, "allow responses that are not JSON")
+	flag.BoolVar(&s.show, "show", false, "print the first response of each pod")
+	flag.BoolVar(&s.insecure, "insecure", false, "accept any certificate")
+	flag.BoolVar(&s.grpc, "grpc", false, "send health checks of gRPC instead, over HTTP/2")
+	flag.IntVar(&s.flood, "flood", 0, "instead, hold this many HTTP/2 connections full of requests that do not end, unless it is 0")
+	stop := flag.Bool("stop", false, "stop the prober of this container")
+	flag.Parse()
+	return s, *stop
+}
+
+// client returns a client that keeps its connections, or makes one for each request.
+func (s settings) client(keep bool) *http.Client {
+	transport := &http.Transport{
+		DisableKeepAlives: !keep,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: s.insecure}, //nolint:gosec // for certificates that tests make
+	}
+	if s.grpc {
+		transport.Protocols = http2()
+	}
+	return &http.Client{Timeout: requestTimeout, Transport: transport}
+}
+
+// http2 allows HTTP/2 only, with and without TLS.
+func http2() *http.Protocols {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return protocols
+}
