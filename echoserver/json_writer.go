@@ -143,9 +143,12 @@ func appendEscaped(data []byte, text string) []byte {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
-			if isPlain(c) {
+			switch {
+			case isPlain(c):
 				data = append(data, c)
-			} else {
+			case c == '"': // the most frequent, in JSON within JSON
+				data = append(data, '\\', c)
+			default:
 				data = appendEscape(data, c)
 			}
 			i++
@@ -167,7 +170,6 @@ func appendEscaped(data []byte, text string) []byte {
 
 // appendEscape appends an ASCII character that is not plain.
 func appendEscape(data []byte, c byte) []byte {
-	const digits = "0123456789abcdef"
 	switch c {
 	case '"', '\\':
 		return append(data, '\\', c)
@@ -184,6 +186,12 @@ func appendEscape(data []byte, c byte) []byte {
 	case 0x7f:
 		return append(data, c)
 	}
+	return appendUnicodeEscape(data, c)
+}
+
+// appendUnicodeEscape appends an ASCII character by its number, as in \u003c.
+func appendUnicodeEscape(data []byte, c byte) []byte {
+	const digits = "0123456789abcdef"
 	return append(data, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 }
 

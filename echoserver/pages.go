@@ -67,24 +67,17 @@ type filledPage struct {
 	data []byte
 }
 
-// escapedInPage returns the escape of a character that HTML could give a meaning, or "".
-func escapedInPage(c byte) string {
-	switch c {
-	case '<':
-		return `\u003c`
-	case '>':
-		return `\u003e`
-	case '&':
-		return `\u0026`
-	}
-	return ""
-}
+// isMarkup reports whether HTML could give a meaning to a character.
+func isMarkup(c byte) bool { return c == '<' || c == '>' || c == '&' }
+
+// markupEscape is the length of the escape of such a character, as in \u003c.
+const markupEscape = 6
 
 // length returns the size of the page in bytes.
 func (p filledPage) length() int {
 	length := len(p.head) + len(p.data) + len(p.tail)
 	for _, c := range []byte("<>&") {
-		length += bytes.Count(p.data, []byte{c}) * (len(escapedInPage(c)) - 1)
+		length += bytes.Count(p.data, []byte{c}) * (markupEscape - 1)
 	}
 	return length
 }
@@ -93,15 +86,29 @@ func (p filledPage) length() int {
 func (p filledPage) WriteTo(w io.Writer) (int64, error) {
 	out := bufio.NewWriterSize(w, pagePiece)
 	_, _ = out.WriteString(p.head) // Flush returns the first error
-	for _, c := range p.data {
-		if escape := escapedInPage(c); escape != "" {
-			_, _ = out.WriteString(escape)
-		} else {
-			_ = out.WriteByte(c)
+	for data := p.data; len(data) > 0; {
+		if out.Available() < markupEscape {
+			_ = out.Flush()
 		}
+		// Appending to the buffer takes a third of the time that writing each byte takes.
+		piece := data[:min(len(data), out.Available()/markupEscape)]
+		_, _ = out.Write(appendPage(out.AvailableBuffer(), piece))
+		data = data[len(piece):]
 	}
 	_, _ = out.WriteString(p.tail)
 	return int64(p.length()), out.Flush()
+}
+
+// appendPage appends JSON to a buffer and escapes what HTML could give a meaning.
+func appendPage(buffer, data []byte) []byte {
+	for _, c := range data {
+		if isMarkup(c) {
+			buffer = appendUnicodeEscape(buffer, c)
+		} else {
+			buffer = append(buffer, c)
+		}
+	}
+	return buffer
 }
 
 // serve responds with the page without data.
