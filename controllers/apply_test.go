@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
 	"k8s.io/client-go/applyconfigurations"
@@ -38,11 +39,15 @@ func TestApplyForcesOnlyWhatExists(t *testing.T) {
 	for name, live := range map[string]client.Object{"created": nil, "corrected": ownedService(storedEcho())} {
 		t.Run(name, func(t *testing.T) {
 			var options client.ApplyOptions
-			var uid string
+			var uid, version string
 			writer := interceptor.NewClient(newWorld(t).server, interceptor.Funcs{
 				Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, given ...client.ApplyOption) error {
 					options.ApplyOptions(given)
-					uid = string(object.(interface{ GetUID() types.UID }).GetUID())
+					want := object.(interface {
+						GetUID() types.UID
+						GetResourceVersion() string
+					})
+					uid, version = string(want.GetUID()), want.GetResourceVersion()
 					return nil
 				}})
 			after, err := apply(t.Context(), writer, firstChild(t), live)
@@ -53,8 +58,8 @@ func TestApplyForcesOnlyWhatExists(t *testing.T) {
 				t.Errorf("%T was applied by %q", after, options.FieldManager)
 			}
 			forced := options.Force != nil && *options.Force
-			if forced != (live != nil) || (uid == "service-uid") != (live != nil) {
-				t.Errorf("forced is %t, the UID is %q", forced, uid)
+			if forced != (live != nil) || (uid == "service-uid") != (live != nil) || (version == "1") != (live == nil) {
+				t.Errorf("forced is %t, the UID is %q, the resource version %q", forced, uid, version)
 			}
 		})
 	}
@@ -101,11 +106,39 @@ func TestEnsure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, seen := newWorld(t), status.Observation{}
-			if err := w.echoes().ensure(t.Context(), c.child, c.live, &seen); err != nil {
+			if err := w.echoes().ensure(t.Context(), storedEcho(), c.child, c.live, &seen); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(w.writes, c.writes) || len(seen.Changes) != c.changes {
 				t.Errorf("it wrote %v and saw %d changes", w.writes, len(seen.Changes))
+			}
+		})
+	}
+}
+
+func TestOnlyAConflictLeadsToALiveRead(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "x", errors.New("it exists"))
+	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}
+	for name, c := range map[string]struct {
+		live   []client.Object
+		answer error
+		writes []string
+		taken  bool
+	}{
+		"of somebody else":     {[]client.Object{foreign}, conflict, []string{"apply Service"}, true},
+		"not in the cache yet": {[]client.Object{ownedService(storedEcho())}, conflict, []string{"apply Service", "apply Service"}, false},
+		"gone meanwhile":       {nil, conflict, []string{"apply Service"}, false},
+		"refused":              {[]client.Object{foreign}, errRefused, []string{"apply Service"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newLateWorld(t, nil, c.live)
+			w.fail = func(string) error { return c.answer }
+			err := w.echoes().ensure(t.Context(), storedEcho(), firstChild(t), nil, &status.Observation{})
+			if taken := errors.As(err, new(*children.NameConflictError)); taken != c.taken || !taken && !errors.Is(err, c.answer) {
+				t.Errorf("got %v", err)
+			}
+			if !slices.Equal(w.writes, c.writes) {
+				t.Errorf("it wrote %v", w.writes)
 			}
 		})
 	}

@@ -1,9 +1,12 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,41 +18,97 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// converge makes the children of an Echo as wanted. Everything is read before anything is written, so that an Echo that cannot be
-// applied changes nothing.
+// converge makes the children of an Echo as wanted. What the cache holds is read before anything is written, so that an Echo that is not
+// allowed, or whose name is known to be taken, changes nothing.
 func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	seen := status.Observation{}
 	config, err := r.config(ctx, echo)
 	if err != nil {
 		return seen, err
 	}
+	if err := r.observe(ctx, echo, &seen); err != nil {
+		return seen, err
+	}
+	if same, err := r.asCompared(ctx, echo, config, &seen); err != nil || same {
+		return seen, err
+	}
 	wanted, err := children.Of(echo, config)
 	if err != nil {
 		return seen, err
 	}
-	if err := r.observe(ctx, echo, &seen); err != nil {
+	live, err := r.readBefore(ctx, echo, wanted, &seen)
+	if err != nil || echo.Spec.Paused {
 		return seen, err
 	}
-	live, err := r.readAll(ctx, echo, wanted, &seen)
-	if err != nil {
+	if err := r.ensureAll(ctx, echo, wanted, live, &seen); err != nil {
+		r.findDeployment(ctx, echo, wanted, &seen)
 		return seen, err
 	}
-	if err := r.Policy.Check(echo, wanted...); err != nil || echo.Spec.Paused {
-		return seen, err
-	}
-	if err := r.addFinalizer(ctx, echo); err != nil {
-		return seen, err
-	}
-	for i, c := range wanted {
-		if err := r.ensure(ctx, c, live[i], &seen); err != nil {
-			return seen, err
-		}
+	if asWanted(wanted, live, &seen) {
+		r.compared.record(echo, config, live)
 	}
 	return seen, nil
 }
 
-// ensure applies a child that is not as wanted, and deletes one that is no longer wanted.
-func (r *EchoReconciler) ensure(ctx context.Context, c children.Child, live client.Object, seen *status.Observation) error {
+// readBefore returns the children before anything is written, nil for those that do not exist. Only if nothing will be written, the API
+// server is asked for those that the cache does not hold: it answers each write. The error of an Echo that is not allowed comes after all
+// children were read.
+func (r *EchoReconciler) readBefore(
+	ctx context.Context, echo *v1.Echo, wanted []children.Child, seen *status.Observation,
+) ([]client.Object, error) {
+	refused := r.Policy.Check(echo, wanted...)
+	read := r.readCached
+	if refused != nil || echo.Spec.Paused || status.NameWasTaken(echo) {
+		read = r.read
+	}
+	live, err := r.readAll(ctx, echo, wanted, read, seen)
+	return live, cmp.Or(err, refused)
+}
+
+// ensureAll adds the finalizer and makes the children as wanted. live are those that exist.
+func (r *EchoReconciler) ensureAll(
+	ctx context.Context, echo *v1.Echo, wanted []children.Child, live []client.Object, seen *status.Observation,
+) error {
+	if err := r.addFinalizer(ctx, echo); err != nil {
+		return err
+	}
+	for i, c := range wanted {
+		if err := r.ensure(ctx, echo, c, live[i], seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ensure makes a child as wanted. live is what the cache holds. What it does not hold is created, which the API server refuses as a conflict
+// if there is an object of that name: only then it is asked what there is.
+func (r *EchoReconciler) ensure(ctx context.Context, echo *v1.Echo, c children.Child, live client.Object, seen *status.Observation) error {
+	err := r.ensureLive(ctx, c, live, seen)
+	if live != nil || !apierrors.IsConflict(err) {
+		return err
+	}
+	live, taken := r.read(ctx, echo, c)
+	if taken != nil || live == nil {
+		return cmp.Or(taken, err)
+	}
+	seen.See(live)
+	seen.Unwatched = seen.Unwatched || !children.IsManaged(live)
+	return r.ensureLive(ctx, c, live, seen)
+}
+
+// findDeployment asks the API server for a Deployment that the cache does not hold, before the status of a pass that failed says that there
+// is none. If that fails, too, it is not known.
+func (r *EchoReconciler) findDeployment(ctx context.Context, echo *v1.Echo, wanted []children.Child, seen *status.Observation) {
+	if seen.Deployment != nil {
+		return
+	}
+	seen.NoDeployment = false
+	runsNoPods := func(c children.Child) bool { return !c.RunsPods }
+	_, _ = r.readAll(ctx, echo, slices.DeleteFunc(wanted, runsNoPods), r.read, seen) // the pass has failed for another reason
+}
+
+// ensureLive applies a child that is not as wanted, and deletes one that is no longer wanted.
+func (r *EchoReconciler) ensureLive(ctx context.Context, c children.Child, live client.Object, seen *status.Observation) error {
 	if c.Want == nil {
 		return r.prune(ctx, live)
 	}
@@ -73,6 +132,7 @@ func (r *EchoReconciler) ensure(ctx context.Context, c children.Child, live clie
 		seen.Unsure = append(seen.Unsure, status.Attempt{Kind: c.Kind, Before: live, Err: err})
 		return err
 	}
+	r.own.wrote(c.Key, live, after, r.Now())
 	seen.See(after)
 	seen.Changes = append(seen.Changes, status.Change{Before: live, After: after})
 	return nil
@@ -96,6 +156,7 @@ func (r *EchoReconciler) reclaim(ctx context.Context, c children.Child, renamed 
 	if err := r.Client.Patch(ctx, current, patch, client.FieldOwner(children.FieldOwner)); err != nil {
 		return fmt.Errorf("taking over fields of %s %s: %w", c.Kind, c.Key, err)
 	}
+	r.own.wrote(c.Key, before, current, r.Now())
 	return nil
 }
 
@@ -107,12 +168,18 @@ func (r *EchoReconciler) prune(ctx context.Context, live client.Object) error {
 	return deleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground)
 }
 
+// noVersion is a resource version that no object has: the first revision of etcd is empty. The API server refuses as a conflict to apply
+// it to an object that exists.
+const noVersion = "1"
+
 // apply writes a child by server-side apply and returns it as the API server answers. An existing child is identified by its UID, so
-// that another object that took its place is not changed. A new child is not forced, so that the fields of another object stay.
+// that another object that took its place is not changed. A new child is created, or the answer is a conflict.
 func apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
 	want := c.Want.DeepCopy()
 	options := []client.ApplyOption{client.FieldOwner(children.FieldOwner)}
-	if live != nil {
+	if live == nil {
+		want.SetResourceVersion(noVersion)
+	} else {
 		want.SetUID(live.GetUID())
 		options = append(options, client.ForceOwnership)
 	}
@@ -156,6 +223,6 @@ func (r *EchoReconciler) patchMetadata(ctx context.Context, echo, before *v1.Ech
 	if err := r.Client.Patch(ctx, echo, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("writing the finalizers: %w", err)
 	}
-	r.replaced.add(before, echo)
+	r.own.wrote(client.ObjectKeyFromObject(echo), before, echo, r.Now())
 	return nil
 }

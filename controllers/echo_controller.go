@@ -20,7 +20,8 @@ type EchoReconciler struct {
 
 	failures   failures
 	unreported unreported
-	replaced   replacedVersions
+	own        ownWrites
+	compared   compared
 }
 
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
@@ -41,15 +42,17 @@ func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Reques
 	if echo == nil {
 		r.History.Forget(request.NamespacedName)
 		r.failures.end(request.NamespacedName, nil)
-		r.replaced.forget(request.NamespacedName)
+		r.own.forget(request.NamespacedName)
+		r.compared.forget(request.NamespacedName)
 		if end := r.unreported.forget(request.NamespacedName); end != nil {
 			r.announce(ctx, end.echo, end.transition)
 		}
 		return ctrl.Result{}, nil
 	}
-	if r.replaced.have(echo) {
-		return ctrl.Result{}, nil // the event of the operator's own write starts the next pass
+	if wait := r.own.begin(request.NamespacedName, r.Now()); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
 	}
+	defer r.own.end(request.NamespacedName)
 	r.announce(ctx, echo, r.unreported.published(echo)...)
 	began := r.Now()
 	answer, err := r.Reconcile(ctx, echo)

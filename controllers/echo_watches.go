@@ -4,8 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,24 +22,50 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// byNode is the index by which the pods of a node are found.
-const byNode = "spec.nodeName"
+const (
+	// byNode is the index by which the pods of a node are found.
+	byNode = "spec.nodeName"
+	// byEcho is the index by which the pods and companions of an Echo are found.
+	byEcho = "metadata.labels.echo"
+)
 
 // SetupWithManager registers the reconciler with a manager.
 func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, byNode, nodeOfPod); err != nil {
-		return err
+	for name, index := range podIndexes() {
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, name, index); err != nil {
+			return err
+		}
 	}
-	b := ctrl.NewControllerManagedBy(mgr).
-		For(&v1.Echo{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
-		WithOptions(controllerOptions())
+	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(controllerOptions()).WithLogConstructor(echoLog(mgr.GetLogger()))
+	b.Watches(&v1.Echo{}, r.own.without(&handler.EnqueueRequestForObject{}, client.ObjectKeyFromObject),
+		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
+	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	for _, kind := range children.Kinds() {
-		b.Owns(kind)
+		b.Watches(kind, r.own.without(ofOwner, echoOfChild))
 	}
 	b.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfPod), builder.WithPredicates(podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(nodeChanged()))
 	b.WatchesRawSource(r.onTLSChange(r.requestsForTLS))
 	return b.Complete(reconcile.Func(r.ReconcileNamed))
+}
+
+// echoLog returns what makes the log of a pass from that of the manager, as for all controllers with a main kind.
+func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	log = log.WithValues("controller", "echo", "controllerGroup", v1.GroupVersion.Group, "controllerKind", "Echo")
+	return func(r *reconcile.Request) logr.Logger {
+		if r == nil {
+			return log
+		}
+		return log.WithValues("Echo", klog.KRef(r.Namespace, r.Name), "namespace", r.Namespace, "name", r.Name)
+	}
+}
+
+// podIndexes returns the indexes of the cache of pods.
+func podIndexes() map[string]client.IndexerFunc {
+	return map[string]client.IndexerFunc{
+		byNode: nodeOfPod,
+		byEcho: func(pod client.Object) []string { return []string{children.EchoOf(pod)} },
+	}
 }
 
 // echoChanged selects what others do to an Echo, and not the operator's own writes of its status.
@@ -64,6 +93,15 @@ func updated[T client.Object](differs func(before, after T) bool) predicate.Pred
 		after, ok2 := e.ObjectNew.(T)
 		return !ok || !ok2 || differs(before, after)
 	}}
+}
+
+// echoOfChild returns the Echo that a child belongs to by its owner reference.
+func echoOfChild(child client.Object) types.NamespacedName {
+	owner := metav1.GetControllerOfNoCopy(child)
+	if owner == nil {
+		return types.NamespacedName{}
+	}
+	return types.NamespacedName{Namespace: child.GetNamespace(), Name: owner.Name}
 }
 
 // echoOfPod returns the Echo that a pod belongs to by its labels. Pods that are not the operator's are not in the cache.

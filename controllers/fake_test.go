@@ -83,8 +83,12 @@ func (w *world) start(t *testing.T, objects []client.Object) client.WithWatch {
 	for _, o := range objects {
 		copies = append(copies, o.DeepCopyObject().(client.Object))
 	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(copies...).WithStatusSubresource(&v1.Echo{}).
-		WithIndex(&corev1.Pod{}, byOwner, ownerOfCompanion).WithIndex(&corev1.Pod{}, byNode, nodeOfPod).
+	builder := fake.NewClientBuilder()
+	for name, index := range podIndexes() {
+		builder.WithIndex(&corev1.Pod{}, name, index)
+	}
+	return builder.WithScheme(scheme).WithObjects(copies...).WithStatusSubresource(&v1.Echo{}).
+		WithIndex(&corev1.Pod{}, byOwner, ownerOfCompanion).
 		WithIndex(&corev1.Node{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 		WithInterceptorFuncs(w.interceptor()).Build()
 }

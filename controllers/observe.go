@@ -19,7 +19,7 @@ import (
 // observe reads the pods and companions of an Echo, and the nodes of its pods, from the cache.
 func (r *EchoReconciler) observe(ctx context.Context, echo *v1.Echo, seen *status.Observation) error {
 	var err error
-	if seen.Pods, seen.Companions, err = listPods(ctx, r.Client, echo); err != nil {
+	if seen.Pods, seen.Companions, err = listPods(ctx, r.Client, echo, cachedPodsOf(echo)); err != nil {
 		return err
 	}
 	seen.Nodes, err = r.nodesOf(ctx, echo, seen.Pods)
@@ -47,9 +47,9 @@ func (r *EchoReconciler) remaining(ctx context.Context, echo *v1.Echo) (remains,
 	if err != nil {
 		return remains{}, err
 	}
-	left, err := r.remainingIn(ctx, r.Client, echo, wanted, r.readCached)
+	left, err := r.remainingIn(ctx, place{r.Client, r.readCached, cachedPodsOf}, echo, wanted)
 	if err == nil && !left.any() {
-		left, err = r.remainingIn(ctx, r.Live, echo, wanted, r.read)
+		left, err = r.remainingIn(ctx, place{r.Live, r.read, livePodsOf}, echo, wanted)
 	}
 	if left.onlyKeptPods() && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
 		left.pods, left.orphaned = nil, true
@@ -60,15 +60,29 @@ func (r *EchoReconciler) remaining(ctx context.Context, echo *v1.Echo) (remains,
 // childReader reads a child of an Echo.
 type childReader func(context.Context, *v1.Echo, children.Child) (client.Object, error)
 
+// place is where the objects of an Echo are read: the cache or the API server.
+type place struct {
+	reader client.Reader
+	child  childReader
+	podsOf func(*v1.Echo) client.ListOption
+}
+
+// cachedPodsOf selects the pods and companions of an Echo in the cache, by an index: the time that a list by labels takes grows with the
+// number of all pods of the namespace.
+func cachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{byEcho: echo.Name} }
+
+// livePodsOf selects the same in the API server.
+func livePodsOf(echo *v1.Echo) client.ListOption {
+	return client.MatchingLabels(children.InstanceLabels(echo))
+}
+
 // remainingIn returns what is left of an Echo in the cache or in the API server. A child whose name is taken was orphaned, or was never
 // the Echo's: whether the Deployment was orphaned is told by the API server alone. Others may have deleted the Deployment in the
 // background, which does not wait for its pods.
-func (r *EchoReconciler) remainingIn(
-	ctx context.Context, reader client.Reader, echo *v1.Echo, wanted []children.Child, read childReader,
-) (remains, error) {
+func (r *EchoReconciler) remainingIn(ctx context.Context, from place, echo *v1.Echo, wanted []children.Child) (remains, error) {
 	left := remains{}
 	for _, c := range wanted {
-		readThis := read
+		readThis := from.child
 		if c.RunsPods {
 			readThis = r.read
 		}
@@ -83,7 +97,7 @@ func (r *EchoReconciler) remainingIn(
 		}
 	}
 	var err error
-	if left.pods, left.companions, err = listPods(ctx, reader, echo); left.orphaned {
+	if left.pods, left.companions, err = listPods(ctx, from.reader, echo, from.podsOf(echo)); left.orphaned {
 		left.pods = nil
 	}
 	return left, err
@@ -96,12 +110,14 @@ func (r remains) onlyKeptPods() bool {
 }
 
 // readAll returns the children as they exist, nil for those that do not. A name that is taken is an error, after all were read.
-func (r *EchoReconciler) readAll(ctx context.Context, echo *v1.Echo, wanted []children.Child, seen *status.Observation) ([]client.Object, error) {
+func (r *EchoReconciler) readAll(
+	ctx context.Context, echo *v1.Echo, wanted []children.Child, read childReader, seen *status.Observation,
+) ([]client.Object, error) {
 	live := make([]client.Object, len(wanted))
 	var taken error
 	for i, c := range wanted {
 		var err error
-		live[i], err = r.read(ctx, echo, c)
+		live[i], err = read(ctx, echo, c)
 		switch {
 		case errors.As(err, new(*children.NameConflictError)):
 			taken = cmp.Or(taken, err)
@@ -110,7 +126,9 @@ func (r *EchoReconciler) readAll(ctx context.Context, echo *v1.Echo, wanted []ch
 		}
 		seen.See(live[i])
 		seen.Unwatched = seen.Unwatched || live[i] != nil && !children.IsManaged(live[i])
-		seen.NoDeployment = seen.NoDeployment || c.RunsPods && live[i] == nil
+		if c.RunsPods {
+			seen.NoDeployment = live[i] == nil
+		}
 	}
 	return live, taken
 }
@@ -150,9 +168,9 @@ func readChild(ctx context.Context, reader client.Reader, c children.Child) (cli
 
 // listPods returns the pods of an Echo's Deployment, the newest first, and its companions. Both are empty, and not nil, if there are
 // none.
-func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo) (pods, companions []corev1.Pod, err error) {
+func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo, which client.ListOption) (pods, companions []corev1.Pod, err error) {
 	list := &corev1.PodList{}
-	if err := reader.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels(children.InstanceLabels(echo))); err != nil {
+	if err := reader.List(ctx, list, client.InNamespace(echo.Namespace), which); err != nil {
 		return nil, nil, fmt.Errorf("listing the pods: %w", err)
 	}
 	pods, companions = children.SplitPods(list.Items)

@@ -72,12 +72,14 @@ func TestListPodsReturnsThePodsAndCompanionsOfOneEcho(t *testing.T) {
 	neighbour := pod(func(p *corev1.Pod) { p.Name, p.Labels["app.kubernetes.io/instance"] = "y-1", "y" })
 	copied := pod(func(p *corev1.Pod) { p.Name, p.OwnerReferences[0].Kind = "copied", "Job" })
 	w := newWorld(t, echoPod(), newer, elsewhere, neighbour, copied, companionPod(t))
-	pods, companions, err := listPods(t.Context(), w.server, storedEcho())
-	if err != nil || len(pods) != 2 || pods[0].Name != "x-2" || pods[1].Name != "x-1" || len(companions) != 1 || companions[0].Name != companionPod(t).Name {
-		t.Errorf("got %v and %v, %v", pods, companions, err)
-	}
-	if pods, companions, err := listPods(t.Context(), newWorld(t).server, storedEcho()); err != nil || pods == nil || companions == nil {
-		t.Errorf("no pods must be an empty list: %v, %v, %v", pods, companions, err)
+	for _, which := range []client.ListOption{cachedPodsOf(storedEcho()), livePodsOf(storedEcho())} {
+		pods, companions, err := listPods(t.Context(), w.server, storedEcho(), which)
+		if err != nil || len(pods) != 2 || pods[0].Name != "x-2" || pods[1].Name != "x-1" || len(companions) != 1 || companions[0].Name != companionPod(t).Name {
+			t.Errorf("got %v and %v, %v", pods, companions, err)
+		}
+		if pods, companions, err := listPods(t.Context(), newWorld(t).server, storedEcho(), which); err != nil || pods == nil || companions == nil {
+			t.Errorf("no pods must be an empty list: %v, %v, %v", pods, companions, err)
+		}
 	}
 }
 
@@ -129,7 +131,7 @@ func TestAChildThatLostItsLabelIsNotWatched(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen := status.Observation{}
-		if _, err := w.echoes().readAll(t.Context(), storedEcho(), wanted, &seen); err != nil || seen.Unwatched != want {
+		if _, err := w.echoes().readAll(t.Context(), storedEcho(), wanted, w.echoes().read, &seen); err != nil || seen.Unwatched != want {
 			t.Errorf("with the label %s: %v, %v", label, seen.Unwatched, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,7 +21,7 @@ import (
 // publish writes the status of a report if it differs, and then reports its transitions. The API server rejects a status that was
 // computed from an old version of the Echo, so that no transition is reported twice.
 func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report status.Report) error {
-	if !equality.Semantic.DeepEqual(echo.Status, report.Status) {
+	if !sameStatus(&echo.Status, &report.Status) {
 		before := echo.DeepCopy()
 		echo.Status = report.Status
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
@@ -28,13 +29,18 @@ func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report stat
 			r.unreported.publishing(client.ObjectKeyFromObject(echo), report, err)
 			return fmt.Errorf("writing the status: %w", err)
 		}
-		r.replaced.add(before, echo)
+		r.own.wrote(client.ObjectKeyFromObject(echo), before, echo, r.Now())
 	}
 	r.announce(ctx, echo, report.Transitions...)
 	if !report.Silent {
 		r.unreported.done(client.ObjectKeyFromObject(echo))
 	}
 	return nil
+}
+
+// sameStatus reports whether two statuses say the same. Most are identical, which the first comparison finds in a tenth of the time.
+func sameStatus(a, b *v1.EchoStatus) bool {
+	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
 }
 
 // announce reports transitions as events, and in the log.
@@ -87,6 +93,9 @@ func (u *unreported) news(echo types.NamespacedName) *unreportedNews {
 func (u *unreported) add(echo types.NamespacedName, seen status.Observation) []status.Change {
 	u.lock.Lock()
 	defer u.lock.Unlock()
+	if u.of[echo] == nil && len(seen.Changes)+len(seen.Unsure) == 0 {
+		return nil
+	}
 	news, made := u.news(echo), seen.Changes
 	for kind, before := range news.unsure {
 		if live, found := seen.AsWanted[kind]; found {
@@ -125,8 +134,8 @@ func (u *unreported) publishing(echo types.NamespacedName, report status.Report,
 func (u *unreported) published(echo *v1.Echo) []status.Transition {
 	u.lock.Lock()
 	defer u.lock.Unlock()
-	news := u.news(client.ObjectKeyFromObject(echo))
-	if news.report == nil || !equality.Semantic.DeepEqual(echo.Status, news.report.Status) {
+	news := u.of[client.ObjectKeyFromObject(echo)]
+	if news == nil || news.report == nil || !sameStatus(&echo.Status, &news.report.Status) {
 		return nil
 	}
 	due := news.report.Transitions
@@ -138,8 +147,9 @@ func (u *unreported) published(echo *v1.Echo) []status.Transition {
 func (u *unreported) done(echo types.NamespacedName) {
 	u.lock.Lock()
 	defer u.lock.Unlock()
-	news := u.news(echo)
-	news.changes, news.report = nil, nil
+	if news := u.of[echo]; news != nil {
+		news.changes, news.report = nil, nil
+	}
 }
 
 // releasing records the last transition of an Echo that could not be released, if it may have been released all the same.
@@ -156,7 +166,10 @@ func (u *unreported) releasing(echo *v1.Echo, transition status.Transition, err 
 func (u *unreported) forget(echo types.NamespacedName) *ending {
 	u.lock.Lock()
 	defer u.lock.Unlock()
-	news := u.news(echo)
+	news := u.of[echo]
+	if news == nil {
+		return nil
+	}
 	delete(u.of, echo)
 	return news.ending
 }

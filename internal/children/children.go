@@ -62,11 +62,24 @@ func Kinds() []client.Object {
 	return objects
 }
 
+// Unbuilt returns the children that an Echo may have, without what is wanted of them.
+func Unbuilt(echo *v1.Echo) []Child {
+	all := make([]Child, 0, len(kinds()))
+	for _, k := range kinds() {
+		all = append(all, k.child(echo))
+	}
+	return all
+}
+
+func (k kind) child(echo *v1.Echo) Child {
+	return Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, RunsPods: k.runsPods, anew: k.anew}
+}
+
 // Of returns the children of an Echo. An error is a defect of the operator: every valid Echo can be expressed.
 func Of(echo *v1.Echo, config Config) ([]Child, error) {
 	var all []Child
 	for _, k := range kinds() {
-		c := Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, RunsPods: k.runsPods, anew: k.anew}
+		c := k.child(echo)
 		if configuration := k.build(echo, config); configuration != nil {
 			want, err := withMetadata(configuration, childLabels(echo), childOwnerReference(echo))
 			if err != nil {

@@ -12,17 +12,18 @@ import (
 )
 
 // cacheOptions keeps only objects that the operator created, with only their managed fields that the operator reads, and nodes without
-// what it does not read.
+// what it does not read. What is read of them is not copied: nobody may change it, which the test suites check with client-go's detector
+// of such changes. Echoes are copied, because their writes are read back into them.
 func cacheOptions(namespaces []string) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		DefaultNamespaces:           namespaceConfigs(namespaces),
-		ByObject:                    map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: stripNode}},
+		ByObject:                    map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: stripNode, UnsafeDisableDeepCopy: new(true)}},
 	}
-	o.ByObject[&corev1.Pod{}] = cache.ByObject{Label: children.ManagedSelector()}
+	o.ByObject[&corev1.Pod{}] = cache.ByObject{Label: children.ManagedSelector(), UnsafeDisableDeepCopy: new(true)}
 	for _, kind := range children.Kinds() {
-		o.ByObject[kind] = cache.ByObject{Label: children.ManagedSelector(), Transform: stripForeignFields}
+		o.ByObject[kind] = cache.ByObject{Label: children.ManagedSelector(), Transform: stripForeignFields, UnsafeDisableDeepCopy: new(true)}
 	}
 	return o
 }

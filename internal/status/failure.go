@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -79,3 +80,9 @@ func forbidden(err error) *Failure {
 
 // Silent reports whether a failure leaves the status as it is. It is false for nil.
 func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Tolerated) }
+
+// NameWasTaken reports whether the status of an Echo says that an object of somebody else has the name of a child.
+func NameWasTaken(echo *v1.Echo) bool {
+	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
+	return ready != nil && ready.Reason == v1.ReasonNameConflict.String()
+}

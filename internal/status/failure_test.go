@@ -74,3 +74,15 @@ func TestSilentFailuresLeaveTheStatusAsItIs(t *testing.T) {
 		}
 	}
 }
+
+func TestNameWasTaken(t *testing.T) {
+	for reason, want := range map[v1.Reason]bool{nil: false, v1.ReasonNameConflict: true, v1.ReasonInvalidSpec: false} {
+		echo := &v1.Echo{}
+		if reason != nil {
+			echo.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Reason: reason.String()}}
+		}
+		if got := NameWasTaken(echo); got != want {
+			t.Errorf("%v: %v", reason, got)
+		}
+	}
+}

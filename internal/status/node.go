@@ -94,11 +94,15 @@ func describe(problems []NodeProblem) string {
 	return strings.Join(all, " ")
 }
 
-// nodeProblems returns the names of the problems of each node that has any, of at most maxNodes nodes in alphabetical order.
+// nodeProblems returns the names of the problems of each node that has any, of at most maxNodes nodes in alphabetical order,
+// nil if there are none.
 func nodeProblems(nodes map[string]Node) map[string][]string {
-	named := map[string][]string{}
+	var named map[string][]string
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		if problems := ProblemNames(nodes[name].Problems); problems != nil && len(named) < maxNodes {
+			if named == nil {
+				named = map[string][]string{}
+			}
 			named[name] = problems
 		}
 	}

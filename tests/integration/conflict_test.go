@@ -29,7 +29,7 @@ var _ = Describe("a name that is taken", func() {
 	owned := *theirs.DeepCopy()
 	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x", Controller: new(true)}}
 
-	DescribeTable("is reported in the status, and the existing object is not changed", func(ctx SpecContext, foreign client.Object) {
+	DescribeTable("is reported in the status, and the existing object is not changed", func(ctx SpecContext, foreign client.Object, earlier int) {
 		foreign = foreign.DeepCopyObject().(client.Object)
 		foreign.SetNamespace(newNamespace(ctx))
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
@@ -43,19 +43,23 @@ var _ = Describe("a name that is taken", func() {
 			g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring(`"taken" already exists and was not created for this Echo`))
 		}).WithContext(ctx).Should(Succeed())
 		expectUntouched(ctx, foreign)
-		Expect(childrenOf(ctx, echo)).To(BeZero())
+		Expect(childrenOf(ctx, echo)).To(Equal(earlier), "only what is created before it")
 
 		By("deleting the Echo")
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		if earlier > 0 {
+			completeDeletion(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}})
+		}
 		eventuallyGone(ctx, echo)
 		expectUntouched(ctx, foreign)
+		Expect(childrenOf(ctx, echo)).To(BeZero())
 	},
-		Entry("by a Service", &corev1.Service{ObjectMeta: theirs, Spec: ports}),
-		Entry("by a Deployment", &appsv1.Deployment{ObjectMeta: theirs, Spec: pods}),
-		Entry("by a Service with the operator's label", &corev1.Service{ObjectMeta: disguised, Spec: ports}),
-		Entry("by a Deployment with the operator's label", &appsv1.Deployment{ObjectMeta: disguised, Spec: pods}),
-		Entry("by a Service with another owner", &corev1.Service{ObjectMeta: owned, Spec: ports}),
-		Entry("by a Deployment with another owner", &appsv1.Deployment{ObjectMeta: owned, Spec: pods}),
+		Entry("by a Service", &corev1.Service{ObjectMeta: theirs, Spec: ports}, 0),
+		Entry("by a Deployment", &appsv1.Deployment{ObjectMeta: theirs, Spec: pods}, 1),
+		Entry("by a Service with the operator's label", &corev1.Service{ObjectMeta: disguised, Spec: ports}, 0),
+		Entry("by a Deployment with the operator's label", &appsv1.Deployment{ObjectMeta: disguised, Spec: pods}, 1),
+		Entry("by a Service with another owner", &corev1.Service{ObjectMeta: owned, Spec: ports}, 0),
+		Entry("by a Deployment with another owner", &appsv1.Deployment{ObjectMeta: owned, Spec: pods}, 1),
 	)
 
 	It("is used when the existing object is deleted", func(ctx SpecContext) {
@@ -98,4 +102,14 @@ func childrenOf(ctx context.Context, echo *v1.Echo) int {
 		}
 	}
 	return n
+}
+
+// completeDeletion completes the deletion of an object in the foreground, as the garbage collector does.
+func completeDeletion(ctx context.Context, object client.Object) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+		g.Expect(object.GetDeletionTimestamp()).NotTo(BeNil())
+		g.Expect(support.RemoveFinalizers(ctx, k8s, object)).To(Succeed())
+	}).WithContext(ctx).Should(Succeed())
 }

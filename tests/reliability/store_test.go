@@ -177,6 +177,9 @@ func (s *store) apply(k objectKey, want *unstructured.Unstructured, manager stri
 		if uid := want.GetUID(); uid != "" && (live == nil || live.GetUID() != uid) {
 			return nil, k.conflict("Precondition failed: UID in precondition")
 		}
+		if live != nil && want.GetResourceVersion() != "" { // as the API server does where there is nothing, it creates
+			return nil, k.conflict("the object has been modified; please apply your changes to the latest version and try again")
+		}
 		if isForeign(live) {
 			s.broken = append(s.broken, "an object of somebody else was changed: "+k.String())
 		}

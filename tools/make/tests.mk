@@ -3,6 +3,9 @@
 # assets: the API server for integration tests.
 assets = KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(call tool,kubernetes)}"
 
+# read_only: client-go ends a process that changes what its cache holds.
+read_only = KUBE_CACHE_MUTATION_DETECTOR=true
+
 # Specs run in random order. The time limit of Ginkgo lets them clean up, that of go test does not.
 integration := ./tests/integration -timeout=0 -ginkgo.timeout=1h -ginkgo.randomize-all
 
@@ -22,7 +25,7 @@ setup-envtest: ## Build the API server for integration tests and print its folde
 test: ## Run the unit tests, and the integration tests on a real API server. Does not require root.
 	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|olm|reliability|reliability/crashes)$$')
 	@go test -trimpath -timeout=30m -v $(TESTFLAGS) ./tests/reliability | $(summary)
-	@$(assets) go test -trimpath $(TESTFLAGS) $(integration)
+	@$(assets) $(read_only) go test -trimpath $(TESTFLAGS) $(integration)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
 	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath $(TESTFLAGS) ./...); done
 
@@ -35,7 +38,7 @@ reliability: ## Search for faults that the operator does not survive: all of doc
 .PHONY: test-oldest
 test-oldest: ## Run the integration tests on the oldest API server that is supported. Does not require root.
 	@oldest=$(call tool,kubernetes-oldest)/kube-apiserver; "$$oldest" --version; \
-	$(assets) TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 $(integration) $(TESTFLAGS)
+	$(assets) $(read_only) TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 $(integration) $(TESTFLAGS)
 
 .PHONY: coverage
 coverage: ## Measure the coverage of the tests, and fail below 90 %.

@@ -1,0 +1,202 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+func version(v string) *v1.Echo {
+	return storedEcho(func(e *v1.Echo) { e.ResourceVersion = v })
+}
+
+// passes simulates the passes over one Echo.
+type passes struct {
+	*ownWrites
+	key       types.NamespacedName
+	delivered int
+}
+
+func newPasses() *passes {
+	return &passes{ownWrites: &ownWrites{}, key: client.ObjectKeyFromObject(storedEcho())}
+}
+
+// begins reports whether a pass begins at a second.
+func (p *passes) begins(second int64) bool { return p.begin(p.key, time.Unix(second, 0)) == 0 }
+
+// arrive reports whether the event of a version starts a pass now.
+func (p *passes) arrive(v string) bool {
+	before := p.delivered
+	deliver := func() { p.delivered++ }
+	if p.arrived(p.key, versionOf(version(v)), deliver) {
+		deliver()
+	}
+	return p.delivered > before
+}
+
+// write writes a version at second 0.
+func (p *passes) write(before, after string) {
+	p.wrote(p.key, version(before), version(after), time.Unix(0, 0))
+}
+
+func TestOwnWritesStartNoPasses(t *testing.T) {
+	p := newPasses()
+	if !p.begins(0) {
+		t.Fatal("the first pass does not begin")
+	}
+	p.write("1", "2")
+	if p.arrive("2") {
+		t.Error("an event during the pass")
+	}
+	p.write("2", "4")
+	p.write("4", "4") // nothing changed
+	if p.arrive("3") {
+		t.Error("a foreign event is not held during the pass")
+	}
+	p.end(p.key)
+	if p.delivered != 1 {
+		t.Errorf("%d events are delivered, want the foreign one", p.delivered)
+	}
+	if p.arrive("4") {
+		t.Error("an event after the pass")
+	}
+	if !p.arrive("4") {
+		t.Error("the event of a resync is left out")
+	}
+	if len(p.of) > 0 {
+		t.Errorf("it holds %v", p.of)
+	}
+}
+
+func TestAPassWaitsForTheCache(t *testing.T) {
+	p := newPasses()
+	p.begins(0)
+	p.write("1", "2")
+	p.write("2", "3")
+	p.end(p.key)
+	for i, step := range []struct {
+		event  string
+		starts bool
+		begins bool
+	}{{"", false, false}, {"2", false, false}, {"3", true, true}} {
+		if step.event != "" && p.arrive(step.event) != step.starts {
+			t.Errorf("step %d: the event starts a pass: %v", i, !step.starts)
+		}
+		if p.begins(1) != step.begins {
+			t.Errorf("step %d: the pass begins: %v", i, !step.begins)
+		}
+	}
+}
+
+func TestAPassDoesNotWaitForLong(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(*passes)
+		second  int64
+		begins  bool
+	}{
+		"nothing":         {func(*passes) {}, 9, false},
+		"the time":        {func(*passes) {}, 10, true},
+		"a newer version": {func(p *passes) { p.arrive("10") }, 1, true},
+		"an older one":    {func(p *passes) { p.arrive("1") }, 1, false},
+		"the deletion":    {func(p *passes) { p.gone(p.key, version("2").UID) }, 1, true},
+		"the end":         {func(p *passes) { p.forget(p.key) }, 1, true},
+	} {
+		p := newPasses()
+		p.begins(0)
+		p.write("1", "2")
+		p.end(p.key)
+		c.happens(p)
+		if p.begins(c.second) != c.begins {
+			t.Errorf("%s: it begins: %v", name, !c.begins)
+		}
+	}
+}
+
+func TestVersionsThatAreNoNumbers(t *testing.T) {
+	p := newPasses()
+	p.begins(0)
+	p.write("a", "c")
+	p.end(p.key)
+	if !p.arrive("b") || p.begins(1) {
+		t.Error("an unknown version is taken for an own one")
+	}
+	if !p.arrive("c") || !p.begins(1) {
+		t.Error("the own version is not recognized")
+	}
+}
+
+func TestTheWritesOfAnEchoThatIsGoneAreForgotten(t *testing.T) {
+	r := newWorld(t).echoes()
+	key := client.ObjectKeyFromObject(version("1"))
+	r.own.begin(key, r.Now())
+	r.own.wrote(key, version("1"), version("2"), r.Now())
+	if _, err := r.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.own.of) != 0 {
+		t.Errorf("it holds %v", r.own.of)
+	}
+}
+
+func TestNoPassIsMadeBeforeTheCacheHoldsTheOperatorsOwnWrite(t *testing.T) {
+	w := newWorld(t, storedEcho())
+	r := w.echoes()
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(storedEcho())}
+	for i, writes := range []bool{true, false} {
+		w.writes = nil
+		answer, err := r.ReconcileNamed(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(w.writes) > 0; got != writes {
+			t.Errorf("pass %d: it wrote %v", i, w.writes)
+		}
+		if waits := answer.RequeueAfter == cacheLag; waits == writes {
+			t.Errorf("pass %d: it looks again after %s", i, answer.RequeueAfter)
+		}
+	}
+}
+
+func TestWithoutOwnWrites(t *testing.T) {
+	var events []string
+	next := handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) {
+			events = append(events, "create "+e.Object.GetResourceVersion())
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ queue) {
+			events = append(events, "update "+e.ObjectNew.GetResourceVersion())
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) {
+			events = append(events, "delete "+e.Object.GetResourceVersion())
+		},
+	}
+	d := func(version string, owners ...metav1.OwnerReference) *appsv1.Deployment {
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "d", ResourceVersion: version, OwnerReferences: owners}}
+	}
+	owner := *metav1.NewControllerRef(storedEcho(), v1.GroupVersion.WithKind("Echo"))
+	p := newPasses()
+	p.begins(0)
+	p.wrote(p.key, nil, d("1"), time.Unix(0, 0))
+	p.wrote(p.key, d("1"), d("3"), time.Unix(0, 0))
+	p.end(p.key)
+	h := p.without(next, echoOfChild)
+	h.Create(t.Context(), event.CreateEvent{Object: d("1", owner)}, nil)
+	h.Update(t.Context(), event.UpdateEvent{ObjectOld: d("1", owner), ObjectNew: d("2")}, nil) // somebody removed the owner
+	h.Update(t.Context(), event.UpdateEvent{ObjectOld: d("2"), ObjectNew: d("3", owner)}, nil)
+	h.Delete(t.Context(), event.DeleteEvent{Object: d("3", owner)}, nil)
+	h.Create(t.Context(), event.CreateEvent{Object: d("4")}, nil)
+	if want := []string{"update 2", "delete 3", "create 4"}; !slices.Equal(events, want) {
+		t.Errorf("the events are %v, want %v", events, want)
+	}
+}

@@ -1,0 +1,144 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// What the operator may cost, in counts: times depend on the machine (make benchmark).
+const (
+	manyEchoes = 100
+	// writesOfEcho are the finalizer, the Service, the Deployment, the PodDisruptionBudget and the status of a new Echo.
+	writesOfEcho = 5
+	// maxStartRequests are those of a process that starts: discovery, watches and the rights that it asks for.
+	maxStartRequests = 30
+	// maxAllocations are those of a pass that changes nothing.
+	maxAllocations = 100
+)
+
+var _ = Describe("what an Echo costs", func() {
+	It("is one pass with one request for each write", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
+		server := startAPIServer(configFolder + "/crd/bases")
+		unthrottled := rest.CopyConfig(server.Config)
+		unthrottled.QPS = -1
+		admin, err := client.New(unthrottled, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		allowMetrics(ctx, admin, "default")
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server))}
+		token := tokenOf(ctx, Default, admin, "default", "scraper")
+		start := func() func() requestCounts {
+			address := freeAddress()
+			startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
+			return func() requestCounts { return requestsOf(ctx, "https://"+address+"/metrics", token) }
+		}
+
+		counts := start()
+		first := quiet(ctx, counts)
+		for i := range manyEchoes {
+			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("echo-%d", i)))).To(Succeed())
+		}
+		Eventually(func(g Gomega) {
+			list := &v1.EchoList{}
+			g.Expect(admin.List(ctx, list)).To(Succeed())
+			for _, echo := range list.Items {
+				g.Expect(echo.Status.Conditions).NotTo(BeEmpty())
+			}
+		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed())
+		now := quiet(ctx, counts)
+		Expect(now.patches-first.patches).To(BeEquivalentTo(writesOfEcho*manyEchoes), "writes that succeeded")
+		Expect(now.posts-first.posts).To(BeNumerically("~", manyEchoes, 0.02*manyEchoes), "events, and reviews of the tokens of the test")
+		Expect(now.gets-first.gets).To(BeNumerically("<=", 0.01*manyEchoes), "reads")
+		Expect(now.refused-first.refused).To(BeZero(), "conflicts and other refusals")
+		Expect(now.passes-first.passes).To(BeNumerically("<=", 1.1*manyEchoes), "passes")
+
+		restarted := quiet(ctx, start())
+		Expect(restarted.patches).To(BeZero(), "writes after a restart")
+		Expect(restarted.total()).To(BeNumerically("<=", first.total()+1), "requests at a start with Echoes, and without")
+		Expect(restarted.total()).To(BeNumerically("<=", maxStartRequests))
+	})
+
+	It("is little in a pass that changes nothing", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo := support.Echo(newNamespace(ctx), "x")
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		request, skipped := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}, false
+		pass := func() {
+			answer, err := underTest.Echoes.ReconcileNamed(context.WithoutCancel(ctx), request)
+			if err != nil {
+				Fail(err.Error())
+			}
+			skipped = answer.RequeueAfter < time.Minute // it waits for the cache, and not for the end of the rollout
+		}
+		// Everything else in the process is counted, too: few passes in a row have a chance of being alone.
+		Eventually(func(g Gomega) {
+			g.Expect(testing.AllocsPerRun(3, pass)).To(BeNumerically("<=", maxAllocations))
+			g.Expect(skipped).To(BeFalse())
+		}).WithContext(ctx).WithPolling(time.Millisecond).Should(Succeed())
+	})
+})
+
+// requestCounts are the requests of a process to the API server, and its passes over Echoes.
+type requestCounts struct{ gets, posts, patches, refused, passes float64 }
+
+func (c requestCounts) total() float64 { return c.gets + c.posts + c.patches + c.refused }
+
+// quiet returns the counts when they have not changed for a second.
+func quiet(ctx context.Context, counts func() requestCounts) requestCounts {
+	GinkgoHelper()
+	last, since := requestCounts{}, time.Now()
+	Eventually(func() bool {
+		if now := counts(); now != last {
+			last, since = now, time.Now()
+		}
+		return last.passes+last.gets > 0 && time.Since(since) > time.Second
+	}).WithContext(ctx).WithTimeout(time.Minute).Should(BeTrue())
+	return last
+}
+
+// requestsOf reads the counts from metrics. There are none before the process serves them.
+func requestsOf(ctx context.Context, url, token string) requestCounts {
+	var page string
+	Eventually(func(g Gomega) {
+		var status int
+		status, page = responseOf(ctx, g, http.MethodGet, url, token, "")
+		g.Expect(status).To(Equal(http.StatusOK))
+	}).WithContext(ctx).Should(Succeed())
+	counts := requestCounts{passes: sum(page, `controller_runtime_reconcile_total`, `controller="echo"`)}
+	for method, count := range map[string]*float64{"GET": &counts.gets, "POST": &counts.posts, "PATCH": &counts.patches} {
+		*count = sum(page, "rest_client_requests_total", `method="`+method+`"`, `code="2`)
+	}
+	counts.refused = sum(page, "rest_client_requests_total") - counts.gets - counts.posts - counts.patches
+	return counts
+}
+
+// sum returns the sum of the values of a metric that have all of the given labels.
+func sum(page, name string, labels ...string) float64 {
+	GinkgoHelper()
+	total := 0.0
+	for _, match := range regexp.MustCompile(`(?m)^`+name+`\{(.*)\} (\S+)$`).FindAllStringSubmatch(page, -1) {
+		has := true
+		for _, label := range labels {
+			has = has && strings.Contains(match[1], label)
+		}
+		if has {
+			value, err := strconv.ParseFloat(match[2], 64)
+			Expect(err).NotTo(HaveOccurred())
+			total += value
+		}
+	}
+	return total
+}
