@@ -28,8 +28,10 @@ import (
 )
 
 const (
-	namespace = "default"
-	naiveUser = "naive"
+	// namespace is that of the Echoes. The API server itself writes events in others.
+	namespace = replay.Namespace
+	// creatorUser may do what the operator may, and also create and update Echoes, as those may whom it is compared with.
+	creatorUser = "creator"
 	// scraper may read the metrics of the operator.
 	scraper = "scraper"
 )
@@ -41,7 +43,7 @@ type controlPlane struct {
 	url    string // of the API server
 	folder string
 	token  string // of the scraper
-	// operator is the account of the operator and of the raw writer.
+	// operator is the account of the operator.
 	operator        *rest.Config
 	apiServer, etcd int
 
@@ -98,9 +100,11 @@ func (p *controlPlane) stop() error {
 	return errors.Join(err, os.RemoveAll(p.folder))
 }
 
-// addAccounts adds a user with the permissions of the operator, one that may also do what the naive operator does, and an account that
-// may read metrics. It writes their files.
+// addAccounts adds the users and an account that may read metrics. It writes their files.
 func (p *controlPlane) addAccounts(ctx context.Context) error {
+	if err := p.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		return err
+	}
 	if err := controlplane.GrantOperatorsRole(ctx, p.client, "config"); err != nil {
 		return err
 	}
@@ -117,16 +121,16 @@ func (p *controlPlane) addAccounts(ctx context.Context) error {
 		return err
 	}
 	reviews := more[len(more)-2:]
-	naive := append(more, rbacv1.PolicyRule{APIGroups: []string{v1.GroupVersion.Group}, Resources: []string{"echoes"}, Verbs: []string{"update"}})
+	echoes := rbacv1.PolicyRule{APIGroups: []string{v1.GroupVersion.Group}, Resources: []string{"echoes"}, Verbs: []string{"create", "update"}}
 	return errors.Join(
 		controlplane.Grant(ctx, p.client, controlplane.OperatorUser, "", reviews),
 		controlplane.Grant(ctx, p.client, controlplane.OperatorUser, namespace, leases.Rules),
-		controlplane.Grant(ctx, p.client, naiveUser, "", naive),
+		controlplane.Grant(ctx, p.client, creatorUser, "", append(more, echoes)),
 		p.addUsers(), p.addScraper(ctx))
 }
 
 func (p *controlPlane) addUsers() error {
-	for _, name := range []string{controlplane.OperatorUser, naiveUser} {
+	for _, name := range []string{controlplane.OperatorUser, creatorUser} {
 		user, err := p.env.AddUser(envtest.User{Name: name}, nil)
 		if err != nil {
 			return err
@@ -138,11 +142,14 @@ func (p *controlPlane) addUsers() error {
 		if err := os.WriteFile(p.kubeconfig(name), kubeconfig, 0o600); err != nil {
 			return err
 		}
+		if err := p.writeTarget(name, user.Config()); err != nil {
+			return err
+		}
 		if name == controlplane.OperatorUser {
 			p.operator = user.Config()
 		}
 	}
-	return errors.Join(p.writeTarget("operator", p.operator), p.writeTarget("admin", p.env.Config))
+	return nil
 }
 
 func (p *controlPlane) kubeconfig(user string) string {

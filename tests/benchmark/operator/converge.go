@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// naiveLimit is the largest number of Echoes for the naive operator, which is slow.
-	naiveLimit = 1000
+	// naiveShare is the share of Echoes for the naive operator, which is slow.
+	naiveShare = 4
 	// startTimeout bounds how long an operator takes until it is idle.
 	startTimeout = time.Minute
 )
@@ -28,19 +28,21 @@ const (
 func (b *benchmark) converge(ctx context.Context) error {
 	for round := range b.rounds {
 		for _, client := range []string{raw, ours, naive} {
-			if client == naive && b.n > naiveLimit {
-				continue
+			n := b.n
+			if client == naive {
+				n /= naiveShare
 			}
 			for _, arriving := range []bool{false, true} {
 				b.say("round %d of %d: %s, %s", round+1, b.rounds, client, mode(arriving))
-				if err := b.oneRound(ctx, mode(arriving), client, b.n, arriving); err != nil {
+				if err := b.oneRound(ctx, mode(arriving), client, n, arriving); err != nil {
 					return fmt.Errorf("%s, %s: %w", client, mode(arriving), err)
 				}
 			}
 		}
 	}
-	writing := combine(b.figures["arriving.raw.cpu.client"], b.figures["arriving.operator.cpu.creator"], difference)
-	b.figures["arriving.raw.cpu.writing"] = writing // without creating the Echoes
+	for i, created := range b.figures["arriving.operator.cpu.creator"] {
+		b.figures.add("arriving.raw.cpu.writing", b.figures["arriving.raw.cpu.client"][i]-created) // without creating the Echoes
+	}
 	return nil
 }
 
@@ -104,9 +106,9 @@ func (r *round) end() error {
 	return errors.Join(err, r.stop())
 }
 
-// create creates Echoes.
-func (b *benchmark) create(ctx context.Context, p *controlPlane, n int) error {
-	creator, err := startRaw(ctx, p, b.raw, "admin", rawFlags(0, n, "-create")...)
+// create creates Echoes. More flags can have them converged, too.
+func (b *benchmark) create(ctx context.Context, p *controlPlane, n int, more ...string) error {
+	creator, err := startRaw(ctx, p, b.raw, creatorUser, rawFlags(n, append(more, "-create")...)...)
 	if err != nil {
 		return err
 	}
@@ -118,9 +120,9 @@ func (b *benchmark) create(ctx context.Context, p *controlPlane, n int) error {
 }
 
 func (b *benchmark) measureRaw(ctx context.Context, r *round, n int, arriving bool) (err error) {
-	flags, user := rawFlags(0, n, "-template="+b.template), "operator"
+	flags, user := rawFlags(n, "-template="+b.template), controlplane.OperatorUser
 	if arriving {
-		flags, user = append(flags, "-create"), "admin"
+		flags, user = append(flags, "-create"), creatorUser
 	}
 	if r.client, err = startRaw(ctx, r.controlPlane, b.raw, user, flags...); err != nil {
 		return err
@@ -170,7 +172,7 @@ func (b *benchmark) measureArriving(ctx context.Context, r *round, client string
 	if err := r.awaitMetrics(ctx, r.client); err != nil {
 		return r.client.failure(err)
 	}
-	if r.creator, err = startRaw(ctx, r.controlPlane, b.raw, "admin", rawFlags(0, n, "-create")...); err != nil {
+	if r.creator, err = startRaw(ctx, r.controlPlane, b.raw, creatorUser, rawFlags(n, "-create")...); err != nil {
 		return err
 	}
 	if err := r.quiet(ctx, r.client); err != nil {
@@ -215,7 +217,7 @@ func (b *benchmark) startClient(ctx context.Context, p *controlPlane, client str
 	if client == ours {
 		return startOperator(ctx, p, b.manager, p.kubeconfig(controlplane.OperatorUser))
 	}
-	g, err := startOperator(ctx, p, b.naive, p.kubeconfig(naiveUser))
+	g, err := startOperator(ctx, p, b.naive, p.kubeconfig(creatorUser))
 	if err == nil {
 		g.metrics = "http://" + g.metrics
 	}

@@ -24,14 +24,11 @@ func spreadOf(values []float64) spread {
 	return spread{median, sorted[0], sorted[len(sorted)-1]}
 }
 
-// combine applies a function to the values of the same rounds.
-func combine(a, b []float64, function func(a, b float64) float64) []float64 {
-	var values []float64
-	for i := range min(len(a), len(b)) {
-		values = append(values, function(a[i], b[i]))
+// quotients divides the values of the same rounds. A single divisor is for all.
+func quotients(values, by []float64) []float64 {
+	var result []float64
+	for i, value := range values {
+		result = append(result, value/by[min(i, len(by)-1)])
 	}
-	return values
+	return result
 }
-
-func quotient(a, b float64) float64   { return a / b }
-func difference(a, b float64) float64 { return a - b }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -36,8 +37,9 @@ func main() {
 type benchmark struct {
 	manager, raw, naive string // programs
 	n, large, rounds    int
+	most                int // Echoes of the plot, 0 for none
 	only                string
-	json                string
+	json, plot          string
 	began               time.Time
 
 	// What the recording shows.
@@ -58,10 +60,18 @@ type measurement struct {
 func measurements() []measurement {
 	return []measurement{
 		{"converge", (*benchmark).converge},
+		{"restart", (*benchmark).restart},
+		{"single", (*benchmark).single},
+		{"start", (*benchmark).start},
+		{"failover", (*benchmark).failover},
+		{"noop", (*benchmark).noop},
+		{"size", (*benchmark).size},
+		{"scale", (*benchmark).scale},
 	}
 }
 
 func run(ctx context.Context, arguments []string) (err error) {
+	testing.Init() // for testing.Benchmark
 	b := &benchmark{began: time.Now(), figures: figures{}}
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
 	programs := flags.String("programs", "bin/benchmark", "the folder with the programs raw and naive")
@@ -69,6 +79,8 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags.IntVar(&b.n, "n", 1000, "the number of Echoes that are created")
 	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that are there when the operator is restarted")
 	flags.IntVar(&b.rounds, "rounds", 3, "how often each client is measured")
+	flags.IntVar(&b.most, "scale", 0, "the largest number of Echoes for which the cost of an Echo is compared; 0 if it is not")
+	flags.StringVar(&b.plot, "plot", "", "where to plot that")
 	flags.StringVar(&b.only, "only", "", "the measurements to make, separated by commas; all if empty")
 	flags.StringVar(&b.json, "json", "", "where to write all figures")
 	if err := flags.Parse(arguments); err != nil {
@@ -85,7 +97,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 		return fmt.Errorf("recording: %w", err)
 	}
 	for _, m := range measurements() {
-		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), m.name) {
+		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), m.name) || m.name == "scale" && b.most == 0 {
 			continue
 		}
 		if err := m.run(b, ctx); err != nil {

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
@@ -84,8 +83,8 @@ func startRaw(ctx context.Context, p *controlPlane, path, user string, arguments
 }
 
 // rawFlags are those for a number of Echoes.
-func rawFlags(first, count int, more ...string) []string {
-	return append([]string{"-first=" + strconv.Itoa(first), "-count=" + strconv.Itoa(count)}, more...)
+func rawFlags(count int, more ...string) []string {
+	return append([]string{"-count=" + strconv.Itoa(count)}, more...)
 }
 
 // timing is what a raw writer prints for an Echo.
@@ -123,14 +122,6 @@ func (g *program) kill() error {
 	}
 	_ = g.command.Wait() // it returns an error because the process was killed
 	return nil
-}
-
-// terminate asks a program to end, and waits for it.
-func (g *program) terminate() error {
-	if err := g.command.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	return g.command.Wait()
 }
 
 func freeAddress(ctx context.Context) (string, error) {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -42,6 +44,8 @@ type recorder struct {
 	writes     []replay.Write
 	last       time.Time
 	firstWatch time.Time
+	// requests are all requests, by method and path. Names are left out.
+	requests counts
 }
 
 // startRecorder starts a proxy that sends requests as the operator.
@@ -54,10 +58,11 @@ func startRecorder(p *controlPlane) (*recorder, *httptest.Server, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &recorder{proxy: &httputil.ReverseProxy{
+	r := &recorder{requests: counts{}, proxy: &httputil.ReverseProxy{
 		Rewrite:       func(request *httputil.ProxyRequest) { request.SetURL(target) },
 		Transport:     transport,
-		FlushInterval: -1, // watches
+		FlushInterval: -1,                                   // watches
+		ErrorLog:      log.New(io.Discard, "", log.Flags()), // of requests that end with the operator
 	}}
 	server := httptest.NewServer(r)
 	r.url = server.URL
@@ -66,10 +71,8 @@ func startRecorder(p *controlPlane) (*recorder, *httptest.Server, error) {
 
 // ServeHTTP passes a request on.
 func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	r.count(request)
 	if request.Method == http.MethodGet {
-		if request.URL.Query().Has("watch") {
-			r.noteWatch()
-		}
 		r.proxy.ServeHTTP(w, request)
 		return
 	}
@@ -82,19 +85,34 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	answer := httptest.NewRecorder()
 	r.proxy.ServeHTTP(answer, request)
 	r.note(request, body, answer)
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = answer.Body.WriteTo(w) // the client reports what it misses
 }
 
-func (r *recorder) noteWatch() {
+// count counts a request, and notes when the first watch begins.
+func (r *recorder) count(request *http.Request) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	if r.firstWatch.IsZero() {
-		r.firstWatch = time.Now()
+	method, path := request.Method, request.URL.Path
+	switch {
+	case request.URL.Query().Has("watch"):
+		method = "WATCH"
+		if r.firstWatch.IsZero() {
+			r.firstWatch = time.Now()
+		}
+	case strings.Contains(path, "/leases"): // with or without a name
+		path, _, _ = strings.Cut(path, "/leases")
+		path += " leases"
 	}
+	r.requests[method+" "+path]++
+}
+
+// counted returns the requests so far.
+func (r *recorder) counted() counts {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return maps.Clone(r.requests)
 }
 
 // note records a write that belongs to the Echo and has succeeded.
@@ -126,7 +144,7 @@ func (r *recorder) watching(context.Context) (bool, error) {
 }
 
 // startRecorded starts the operator behind a proxy. Both end with the returned function.
-func (b *benchmark) startRecorded(ctx context.Context, p *controlPlane) (*recorder, *program, func() error, error) {
+func (b *benchmark) startRecorded(ctx context.Context, p *controlPlane, arguments ...string) (*recorder, *program, func() error, error) {
 	r, server, err := startRecorder(p)
 	if err != nil {
 		return nil, nil, nil, err
@@ -136,7 +154,7 @@ func (b *benchmark) startRecorded(ctx context.Context, p *controlPlane) (*record
 		server.Close()
 		return nil, nil, nil, err
 	}
-	operator, err := startOperator(ctx, p, b.manager, path)
+	operator, err := startOperator(ctx, p, b.manager, path, arguments...)
 	if err != nil {
 		server.Close()
 		return nil, nil, nil, err

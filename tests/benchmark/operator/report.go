@@ -26,29 +26,30 @@ func (b *benchmark) report(w io.Writer) error {
 
 // table returns the table of rows that were measured: medians, and in brackets what they lie between.
 func (f figures) table() string {
-	text := "| metric | raw / limit | goal | measured | ratio | met |\n|---|---|---|---|---|---|\n"
+	var text strings.Builder
+	text.WriteString("| metric | raw / limit | goal | measured | ratio | met |\n|---|---|---|---|---|---|\n")
 	for _, r := range rows() {
 		if len(f[r.measured]) > 0 {
-			text += r.text(f[r.measured], f[r.limit])
+			text.WriteString(r.text(f[r.measured], f[r.limit]))
 		}
 	}
-	return text
+	return text.String()
 }
 
 func (r row) text(measured, limit []float64) string {
 	cells := []string{r.metric, "-", r.goalText(), r.cell(measured), "-", "-"}
-	judged := measured
+	judged := spreadOf(measured).median
 	if len(limit) > 0 {
-		cells[1], cells[4] = r.cell(limit), row{digits: 2}.cell(combine(measured, limit, quotient))
+		cells[1], cells[4] = r.cell(limit), row{digits: 2}.cell(quotients(measured, limit))
 		switch r.compare {
 		case ratio:
-			judged = combine(measured, limit, quotient)
+			judged = spreadOf(quotients(measured, limit)).median
 		case beyond:
-			judged = combine(measured, limit, difference)
+			judged -= spreadOf(limit).median
 		}
 	}
 	if r.compare != none {
-		cells[5] = map[bool]string{true: "yes", false: "**no**"}[r.goal.met(spreadOf(judged).median)]
+		cells[5] = map[bool]string{true: "yes", false: "**no**"}[r.goal.met(judged)]
 	}
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }
@@ -94,11 +95,11 @@ func (f figures) requestTable() string {
 		}
 	}
 	slices.Sort(names)
-	text := "\n| measurement | request | code | number |\n|---|---|---|---|\n"
+	var text strings.Builder
+	text.WriteString("\n| measurement | request | number |\n|---|---|---|\n")
 	for _, name := range names {
 		where, request, _ := strings.Cut(name, requestKey)
-		at := strings.LastIndexByte(request, ' ')
-		text += fmt.Sprintf("| %s | %s | %s | %s |\n", where, request[:at], request[at+1:], row{digits: 3}.cell(f[name]))
+		fmt.Fprintf(&text, "| %s | %s | %s |\n", where, request, row{digits: 3}.cell(f[name]))
 	}
-	return text
+	return text.String()
 }

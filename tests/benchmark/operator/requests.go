@@ -52,7 +52,7 @@ func requestCounts(metrics families) counts {
 func isCounted(l map[string]string) bool {
 	switch {
 	case l["resource"] == "":
-		return strings.HasPrefix(l["subresource"], "/api") || strings.HasPrefix(l["subresource"], "/openapi")
+		return strings.HasPrefix(l["subresource"], "api") // discovery
 	case l["resource"] == "events" && l["verb"] == "LIST", l["resource"] == "echoes" && l["verb"] == "POST":
 		return false
 	default:
@@ -123,6 +123,21 @@ func passes(metrics families) float64 {
 		}
 	}
 	return total
+}
+
+// liveHeap returns the number of bytes that the last garbage collection left, as the Go runtime tells it: the next one begins when the heap
+// has grown by GOGC percent, unless a memory limit brings it forward.
+func liveHeap(metrics families) float64 {
+	gogc := gauge(metrics, "go_gc_gogc_percent")
+	return gauge(metrics, "go_memstats_next_gc_bytes") * 100 / (100 + gogc)
+}
+
+// gauge returns the value of a metric without labels, 0 if there is none.
+func gauge(metrics families, name string) float64 {
+	for _, m := range metrics[name].GetMetric() {
+		return m.GetGauge().GetValue()
+	}
+	return 0
 }
 
 // apiServerMetrics returns the metrics of the API server.

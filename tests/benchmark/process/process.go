@@ -71,7 +71,7 @@ func Children() (map[string]int, error) {
 		if err != nil {
 			continue // a thread that has ended
 		}
-		for _, field := range strings.Fields(string(text)) {
+		for field := range strings.FieldsSeq(string(text)) {
 			name, err := os.ReadFile("/proc/" + field + "/comm")
 			if err != nil {
 				continue // a process that has ended

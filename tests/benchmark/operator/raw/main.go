@@ -31,9 +31,9 @@ func main() {
 
 // options are the settings of the command line.
 type options struct {
-	target, template      string
-	first, count, workers int
-	create                bool
+	target, template string
+	count, workers   int
+	create           bool
 }
 
 func parse(arguments []string) (options, error) {
@@ -42,7 +42,6 @@ func parse(arguments []string) (options, error) {
 	flags.StringVar(&o.target, "target", "", "a file with the API server")
 	flags.StringVar(&o.template, "template", "", "a file with the writes for an Echo; without it, nothing is written for Echoes")
 	flags.BoolVar(&o.create, "create", false, "create the Echoes; otherwise they are there")
-	flags.IntVar(&o.first, "first", 0, "the number of the first Echo")
 	flags.IntVar(&o.count, "count", 1, "the number of Echoes")
 	flags.IntVar(&o.workers, "workers", 16, "how many Echoes are written at the same time")
 	return o, flags.Parse(arguments)
@@ -98,7 +97,7 @@ func (w *writer) writeAll(ctx context.Context, stdout io.Writer) error {
 			answer, buffers := &bytes.Buffer{}, buffers{}
 			for i := int(next.Add(1)) - 1; i < w.count && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				var err error
-				if times[i], err = w.writeOne(ctx, w.first+i, answer, &buffers); err != nil {
+				if times[i], err = w.writeOne(ctx, i, answer, &buffers); err != nil {
 					cancel(err)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	echoes   = "/apis/example.com/v1/namespaces/default/echoes"
+	echoes   = "/apis/example.com/v1/namespaces/" + replay.Namespace + "/echoes"
 	jsonType = "application/json"
 )
 

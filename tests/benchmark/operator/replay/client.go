@@ -11,6 +11,9 @@ import (
 	"net/http"
 )
 
+// Namespace is the namespace of the Echoes.
+const Namespace = "benchmark"
+
 // Target is an API server, and the certificate of a user.
 type Target struct {
 	Host                 string

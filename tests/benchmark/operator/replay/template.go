@@ -5,6 +5,7 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -68,7 +69,7 @@ func NewTemplate(name string, created []byte, writes []Write) (Template, error) 
 	for i, w := range writes {
 		within := holes
 		if isJSON(w.ContentType) { // in other formats they remain as recorded
-			within = append(within[:len(within):len(within)], versions...)
+			within = slices.Concat(holes, versions)
 		}
 		r := Request{Method: w.Method, ContentType: w.ContentType, Accept: w.Accept, URI: split([]byte(w.URI), holes), Body: split(w.Body, within)}
 		if isJSON(w.ContentType) && unknownVersion(r.Body) {
@@ -123,25 +124,16 @@ func split(text []byte, holes []hole) []Piece {
 // setNeeds finds out which values of its answer each request has to keep.
 func (t *Template) setNeeds() {
 	for _, r := range t.Requests {
-		for _, p := range append(r.URI[:len(r.URI):len(r.URI)], r.Body...) {
+		for _, p := range slices.Concat(r.URI, r.Body) {
 			if p.Value == "" || p.Answer == 0 {
 				continue
 			}
 			source := &t.Requests[p.Answer-1]
-			if !contains(source.Needs, p.Value) {
+			if !slices.Contains(source.Needs, p.Value) {
 				source.Needs = append(source.Needs, p.Value)
 			}
 		}
 	}
-}
-
-func contains(values []Value, v Value) bool {
-	for _, other := range values {
-		if other == v {
-			return true
-		}
-	}
-	return false
 }
 
 // Answers are the values of the answers for one Echo. The first ones are those of its creation.
