@@ -37,7 +37,7 @@ func main() {
 type benchmark struct {
 	manager, raw, naive string // programs
 	n, large, rounds    int
-	most                int // Echoes of the plot, 0 for none
+	most                int // Echoes of which the cost is compared, 0 for none
 	only                string
 	json, plot          string
 	began               time.Time
@@ -81,7 +81,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags.IntVar(&b.rounds, "rounds", 3, "how often each client is measured")
 	flags.IntVar(&b.most, "scale", 0, "the largest number of Echoes for which the cost of an Echo is compared; 0 if it is not")
 	flags.StringVar(&b.plot, "plot", "", "where to plot that")
-	flags.StringVar(&b.only, "only", "", "the measurements to make, separated by commas; all if empty")
+	flags.StringVar(&b.only, "only", "", "the measurements to make, separated by commas; all if empty. Besides their names: pods, as a part of restart")
 	flags.StringVar(&b.json, "json", "", "where to write all figures")
 	if err := flags.Parse(arguments); err != nil {
 		return err
@@ -97,7 +97,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 		return fmt.Errorf("recording: %w", err)
 	}
 	for _, m := range measurements() {
-		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), m.name) || m.name == "scale" && b.most == 0 {
+		if !b.selects(m.name) {
 			continue
 		}
 		if err := m.run(b, ctx); err != nil {
@@ -105,6 +105,11 @@ func run(ctx context.Context, arguments []string) (err error) {
 		}
 	}
 	return b.report(os.Stdout)
+}
+
+// selects reports whether a measurement is to be made.
+func (b *benchmark) selects(name string) bool {
+	return b.only == "" || slices.Contains(strings.Split(b.only, ","), name)
 }
 
 // say reports progress.

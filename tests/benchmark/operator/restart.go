@@ -25,7 +25,7 @@ func leaderElection() []string {
 
 // restart starts the operator where many Echoes are converged, and then adds their pods.
 func (b *benchmark) restart(ctx context.Context) (err error) {
-	p, err := b.startConverged(ctx, b.large)
+	p, err := b.startConverged(ctx)
 	if err != nil {
 		return err
 	}
@@ -36,6 +36,9 @@ func (b *benchmark) restart(ctx context.Context) (err error) {
 	}
 	if err := b.rest(ctx, p, name); err != nil {
 		return err
+	}
+	if !b.selects("pods") {
+		return nil
 	}
 	b.say("creating two pods for each of %d Echoes", b.large)
 	if err := p.createPods(ctx, b.large); err != nil {
@@ -52,13 +55,13 @@ func (b *benchmark) restart(ctx context.Context) (err error) {
 }
 
 // startConverged starts a control plane with converged Echoes.
-func (b *benchmark) startConverged(ctx context.Context, n int) (*controlPlane, error) {
-	b.say("creating %d converged Echoes", n)
+func (b *benchmark) startConverged(ctx context.Context) (*controlPlane, error) {
+	b.say("creating %d converged Echoes", b.large)
 	p, err := startControlPlane(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(b.create(ctx, p, n, "-template="+b.template), p.quiet(ctx, nil)); err != nil {
+	if err := errors.Join(b.create(ctx, p, b.large, "-template="+b.template), p.quiet(ctx, nil)); err != nil {
 		return nil, errors.Join(err, p.stop())
 	}
 	return p, nil
