@@ -44,7 +44,6 @@ type benchmark struct {
 
 	// What the recording shows.
 	template string         // the file of the writes for an Echo
-	writes   int            // for each Echo
 	events   int            // for each Echo
 	perEcho  map[string]int // objects of each kind for each Echo
 

@@ -219,7 +219,9 @@ func (b *benchmark) keepTemplate(created []byte, writes []replay.Write) error {
 			b.events++
 		}
 	}
-	b.writes = len(writes)
+	if b.events == 0 {
+		return errors.New("the operator wrote no event, which is how the benchmark knows that an Echo is converged")
+	}
 	text, err := json.Marshal(template)
 	if err != nil {
 		return err
