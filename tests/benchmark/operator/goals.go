@@ -73,6 +73,7 @@ func restartRows() []row {
 		{"writes after a restart, 10,000", "restart.10000.writes", "", absolute, atMost(0), "", 0},
 		{"requests in 2 minutes at rest, other than for leases", "rest.requests", "", absolute, atMost(0), "", 0},
 		{"requests in 2 minutes at rest, for leases", "rest.leases", "", none, goal{}, "", 0},
+		{"passes in 2 minutes at rest", "rest.passes", "", none, goal{}, "", 0},
 		{"CPU in 2 minutes at rest", "rest.cpu.client", "", none, goal{}, "s", 2},
 		{"exec to first pass, 2,000", "restart.2000.firstPass", "", absolute, atMost(0.8), "s", 2},
 		{"exec to first pass, 10,000", "restart.10000.firstPass", "", absolute, atMost(2), "s", 2},

@@ -177,6 +177,10 @@ func (b *benchmark) rest(ctx context.Context, p *controlPlane, name string) (err
 	started := r.counted()
 	b.keepRequests(name, started)
 	b.say("resting for %s", restTime)
+	earlier, err := p.metricsOf(ctx, g)
+	if err != nil {
+		return err
+	}
 	before, err := p.usageOf(g)
 	if err != nil {
 		return err
@@ -188,6 +192,11 @@ func (b *benchmark) rest(ctx context.Context, p *controlPlane, name string) (err
 	if err != nil {
 		return err
 	}
+	later, err := p.metricsOf(ctx, g)
+	if err != nil {
+		return err
+	}
+	b.figures.add("rest.passes", passes(later)-passes(earlier))
 	rested := r.counted().since(started)
 	b.keepRequests("rest", rested)
 	b.figures.add("rest.leases", rested.sum(func(request string) bool { return !isOwnWork(request) }))
