@@ -231,4 +231,4 @@ cluster-wipe: ## Stop the test cluster and remove everything that it keeps.
 kubeconfig: ## Print the path of the kubeconfig of the test cluster.
 	@$(CLUSTER) kubeconfig
 
-include tools/make/tests.mk tools/make/echo-server.mk tools/make/olm.mk tools/make/release.mk
+include tools/make/tests.mk tools/make/benchmark.mk tools/make/echo-server.mk tools/make/olm.mk tools/make/release.mk

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
-const (
-	startTimeout = 10 * time.Second
-	// tick is the unit of CPU times in /proc, on all Linux machines (proc_pid_stat(5), USER_HZ).
-	tick = 10 * time.Millisecond
-)
+const startTimeout = 10 * time.Second
 
 // server is a measured server.
 type server struct {
@@ -108,40 +105,19 @@ func (s *server) stop() error {
 
 // round sends requests to the server and records the CPU time of a request.
 func (s *server) round(ctx context.Context, p plan) error {
-	before, err := s.cpuTime()
+	before, err := process.CPUTime(s.command.Process.Pid)
 	if err != nil {
 		return err
 	}
 	if err := load(ctx, s.address, s.path, p.connections, p.requests); err != nil {
 		return err
 	}
-	after, err := s.cpuTime()
+	after, err := process.CPUTime(s.command.Process.Pid)
 	s.costs = append(s.costs, (after-before)/time.Duration(p.requests))
 	return err
 }
 
-// cpuTime returns the user and system time of the process.
-func (s *server) cpuTime() (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.command.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the name before it can contain spaces
-	user, errUser := strconv.ParseInt(string(fields[11]), 10, 64)
-	system, errSystem := strconv.ParseInt(string(fields[12]), 10, 64)
-	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
-}
-
 func (s *server) residentMiB() (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.command.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kib, err := strconv.ParseFloat(strings.Fields(value)[0], 64)
-			return kib / 1024, err
-		}
-	}
-	return 0, errors.New("no VmRSS in /proc")
+	memory, err := process.MemoryOf(s.command.Process.Pid)
+	return float64(memory.Resident) / (1 << 20), err
 }

@@ -19,7 +19,9 @@ import (
 func Start(crds ...string) (*envtest.Environment, error) {
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true,
 		ControlPlaneStartTimeout: 2 * time.Minute} // a second attempt would leave the files of the first one behind
-	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	env.ControlPlane.GetAPIServer().Configure().
+		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
+		Set("service-cluster-ip-range", "10.0.0.0/16") // for thousands of Services
 	if _, err := env.Start(); err != nil {
 		return env, fmt.Errorf("starting the API server that make builds: %w", err)
 	}

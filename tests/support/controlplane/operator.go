@@ -19,7 +19,8 @@ import (
 const (
 	EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
 	MaxReplicas     = 20
-	operatorUser    = "echo-operator-test"
+	// OperatorUser is the user with the permissions of the operator.
+	OperatorUser = "echo-operator-test"
 )
 
 // GrantOperatorsRole grants the operator the permissions of its roles, and no others. config is the folder of the manifests.
@@ -29,7 +30,7 @@ func GrantOperatorsRole(ctx context.Context, c client.Client, config string) err
 		if err != nil {
 			return err
 		}
-		if err := Grant(ctx, c, operatorUser, "", role.Rules); err != nil {
+		if err := Grant(ctx, c, OperatorUser, "", role.Rules); err != nil {
 			return fmt.Errorf("granting %s: %w", file, err)
 		}
 	}
@@ -44,7 +45,7 @@ func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string)
 		return nil, err
 	}
 	user := rest.CopyConfig(cluster)
-	user.Impersonate.UserName = operatorUser
+	user.Impersonate.UserName = OperatorUser
 	return operator.New(user, operator.Options{
 		MetricsAddress: "0",
 		ProbeAddress:   "0",

@@ -1,0 +1,34 @@
+package main
+
+import "slices"
+
+// figures are what was measured, by name, in the order of the rounds.
+type figures map[string][]float64
+
+func (f figures) add(name string, value float64) { f[name] = append(f[name], value) }
+
+// last returns the figure of the last round.
+func (f figures) last(name string) float64 { return f[name][len(f[name])-1] }
+
+// spread is a median and what it lies between.
+type spread struct{ median, least, most float64 }
+
+// spreadOf returns the spread of values. There is at least one.
+func spreadOf(values []float64) spread {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	median := sorted[middle]
+	if len(sorted)%2 == 0 {
+		median = (sorted[middle-1] + sorted[middle]) / 2
+	}
+	return spread{median, sorted[0], sorted[len(sorted)-1]}
+}
+
+// quotients divides the values of the same rounds. A single divisor is for all.
+func quotients(values, by []float64) []float64 {
+	var result []float64
+	for i, value := range values {
+		result = append(result, value/by[min(i, len(by)-1)])
+	}
+	return result
+}

@@ -1,0 +1,125 @@
+package main
+
+import "slices"
+
+// row is a line of the table: figures of the operator, those of the raw writer or another limit, and the goal.
+type row struct {
+	metric          string
+	measured, limit string // names of figures
+	compare         comparison
+	goal            goal
+	unit            string
+	digits          int
+}
+
+// comparison is what the goal is for.
+type comparison int
+
+const (
+	absolute comparison = iota // what was measured
+	ratio                      // what was measured, as a multiple of the limit
+	beyond                     // what was measured, less the limit
+	none                       // there is no goal
+)
+
+// goal is a bound for a figure.
+type goal struct {
+	atLeast bool
+	bound   float64
+}
+
+func atLeast(bound float64) goal { return goal{true, bound} }
+func atMost(bound float64) goal  { return goal{false, bound} }
+
+func (g goal) met(value float64) bool {
+	if g.atLeast {
+		return value >= g.bound
+	}
+	return value <= g.bound
+}
+
+// rows are the lines of the table, in its order. Those of figures that were not measured are left out.
+func rows() []row { return slices.Concat(convergenceRows(), restartRows(), latencyRows(), otherRows()) }
+
+func convergenceRows() []row {
+	return []row{
+		{"Echoes/s, there", "there.operator.perSecond", "there.raw.perSecond", ratio, atLeast(0.80), "", 1},
+		{"Echoes/s, arriving", "arriving.operator.perSecond", "arriving.raw.perSecond", ratio, atLeast(0.80), "", 1},
+		{"CPU sum per Echo, there", "there.operator.cpu.sum", "there.raw.cpu.sum", ratio, atMost(1.15), "ms", 2},
+		{"CPU sum per Echo, arriving", "arriving.operator.cpu.sum", "arriving.raw.cpu.sum", ratio, atMost(1.15), "ms", 2},
+		{"CPU of the client per Echo, there", "there.operator.cpu.client", "there.raw.cpu.client", ratio, atMost(1.8), "ms", 2},
+		{"CPU of the client per Echo, arriving", "arriving.operator.cpu.client", "arriving.raw.cpu.writing", ratio, atMost(1.8), "ms", 2},
+		{"CPU of the API server per Echo, there", "there.operator.cpu.apiServer", "there.raw.cpu.apiServer", none, goal{}, "ms", 2},
+		{"CPU of the API server per Echo, arriving", "arriving.operator.cpu.apiServer", "arriving.raw.cpu.apiServer", none, goal{}, "ms", 2},
+		{"requests per Echo, there", "there.operator.requests", "there.raw.requests", ratio, atMost(1.01), "", 3},
+		{"requests per Echo, arriving", "arriving.operator.requests", "arriving.raw.requests", ratio, atMost(1.01), "", 3},
+		{"writes that changed something per Echo, there", "there.operator.effective", "there.raw.effective", none, goal{}, "", 3},
+		{"conflicts per Echo, there", "there.operator.conflicts", "", absolute, atMost(0), "", 3},
+		{"conflicts per Echo, arriving", "arriving.operator.conflicts", "", absolute, atMost(0), "", 3},
+		{"passes per Echo, there", "there.operator.passes", "", absolute, atMost(1.1), "", 2},
+		{"passes per Echo, arriving", "arriving.operator.passes", "", absolute, atMost(1.1), "", 2},
+		{"naive operator: Echoes/s, there", "there.naive.perSecond", "there.raw.perSecond", none, goal{}, "", 1},
+		{"naive operator: CPU sum per Echo, there", "there.naive.cpu.sum", "there.raw.cpu.sum", none, goal{}, "ms", 2},
+		{"naive operator: CPU sum per Echo, arriving", "arriving.naive.cpu.sum", "arriving.raw.cpu.sum", none, goal{}, "ms", 2},
+		{"naive operator: requests per Echo, there", "there.naive.requests", "there.raw.requests", none, goal{}, "", 3},
+	}
+}
+
+func restartRows() []row {
+	return []row{
+		{"requests after a restart, 2,000", "restart.2000.requests", "", absolute, atMost(12), "", 0},
+		{"requests after a restart, 10,000", "restart.10000.requests", "", absolute, atMost(12), "", 0},
+		{"writes after a restart, 2,000", "restart.2000.writes", "", absolute, atMost(0), "", 0},
+		{"writes after a restart, 10,000", "restart.10000.writes", "", absolute, atMost(0), "", 0},
+		{"requests in 2 minutes at rest, other than for leases", "rest.requests", "", absolute, atMost(0), "", 0},
+		{"requests in 2 minutes at rest, for leases", "rest.leases", "", none, goal{}, "", 0},
+		{"passes in 2 minutes at rest", "rest.passes", "", none, goal{}, "", 0},
+		{"CPU in 2 minutes at rest", "rest.cpu.client", "", none, goal{}, "s", 2},
+		{"exec to first pass, 2,000", "restart.2000.firstPass", "", absolute, atMost(0.8), "s", 2},
+		{"exec to first pass, 10,000", "restart.10000.firstPass", "", absolute, atMost(2), "s", 2},
+		{"exec to all passes, 2,000", "restart.2000.allPasses", "", none, goal{}, "s", 2},
+		{"exec to all passes, 10,000", "restart.10000.allPasses", "", none, goal{}, "s", 2},
+		{"CPU of a restart, 2,000", "restart.2000.cpu.client", "", none, goal{}, "s", 2},
+		{"CPU of a restart, 10,000", "restart.10000.cpu.client", "", none, goal{}, "s", 2},
+		{"RSS, 1 Echo", "restart.1.resident", "", none, goal{}, "MB", 1},
+		{"RSS after a restart, 2,000", "restart.2000.resident", "", absolute, atMost(70), "MB", 1},
+		{"RSS after a restart, 2,000 with 2 pods each", "restart.2000.pods.resident", "", absolute, atMost(90), "MB", 1},
+		{"RSS after a restart, 10,000", "restart.10000.resident", "", absolute, atMost(120), "MB", 1},
+		{"anonymous RSS, 1 Echo", "restart.1.anonymous", "", none, goal{}, "MB", 1},
+		{"anonymous RSS after a restart, 2,000", "restart.2000.anonymous", "", none, goal{}, "MB", 1},
+		{"anonymous RSS after a restart, 2,000 with 2 pods each", "restart.2000.pods.anonymous", "", none, goal{}, "MB", 1},
+		{"anonymous RSS after a restart, 10,000", "restart.10000.anonymous", "", none, goal{}, "MB", 1},
+		{"live heap, 1 Echo", "restart.1.heap", "", none, goal{}, "MB", 1},
+		{"live heap after a restart, 2,000", "restart.2000.heap", "", none, goal{}, "MB", 1},
+		{"live heap after a restart, 2,000 with 2 pods each", "restart.2000.pods.heap", "", none, goal{}, "MB", 1},
+		{"live heap after a restart, 10,000", "restart.10000.heap", "", none, goal{}, "MB", 1},
+	}
+}
+
+func latencyRows() []row {
+	return []row{
+		{"create of one Echo to its Deployment, p50", "single.operator.deployment", "single.raw.deployment", beyond, atMost(15), "ms", 1},
+		{"create of one Echo to the last write, p50", "single.operator.last", "single.raw.last", beyond, atMost(30), "ms", 1},
+		{"exec to first watch, nothing there", "start.firstWatch", "", absolute, atMost(100), "ms", 0},
+		{"failover, clean", "failover.clean", "", absolute, atMost(1), "s", 2},
+		{"failover, killed, and the lease", "failover.killed", "failover.lease", beyond, atMost(1), "s", 2},
+	}
+}
+
+func otherRows() []row {
+	return []row{
+		{"no-op pass, no pods", "noop.0.time", "", absolute, atMost(80), "µs", 0},
+		{"no-op pass, 1,000 pods in the namespace", "noop.1000.time", "", absolute, atMost(80), "µs", 0},
+		{"no-op pass, 4,000 pods in the namespace", "noop.4000.time", "", absolute, atMost(80), "µs", 0},
+		{"CPU of a no-op pass with garbage collection, no pods", "noop.0.cpu", "", none, goal{}, "µs", 0},
+		{"CPU of a no-op pass with garbage collection, 4,000 pods", "noop.4000.cpu", "", none, goal{}, "µs", 0},
+		{"requests of all no-op passes", "noop.4000.requests", "", absolute, atMost(0), "", 0},
+		{"allocations of a no-op pass, no pods", "noop.0.allocations", "", absolute, atMost(100), "", 0},
+		{"allocations of a no-op pass, 4,000 pods in the namespace", "noop.4000.allocations", "", absolute, atMost(100), "", 0},
+		{"bytes of a no-op pass, no pods", "noop.0.bytes", "", none, goal{}, "", 0},
+		{"bytes of a no-op pass, 4,000 pods in the namespace", "noop.4000.bytes", "", none, goal{}, "", 0},
+		{"program, stripped", "size.binary", "", absolute, atMost(55), "MB", 1},
+		{"program, compressed, which is the image", "size.compressed", "", absolute, atMost(18), "MB", 1},
+		{"CPU sum over raw's, 100 to 10,000 Echoes: greatest by least", "scale.spread", "", absolute, atMost(1.1), "", 2},
+	}
+}

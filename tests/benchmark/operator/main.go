@@ -1,0 +1,117 @@
+// operator compares the operator with a writer of the same requests, which is the limit on the same machine, and with a naive operator.
+// It prints a Markdown table. Run it with `make benchmark` or `make benchmark-scale`.
+//
+// Each measurement has a control plane of its own: etcd and kube-apiserver, without controllers.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+const echoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
+
+func main() {
+	ctrl.SetLogger(logr.Discard())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "operator benchmark: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+// benchmark is a run of the benchmark.
+type benchmark struct {
+	manager, raw, naive string // programs
+	n, large, rounds    int
+	most                int // Echoes of which the cost is compared, 0 for none
+	only                string
+	json, plot          string
+	began               time.Time
+
+	// What the recording shows.
+	template string         // the file of the writes for an Echo
+	events   int            // for each Echo
+	perEcho  map[string]int // objects of each kind for each Echo
+
+	figures figures
+}
+
+// measurement is a part of the benchmark.
+type measurement struct {
+	name string
+	run  func(*benchmark, context.Context) error
+}
+
+func measurements() []measurement {
+	return []measurement{
+		{"converge", (*benchmark).converge},
+		{"restart", (*benchmark).restart},
+		{"single", (*benchmark).single},
+		{"start", (*benchmark).start},
+		{"failover", (*benchmark).failover},
+		{"noop", (*benchmark).noop},
+		{"size", (*benchmark).size},
+		{"scale", (*benchmark).scale},
+	}
+}
+
+func run(ctx context.Context, arguments []string) (err error) {
+	testing.Init() // for testing.Benchmark
+	b := &benchmark{began: time.Now(), figures: figures{}}
+	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
+	programs := flags.String("programs", "bin/benchmark", "the folder with the programs raw and naive")
+	flags.StringVar(&b.manager, "manager", "bin/linux-amd64/manager", "the operator")
+	flags.IntVar(&b.n, "n", 1000, "the number of Echoes that are created")
+	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that are there when the operator is restarted")
+	flags.IntVar(&b.rounds, "rounds", 3, "how often each client is measured")
+	flags.IntVar(&b.most, "scale", 0, "the largest number of Echoes for which the cost of an Echo is compared; 0 if it is not")
+	flags.StringVar(&b.plot, "plot", "", "where to plot that")
+	flags.StringVar(&b.only, "only", "", "the measurements to make, separated by commas; all if empty. Besides their names: pods, as a part of restart")
+	flags.StringVar(&b.json, "json", "", "where to write all figures")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	b.raw, b.naive = filepath.Join(*programs, "raw"), filepath.Join(*programs, "naive")
+	folder, err := os.MkdirTemp("", "operator-benchmark")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder
+	b.template = filepath.Join(folder, "template.json")
+	if err := b.record(ctx); err != nil {
+		return fmt.Errorf("recording: %w", err)
+	}
+	for _, m := range measurements() {
+		if !b.selects(m.name) {
+			continue
+		}
+		if err := m.run(b, ctx); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return b.report(os.Stdout)
+}
+
+// selects reports whether a measurement is to be made.
+func (b *benchmark) selects(name string) bool {
+	return b.only == "" || slices.Contains(strings.Split(b.only, ","), name)
+}
+
+// say reports progress.
+func (b *benchmark) say(format string, arguments ...any) {
+	fmt.Fprintf(os.Stderr, "%4.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, arguments...))
+}

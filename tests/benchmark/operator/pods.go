@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+const podsPerEcho = 2
+
+// createPods creates the pods that controllers and a kubelet would run for the Deployments that are there.
+func (p *controlPlane) createPods(ctx context.Context, echoes int) error {
+	list := &appsv1.DeploymentList{}
+	if err := p.client.List(ctx, list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: children.ManagedSelector()}); err != nil {
+		return err
+	}
+	if len(list.Items) != echoes {
+		return fmt.Errorf("%d Deployments, not %d", len(list.Items), echoes)
+	}
+	return parallel(ctx, len(list.Items), func(ctx context.Context, i int) error {
+		for number := range podsPerEcho {
+			if err := createPod(ctx, p.client, podOf(&list.Items[i], number)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// createPod creates a pod that runs and is ready.
+func createPod(ctx context.Context, c client.Client, pod *corev1.Pod) error {
+	if err := c.Create(ctx, pod); err != nil {
+		return err
+	}
+	now := metav1.Now()
+	pod.Status = corev1.PodStatus{
+		Phase: corev1.PodRunning, StartTime: &now, PodIP: "10.200.0.1", HostIP: "192.0.2.1",
+		Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now},
+			{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: now},
+			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: now},
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now},
+		},
+		ContainerStatuses: []corev1.ContainerStatus{{
+			Name: pod.Spec.Containers[0].Name, Image: pod.Spec.Containers[0].Image, Ready: true, Started: new(true),
+			ImageID: "quay.io/echo-operator/echo-server@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+			State:   corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+		}},
+	}
+	return c.Status().Update(ctx, pod)
+}
+
+// podOf returns a pod of a Deployment, as its ReplicaSet creates it.
+func podOf(d *appsv1.Deployment, number int) *corev1.Pod {
+	const hash = "7d4b9c6f5d"
+	pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
+	pod.Namespace, pod.Name = d.Namespace, fmt.Sprintf("%s-%s-%05d", d.Name, hash, number)
+	pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = hash
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: d.Name + "-" + hash,
+		UID: types.UID("0" + string(d.UID)[1:]), Controller: new(true), BlockOwnerDeletion: new(true)}}
+	pod.Spec.NodeName = "node"
+	return pod
+}
+
+// parallel calls a function for numbers below a count, by workers at the same time. It stops at the first error.
+func parallel(ctx context.Context, count int, function func(context.Context, int) error) error {
+	const workers = 16
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			for i := int(next.Add(1)) - 1; i < count && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := function(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	running.Wait()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/replay"
+)
+
+const (
+	recordedName = "echo-99999"
+	// silence is how long nothing must happen before everything has happened.
+	silence = 2 * time.Second
+	// recordTimeout bounds a recording.
+	recordTimeout = time.Minute
+)
+
+// recorder is a proxy in front of the API server that records the writes for an Echo.
+type recorder struct {
+	proxy *httputil.ReverseProxy
+	url   string
+
+	lock       sync.Mutex
+	writes     []replay.Write
+	last       time.Time
+	firstWatch time.Time
+	// requests are all requests, by method and path. Names are left out.
+	requests counts
+}
+
+// startRecorder starts a proxy that sends requests as the operator.
+func startRecorder(p *controlPlane) (*recorder, *httptest.Server, error) {
+	transport, err := rest.TransportFor(p.operator)
+	if err != nil {
+		return nil, nil, err
+	}
+	target, err := url.Parse(p.url)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &recorder{requests: counts{}, proxy: &httputil.ReverseProxy{
+		Rewrite:       func(request *httputil.ProxyRequest) { request.SetURL(target) },
+		Transport:     transport,
+		FlushInterval: -1,                                   // watches
+		ErrorLog:      log.New(io.Discard, "", log.Flags()), // of requests that end with the operator
+	}}
+	server := httptest.NewServer(r)
+	r.url = server.URL
+	return r, server, nil
+}
+
+// ServeHTTP passes a request on.
+func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	r.count(request)
+	if request.Method == http.MethodGet {
+		r.proxy.ServeHTTP(w, request)
+		return
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	answer := httptest.NewRecorder()
+	r.proxy.ServeHTTP(answer, request)
+	r.note(request, body, answer)
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = answer.Body.WriteTo(w) // the client reports what it misses
+}
+
+// count counts a request, and notes when the first watch begins.
+func (r *recorder) count(request *http.Request) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	method, path := request.Method, request.URL.Path
+	switch {
+	case request.URL.Query().Has("watch"):
+		method = "WATCH"
+		if r.firstWatch.IsZero() {
+			r.firstWatch = time.Now()
+		}
+	case strings.Contains(path, "/leases"): // with or without a name
+		path, _, _ = strings.Cut(path, "/leases")
+		path += " leases"
+	}
+	r.requests[method+" "+path]++
+}
+
+// counted returns the requests so far.
+func (r *recorder) counted() counts {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return maps.Clone(r.requests)
+}
+
+// note records a write that belongs to the Echo and has succeeded.
+func (r *recorder) note(request *http.Request, body []byte, answer *httptest.ResponseRecorder) {
+	if answer.Code/100 != 2 || !bytes.Contains(append(body, request.URL.Path...), []byte(recordedName)) {
+		return
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.last = time.Now()
+	r.writes = append(r.writes, replay.Write{
+		Method: request.Method, URI: request.URL.RequestURI(), ContentType: request.Header.Get("Content-Type"), Accept: request.Header.Get("Accept"),
+		Body: body, Answer: bytes.Clone(answer.Body.Bytes()),
+	})
+}
+
+// complete reports whether the Echo is converged: there are writes, and no new ones.
+func (r *recorder) complete(context.Context) (bool, error) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return len(r.writes) > 0 && time.Since(r.last) > silence, nil
+}
+
+// watching reports whether the operator has begun to watch.
+func (r *recorder) watching(context.Context) (bool, error) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return !r.firstWatch.IsZero(), nil
+}
+
+// startRecorded starts the operator behind a proxy. Both end with the returned function.
+func (b *benchmark) startRecorded(ctx context.Context, p *controlPlane, arguments ...string) (*recorder, *program, func() error, error) {
+	r, server, err := startRecorder(p)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	path := p.kubeconfig("recorded")
+	if err := clientcmd.WriteToFile(plainKubeconfig(r.url), path); err != nil {
+		server.Close()
+		return nil, nil, nil, err
+	}
+	operator, err := startOperator(ctx, p, b.manager, path, arguments...)
+	if err != nil {
+		server.Close()
+		return nil, nil, nil, err
+	}
+	end := func() error {
+		err := operator.kill()
+		server.CloseClientConnections()
+		server.Close()
+		return err
+	}
+	return r, operator, end, nil
+}
+
+func plainKubeconfig(address string) clientcmdapi.Config {
+	c := clientcmdapi.NewConfig()
+	c.Clusters["proxy"] = &clientcmdapi.Cluster{Server: address}
+	c.Contexts["proxy"] = &clientcmdapi.Context{Cluster: "proxy"}
+	c.CurrentContext = "proxy"
+	return *c
+}
+
+// record has the operator converge one Echo, and makes a template of its writes. It also finds out what there is of each Echo then.
+func (b *benchmark) record(ctx context.Context) (err error) {
+	b.say("recording the writes of the operator for an Echo")
+	p, err := startControlPlane(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.stop()) }()
+	r, operator, end, err := b.startRecorded(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	if err := poll(ctx, recordTimeout, r.watching); err != nil {
+		return operator.failure(err)
+	}
+	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: 2}}
+	echo.Name, echo.Namespace = recordedName, namespace
+	if err := p.client.Create(ctx, echo); err != nil {
+		return err
+	}
+	if err := poll(ctx, recordTimeout, r.complete); err != nil {
+		return operator.failure(err)
+	}
+	if b.perEcho, err = p.inventory(ctx); err != nil {
+		return err
+	}
+	created := fmt.Appendf(nil, `{"metadata":{"resourceVersion":"%s","uid":"%s"}}`, echo.ResourceVersion, echo.UID)
+	return b.keepTemplate(created, r.writes)
+}
+
+func (b *benchmark) keepTemplate(created []byte, writes []replay.Write) error {
+	template, err := replay.NewTemplate(recordedName, created, writes)
+	if err != nil {
+		return err
+	}
+	for _, w := range writes {
+		path, _, _ := strings.Cut(w.URI, "?")
+		b.say("  %s %s (%d bytes, %s)", w.Method, path, len(w.Body), w.ContentType)
+		if strings.HasSuffix(path, "/events") {
+			b.events++
+		}
+	}
+	if b.events == 0 {
+		return errors.New("the operator wrote no event, which is how the benchmark knows that an Echo is converged")
+	}
+	text, err := json.Marshal(template)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(b.template, text, 0o600)
+}
+
+// poll waits until a condition is met.
+func poll(ctx context.Context, timeout time.Duration, condition wait.ConditionWithContextFunc) error {
+	const every = 50 * time.Millisecond
+	return wait.PollUntilContextTimeout(ctx, every, timeout, true, condition)
+}

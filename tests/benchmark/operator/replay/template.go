@@ -1,0 +1,211 @@
+// Package replay is what the benchmark and its raw writer share: the writes of an operator for one Echo, as a template for other Echoes,
+// and the client that sends them.
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Write is a recorded write of the operator, and what the API server answered.
+type Write struct {
+	Method, URI, ContentType, Accept string
+	Body, Answer                     []byte
+}
+
+// Value is what an answer says about its object.
+type Value string
+
+// The values of answers that later requests may need.
+const (
+	UID     Value = "uid"
+	Version Value = "resourceVersion"
+)
+
+// Piece is a part of a request: text, the name of the Echo, or a value of an earlier answer. Answer 0 is that for the creation of the
+// Echo, answer 1 that for the first write.
+type Piece struct {
+	Text   []byte `json:",omitempty"`
+	Name   bool   `json:",omitempty"`
+	Value  Value  `json:",omitempty"`
+	Answer int    `json:",omitempty"`
+}
+
+// Request is a write for any Echo.
+type Request struct {
+	Method, ContentType, Accept string
+	URI, Body                   []Piece
+	// Needs are the values of its answer that later requests contain.
+	Needs []Value `json:",omitempty"`
+}
+
+// Template is what the operator writes for an Echo. The values of the Echo's creation are always kept.
+type Template struct{ Requests []Request }
+
+// hole is a text to replace, and by what.
+type hole struct {
+	text  []byte
+	piece Piece
+}
+
+// NewTemplate makes a template of what was written for the Echo of a name, given the answer to its creation. Names must have the same
+// length as that one, because bodies can be in a format with lengths.
+func NewTemplate(name string, created []byte, writes []Write) (Template, error) {
+	holes := []hole{{[]byte(name), Piece{Name: true}}}
+	var versions []hole
+	t := Template{}
+	learn := func(answer []byte, number int) {
+		if uid := Find(answer, UID); uid != nil {
+			holes = append(holes, hole{uid, Piece{Value: UID, Answer: number}})
+		}
+		if version := Find(answer, Version); version != nil {
+			text := fmt.Appendf(nil, "%s%s\"", versionKey, version)
+			versions = append([]hole{{text, Piece{Value: Version, Answer: number}}}, versions...) // the newest first
+		}
+	}
+	learn(created, 0)
+	for i, w := range writes {
+		within := holes
+		if isJSON(w.ContentType) { // in other formats they remain as recorded
+			within = slices.Concat(holes, versions)
+		}
+		r := Request{Method: w.Method, ContentType: w.ContentType, Accept: w.Accept, URI: split([]byte(w.URI), holes), Body: split(w.Body, within)}
+		if isJSON(w.ContentType) && unknownVersion(r.Body) {
+			return t, fmt.Errorf("%s %s depends on the version of an object that was not written before", w.Method, w.URI)
+		}
+		t.Requests = append(t.Requests, r)
+		learn(w.Answer, i+1)
+	}
+	t.setNeeds()
+	return t, nil
+}
+
+func isJSON(contentType string) bool {
+	return strings.Contains(contentType, "json") || strings.Contains(contentType, "yaml")
+}
+
+const versionKey = `"resourceVersion":"`
+
+func unknownVersion(body []Piece) bool {
+	for i, p := range body {
+		if before, _, ok := bytes.Cut(p.Text, []byte(versionKey)); ok && (i == len(body)-1 || len(before)+len(versionKey) < len(p.Text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// split cuts a text at holes. If two begin at the same place, the first one counts.
+func split(text []byte, holes []hole) []Piece {
+	var pieces []Piece
+	for {
+		at, found := len(text), hole{}
+		for _, h := range holes {
+			if i := bytes.Index(text, h.text); i >= 0 && i < at {
+				at, found = i, h
+			}
+		}
+		length := len(found.text)
+		if found.piece.Value == Version { // the hole is only the number in it
+			at, length = at+len(versionKey), length-len(versionKey)-1
+		}
+		if at > 0 {
+			pieces = append(pieces, Piece{Text: text[:at]})
+		}
+		if length == 0 {
+			return pieces
+		}
+		pieces, text = append(pieces, found.piece), text[at+length:]
+	}
+}
+
+// setNeeds finds out which values of its answer each request has to keep.
+func (t *Template) setNeeds() {
+	for _, r := range t.Requests {
+		for _, p := range slices.Concat(r.URI, r.Body) {
+			if p.Value == "" || p.Answer == 0 {
+				continue
+			}
+			source := &t.Requests[p.Answer-1]
+			if !slices.Contains(source.Needs, p.Value) {
+				source.Needs = append(source.Needs, p.Value)
+			}
+		}
+	}
+}
+
+// Answers are the values of the answers for one Echo. The first ones are those of its creation.
+type Answers []Known
+
+// Known is what is known about an object.
+type Known struct{ UID, Version []byte }
+
+// Keep keeps values of an answer.
+func (k *Known) Keep(answer []byte, values []Value) error {
+	for _, v := range values {
+		found := Find(answer, v)
+		if found == nil {
+			return fmt.Errorf("no %s in the answer %.200q", v, answer)
+		}
+		if v == UID {
+			k.UID = bytes.Clone(found)
+		} else {
+			k.Version = bytes.Clone(found)
+		}
+	}
+	return nil
+}
+
+// Append appends the text that the pieces give for an Echo.
+func Append(to []byte, pieces []Piece, name string, answers Answers) []byte {
+	for i := range pieces {
+		switch p := &pieces[i]; {
+		case p.Name:
+			to = append(to, name...)
+		case p.Value == UID:
+			to = append(to, answers[p.Answer].UID...)
+		case p.Value == Version:
+			to = append(to, answers[p.Answer].Version...)
+		default:
+			to = append(to, p.Text...)
+		}
+	}
+	return to
+}
+
+const uidLength = 36
+
+// Find finds a value in an object as the API server sends it, in JSON or protobuf, without parsing it: the metadata comes first. It
+// returns nil if there is none.
+func Find(object []byte, value Value) []byte {
+	if bytes.HasPrefix(object, []byte("k8s\x00")) {
+		return findProtobuf(object, value)
+	}
+	_, after, ok := bytes.Cut(object, []byte(`"`+string(value)+`":"`))
+	if !ok {
+		return nil
+	}
+	found, _, _ := bytes.Cut(after, []byte(`"`))
+	return found
+}
+
+// findProtobuf relies on the numbers of the fields in ObjectMeta: the UID is the fifth, and the resourceVersion follows it.
+func findProtobuf(object []byte, value Value) []byte {
+	const uidField, versionField = "\x2a\x24", 0x32
+	for {
+		_, after, ok := bytes.Cut(object, []byte(uidField))
+		if !ok {
+			return nil
+		}
+		if len(after) > uidLength+2 && after[8] == '-' && after[uidLength] == versionField {
+			version := after[uidLength+2:]
+			if value == UID {
+				return after[:uidLength]
+			}
+			return version[:min(int(after[uidLength+1]), len(version))]
+		}
+		object = after
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+)
+
+// size measures the program of the operator, as it is and compressed. There is nothing else in its image.
+func (b *benchmark) size(context.Context) error {
+	program, err := os.Open(b.manager)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = program.Close() }() // it was only read
+	compressed := new(counter)
+	z, err := gzip.NewWriterLevel(compressed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	size, err := io.Copy(z, program)
+	if err := errors.Join(err, z.Close()); err != nil {
+		return err
+	}
+	const mega = 1e6
+	b.figures.add("size.binary", float64(size)/mega)
+	b.figures.add("size.compressed", float64(*compressed)/mega)
+	return nil
+}
+
+// counter counts what is written to it.
+type counter int64
+
+// Write counts bytes.
+func (c *counter) Write(data []byte) (int, error) {
+	*c += counter(len(data))
+	return len(data), nil
+}

@@ -1,0 +1,85 @@
+// Package process reads from /proc what a process uses.
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of CPU times in /proc, on all Linux machines (proc_pid_stat(5), USER_HZ).
+const tick = 10 * time.Millisecond
+
+// CPUTime returns the user and system time of a process.
+func CPUTime(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // the name before it can contain spaces
+	user, errUser := strconv.ParseInt(string(fields[11]), 10, 64)
+	system, errSystem := strconv.ParseInt(string(fields[12]), 10, 64)
+	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
+}
+
+// Memory is the physical memory of a process, in bytes.
+type Memory struct {
+	Resident  int64 `json:"resident"`
+	Anonymous int64 `json:"anonymous"` // without files, such as the program itself
+}
+
+// MemoryOf returns the memory of a process.
+func MemoryOf(pid int) (Memory, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return Memory{}, err
+	}
+	return parseMemory(string(text))
+}
+
+func parseMemory(status string) (Memory, error) {
+	resident, errResident := kibibytes(status, "VmRSS:")
+	anonymous, errAnonymous := kibibytes(status, "RssAnon:")
+	return Memory{Resident: resident, Anonymous: anonymous}, errors.Join(errResident, errAnonymous)
+}
+
+// kibibytes returns the number of bytes in a line such as "VmRSS:     1024 kB".
+func kibibytes(status, name string) (int64, error) {
+	for line := range strings.Lines(status) {
+		if value, ok := strings.CutPrefix(line, name); ok {
+			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("no %s in /proc", name)
+}
+
+// Children returns the processes that this process has started, by the names of their programs.
+func Children() (map[string]int, error) {
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]int{}
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		for field := range strings.FieldsSeq(string(text)) {
+			name, err := os.ReadFile("/proc/" + field + "/comm")
+			if err != nil {
+				continue // a process that has ended
+			}
+			if found[strings.TrimSpace(string(name))], err = strconv.Atoi(field); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,15 @@
+##@ Benchmarks of the operator
+
+# benchmark_operator NAME,FLAGS: run the benchmark on the operator as it ships.
+benchmark_operator = $(assets) bin/benchmark/operator -manager=bin/linux-$(GOARCH)/manager -json=bin/benchmark/$(1).json $(2)
+
+.PHONY: benchmark-programs
+benchmark-programs: override PLATFORMS := linux/$(GOARCH)
+benchmark-programs: build
+	@$(GO_BUILD) -o bin/benchmark/ ./tests/benchmark/operator ./tests/benchmark/operator/raw ./tests/benchmark/operator/naive
+
+.PHONY: benchmark benchmark-scale
+benchmark: benchmark-programs ## Compare the operator with a writer of the same requests, with 1,000 Echoes, and restart it with 2,000. 25 minutes.
+	@$(call benchmark_operator,operator)
+benchmark-scale: benchmark-programs ## The same with up to 10,000 Echoes; plots the cost of an Echo into docs/performance.svg. More than an hour.
+	@$(call benchmark_operator,operator-scale,-only=restart$(comma)scale -large=10000 -scale=10000 -plot=docs/performance.svg)
