@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -38,17 +39,16 @@ func firstChild(t *testing.T) children.Child {
 func TestApplyForcesOnlyWhatExists(t *testing.T) {
 	for name, live := range map[string]client.Object{"created": nil, "corrected": ownedService(storedEcho())} {
 		t.Run(name, func(t *testing.T) {
-			var options client.ApplyOptions
-			var uid, version string
+			var options client.PatchOptions
+			sent := &unstructured.Unstructured{}
 			writer := interceptor.NewClient(newWorld(t).server, interceptor.Funcs{
-				Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, given ...client.ApplyOption) error {
+				Patch: func(_ context.Context, _ client.WithWatch, object client.Object, patch client.Patch, given ...client.PatchOption) error {
 					options.ApplyOptions(given)
-					want := object.(interface {
-						GetUID() types.UID
-						GetResourceVersion() string
-					})
-					uid, version = string(want.GetUID()), want.GetResourceVersion()
-					return nil
+					body, err := patch.Data(object)
+					if err != nil || patch.Type() != types.ApplyPatchType {
+						return fmt.Errorf("%s: %w", patch.Type(), err)
+					}
+					return sent.UnmarshalJSON(body)
 				}})
 			after, err := apply(t.Context(), writer, firstChild(t), live)
 			if err != nil {
@@ -58,8 +58,8 @@ func TestApplyForcesOnlyWhatExists(t *testing.T) {
 				t.Errorf("%T was applied by %q", after, options.FieldManager)
 			}
 			forced := options.Force != nil && *options.Force
-			if forced != (live != nil) || (uid == "service-uid") != (live != nil) || (version == "1") != (live == nil) {
-				t.Errorf("forced is %t, the UID is %q, the resource version %q", forced, uid, version)
+			if forced != (live != nil) || (sent.GetUID() == "service-uid") != (live != nil) || (sent.GetResourceVersion() == "1") != (live == nil) {
+				t.Errorf("forced is %t, the UID is %q, the resource version %q", forced, sent.GetUID(), sent.GetResourceVersion())
 			}
 		})
 	}

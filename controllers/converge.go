@@ -8,7 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -175,20 +175,21 @@ const noVersion = "1"
 // apply writes a child by server-side apply and returns it as the API server answers. An existing child is identified by its UID, so
 // that another object that took its place is not changed. A new child is created, or the answer is a conflict.
 func apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
-	want := c.Want.DeepCopy()
-	options := []client.ApplyOption{client.FieldOwner(children.FieldOwner)}
-	if live == nil {
-		want.SetResourceVersion(noVersion)
-	} else {
-		want.SetUID(live.GetUID())
+	options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}
+	identity := objectVersion{resourceVersion: noVersion}
+	if live != nil {
+		identity = objectVersion{uid: live.GetUID()}
 		options = append(options, client.ForceOwnership)
 	}
-	if err := writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...); err != nil {
-		return nil, fmt.Errorf("applying %s %s: %w", c.Kind, c.Key, err)
+	body, err := c.Body(identity.uid, identity.resourceVersion)
+	if err != nil {
+		return nil, err
 	}
 	after := c.Blank()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(want.Object, after); err != nil {
-		return nil, fmt.Errorf("reading the answer for %s %s: %w", c.Kind, c.Key, err)
+	after.SetNamespace(c.Key.Namespace)
+	after.SetName(c.Key.Name)
+	if err := writer.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
+		return nil, fmt.Errorf("applying %s %s: %w", c.Kind, c.Key, err)
 	}
 	return after, nil
 }

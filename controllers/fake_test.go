@@ -2,6 +2,9 @@ package controllers
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -9,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -100,9 +104,6 @@ func (w *world) interceptor() interceptor.Funcs {
 		return w.fail(name)
 	}
 	return interceptor.Funcs{
-		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
-			return write("apply " + object.(interface{ GetKind() string }).GetKind()) // what is applied is tested with a real API server
-		},
 		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
 			if err := write("delete " + object.GetName()); err != nil {
 				return err
@@ -110,6 +111,10 @@ func (w *world) interceptor() interceptor.Funcs {
 			return c.Delete(ctx, object, options...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if patch.Type() == types.ApplyPatchType { // what is applied is tested with a real API server
+				body, err := patch.Data(object)
+				return errors.Join(err, write("apply "+reflect.TypeOf(object).Elem().Name()), json.Unmarshal(body, object))
+			}
 			if err := write("patch " + object.GetName()); err != nil {
 				return err
 			}

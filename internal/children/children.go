@@ -1,11 +1,16 @@
 package children
 
 import (
+	"fmt"
+	"maps"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -24,6 +29,25 @@ type Child struct {
 	RunsPods bool
 	// anew reports whether an object that differs has to be created anew, nil if that is never so.
 	anew anew
+}
+
+// Body returns what is wanted as JSON, for an object of a UID and a resource version. Both can be empty.
+func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
+	object := maps.Clone(c.Want.Object)
+	metadata, _ := object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	if uid != "" {
+		metadata["uid"] = string(uid)
+	}
+	if resourceVersion != "" {
+		metadata["resourceVersion"] = resourceVersion
+	}
+	object["metadata"] = metadata
+	body, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("writing %s %s: %w", c.Kind, c.Key, err)
+	}
+	return body, nil
 }
 
 // anew reports whether an object has to be created anew, given its JSON as it is wanted and as it is, and the fields that the operator
