@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,25 +109,37 @@ func (p *controlPlane) addAccounts(ctx context.Context) error {
 	if err := controlplane.GrantOperatorsRole(ctx, p.client, "config"); err != nil {
 		return err
 	}
-	var more []rbacv1.PolicyRule
-	for _, file := range []string{"role.yaml", "node_reader_role.yaml", "metrics_auth_role.yaml"} {
-		role, err := controlplane.Manifest(filepath.Join("config", "rbac", file), &rbacv1.ClusterRole{})
-		if err != nil {
-			return err
-		}
-		more = append(more, role.Rules...)
+	rights, err := rulesOf("role.yaml", "node_reader_role.yaml")
+	if err != nil {
+		return err
+	}
+	other, err := rulesOf("metrics_auth_role.yaml", "openshift_role.yaml")
+	if err != nil {
+		return err
 	}
 	leases, err := controlplane.Manifest(filepath.Join("config", "rbac", "leader_election_role.yaml"), &rbacv1.Role{})
 	if err != nil {
 		return err
 	}
-	reviews := more[len(more)-2:]
 	echoes := rbacv1.PolicyRule{APIGroups: []string{v1.GroupVersion.Group}, Resources: []string{"echoes"}, Verbs: []string{"create", "update"}}
 	return errors.Join(
-		controlplane.Grant(ctx, p.client, controlplane.OperatorUser, "", reviews),
+		controlplane.Grant(ctx, p.client, controlplane.OperatorUser, "", other),
 		controlplane.Grant(ctx, p.client, controlplane.OperatorUser, namespace, leases.Rules),
-		controlplane.Grant(ctx, p.client, creatorUser, "", append(more, echoes)),
+		controlplane.Grant(ctx, p.client, creatorUser, "", append(slices.Concat(rights, other), echoes)),
 		p.addUsers(), p.addScraper(ctx))
+}
+
+// rulesOf returns the rules of roles of the operator.
+func rulesOf(files ...string) ([]rbacv1.PolicyRule, error) {
+	var rules []rbacv1.PolicyRule
+	for _, file := range files {
+		role, err := controlplane.Manifest(filepath.Join("config", "rbac", file), &rbacv1.ClusterRole{})
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, role.Rules...)
+	}
+	return rules, nil
 }
 
 func (p *controlPlane) addUsers() error {
