@@ -33,7 +33,7 @@ func testSchema() Schema {
 // store applies a child.
 func store(t *testing.T, c Child) *stored {
 	t.Helper()
-	s := &stored{c, managedfieldstest.NewTestFieldManager(testSchema().types, c.Want.GroupVersionKind())}
+	s := &stored{c, managedfieldstest.NewTestFieldManager(testSchema().types(), c.Want.GroupVersionKind())}
 	s.apply(t, c)
 	return s
 }

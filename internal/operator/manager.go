@@ -142,6 +142,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History) error 
 		Policy:     options.Policy,
 		Now:        time.Now,
 	}
+	go common.Schema.Prepare() // while the caches are filled
 	o.Echoes = &controllers.EchoReconciler{Dependencies: common, History: past}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
 		return err
