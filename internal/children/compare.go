@@ -2,31 +2,14 @@ package children
 
 import (
 	"fmt"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
-
-// Schema compares objects as server-side apply does. It knows by which keys the items of a list are merged, and which lists and maps
-// are set as a whole.
-type Schema struct {
-	types func() managedfields.TypeConverter
-}
-
-// NewSchema returns the schema of the kinds of a scheme that are built into Kubernetes.
-func NewSchema(scheme *runtime.Scheme) Schema {
-	return Schema{sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme) })}
-}
-
-// Prepare reads the schema, which takes about 0.1 s of CPU time. Otherwise the first comparison does.
-func (s Schema) Prepare() { s.types() }
 
 // wanted returns what the operator applies as a child.
 func (s Schema) wanted(c Child) (*typed.TypedValue, error) {

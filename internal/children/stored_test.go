@@ -1,6 +1,7 @@
 package children
 
 import (
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -10,7 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -20,20 +23,26 @@ type stored struct {
 	fields managedfieldstest.TestFieldManager
 }
 
-func testSchema() Schema {
+// testSchema is read once: it takes as long as many tests.
+var testSchema = sync.OnceValue(func() Schema { return NewSchema(testScheme()) })
+
+// serverTypes are all types that the API server knows, and not only those that the operator compares.
+var serverTypes = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(testScheme()) })
+
+func testScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			panic(err)
 		}
 	}
-	return NewSchema(scheme)
+	return scheme
 }
 
 // store applies a child.
 func store(t *testing.T, c Child) *stored {
 	t.Helper()
-	s := &stored{c, managedfieldstest.NewTestFieldManager(testSchema().types(), c.Want.GroupVersionKind())}
+	s := &stored{c, managedfieldstest.NewTestFieldManager(serverTypes(), c.Want.GroupVersionKind())}
 	s.apply(t, c)
 	return s
 }
