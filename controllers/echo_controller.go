@@ -49,7 +49,7 @@ func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Reques
 		}
 		return ctrl.Result{}, nil
 	}
-	if wait := r.own.begin(request.NamespacedName, r.Now()); wait > 0 {
+	if wait := r.own.begin(echo, r.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	defer r.own.end(request.NamespacedName)

@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
 // cacheLag is how long the cache may lack what the operator wrote before a pass is made without it.
@@ -32,6 +34,7 @@ type ownWrites struct {
 
 // writes are those of the passes over one Echo.
 type writes struct {
+	echo types.UID
 	// passing is true during a pass.
 	passing bool
 	// held are the events that arrived during the pass.
@@ -51,17 +54,18 @@ type heldEvent struct {
 }
 
 // begin says that a pass over an Echo is to be made. It returns zero if the pass may be made, and else when to ask again if no event
-// arrives earlier.
-func (o *ownWrites) begin(echo types.NamespacedName, now time.Time) time.Duration {
+// arrives earlier. What was written for an earlier Echo of the name is not awaited.
+func (o *ownWrites) begin(echo *v1.Echo, now time.Time) time.Duration {
 	o.lock.Lock()
 	defer o.lock.Unlock()
-	w := o.of[echo]
-	if w == nil {
-		w = &writes{awaited: map[types.UID][]string{}}
+	key := client.ObjectKeyFromObject(echo)
+	w := o.of[key]
+	if w == nil || w.echo != echo.UID {
+		w = &writes{echo: echo.UID, awaited: map[types.UID][]string{}}
 		if o.of == nil {
 			o.of = map[types.NamespacedName]*writes{}
 		}
-		o.of[echo] = w
+		o.of[key] = w
 	}
 	if wait := w.last.Add(cacheLag).Sub(now); len(w.awaited) > 0 && wait > 0 {
 		w.skipped = true

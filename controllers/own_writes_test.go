@@ -33,7 +33,7 @@ func newPasses() *passes {
 }
 
 // begins reports whether a pass begins at a second.
-func (p *passes) begins(second int64) bool { return p.begin(p.key, time.Unix(second, 0)) == 0 }
+func (p *passes) begins(second int64) bool { return p.begin(storedEcho(), time.Unix(second, 0)) == 0 }
 
 // arrive reports whether the event of a version starts a pass now.
 func (p *passes) arrive(v string) bool {
@@ -123,6 +123,17 @@ func TestAPassDoesNotWaitForLong(t *testing.T) {
 	}
 }
 
+func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
+	p := newPasses()
+	p.begins(0)
+	p.gone(p.key, version("2").UID) // before the answer to the write
+	p.write("1", "2")
+	p.end(p.key)
+	if p.begin(storedEcho(func(e *v1.Echo) { e.UID = "other" }), time.Unix(1, 0)) > 0 {
+		t.Error("it waits for what was written for an earlier Echo")
+	}
+}
+
 func TestVersionsThatAreNoNumbers(t *testing.T) {
 	p := newPasses()
 	p.begins(0)
@@ -139,7 +150,7 @@ func TestVersionsThatAreNoNumbers(t *testing.T) {
 func TestTheWritesOfAnEchoThatIsGoneAreForgotten(t *testing.T) {
 	r := newWorld(t).echoes()
 	key := client.ObjectKeyFromObject(version("1"))
-	r.own.begin(key, r.Now())
+	r.own.begin(version("1"), r.Now())
 	r.own.wrote(key, version("1"), version("2"), r.Now())
 	if _, err := r.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
 		t.Fatal(err)
