@@ -86,11 +86,16 @@ func isJSON(contentType string) bool {
 	return strings.Contains(contentType, "json") || strings.Contains(contentType, "yaml")
 }
 
-const versionKey = `"resourceVersion":"`
+const (
+	versionKey = `"resourceVersion":"`
+	// noVersion is what no object has, by which the operator creates objects.
+	noVersion = versionKey + `1"`
+)
 
 func unknownVersion(body []Piece) bool {
 	for i, p := range body {
-		if before, _, ok := bytes.Cut(p.Text, []byte(versionKey)); ok && (i == len(body)-1 || len(before)+len(versionKey) < len(p.Text)) {
+		text := bytes.ReplaceAll(p.Text, []byte(noVersion), nil)
+		if before, _, ok := bytes.Cut(text, []byte(versionKey)); ok && (i == len(body)-1 || len(before)+len(versionKey) < len(text)) {
 			return true
 		}
 	}

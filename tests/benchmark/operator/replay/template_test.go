@@ -30,6 +30,8 @@ func TestTemplate(t *testing.T) {
 			Body: []byte(inProtobuf("echo-99999", recordedUID, "100")), Answer: []byte(inProtobuf("echo-99999", recordedChild, "102"))},
 		{Method: "PATCH", URI: "/deployments/echo-99999", ContentType: "application/apply-patch+yaml",
 			Body: []byte(`{"metadata":{"resourceVersion":"102","uid":"` + recordedChild + `"}}`), Answer: []byte(`{}`)},
+		{Method: "PATCH", URI: "/services/echo-99999", ContentType: "application/apply-patch+yaml",
+			Body: []byte(`{"metadata":{"name":"echo-99999","resourceVersion":"1"}}`), Answer: []byte(`{}`)},
 		{Method: "PATCH", URI: "/echoes/echo-99999/status", ContentType: "application/merge-patch+json",
 			Body: []byte(`{"metadata":{"resourceVersion":"101"},"status":{"url":"http://echo-99999"}}`), Answer: object(recordedUID, "103")},
 	}
@@ -41,11 +43,12 @@ func TestTemplate(t *testing.T) {
 	if err := answers[0].Keep(object(otherUID, "7"), []Value{UID, Version}); err != nil {
 		t.Fatal(err)
 	}
-	given := [][]byte{object(otherUID, "8"), []byte(inProtobuf("echo-00001", otherChild, "9")), []byte(`{}`), []byte(`{}`)}
+	given := [][]byte{object(otherUID, "8"), []byte(inProtobuf("echo-00001", otherChild, "9")), []byte(`{}`), []byte(`{}`), []byte(`{}`)}
 	wanted := []string{
 		`PATCH /echoes/echo-00001 {"metadata":{"finalizers":["f"],"resourceVersion":"7"}}`,
 		`POST /deployments ` + inProtobuf("echo-00001", otherUID, "100"),
 		`PATCH /deployments/echo-00001 {"metadata":{"resourceVersion":"9","uid":"` + otherChild + `"}}`,
+		`PATCH /services/echo-00001 {"metadata":{"name":"echo-00001","resourceVersion":"1"}}`,
 		`PATCH /echoes/echo-00001/status {"metadata":{"resourceVersion":"8"},"status":{"url":"http://echo-00001"}}`,
 	}
 	for i, r := range template.Requests {
