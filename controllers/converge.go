@@ -29,7 +29,7 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Ob
 	if err := r.observe(ctx, echo, &seen); err != nil {
 		return seen, err
 	}
-	if same, err := r.asCompared(ctx, echo, config, &seen); err != nil || same {
+	if seen.Unchanged, err = r.asCompared(ctx, echo, config, &seen); err != nil || seen.Unchanged {
 		return seen, err
 	}
 	wanted, err := children.Of(echo, config)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,6 +23,7 @@ type EchoReconciler struct {
 	unreported unreported
 	own        ownWrites
 	compared   compared
+	settled    settled
 }
 
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
@@ -35,18 +37,21 @@ type EchoReconciler struct {
 
 // ReconcileNamed makes one pass over the Echo of a name, if it exists.
 func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	began := r.Now()
+	next, same, err := r.isSettled(ctx, request.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if same {
+		r.History.AddPass(request.NamespacedName, began, nil)
+		return ctrl.Result{RequeueAfter: next}, nil
+	}
 	echo, err := find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if echo == nil {
-		r.History.Forget(request.NamespacedName)
-		r.failures.end(request.NamespacedName, nil)
-		r.own.forget(request.NamespacedName)
-		r.compared.forget(request.NamespacedName)
-		if end := r.unreported.forget(request.NamespacedName); end != nil {
-			r.announce(ctx, end.echo, end.transition)
-		}
+		r.forget(ctx, request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if wait := r.own.begin(echo, r.Now()); wait > 0 {
@@ -54,10 +59,21 @@ func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Reques
 	}
 	defer r.own.end(request.NamespacedName)
 	r.announce(ctx, echo, r.unreported.published(echo)...)
-	began := r.Now()
 	answer, err := r.Reconcile(ctx, echo)
 	r.History.AddPass(request.NamespacedName, began, err)
 	return answer, err
+}
+
+// forget drops what is held of an Echo that is gone.
+func (r *EchoReconciler) forget(ctx context.Context, echo types.NamespacedName) {
+	r.History.Forget(echo)
+	r.failures.end(echo, nil)
+	r.own.forget(echo)
+	r.compared.forget(echo)
+	r.settled.forget(echo)
+	if end := r.unreported.forget(echo); end != nil {
+		r.announce(ctx, end.echo, end.transition)
+	}
 }
 
 // Reconcile makes one pass over an Echo.
@@ -79,9 +95,12 @@ func (r *EchoReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration
 	seen, err := r.converge(ctx, echo)
 	failure := r.classify(echo, err)
 	seen.Changes = r.unreported.add(client.ObjectKeyFromObject(echo), seen)
-	report := status.Evaluate(echo, seen, failure, r.Now())
+	report, before := status.Evaluate(echo, seen, failure, r.Now()), versionOf(echo)
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)
+	}
+	if failure == nil && seen.Unchanged && versionOf(echo) == before {
+		r.settled.found(echo, report.Next, r.Now())
 	}
 	if failure != nil && failure.NoRetry {
 		failure.RetryAfter = report.Next // an edit is not the only event that is waited for

@@ -10,10 +10,15 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/echo-operator/echo-operator/internal/memory"
 )
 
 // version is set by the linker.
 var version = "dev"
+
+// gcPercent makes garbage collection half as frequent as by default, as long as the memory limit allows.
+const gcPercent = 200
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "healthcheck" {
@@ -22,7 +27,7 @@ func main() {
 	}
 	settings, err := parseSettings(os.Args[1:], os.Environ(), os.Stdout)
 	exitOn(err, 2)
-	setMemoryLimit(os.DirFS("/sys/fs/cgroup"))
+	memory.SetLimit(os.DirFS("/sys/fs/cgroup"), gcPercent)
 	exitOn(run(untilSignal(), settings, slog.New(slog.NewJSONHandler(os.Stderr, nil))), 1)
 }
 

@@ -1,6 +1,7 @@
 package children
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,11 @@ func TLSSecret(pod *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// VolumesRead returns the volumes of a pod that the operator reads: see TLSSecret.
+func VolumesRead(pod *corev1.Pod) []corev1.Volume {
+	return slices.Clip(slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(v corev1.Volume) bool { return v.Name != tlsVolume }))
 }
 
 // addTLS adds the port and the certificate of HTTPS to a container, if the Echo has TLS.

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"math/rand"
 	"slices"
 	"testing"
 
@@ -9,16 +10,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/randfill"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/packed"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 func TestEveryKindThatTheOperatorCreatesIsSelected(t *testing.T) {
-	options := cacheOptions(nil)
+	options := cacheOptions(nil, &packed.Store{})
 	selected := 0
 	for object, by := range options.ByObject {
-		if _, ok := object.(*corev1.Node); ok {
+		switch object.(type) {
+		case *corev1.Node, *v1.Echo:
 			continue
 		}
 		selected++
@@ -57,9 +62,45 @@ func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
 	}
 }
 
+// TestStripPodKeepsWhatTheOperatorReads checks pods of random fields, whose texts are those that Kubernetes writes.
+func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
+	texts := []string{"", "echo-server", "tls", "s", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "OOMKilled", "Error",
+		string(corev1.PodFailed), string(corev1.PodRunning), string(corev1.PodReady), string(corev1.PodScheduled), string(corev1.ConditionTrue),
+		string(corev1.ConditionFalse), "app.kubernetes.io/name", "app.kubernetes.io/instance", v1.AppliedHashAnnotation,
+		"echo-server: cannot read the certificate of Secret s"}
+	random := rand.New(rand.NewSource(1))
+	text := func() string { return texts[random.Intn(len(texts))] }
+	fill := randfill.NewWithSeed(1).NilChance(.3).NumElements(1, 4).MaxDepth(10).Funcs(
+		func(s *string, _ randfill.Continue) { *s = text() },
+		func(i *int32, _ randfill.Continue) { *i = random.Int31n(2) },
+		func(s *corev1.PodConditionType, _ randfill.Continue) { *s = corev1.PodConditionType(text()) },
+		func(s *corev1.ConditionStatus, _ randfill.Continue) { *s = corev1.ConditionStatus(text()) },
+		func(s *corev1.PodPhase, _ randfill.Continue) { *s = corev1.PodPhase(text()) },
+	)
+	states := map[string]int{}
+	for range 2000 {
+		full := &corev1.Pod{}
+		fill.Fill(full)
+		object, err := stripPod(full.DeepCopy())
+		stripped, ok := object.(*corev1.Pod)
+		if err != nil || !ok {
+			t.Fatalf("got %T, %v", object, err)
+		}
+		states[status.PodState(full)]++
+		if status.PodDiffers(full, stripped) || children.TLSSecret(full) != children.TLSSecret(stripped) ||
+			children.IsCompanion(full) != children.IsCompanion(stripped) || children.HasEnded(full) != children.HasEnded(stripped) ||
+			full.Annotations[v1.AppliedHashAnnotation] != stripped.Annotations[v1.AppliedHashAnnotation] || full.UID != stripped.UID {
+			t.Fatalf("it reads something else of\n%+v\n%+v", full, stripped)
+		}
+	}
+	if len(states) < 4 {
+		t.Errorf("the pods have only the states %v", states)
+	}
+}
+
 func TestOtherObjectsAreLeftAsTheyAre(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"a": "b"}}}
-	for _, transform := range []func(any) (any, error){stripNode, stripLabelledPod} {
+	for _, transform := range []func(any) (any, error){stripNode, stripLabelledPod, stripPod} {
 		if got, err := transform(service); err != nil || got != any(service) {
 			t.Errorf("got %+v, %v", got, err)
 		}

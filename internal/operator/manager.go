@@ -24,6 +24,7 @@ import (
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
+	"github.com/echo-operator/echo-operator/internal/packed"
 	"github.com/echo-operator/echo-operator/internal/platform"
 	"github.com/echo-operator/echo-operator/internal/statusapi"
 )
@@ -45,6 +46,7 @@ type Operator struct {
 	supervisor supervisor
 	cached     cached
 	tls        *platform.ClusterTLS
+	store      packed.Store
 }
 
 // New assembles the operator. Options must be complete.
@@ -63,7 +65,7 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if operator.tls, err = platform.NewClusterTLS(cluster, ctrl.Log.WithName("tls")); err != nil {
 		return nil, err
 	}
-	if operator.Manager, err = ctrl.NewManager(cluster, managerOptions(scheme, options, operator.tls)); err != nil {
+	if operator.Manager, err = ctrl.NewManager(cluster, managerOptions(scheme, options, operator.tls, &operator.store)); err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)
 	}
 	operator.cached = make(cached)
@@ -134,6 +136,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History) error 
 	common := controllers.Dependencies{
 		Client:     o.GetClient(),
 		Live:       o.GetAPIReader(),
+		Versions:   o.store.Versions,
 		Recorder:   past.Recorder(o.GetEventRecorder(eventReporter)),
 		Images:     options.Images,
 		TLSProfile: o.tlsProfile,
@@ -194,11 +197,11 @@ func leaseNamespace(options Options) string {
 	return string(own)
 }
 
-func managerOptions(scheme *runtime.Scheme, options Options, profile *platform.ClusterTLS) ctrl.Options {
+func managerOptions(scheme *runtime.Scheme, options Options, profile *platform.ClusterTLS, store *packed.Store) ctrl.Options {
 	timeout := shutdownTimeout
 	return ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         cacheOptions(options.Namespaces),
+		Cache:                         cacheOptions(options.Namespaces, store),
 		HealthProbeBindAddress:        options.ProbeAddress,
 		LeaderElection:                options.LeaderElect,
 		LeaderElectionID:              leaseName,

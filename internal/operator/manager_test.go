@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/packed"
 )
 
 func TestTheSchemeKnowsWhatTheOperatorReads(t *testing.T) {
@@ -37,7 +38,7 @@ func TestManagerOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := managerOptions(scheme, given, nil)
+	got := managerOptions(scheme, given, nil, &packed.Store{})
 	if got.Scheme != scheme || got.HealthProbeBindAddress != ":2" || got.Metrics.BindAddress != ":1" {
 		t.Errorf("it serves on %q and %q", got.HealthProbeBindAddress, got.Metrics.BindAddress)
 	}
@@ -50,13 +51,13 @@ func TestManagerOptions(t *testing.T) {
 	if len(got.Cache.DefaultNamespaces) != 2 || !got.Cache.ReaderFailOnMissingInformer {
 		t.Errorf("the cache holds %v", got.Cache.DefaultNamespaces)
 	}
-	if off, err := parse("", image); err != nil || managerOptions(scheme, off, nil).LeaderElection {
+	if off, err := parse("", image); err != nil || managerOptions(scheme, off, nil, &packed.Store{}).LeaderElection {
 		t.Errorf("a leader is elected by default: %v", err)
 	}
 }
 
 func TestMetricsAreServedToAuthorizedClientsOverHTTP1(t *testing.T) {
-	got := managerOptions(runtime.NewScheme(), Options{}, nil).Metrics
+	got := managerOptions(runtime.NewScheme(), Options{}, nil, &packed.Store{}).Metrics
 	if !got.SecureServing || got.FilterProvider == nil {
 		t.Errorf("everybody can read them: %+v", got)
 	}

@@ -162,7 +162,15 @@ func (p *controlPlane) addUsers() error {
 			p.operator = user.Config()
 		}
 	}
-	return nil
+	return p.writeServingCertificate()
+}
+
+// writeServingCertificate writes a certificate for metrics, as OpenShift and cert-manager do: to make one would take most of the time of a
+// start. Any certificate will do, because nobody checks it.
+func (p *controlPlane) writeServingCertificate() error {
+	return errors.Join(
+		os.WriteFile(filepath.Join(p.folder, "tls.crt"), p.operator.CertData, 0o600),
+		os.WriteFile(filepath.Join(p.folder, "tls.key"), p.operator.KeyData, 0o600))
 }
 
 func (p *controlPlane) kubeconfig(user string) string {

@@ -32,6 +32,7 @@ func main() {
 func run() error {
 	metrics := flag.String("metrics-bind-address", "0", "address to serve metrics on")
 	probes := flag.String("health-probe-bind-address", "0", "address to serve probes on")
+	flag.String("metrics-cert-path", "", "ignored: metrics are served without TLS")
 	flag.Parse()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {

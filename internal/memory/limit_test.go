@@ -1,4 +1,4 @@
-package main
+package memory
 
 import (
 	"io/fs"
@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-func TestMemoryLimit(t *testing.T) {
+func TestLimitOf(t *testing.T) {
 	const v1, v2 = "memory/memory.limit_in_bytes", "memory.max"
 	for name, c := range map[string]struct {
 		file, text string
@@ -24,15 +24,15 @@ func TestMemoryLimit(t *testing.T) {
 		"zero":                 {v2, "0\n", 0},
 		"no control group":     {"other", "", 0},
 	} {
-		got, ok := memoryLimit(fstest.MapFS{c.file: {Data: []byte(c.text)}})
+		got, ok := limitOf(fstest.MapFS{c.file: {Data: []byte(c.text)}})
 		if got != c.want || ok != (c.want != 0) {
 			t.Errorf("%s: %d, %t, want %d", name, got, ok, c.want)
 		}
 	}
 }
 
-// TestLimitMemory sets the limit of this process, which must stay as it is where GOMEMLIMIT has set one already.
-func TestLimitMemory(t *testing.T) {
+// TestSetLimit sets the limit of this process, which must stay as it is where GOMEMLIMIT has set one already.
+func TestSetLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	const limit = int64(8 << 30) // more than the tests use
@@ -48,7 +48,7 @@ func TestLimitMemory(t *testing.T) {
 		"no limit at all":      {math.MaxInt64, fstest.MapFS{}, math.MaxInt64},
 	} {
 		debug.SetMemoryLimit(c.before)
-		setMemoryLimit(c.group)
+		SetLimit(c.group, 100)
 		if got := debug.SetMemoryLimit(-1); got != c.want {
 			t.Errorf("%s: the limit is %d, want %d", name, got, c.want)
 		}

@@ -1,4 +1,5 @@
-package main
+// Package memory makes a process use its memory as its container allows.
+package memory
 
 import (
 	"io/fs"
@@ -9,23 +10,21 @@ import (
 	"strings"
 )
 
-// gcPercent makes garbage collection half as frequent as by default, as long as the memory limit allows.
-const gcPercent = 200
-
-// setMemoryLimit sets the soft memory limit of the garbage collector below the limit of the container. GOMEMLIMIT takes precedence.
-func setMemoryLimit(cgroup fs.FS) {
+// SetLimit sets the soft memory limit of the garbage collector to three quarters of the memory limit of the control group, whose files are in
+// a folder; the rest is for what comes faster than garbage is collected. Without a limit, or far below it, garbage is collected when the heap
+// has grown by gcPercent. The environment variables GOMEMLIMIT and GOGC take precedence.
+func SetLimit(cgroup fs.FS, gcPercent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	limit, ok := memoryLimit(cgroup)
+	limit, ok := limitOf(cgroup)
 	if ok && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit)
 	}
 }
 
-// memoryLimit returns three quarters of the limit of the cgroup in bytes; the rest is for what comes faster than garbage is collected. It returns
-// false if there is no limit.
-func memoryLimit(cgroup fs.FS) (int64, bool) {
+// limitOf returns three quarters of the limit of a control group in bytes. It returns false if there is no limit.
+func limitOf(cgroup fs.FS) (int64, bool) {
 	const unlimitedV1 = math.MaxInt64 &^ (1<<16 - 1) // cgroup v1 rounds it down to a multiple of the page size
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
 		text, err := fs.ReadFile(cgroup, name)
