@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -136,5 +137,20 @@ func TestAUsageErrorHasACause(t *testing.T) {
 	cause := errors.New("no")
 	if err := error(usageError{cause}); !errors.Is(err, cause) || err.Error() != "no" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestLargeModulesAreNotLinked checks that no import brings in what made the program a third larger: the RPC, expression and tracing libraries of
+// the API server.
+func TestLargeModulesAreNotLinked(t *testing.T) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || len(info.Deps) == 0 {
+		t.Fatal("it is not known what is linked")
+	}
+	for _, module := range info.Deps {
+		switch module.Path {
+		case "google.golang.org/grpc", "github.com/google/cel-go", "go.opentelemetry.io/otel/sdk":
+			t.Errorf("%s is linked; 'go list -deps' says by which package", module.Path)
+		}
 	}
 }

@@ -11,6 +11,16 @@ func IsEchoPod(pod *corev1.Pod) bool {
 	return owner != nil && owner.Kind == "ReplicaSet"
 }
 
+// OwnersRead returns what the operator reads of the owner references of a pod: all of a companion, and only the kind for the pods of
+// Deployments, which are many.
+func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || IsCompanion(pod) {
+		return pod.OwnerReferences
+	}
+	return []metav1.OwnerReference{{Kind: owner.Kind, Controller: owner.Controller}}
+}
+
 // SplitPods returns the pods of the Deployment of an Echo and its companions, of all pods with its InstanceLabels. Both are empty, and
 // not nil, if there are none.
 func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {

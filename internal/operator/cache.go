@@ -79,7 +79,7 @@ func stripPod(object any) (any, error) {
 	}
 	stripped := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, OwnerReferences: pod.OwnerReferences,
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, OwnerReferences: children.OwnersRead(pod),
 			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp, Labels: pod.Labels,
 		},
 		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, Volumes: children.VolumesRead(pod)},

@@ -66,7 +66,7 @@ func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
 func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 	texts := []string{"", "echo-server", "tls", "s", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "OOMKilled", "Error",
 		string(corev1.PodFailed), string(corev1.PodRunning), string(corev1.PodReady), string(corev1.PodScheduled), string(corev1.ConditionTrue),
-		string(corev1.ConditionFalse), "app.kubernetes.io/name", "app.kubernetes.io/instance", v1.AppliedHashAnnotation,
+		string(corev1.ConditionFalse), "ReplicaSet", "app.kubernetes.io/name", "app.kubernetes.io/instance", v1.AppliedHashAnnotation,
 		"echo-server: cannot read the certificate of Secret s"}
 	random := rand.New(rand.NewSource(1))
 	text := func() string { return texts[random.Intn(len(texts))] }
@@ -88,7 +88,7 @@ func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 		}
 		states[status.PodState(full)]++
 		if status.PodDiffers(full, stripped) || children.TLSSecret(full) != children.TLSSecret(stripped) ||
-			children.IsCompanion(full) != children.IsCompanion(stripped) || children.HasEnded(full) != children.HasEnded(stripped) ||
+			children.IsCompanion(full) != children.IsCompanion(stripped) || children.IsEchoPod(full) != children.IsEchoPod(stripped) || children.HasEnded(full) != children.HasEnded(stripped) ||
 			full.Annotations[v1.AppliedHashAnnotation] != stripped.Annotations[v1.AppliedHashAnnotation] || full.UID != stripped.UID {
 			t.Fatalf("it reads something else of\n%+v\n%+v", full, stripped)
 		}

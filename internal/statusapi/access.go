@@ -7,28 +7,19 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/token/cache"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	authenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-const (
-	// reviewTimeout bounds a review by the API server.
-	reviewTimeout = 10 * time.Second
-	// tokenTTL, allowTTL and denyTTL are how long an answer of the API server is cached: a revoked permission ends soon, and a new one
-	// takes effect sooner.
-	tokenTTL = time.Minute
-	allowTTL = time.Minute
-	denyTTL  = 10 * time.Second
-)
+// tokenTTL is how long a token that the API server accepted is not reviewed again.
+const tokenTTL = time.Minute
 
 // AccessFilter returns a filter that authenticates requests by their bearer token (TokenReview) and authorizes them
 // (SubjectAccessReview). It is a metricsserver.Options.FilterProvider. That of controller-runtime checks permissions on
@@ -61,17 +52,7 @@ func authorization(config *rest.Config, httpClient *http.Client) (authorizer.Aut
 	if err != nil {
 		return nil, err
 	}
-	return authorizerfactory.DelegatingAuthorizerConfig{
-		SubjectAccessReviewClient: reviews,
-		AllowCacheTTL:             allowTTL,
-		DenyCacheTTL:              denyTTL,
-		WebhookRetryBackoff:       reviewRetries(),
-	}.New()
-}
-
-// reviewRetries retries a review that failed twice, within two seconds.
-func reviewRetries() *wait.Backoff {
-	return &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 3}
+	return authorizer.AuthorizerFunc(newAccessReviews(reviews.SubjectAccessReviews()).authorize), nil
 }
 
 // authorizedHandler passes authorized requests on to the next handler.

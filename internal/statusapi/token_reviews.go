@@ -12,7 +12,6 @@ import (
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/util/webhook"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/util/flowcontrol"
 )
@@ -77,16 +76,14 @@ func (r *tokenReviews) AuthenticateToken(ctx context.Context, token string) (*au
 
 // review asks the API server about a token.
 func (r *tokenReviews) review(ctx context.Context, token string) (*authenticationv1.TokenReviewStatus, error) {
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
-	defer cancel()
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
-	err := webhook.WithExponentialBackoff(ctx, *reviewRetries(), func() error {
+	err := retryReview(ctx, func(ctx context.Context) error {
 		answer, err := r.reviews.Create(ctx, review, metav1.CreateOptions{})
 		if err == nil {
 			review = answer
 		}
 		return err
-	}, webhook.DefaultShouldRetry)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reviewing a token: %w", err)
 	}

@@ -1,0 +1,105 @@
+package statusapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+)
+
+const (
+	// allowTTL and denyTTL are how long an answer of the API server is cached: a revoked permission ends soon, and a new one takes effect
+	// sooner.
+	allowTTL = time.Minute
+	denyTTL  = 10 * time.Second
+	// cachedAnswers is how many answers are cached, and maxCached the longest question in bytes of which the answer is: clients choose it.
+	cachedAnswers = 1024
+	maxCached     = 4096
+)
+
+// accessReviews authorizes requests by asking the API server (SubjectAccessReview). The authorizer of k8s.io/apiserver would make the program a
+// third larger.
+type accessReviews struct {
+	reviews authorizationclient.SubjectAccessReviewInterface
+	answers *utilcache.LRUExpireCache // by the JSON of the question
+}
+
+func newAccessReviews(reviews authorizationclient.SubjectAccessReviewInterface) *accessReviews {
+	return &accessReviews{reviews, utilcache.NewLRUExpireCache(cachedAnswers)}
+}
+
+// authorize is an authorizer.AuthorizerFunc. What the API server does not allow is denied.
+func (r *accessReviews) authorize(ctx context.Context, wants authorizer.Attributes) (authorizer.Decision, string, error) {
+	status, err := r.answer(ctx, questionOf(wants))
+	switch {
+	case err != nil:
+		return authorizer.DecisionDeny, "", err
+	case status.Allowed && !status.Denied:
+		return authorizer.DecisionAllow, status.Reason, nil
+	default:
+		return authorizer.DecisionDeny, status.Reason, nil
+	}
+}
+
+// answer returns the answer to a question, from the cache if it was asked a short time ago.
+func (r *accessReviews) answer(ctx context.Context, question authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+	text, err := json.Marshal(question)
+	if err != nil {
+		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("writing a review of access: %w", err)
+	}
+	if cached, found := r.answers.Get(string(text)); found {
+		return cached.(authorizationv1.SubjectAccessReviewStatus), nil
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: question}
+	err = retryReview(ctx, func(ctx context.Context) error {
+		answered, err := r.reviews.Create(ctx, review, metav1.CreateOptions{})
+		if err == nil {
+			review = answered
+		}
+		return err
+	})
+	if err != nil {
+		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("reviewing access: %w", err)
+	}
+	if len(text) <= maxCached {
+		r.answers.Add(string(text), review.Status, ttlOf(review.Status))
+	}
+	return review.Status, nil
+}
+
+func ttlOf(status authorizationv1.SubjectAccessReviewStatus) time.Duration {
+	if status.Allowed && !status.Denied {
+		return allowTTL
+	}
+	return denyTTL
+}
+
+// questionOf returns what is asked about a request.
+func questionOf(wants authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {
+	who := wants.GetUser()
+	question := authorizationv1.SubjectAccessReviewSpec{User: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups(), Extra: extraOf(who)}
+	if !wants.IsResourceRequest() {
+		question.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: wants.GetPath(), Verb: wants.GetVerb()}
+		return question
+	}
+	question.ResourceAttributes = &authorizationv1.ResourceAttributes{
+		Namespace: wants.GetNamespace(), Verb: wants.GetVerb(), Group: wants.GetAPIGroup(), Version: wants.GetAPIVersion(),
+		Resource: wants.GetResource(), Name: wants.GetName(),
+	}
+	return question
+}
+
+func extraOf(who user.Info) map[string]authorizationv1.ExtraValue {
+	extra := map[string]authorizationv1.ExtraValue{}
+	for key, values := range who.GetExtra() {
+		extra[key] = values
+	}
+	return extra
+}

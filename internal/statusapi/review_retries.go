@@ -1,0 +1,43 @@
+package statusapi
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// reviewTimeout bounds a review by the API server, all attempts included.
+const reviewTimeout = 10 * time.Second
+
+// reviewRetries retries a review that failed twice, within two seconds.
+func reviewRetries() wait.Backoff {
+	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 3}
+}
+
+// retryReview sends a review, again if it failed because the API server is busy or the connection was lost.
+func retryReview(ctx context.Context, send func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	var last error
+	err := wait.ExponentialBackoffWithContext(ctx, reviewRetries(), func(ctx context.Context) (bool, error) {
+		last = send(ctx)
+		if passes(last) {
+			return false, nil
+		}
+		return true, last
+	})
+	if last != nil {
+		return last // it says more than that the time is over
+	}
+	return err
+}
+
+// passes reports whether an error may go away by itself within seconds.
+func passes(err error) bool {
+	_, delayed := apierrors.SuggestsClientDelay(err)
+	return delayed || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
+		apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
+}
