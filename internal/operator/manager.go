@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -51,6 +52,7 @@ type Operator struct {
 	cached     cached
 	tls        *platform.ClusterTLS
 	store      packed.Store
+	lease      *lease // nil if no leader is elected
 }
 
 // New assembles the operator. Options must be complete.
@@ -69,11 +71,7 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if operator.tls, err = platform.NewClusterTLS(cluster, ctrl.Log.WithName("tls")); err != nil {
 		return nil, err
 	}
-	if operator.Manager, err = ctrl.NewManager(cluster, managerOptions(scheme, options, operator.tls, &operator.store)); err != nil {
-		return nil, fmt.Errorf("setting up: %w", err)
-	}
-	operator.cached = make(cached)
-	if err := operator.Add(operator.cached); err != nil {
+	if err := operator.addManager(cluster, scheme, options); err != nil {
 		return nil, err
 	}
 	past := history.New(time.Now)
@@ -87,6 +85,24 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 		return nil, err
 	}
 	return operator, addStatusAPI(operator.Manager, past, options, level)
+}
+
+// addManager makes the manager, and the lease if a leader is to be elected.
+func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, options Options) error {
+	var err error
+	if options.LeaderElect {
+		if o.lease, err = newLease(cluster, leaseNamespace(options)); err != nil {
+			return err
+		}
+	}
+	if o.Manager, err = ctrl.NewManager(cluster, o.managerOptions(scheme, options)); err != nil {
+		return fmt.Errorf("setting up: %w", err)
+	}
+	if o.lease != nil {
+		o.lease.recorder = o.GetEventRecorder(eventReporter)
+	}
+	o.cached = make(cached)
+	return o.Add(o.cached)
 }
 
 // addConsole adds what the OpenShift console shows about Echoes, if OLM installed the operator.
@@ -111,6 +127,9 @@ func (o *Operator) Start(ctx context.Context) error {
 	go func() { stopped <- o.Manager.Start(managed) }()
 	go func() { supervised <- o.supervisor.run(ctx) }()
 	go o.tls.Run(ctx)
+	if o.lease != nil {
+		go o.lease.run(managed)
+	}
 	select {
 	case err := <-stopped:
 		end()
@@ -132,6 +151,7 @@ func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		v1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme,
+		rbacv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err
@@ -196,8 +216,7 @@ func addStatusAPI(mgr manager.Manager, past *history.History, options Options, l
 	return api.AddTo(mgr)
 }
 
-// leaseNamespace returns the namespace of the lease. Like the manager, it defaults to the namespace of the pod; the manager refuses to
-// start without one.
+// leaseNamespace returns the namespace of the lease, which defaults to that of the pod, and is empty outside of a cluster.
 func leaseNamespace(options Options) string {
 	if options.LeaderElectionNamespace != "" {
 		return options.LeaderElectionNamespace
@@ -206,19 +225,21 @@ func leaseNamespace(options Options) string {
 	return string(own)
 }
 
-func managerOptions(scheme *runtime.Scheme, options Options, profile *platform.ClusterTLS, store *packed.Store) ctrl.Options {
+func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.Options {
 	timeout := shutdownTimeout
-	return ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         cacheOptions(options.Namespaces, store),
-		HealthProbeBindAddress:        options.ProbeAddress,
-		LeaderElection:                options.LeaderElect,
-		LeaderElectionID:              leaseName,
-		LeaderElectionNamespace:       options.LeaderElectionNamespace,
-		LeaderElectionReleaseOnCancel: true, // the process exits as soon as the manager has stopped
-		GracefulShutdownTimeout:       &timeout,
-		Metrics:                       metricsOptions(options, profile),
+	all := ctrl.Options{
+		Scheme:                  scheme,
+		Cache:                   cacheOptions(options.Namespaces, &o.store),
+		HealthProbeBindAddress:  options.ProbeAddress,
+		GracefulShutdownTimeout: &timeout,
+		Metrics:                 metricsOptions(options, o.tls),
 	}
+	if o.lease != nil {
+		all.LeaderElection, all.LeaderElectionResourceLockInterface = true, o.lease
+		all.LeaderElectionReleaseOnCancel = true // the process exits as soon as the manager has stopped
+		all.LeaseDuration, all.RenewDeadline, all.RetryPeriod = new(leaseDuration), new(renewDeadline), new(electionPeriod)
+	}
+	return all
 }
 
 // metricsOptions returns the settings of the endpoint for metrics and the status API.

@@ -13,7 +13,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/packed"
 )
 
 func TestTheSchemeKnowsWhatTheOperatorReads(t *testing.T) {
@@ -38,12 +37,13 @@ func TestManagerOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := managerOptions(scheme, given, nil, &packed.Store{})
+	elected := &Operator{lease: &lease{}}
+	got := elected.managerOptions(scheme, given)
 	if got.Scheme != scheme || got.HealthProbeBindAddress != ":2" || got.Metrics.BindAddress != ":1" {
 		t.Errorf("it serves on %q and %q", got.HealthProbeBindAddress, got.Metrics.BindAddress)
 	}
-	if !got.LeaderElection || got.LeaderElectionID != "echo-operator.example.com" || got.LeaderElectionNamespace != "operators" {
-		t.Errorf("the lease is %s in %s: %t", got.LeaderElectionID, got.LeaderElectionNamespace, got.LeaderElection)
+	if !got.LeaderElection || got.LeaderElectionResourceLockInterface != elected.lease || *got.RenewDeadline+renewPeriod >= *got.LeaseDuration {
+		t.Errorf("the lease is %v: %t", got.LeaderElectionResourceLockInterface, got.LeaderElection)
 	}
 	if !got.LeaderElectionReleaseOnCancel || got.GracefulShutdownTimeout == nil || *got.GracefulShutdownTimeout >= 10*time.Second {
 		t.Errorf("the next leader waits for the lease: %t, %v", got.LeaderElectionReleaseOnCancel, got.GracefulShutdownTimeout)
@@ -51,13 +51,13 @@ func TestManagerOptions(t *testing.T) {
 	if len(got.Cache.DefaultNamespaces) != 2 || !got.Cache.ReaderFailOnMissingInformer {
 		t.Errorf("the cache holds %v", got.Cache.DefaultNamespaces)
 	}
-	if off, err := parse("", image); err != nil || managerOptions(scheme, off, nil, &packed.Store{}).LeaderElection {
+	if off, err := parse("", image); err != nil || (&Operator{}).managerOptions(scheme, off).LeaderElection {
 		t.Errorf("a leader is elected by default: %v", err)
 	}
 }
 
 func TestMetricsAreServedToAuthorizedClientsOverHTTP1(t *testing.T) {
-	got := managerOptions(runtime.NewScheme(), Options{}, nil, &packed.Store{}).Metrics
+	got := (&Operator{}).managerOptions(runtime.NewScheme(), Options{}).Metrics
 	if !got.SecureServing || got.FilterProvider == nil {
 		t.Errorf("everybody can read them: %+v", got)
 	}

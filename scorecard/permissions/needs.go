@@ -25,7 +25,7 @@ func read() []Permission {
 		on("example.com", "echoes", "list", "watch"), // what it reconciles
 		on("", "pods", "list", "watch", "get"),       // for the status, and pods that request a companion; get before one is created
 		on("", "nodes", "list", "watch"),             // problems of nodes that run pods, and whether companions can run on them
-		onNamed("coordination.k8s.io", "leases", lease, "get"),
+		onNamed("coordination.k8s.io", "leases", lease, "get", "list", "watch"),
 	)
 	for _, child := range Children() { // watched, and read without the cache before the first is created
 		all = append(all, on(child.Group, child.Resource, "get", "list", "watch")...)
@@ -36,8 +36,6 @@ func read() []Permission {
 // optional returns the permissions that the operator does not always use.
 func optional() []Permission {
 	return slices.Concat(
-		// The leader election sends an event of the core API when the leader changes; events expire after an hour.
-		on("", "events", "create", "patch"),
 		// An event becomes a series if it is repeated for an unchanged Echo, for example if another client keeps reverting the changes of
 		// the operator.
 		on("events.k8s.io", "events", "patch"),
@@ -62,7 +60,7 @@ func console() []Permission {
 
 // IsForOwnNamespace reports whether a permission is for the namespace of the operator, and not for those of the Echoes.
 func IsForOwnNamespace(p Permission) bool {
-	return p.Group == "coordination.k8s.io" || p.Group == "" && p.Resource == "events"
+	return p.Group == "coordination.k8s.io"
 }
 
 // Dangerous returns permissions by which an attacker who controls the operator could control the cluster. Creating pods is not among them:

@@ -87,8 +87,6 @@ func TestIsForOwnNamespace(t *testing.T) {
 	for permission, want := range map[Permission]bool{
 		{"coordination.k8s.io", "leases", "get", ""}:    true,
 		{"coordination.k8s.io", "leases", "update", ""}: true,
-		{"", "events", "create", ""}:                    true,
-		{"", "events", "patch", ""}:                     true,
 		{"events.k8s.io", "events", "create", ""}:       false,
 		{"", "pods", "list", ""}:                        false,
 		{"apps", "deployments", "patch", ""}:            false,

@@ -1,0 +1,271 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var leases = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+
+// leaseServer is an API server with one lease.
+type leaseServer struct {
+	coordinationclient.LeaseInterface
+	lock     sync.Mutex
+	stored   *coordinationv1.Lease
+	version  int
+	requests int
+	away     error // of all requests, nil while the server answers
+	watching []*lease
+}
+
+func (s *leaseServer) Get(context.Context, string, metav1.GetOptions) (*coordinationv1.Lease, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.requests++
+	if s.away != nil {
+		return nil, s.away
+	}
+	if s.stored == nil {
+		return nil, apierrors.NewNotFound(leases, leaseName)
+	}
+	return s.stored.DeepCopy(), nil
+}
+
+func (s *leaseServer) Create(_ context.Context, made *coordinationv1.Lease, _ metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	return s.write(made, func() bool { return s.stored == nil })
+}
+
+func (s *leaseServer) Update(_ context.Context, changed *coordinationv1.Lease, _ metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	return s.write(changed, func() bool { return s.stored != nil && s.stored.ResourceVersion == changed.ResourceVersion })
+}
+
+func (s *leaseServer) write(changed *coordinationv1.Lease, allowed func() bool) (*coordinationv1.Lease, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.requests++
+	switch {
+	case s.away != nil:
+		return nil, s.away
+	case !allowed():
+		return nil, apierrors.NewConflict(leases, leaseName, errors.New("another version"))
+	}
+	s.version++
+	s.stored = changed.DeepCopy()
+	s.stored.ResourceVersion = strconv.Itoa(s.version)
+	for _, l := range s.watching {
+		l.saw(s.stored.DeepCopy())
+	}
+	return s.stored.DeepCopy(), nil
+}
+
+// candidate is a process that takes part in the election.
+type candidate struct {
+	*lease
+	leads, ended chan struct{}
+	stop, kill   context.CancelFunc
+}
+
+// enter starts a process. Its watch works if watches is true.
+func (s *leaseServer) enter(t *testing.T, name string, watches bool) *candidate {
+	t.Helper()
+	l := &lease{leases: s, key: client.ObjectKey{Namespace: "ns", Name: leaseName}, identity: name, now: time.Now, recorder: events.NewFakeRecorder(9)}
+	if watches {
+		s.watching = append(s.watching, l)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	c := &candidate{lease: l, leads: make(chan struct{}), ended: make(chan struct{}), stop: stop}
+	dying := &mortal{Interface: l}
+	c.kill = func() { dying.kill(); stop() }
+	go leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
+		Lock: dying, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: electionPeriod, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { close(c.leads) }, OnStoppedLeading: func() { close(c.ended) },
+		},
+	})
+	return c
+}
+
+// mortal is a lock whose process can be killed: it sends nothing then.
+type mortal struct {
+	resourcelock.Interface
+	lock sync.Mutex
+	dead bool
+}
+
+func (m *mortal) kill() {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.dead = true
+}
+
+func (m *mortal) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if m.dead {
+		return errors.New("killed")
+	}
+	return m.Interface.Update(ctx, record)
+}
+
+// took returns how long it takes until a channel is closed.
+func took(until chan struct{}) time.Duration {
+	began := time.Now()
+	<-until
+	return time.Since(began)
+}
+
+func TestAnotherProcessLeadsAsSoonAsItMay(t *testing.T) {
+	for name, c := range map[string]struct {
+		end         func(*candidate)
+		watches     bool
+		least, most time.Duration
+	}{
+		"the leader stops":                      {func(c *candidate) { c.stop() }, true, 0, time.Second},
+		"the leader is killed":                  {func(c *candidate) { c.kill() }, true, leaseDuration - renewPeriod - electionPeriod, leaseDuration + time.Second},
+		"the leader is killed, without a watch": {func(c *candidate) { c.kill() }, false, leaseDuration - renewPeriod - electionPeriod, 3 * leaseDuration},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &leaseServer{}
+				first := s.enter(t, "first", c.watches)
+				<-first.leads
+				second := s.enter(t, "second", c.watches)
+				time.Sleep(time.Minute) //nolint:forbidigo // the bubble's clock
+				select {
+				case <-second.leads:
+					t.Fatal("two lead")
+				default:
+				}
+				c.end(first)
+				if waited := took(second.leads); waited < c.least || waited > c.most {
+					t.Errorf("the next one leads after %s", waited)
+				}
+				second.stop()
+				<-second.ended
+			})
+		})
+	}
+}
+
+func TestALeaderRenewsAsOftenAsItMust(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &leaseServer{}
+		leader := s.enter(t, "leader", true)
+		<-leader.leads
+		standby := s.enter(t, "standby", true)
+		time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
+		before := s.requests
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's clock
+		if sent := s.requests - before; sent < 25 || sent > 30 {
+			t.Errorf("they send %d requests in a minute", sent)
+		}
+		standby.stop()
+		leader.stop()
+		<-leader.ended
+	})
+}
+
+func TestALeaderThatCannotRenewStopsBeforeAnotherLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &leaseServer{}
+		leader := s.enter(t, "leader", true)
+		<-leader.leads
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's clock
+		s.lock.Lock()
+		s.away = apierrors.NewServiceUnavailable("away")
+		before := s.requests
+		s.lock.Unlock()
+		if lasted := took(leader.ended); lasted < renewDeadline || lasted > leaseDuration-renewPeriod {
+			t.Errorf("it leads for another %s", lasted)
+		}
+		if sent := s.requests - before; sent > 7 {
+			t.Errorf("it sent %d requests to an API server that is away", sent)
+		}
+	})
+}
+
+func TestAnEditOfTheLeaseByOthersDoesNotEndALeader(t *testing.T) {
+	for name, watches := range map[string]bool{"seen": true, "not seen": false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &leaseServer{}
+			leader := s.enter(t, "leader", watches)
+			<-leader.leads
+			for range 10 {
+				time.Sleep(3 * time.Second) //nolint:forbidigo // the bubble's clock
+				edited, err := s.Get(t.Context(), leaseName, metav1.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				edited.Annotations = map[string]string{"edited": "yes"}
+				if _, err := s.Update(t.Context(), edited, metav1.UpdateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(leaseDuration) //nolint:forbidigo // the bubble's clock
+			select {
+			case <-leader.ended:
+				t.Errorf("%s: it ended", name)
+			default:
+			}
+			if s.stored.Annotations["edited"] != "yes" || time.Since(s.stored.Spec.RenewTime.Time) > 2*renewPeriod {
+				t.Errorf("%s: the lease is %+v", name, s.stored)
+			}
+			leader.stop()
+			<-leader.ended
+		})
+	}
+}
+
+func TestALeaseThatIsDeletedIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &leaseServer{}
+		leader := s.enter(t, "leader", true)
+		<-leader.leads
+		s.lock.Lock()
+		s.stored = nil
+		s.lock.Unlock()
+		leader.forget()
+		time.Sleep(2 * renewPeriod) //nolint:forbidigo // the bubble's clock
+		if s.stored == nil || *s.stored.Spec.HolderIdentity != "leader" {
+			t.Errorf("the lease is %+v", s.stored)
+		}
+		leader.stop()
+		<-leader.ended
+	})
+}
+
+func TestOlderVersionsOfTheLeaseAreNotBelieved(t *testing.T) {
+	l := &lease{}
+	for _, version := range []string{"9", "10", "9"} {
+		l.saw(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}})
+	}
+	if l.known().ResourceVersion != "10" {
+		t.Errorf("it believes version %s", l.known().ResourceVersion)
+	}
+}
+
+func TestALeaseNeedsANamespace(t *testing.T) {
+	if _, err := newLease(&rest.Config{}, ""); !errors.Is(err, errNoLeaseNamespace) {
+		t.Errorf("got %v", err)
+	}
+	l, err := newLease(&rest.Config{}, "ns")
+	if err != nil || l.Describe() != "ns/"+leaseName {
+		t.Errorf("got %v, %v", l, err)
+	}
+}
