@@ -41,10 +41,10 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	for _, kind := range children.Kinds() {
-		b.Watches(kind, r.own.without(ofOwner, echoOfChild))
+		b.Watches(kind, r.own.without(ofOwner, echoOfChild), builder.WithPredicates(sinceStart()))
 	}
-	b.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfPod), builder.WithPredicates(podChanged()))
-	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(nodeChanged()))
+	b.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfPod), builder.WithPredicates(sinceStart(), podChanged()))
+	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(sinceStart(), nodeChanged()))
 	b.WatchesRawSource(r.onTLSChange(r.requestsForTLS))
 	return b.Complete(reconcile.Func(r.ReconcileNamed))
 }
@@ -74,6 +74,11 @@ func echoChanged() predicate.Predicate {
 		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
 	}}
 	return predicate.Or(predicate.GenerationChangedPredicate{}, finalizers)
+}
+
+// sinceStart leaves out the objects that were there when the process began to lead: each Echo that was there has a pass anyway.
+func sinceStart() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 }
 
 // podChanged selects the updates of pods that the status of an Echo reports.

@@ -92,3 +92,13 @@ func TestNodeOfPod(t *testing.T) {
 		t.Errorf("a pod without a node is on %v", got)
 	}
 }
+
+func TestWhatWasThereAtTheStartStartsNoPasses(t *testing.T) {
+	selected := sinceStart()
+	if selected.Create(event.CreateEvent{Object: &corev1.Pod{}, IsInInitialList: true}) {
+		t.Error("it was there")
+	}
+	if !selected.Create(event.CreateEvent{Object: &corev1.Pod{}}) || !selected.Update(event.UpdateEvent{}) || !selected.Delete(event.DeleteEvent{}) {
+		t.Error("something changed since")
+	}
+}

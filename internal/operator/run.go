@@ -13,7 +13,7 @@ import (
 )
 
 // gcPercent keeps the memory of the operator low: its heap is mostly what it caches, and there is little garbage at rest.
-const gcPercent = 50
+const gcPercent = 40
 
 // Run runs the operator until ctx ends, and then returns nil. Options must be complete.
 func Run(ctx context.Context, options Options) error {

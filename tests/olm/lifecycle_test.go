@@ -76,7 +76,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
 		run(ctx, documented(version(0), "Settings go into the Subscription"))
 		Eventually(kubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o", "yaml").Should(SatisfyAll(
-			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 96Mi`), MatchRegexp(`nodeSelector:\s+kubernetes.io/os: linux`)))
+			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 128Mi`), MatchRegexp(`nodeSelector:\s+kubernetes.io/os: linux`)))
 		kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", waitTimeout)
 		support.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=5")
 		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Failed", "echo/test-echo", waitTimeout)
