@@ -83,7 +83,7 @@ func found() []mutant {
 func own() []mutant {
 	return []mutant{
 		{"what others do during a pass is forgotten", "controllers/own_writes.go",
-			"w.held = append(w.held, heldEvent{version, deliver})", "_ = heldEvent{version, deliver}", "Test", simulation},
+			"w.held = append(w.held, heldEvent{version, deliver})", "_ = heldEvent{version, deliver}", "TestOwnWritesStartNoPasses", reconciler},
 		{"the edit that an own write hides is taken for the own write", "controllers/own_writes.go",
 			"own := slices.Contains(w.awaited[held.uid], held.resourceVersion)", "own := slices.Contains(w.awaited[held.uid], held.resourceVersion) || len(w.awaited[held.uid]) > 0", "Test", reconciler},
 		{"a pass that waits for the cache is forgotten", "controllers/own_writes.go",
