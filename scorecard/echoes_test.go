@@ -57,10 +57,9 @@ func TestWhereAPermissionIsGiven(t *testing.T) {
 	}
 	for permission, want := range map[string]string{
 		"update leases.coordination.k8s.io/echo-operator.example.com": "own",
-		"create events":               "own",
-		"create events.events.k8s.io": "other",
-		"create services":             "other",
-		"create subjectaccessreviews.authorization.k8s.io": "",
+		"create events.events.k8s.io":                                 "other",
+		"create services":                                             "other",
+		"create subjectaccessreviews.authorization.k8s.io":            "",
 	} {
 		if got, ok := seen[permission]; !ok || got != want {
 			t.Errorf("%s is given in %q, %t, want %q", permission, got, ok, want)

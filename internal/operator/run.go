@@ -12,12 +12,10 @@ import (
 	"github.com/echo-operator/echo-operator/internal/statusapi"
 )
 
-// gcPercent keeps the memory of the operator low: its heap is mostly what it caches, and there is little garbage at rest.
-const gcPercent = 40
-
 // Run runs the operator until ctx ends, and then returns nil. Options must be complete.
 func Run(ctx context.Context, options Options) error {
-	memory.SetLimit(os.DirFS("/sys/fs/cgroup"), gcPercent)
+	memory.SetLimit(os.DirFS("/sys/fs/cgroup"), 100)
+	go memory.ReturnAtRest(ctx)
 	level := statusapi.NewLogLevel(options.logLevel())
 	options.Log.Level = level.Enabler()
 	log := zap.New(zap.UseFlagOptions(&options.Log))
