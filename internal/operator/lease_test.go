@@ -101,6 +101,20 @@ func (s *leaseServer) enter(t *testing.T, name string, watches bool) *candidate 
 	return c
 }
 
+// lead starts a process and waits until it leads.
+func (s *leaseServer) lead(t *testing.T, watches bool) *candidate {
+	t.Helper()
+	leader := s.enter(t, "leader", watches)
+	<-leader.leads
+	return leader
+}
+
+// retire ends a leader in order.
+func (c *candidate) retire() {
+	c.stop()
+	<-c.ended
+}
+
 // mortal is a lock whose process can be killed: it sends nothing then.
 type mortal struct {
 	resourcelock.Interface
@@ -156,8 +170,7 @@ func TestAnotherProcessLeadsAsSoonAsItMay(t *testing.T) {
 				if waited := took(second.leads); waited < c.least || waited > c.most {
 					t.Errorf("the next one leads after %s", waited)
 				}
-				second.stop()
-				<-second.ended
+				second.retire()
 			})
 		})
 	}
@@ -166,8 +179,7 @@ func TestAnotherProcessLeadsAsSoonAsItMay(t *testing.T) {
 func TestALeaderRenewsAsOftenAsItMust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &leaseServer{}
-		leader := s.enter(t, "leader", true)
-		<-leader.leads
+		leader := s.lead(t, true)
 		standby := s.enter(t, "standby", true)
 		time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
 		before := s.requests
@@ -176,16 +188,14 @@ func TestALeaderRenewsAsOftenAsItMust(t *testing.T) {
 			t.Errorf("they send %d requests in a minute", sent)
 		}
 		standby.stop()
-		leader.stop()
-		<-leader.ended
+		leader.retire()
 	})
 }
 
 func TestALeaderThatCannotRenewStopsBeforeAnotherLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &leaseServer{}
-		leader := s.enter(t, "leader", true)
-		<-leader.leads
+		leader := s.lead(t, true)
 		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's clock
 		s.lock.Lock()
 		s.away = apierrors.NewServiceUnavailable("away")
@@ -204,8 +214,7 @@ func TestAnEditOfTheLeaseByOthersDoesNotEndALeader(t *testing.T) {
 	for name, watches := range map[string]bool{"seen": true, "not seen": false} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &leaseServer{}
-			leader := s.enter(t, "leader", watches)
-			<-leader.leads
+			leader := s.lead(t, watches)
 			for range 10 {
 				time.Sleep(3 * time.Second) //nolint:forbidigo // the bubble's clock
 				edited, err := s.Get(t.Context(), leaseName, metav1.GetOptions{})
@@ -226,8 +235,7 @@ func TestAnEditOfTheLeaseByOthersDoesNotEndALeader(t *testing.T) {
 			if s.stored.Annotations["edited"] != "yes" || time.Since(s.stored.Spec.RenewTime.Time) > 2*renewPeriod {
 				t.Errorf("%s: the lease is %+v", name, s.stored)
 			}
-			leader.stop()
-			<-leader.ended
+			leader.retire()
 		})
 	}
 }
@@ -235,8 +243,7 @@ func TestAnEditOfTheLeaseByOthersDoesNotEndALeader(t *testing.T) {
 func TestALeaseThatIsDeletedIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &leaseServer{}
-		leader := s.enter(t, "leader", true)
-		<-leader.leads
+		leader := s.lead(t, true)
 		s.lock.Lock()
 		s.stored = nil
 		s.lock.Unlock()
@@ -245,8 +252,35 @@ func TestALeaseThatIsDeletedIsMadeAgain(t *testing.T) {
 		if s.stored == nil || *s.stored.Spec.HolderIdentity != "leader" {
 			t.Errorf("the lease is %+v", s.stored)
 		}
+		leader.retire()
+	})
+}
+
+// TestALeaderIsFollowedAfterTheClusterWasRestored checks that versions that are lower than before, as after a backup of etcd was restored, end no
+// leader for good and let no two lead.
+func TestALeaderIsFollowedAfterTheClusterWasRestored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &leaseServer{version: 1000}
+		leader := s.lead(t, true)
+		standby := s.enter(t, "standby", true)
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's clock
+		s.lock.Lock()
+		s.version = 10
+		s.stored.ResourceVersion = "10"
+		s.lock.Unlock()
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's clock
+		select {
+		case <-leader.ended:
+			t.Error("it ended")
+		case <-standby.leads:
+			t.Error("two lead")
+		default:
+		}
 		leader.stop()
-		<-leader.ended
+		if waited := took(standby.leads); waited > time.Second {
+			t.Errorf("the next one leads after %s", waited)
+		}
+		standby.retire()
 	})
 }
 

@@ -66,6 +66,16 @@ func TestWhatIsUnpackedIsWhatWasPacked(t *testing.T) {
 	}
 }
 
+// TestLongTextsOfUsers checks texts that have the name of their object everywhere, and those that look like what stands for it.
+func TestLongTextsOfUsers(t *testing.T) {
+	for _, text := range []string{strings.Repeat("x", 1<<17), strings.Repeat("\u00ff\u0001x~=", 1<<14), strings.Repeat("\x01\x02", 1<<14)} {
+		d := deployment("x", "x")
+		d.Annotations = map[string]string{"x": text}
+		checkPacked(t, d)
+		checkPacked(t, asDecoded(t, &v1.Echo{ObjectMeta: d.ObjectMeta}))
+	}
+}
+
 func checkPacked(t *testing.T, object client.Object) {
 	t.Helper()
 	wanted := object.DeepCopyObject().(client.Object)

@@ -58,20 +58,16 @@ func (r *accessReviews) answer(ctx context.Context, question authorizationv1.Sub
 		return cached.(authorizationv1.SubjectAccessReviewStatus), nil
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: question}
-	err = retryReview(ctx, func(ctx context.Context) error {
-		answered, err := r.reviews.Create(ctx, review, metav1.CreateOptions{})
-		if err == nil {
-			review = answered
-		}
-		return err
+	answered, err := retryReview(ctx, func(ctx context.Context) (*authorizationv1.SubjectAccessReview, error) {
+		return r.reviews.Create(ctx, review, metav1.CreateOptions{})
 	})
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("reviewing access: %w", err)
 	}
 	if len(text) <= maxCached {
-		r.answers.Add(string(text), review.Status, ttlOf(review.Status))
+		r.answers.Add(string(text), answered.Status, ttlOf(answered.Status))
 	}
-	return review.Status, nil
+	return answered.Status, nil
 }
 
 func ttlOf(status authorizationv1.SubjectAccessReviewStatus) time.Duration {

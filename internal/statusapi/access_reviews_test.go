@@ -139,3 +139,12 @@ func TestAReviewOfAccessIsRetriedWhileThatCanHelp(t *testing.T) {
 		})
 	}
 }
+
+func TestAClientThatHasGoneIsAllowedNothing(t *testing.T) {
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	reviews := newAccessReviews(&judge{fails: []error{context.Canceled}, status: authorizationv1.SubjectAccessReviewStatus{Allowed: true}})
+	if got, _, err := reviews.authorize(gone, wanted("/metrics")); err == nil || got != authorizer.DecisionDeny {
+		t.Errorf("%v, %v", got, err)
+	}
+}

@@ -17,22 +17,23 @@ func reviewRetries() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 3}
 }
 
-// retryReview sends a review, again if it failed because the API server is busy or the connection was lost.
-func retryReview(ctx context.Context, send func(context.Context) error) error {
+// retryReview sends a review and returns the answer. It sends it again if it failed because the API server is busy or the connection was lost.
+func retryReview[T any](ctx context.Context, send func(context.Context) (*T, error)) (*T, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
+	var answer *T
 	var last error
 	err := wait.ExponentialBackoffWithContext(ctx, reviewRetries(), func(ctx context.Context) (bool, error) {
-		last = send(ctx)
+		answer, last = send(ctx)
 		if passes(last) {
 			return false, nil
 		}
 		return true, last
 	})
 	if last != nil {
-		return last // it says more than that the time is over
+		return nil, last // it says more than that the time is over
 	}
-	return err
+	return answer, err
 }
 
 // passes reports whether an error may go away by itself within seconds.
