@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -36,8 +37,8 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 			return err
 		}
 	}
-	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(controllerOptions()).WithLogConstructor(echoLog(mgr.GetLogger()))
-	b.Watches(&v1.Echo{}, r.own.without(&handler.EnqueueRequestForObject{}, client.ObjectKeyFromObject),
+	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(echoOptions()).WithLogConstructor(echoLog(mgr.GetLogger()))
+	b.Watches(&v1.Echo{}, r.own.without(echoEvents(), client.ObjectKeyFromObject),
 		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	for _, kind := range children.Kinds() {
@@ -47,6 +48,13 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(sinceStart(), nodeChanged()))
 	b.WatchesRawSource(r.onTLSChange(r.requestsForTLS))
 	return b.Complete(reconcile.Func(r.ReconcileNamed))
+}
+
+// echoOptions returns the options of the controller of Echoes.
+func echoOptions() controller.Options {
+	options := controllerOptions()
+	options.NewQueue = newFairQueue
+	return options
 }
 
 // echoLog returns what makes the log of a pass from that of the manager, as for all controllers with a main kind.

@@ -1,0 +1,146 @@
+package controllers
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// The priorities of passes. Those of Echoes that were there at the start have the lowest, handler.LowPriority. Few different ones are used,
+// because the metric of the queue's length has each as a label.
+const (
+	changePriority = 2 // somebody changed the spec of an Echo and waits
+	createPriority = 1 // somebody created an Echo
+	eventPriority  = 0 // children, pods and nodes; deletions; what is looked at again or retried
+	// crowdedPriority is added for an Echo of a namespace of which fairShare others wait at the same priority.
+	crowdedPriority = -10
+	fairShare       = 16
+)
+
+// fairQueue is a queue of Echoes in which a single change does not wait until a storm of others is over: changes go before other events, and
+// a namespace of which many wait goes behind the others. Each Echo is in it once.
+type fairQueue struct {
+	priorityqueue.PriorityQueue[reconcile.Request]
+
+	lock    sync.Mutex
+	waiting map[reconcile.Request]turn
+	lengths map[line]int
+}
+
+// turn is where an Echo waits in the queue: the priority that was asked for, and that which it has.
+type turn struct{ asked, has int }
+
+// line is what waits of a namespace at a priority that was asked for.
+type line struct {
+	namespace string
+	asked     int
+}
+
+// newFairQueue returns an empty queue, as a controller makes it when it starts.
+func newFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) queue {
+	return &fairQueue{
+		PriorityQueue: priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter }),
+		waiting:       map[reconcile.Request]turn{}, lengths: map[line]int{},
+	}
+}
+
+// Add adds an Echo because of an event.
+func (q *fairQueue) Add(request reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, request) }
+
+// AddWithOpts adds Echoes. What is to wait for a time has no precedence then: it may be many that fail again and again.
+func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, requests ...reconcile.Request) {
+	asked := eventPriority
+	if o.Priority != nil {
+		asked = *o.Priority
+	}
+	if o.After > 0 || o.RateLimited {
+		o.Priority = new(min(asked, eventPriority))
+		q.PriorityQueue.AddWithOpts(o, requests...)
+		return
+	}
+	for _, request := range requests {
+		q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{Priority: new(q.enter(request, asked))}, request)
+	}
+}
+
+// GetWithPriority waits for the next Echo and takes it out.
+func (q *fairQueue) GetWithPriority() (reconcile.Request, int, bool) {
+	request, priority, shutdown := q.PriorityQueue.GetWithPriority()
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.leave(request)
+	return request, priority, shutdown
+}
+
+// Get is GetWithPriority without the priority.
+func (q *fairQueue) Get() (reconcile.Request, bool) {
+	request, _, shutdown := q.GetWithPriority()
+	return request, shutdown
+}
+
+// enter returns the priority for an Echo. One that already waits stays where it is, unless a higher priority is asked for.
+func (q *fairQueue) enter(request reconcile.Request, asked int) int {
+	if asked < eventPriority {
+		return asked
+	}
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if p, waits := q.waiting[request]; waits && p.asked >= asked {
+		return p.has
+	}
+	q.leave(request)
+	l, p := line{request.Namespace, asked}, turn{asked, asked}
+	if q.lengths[l] >= fairShare {
+		p.has += crowdedPriority
+	}
+	q.lengths[l]++
+	q.waiting[request] = p
+	return p.has
+}
+
+// leave takes an Echo out of its line. The caller holds the lock.
+func (q *fairQueue) leave(request reconcile.Request) {
+	p, waits := q.waiting[request]
+	if !waits {
+		return
+	}
+	delete(q.waiting, request)
+	l := line{request.Namespace, p.asked}
+	if q.lengths[l]--; q.lengths[l] == 0 {
+		delete(q.lengths, l)
+	}
+}
+
+// echoEvents returns a handler that adds Echoes by what happened to them.
+func echoEvents() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { addEcho(q, e.Object, priorityOfNew(e)) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { addEcho(q, e.ObjectNew, priorityOfUpdate(e)) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { addEcho(q, e.Object, eventPriority) },
+	}
+}
+
+func addEcho(q queue, echo client.Object, priority int) {
+	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(echo)}
+	q.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, request)
+}
+
+func priorityOfNew(e event.CreateEvent) int {
+	if e.IsInInitialList {
+		return handler.LowPriority
+	}
+	return createPriority
+}
+
+func priorityOfUpdate(e event.UpdateEvent) int {
+	if e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() || !e.ObjectNew.GetDeletionTimestamp().IsZero() {
+		return eventPriority
+	}
+	return changePriority
+}
