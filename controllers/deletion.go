@@ -13,8 +13,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// deletionPeriod is how often the operator checks whether the pods of a deleted Echo are gone, in case no event reports it.
-const deletionPeriod = 2 * time.Second
+// deletionPeriod is how soon the operator checks whether the pods of a deleted Echo are gone, in case no event reports it. It checks less and
+// less often, at last each longestDeletionPeriod: where thousands are deleted, that takes many minutes.
+const (
+	deletionPeriod        = 2 * time.Second
+	longestDeletionPeriod = 30 * time.Second
+)
 
 // orphanedAfter is how long an Echo waits for pods that nobody deletes: its Deployment was deleted with --cascade=orphan. The garbage
 // collector takes less to begin with those that it deletes.
@@ -43,12 +47,18 @@ func (r *EchoReconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Dura
 	case failure != nil:
 		return 0, failure
 	case left.any():
-		return deletionPeriod, r.classify(echo, unwritten)
+		return nextDeletionCheck(r.Now().Sub(echo.DeletionTimestamp.Time)), r.classify(echo, unwritten)
 	case left.orphaned:
 		return 0, r.classify(echo, r.release(ctx, echo, status.Orphaned()))
 	default:
 		return 0, r.classify(echo, r.release(ctx, echo, status.Deleted()))
 	}
+}
+
+// nextDeletionCheck returns how long to wait before an Echo is looked at again that has been in deletion for a time.
+func nextDeletionCheck(elapsed time.Duration) time.Duration {
+	const share = 4 // of that time
+	return min(max(elapsed/share, deletionPeriod), longestDeletionPeriod)
 }
 
 // observation returns what the status tells of what is left.
@@ -63,10 +73,9 @@ func (r remains) observation() status.Observation {
 
 // release removes the operator's finalizer from an Echo, and no other, and reports the end of the Echo.
 func (r *EchoReconciler) release(ctx context.Context, echo *v1.Echo, end status.Transition) error {
-	before := echo.DeepCopy()
-	controllerutil.RemoveFinalizer(echo, v1.Finalizer)
-	if err := r.patchMetadata(ctx, echo, before); err != nil {
-		r.unreported.releasing(before, end, err)
+	others := slices.DeleteFunc(slices.Clone(echo.Finalizers), func(finalizer string) bool { return finalizer == v1.Finalizer })
+	if err := r.patchFinalizers(ctx, echo, others); err != nil {
+		r.unreported.releasing(echo, end, err)
 		return err
 	}
 	r.unreported.forget(client.ObjectKeyFromObject(echo))

@@ -173,3 +173,14 @@ func TestTheStatusTellsWhichPodsDrain(t *testing.T) {
 		}
 	}
 }
+
+func TestDeletionIsCheckedLessAndLessOften(t *testing.T) {
+	for elapsed, want := range map[time.Duration]time.Duration{
+		-time.Second: deletionPeriod, 0: deletionPeriod, 8 * time.Second: deletionPeriod, time.Minute: 15 * time.Second,
+		2 * time.Minute: longestDeletionPeriod, time.Hour: longestDeletionPeriod,
+	} {
+		if got := nextDeletionCheck(elapsed); got != want {
+			t.Errorf("after %s it waits %s, want %s", elapsed, got, want)
+		}
+	}
+}

@@ -113,7 +113,7 @@ func own() []mutant {
 		{"companions are left when their Echo goes", "controllers/deletion.go",
 			"for i := range left.companions {", "for i := range left.companions[:0] {", "Test", reconciler},
 		{"nobody looks whether the pods are gone", "controllers/deletion.go",
-			"return deletionPeriod, r.classify(echo, unwritten)", "return 0, r.classify(echo, unwritten)", "Test", reconciler},
+			"return nextDeletionCheck(r.Now().Sub(echo.DeletionTimestamp.Time)), r.classify(echo, unwritten)", "return 0, r.classify(echo, unwritten)", "Test", reconciler},
 		{"events are sent before the status is written", "controllers/publish.go",
 			"	if !sameStatus(&echo.Status, &report.Status) {", "	r.announce(ctx, echo, report.Transitions...)\n	if !sameStatus(&echo.Status, &report.Status) {", "TestSingleFaults/plans/^create:", simulation},
 		{"an object is deleted whatever it is by now", "controllers/converge.go",
