@@ -212,18 +212,8 @@ func deleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 
 // addFinalizer makes sure that an Echo cannot vanish before what is created for it. It does nothing if the finalizer is there.
 func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
-	before := echo.DeepCopy()
-	if !controllerutil.AddFinalizer(echo, v1.Finalizer) {
+	if controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return nil
 	}
-	return r.patchMetadata(ctx, echo, before)
-}
-
-// patchMetadata writes the changed metadata of an Echo, unless the Echo has changed since it was read.
-func (r *EchoReconciler) patchMetadata(ctx context.Context, echo, before *v1.Echo) error {
-	if err := r.Client.Patch(ctx, echo, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("writing the finalizers: %w", err)
-	}
-	r.own.wrote(client.ObjectKeyFromObject(echo), before, echo, r.Now())
-	return nil
+	return r.patchFinalizers(ctx, echo, append(slices.Clone(echo.Finalizers), v1.Finalizer))
 }

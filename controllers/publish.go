@@ -3,7 +3,6 @@ package controllers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"reflect"
 	"sync"
@@ -22,14 +21,10 @@ import (
 // computed from an old version of the Echo, so that no transition is reported twice.
 func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report status.Report) error {
 	if !sameStatus(&echo.Status, &report.Status) {
-		before := echo.DeepCopy()
-		echo.Status = report.Status
-		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		if err := r.Client.Status().Patch(ctx, echo, patch); err != nil {
+		if err := r.patchStatus(ctx, echo, report.Status); err != nil {
 			r.unreported.publishing(client.ObjectKeyFromObject(echo), report, err)
-			return fmt.Errorf("writing the status: %w", err)
+			return err
 		}
-		r.own.wrote(client.ObjectKeyFromObject(echo), before, echo, r.Now())
 	}
 	r.announce(ctx, echo, report.Transitions...)
 	if !report.Silent {

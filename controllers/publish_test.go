@@ -81,14 +81,14 @@ func TestAnEchoThatIsGoneIsRetriedQuietly(t *testing.T) {
 func TestAStatusThatWasWrittenAlthoughTheAnswerWasAnErrorIsReported(t *testing.T) {
 	w := newWorld(t, storedEcho())
 	r := w.echoes()
-	written := w.current(t)
 	w.fail = func(string) error { return errors.New("no answer") }
-	if err := r.publish(t.Context(), written, readyReport()); err == nil || w.events() != nil {
+	if err := r.publish(t.Context(), w.current(t), readyReport()); err == nil || w.events() != nil {
 		t.Fatalf("got %v", err)
 	}
 	if got := r.unreported.published(storedEcho()); got != nil {
 		t.Errorf("of another status it reports %v", got)
 	}
+	written := storedEcho(func(e *v1.Echo) { e.Status = readyReport().Status })
 	for _, want := range [][]status.Transition{readyReport().Transitions, nil} {
 		if diff := cmp.Diff(want, r.unreported.published(written)); diff != "" {
 			t.Error(diff)

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -15,10 +16,11 @@ import (
 
 // withMetadata returns an apply configuration with labels and an owner.
 func withMetadata(configuration any, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured, error) {
-	want := &unstructured.Unstructured{}
-	if err := restate(configuration, &want.Object); err != nil {
-		return nil, err
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
+	if err != nil {
+		return nil, fmt.Errorf("converting %T: %w", configuration, err)
 	}
+	want := &unstructured.Unstructured{Object: object}
 	want.SetLabels(labels)
 	want.SetOwnerReferences([]metav1.OwnerReference{owner})
 	return want, nil
@@ -40,23 +42,15 @@ func addDigest(want *unstructured.Unstructured) error {
 	return nil
 }
 
-// restate writes a value as JSON and reads that into another.
-func restate(from, into any) error {
-	text, err := json.Marshal(from)
-	if err != nil {
-		return fmt.Errorf("writing %T: %w", from, err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("reading %T as %T: %w", from, into, err)
-	}
-	return nil
-}
-
 // asConfiguration returns a part of an API object as an apply configuration. Both have the same JSON.
 func asConfiguration[T any](part any) *T {
 	configuration := new(T)
-	if err := restate(part, configuration); err != nil {
-		panic(err) // a defect: both are types of the same API
+	text, err := json.Marshal(part)
+	if err == nil {
+		err = json.Unmarshal(text, configuration)
+	}
+	if err != nil {
+		panic(fmt.Errorf("reading %T as %T: %w", part, configuration, err)) // a defect: both are types of the same API
 	}
 	return configuration
 }
