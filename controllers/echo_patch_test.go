@@ -1,0 +1,54 @@
+package controllers
+
+import (
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+func TestStatusFieldsThatAreGoneAreRemoved(t *testing.T) {
+	w := newWorld(t, storedEcho(func(e *v1.Echo) { e.Status.Message, e.Status.Image = "Old.", "old" }))
+	echo := w.current(t)
+	if err := w.echoes().patchStatus(t.Context(), echo, v1.EchoStatus{Image: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	stored := w.current(t)
+	if stored.Status.Message != "" || stored.Status.Image != "new" || echo.ResourceVersion != stored.ResourceVersion {
+		t.Errorf("the status is %+v, the versions are %s and %s", stored.Status, echo.ResourceVersion, stored.ResourceVersion)
+	}
+}
+
+func TestFinalizersOfOthersAreKept(t *testing.T) {
+	w := newWorld(t, storedEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }))
+	if err := w.echoes().addFinalizer(t.Context(), w.current(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.current(t).Finalizers; len(got) != 2 || got[0] != "example.org/theirs" || got[1] != v1.Finalizer {
+		t.Errorf("the finalizers are %v", got)
+	}
+}
+
+func TestWhatAWebhookChangesStartsAPass(t *testing.T) {
+	for name, c := range map[string]struct {
+		generation int64
+		own        bool
+	}{"nothing": {1, true}, "the spec": {2, false}} {
+		r, echo := newWorld(t).echoes(), storedEcho()
+		r.own.begin(echo, r.Now())
+		err := r.patchEcho(echo, echoPatch{}, func(answer client.Object, _ client.Patch) error {
+			answer.SetUID(echo.UID)
+			answer.SetResourceVersion("9")
+			answer.SetGeneration(c.generation)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.own.end(client.ObjectKeyFromObject(echo))
+		if starts := r.own.arrived(client.ObjectKeyFromObject(echo), versionOf(echo), func() {}); starts == c.own {
+			t.Errorf("a webhook changed %s: the event starts a pass: %t", name, starts)
+		}
+	}
+}
