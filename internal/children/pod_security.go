@@ -68,6 +68,8 @@ func podTemplate(c Child) (map[string]any, bool, error) {
 	case c.Kind == "Pod":
 		return c.Want.Object, true, nil
 	default:
-		return unstructured.NestedMap(c.Want.Object, "spec", "template")
+		template, found, err := unstructured.NestedFieldNoCopy(c.Want.Object, "spec", "template")
+		object, isMap := template.(map[string]any)
+		return object, found && isMap, err
 	}
 }
