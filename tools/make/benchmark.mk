@@ -13,3 +13,11 @@ benchmark: benchmark-programs ## Compare the operator with a writer of the same 
 	@$(call benchmark_operator,operator)
 benchmark-scale: benchmark-programs ## The same with up to 10,000 Echoes; plots the cost of an Echo into docs/performance.svg. More than an hour.
 	@$(call benchmark_operator,operator-scale,-only=restart$(comma)scale -large=10000 -scale=10000 -plot=docs/performance.svg)
+
+.PHONY: benchmark-timeline
+benchmark-timeline: ## Measure where the time goes until an Echo is ready, on the test cluster. 15 minutes. Requires root, or KUBECONFIG and REGISTRY.
+	@tools/make/e2e-possible
+	@$(MAKE) --no-print-directory cluster-up images
+	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
+	@$(GO_BUILD) -o bin/benchmark/ ./tests/benchmark/timeline
+	@KUBECONFIG=$$($(CLUSTER) kubeconfig) bin/benchmark/timeline -json=bin/benchmark/timeline.json

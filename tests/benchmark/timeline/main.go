@@ -1,0 +1,86 @@
+// timeline measures where the time goes until an Echo is ready, on a cluster that runs the operator, and how much of it is the operator's.
+// It prints a Markdown table. Run it with `make benchmark-timeline`.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func main() {
+	ctrl.SetLogger(logr.Discard())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "timeline: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, arguments []string) (err error) {
+	flags := flag.NewFlagSet("timeline", flag.ContinueOnError)
+	n := flags.Int("n", 100, "the number of Echoes, one after the other")
+	output := flags.String("json", "", "where to write all figures")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	if *n < 1 {
+		return fmt.Errorf("-n=%d: at least one Echo is required", *n)
+	}
+	k8s, err := support.NewClient(0)
+	if err != nil {
+		return err
+	}
+	namespace, err := createNamespace(ctx, k8s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, k8s.Delete(context.WithoutCancel(ctx), namespace)) }()
+	lines, err := measure(ctx, &observer{client: k8s, namespace: namespace.Name}, *n)
+	if err != nil {
+		return err
+	}
+	return newReport(lines).write(os.Stdout, *output)
+}
+
+// createNamespace creates a namespace whose Pod Security is that of most namespaces of users.
+func createNamespace(ctx context.Context, k8s client.Client) (*corev1.Namespace, error) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "timeline-",
+		Labels: map[string]string{support.TestLabel: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
+	return namespace, k8s.Create(ctx, namespace)
+}
+
+// measure returns the time lines of n Echoes. An earlier one, which does not count, has the image pulled.
+func measure(ctx context.Context, o *observer, n int) ([]line, error) {
+	const each = 10
+	began := time.Now()
+	var lines []line
+	for i := range n + 1 {
+		l, err := o.observe(ctx, fmt.Sprintf("echo-%03d", i))
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			lines = append(lines, l)
+		}
+		if i%each == 0 {
+			fmt.Fprintf(os.Stderr, "%4.0f s  %d of %d Echoes\n", time.Since(began).Seconds(), i, n)
+		}
+	}
+	return lines, nil
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// report is what was measured.
+type report struct {
+	Echoes int    `json:"echoes"`
+	Steps  []row  `json:"steps"`
+	Share  shares `json:"operator"`
+	// Lines are the time lines of the Echoes, in milliseconds.
+	Lines []map[string]float64 `json:"lines"`
+}
+
+// row is what was measured of a step.
+type row struct {
+	Name  string `json:"name"`
+	By    string `json:"by"`
+	After string `json:"after,omitempty"`
+	// SinceApply and SinceAfter are in milliseconds.
+	SinceApply percentiles `json:"sinceApply"`
+	SinceAfter percentiles `json:"sinceAfter"`
+}
+
+// shares is how long Echoes waited for the operator, and how much that is of the time until they were ready.
+type shares struct {
+	Milliseconds percentiles `json:"milliseconds"`
+	Percent      percentiles `json:"percent"`
+}
+
+// percentiles are a median and what one of a hundred exceeds.
+type percentiles struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+}
+
+// percentilesOf returns the percentiles of values, each the least value that is not exceeded by so many of them. There is at least one.
+func percentilesOf(values []float64) percentiles {
+	sorted := slices.Sorted(slices.Values(values))
+	at := func(part float64) float64 { return sorted[int(math.Ceil(part*float64(len(sorted))))-1] }
+	return percentiles{at(0.50), at(0.99)}
+}
+
+// newReport returns what time lines show. There is at least one.
+func newReport(lines []line) report {
+	over := func(value func(line) float64) percentiles {
+		var values []float64
+		for _, l := range lines {
+			values = append(values, value(l))
+		}
+		return percentilesOf(values)
+	}
+	r := report{Echoes: len(lines)}
+	for _, s := range steps() {
+		r.Steps = append(r.Steps, row{s.name, s.by, s.after,
+			over(func(l line) float64 { return milliseconds(l[s.name]) }),
+			over(func(l line) float64 { return milliseconds(l.took(s)) })})
+	}
+	r.Share.Milliseconds = over(func(l line) float64 { return milliseconds(l.share()) })
+	r.Share.Percent = over(func(l line) float64 { return 100 * l.share().Seconds() / l[ready].Seconds() })
+	for _, l := range lines {
+		r.Lines = append(r.Lines, l.milliseconds())
+	}
+	return r
+}
+
+func (l line) milliseconds() map[string]float64 {
+	figures := map[string]float64{}
+	for name, at := range l {
+		figures[name] = milliseconds(at)
+	}
+	return figures
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// write prints the table and writes all figures to a file, if there is a path.
+func (r report) write(w io.Writer, path string) error {
+	_, err := io.WriteString(w, r.table())
+	if path == "" {
+		return err
+	}
+	text, problem := json.MarshalIndent(r, "", "\t")
+	if err := errors.Join(err, problem); err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// table returns the steps, and what the operator's part of them is.
+func (r report) table() string {
+	var text strings.Builder
+	text.WriteString("| step | by | p50 since apply | p99 | after | p50 since then | p99 |\n|---|---|---|---|---|---|---|\n")
+	for _, s := range r.Steps {
+		cells := []string{s.Name, s.By, number(s.SinceApply.P50), number(s.SinceApply.P99), "apply", number(s.SinceAfter.P50), number(s.SinceAfter.P99)}
+		if s.After != "" {
+			cells[4] = s.After
+		}
+		text.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	}
+	fmt.Fprintf(&text, "\nMilliseconds, of %d Echoes with one replica, one after the other. Until an Echo is ready it waits for the operator for %s ms (p50; p99 %s),\n"+
+		"which is %s %% of the time (p50; p99 %s): for the finalizer, for the Deployment, and for the status when the Deployment is available.\n",
+		r.Echoes, number(r.Share.Milliseconds.P50), number(r.Share.Milliseconds.P99), number(r.Share.Percent.P50), number(r.Share.Percent.P99))
+	return text.String()
+}
+
+func number(value float64) string { return strconv.FormatFloat(value, 'f', 1, 64) }

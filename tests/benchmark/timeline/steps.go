@@ -1,0 +1,138 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Who does a step.
+const (
+	apiServer = "API server"
+	operator  = "operator"
+	manager   = "controller manager"
+	scheduler = "scheduler"
+	kubelet   = "kubelet"
+)
+
+// Steps that others follow.
+const (
+	applied   = "applied"
+	finalizer = "finalizer"
+	created   = "Deployment"
+	replicas  = "ReplicaSet"
+	pod       = "pod created"
+	scheduled = "pod scheduled"
+	running   = "container running"
+	podReady  = "pod Ready"
+	available = "Deployment available"
+	ready     = "Echo Ready"
+)
+
+// step is something that happens between the creation of an Echo and its readiness.
+type step struct {
+	name, by string
+	// after is the step that this one waits for.
+	after string
+	// shows reports whether an object of the Echo shows that the step was taken.
+	shows func(client.Object) bool
+}
+
+// steps returns the steps in their usual order. The API server's answer shows the first one, and no object.
+func steps() []step {
+	return []step{
+		{applied, apiServer, "", func(client.Object) bool { return false }},
+		{finalizer, operator, applied, when(func(e *v1.Echo) bool { return controllerutil.ContainsFinalizer(e, v1.Finalizer) })},
+		{"Service", operator, finalizer, when(exists[*corev1.Service])},
+		{created, operator, finalizer, when(exists[*appsv1.Deployment])},
+		{"PodDisruptionBudget", operator, finalizer, when(exists[*policyv1.PodDisruptionBudget])},
+		{"first status", operator, finalizer, when(func(e *v1.Echo) bool { return e.Status.ObservedGeneration == e.Generation })},
+		{replicas, manager, created, when(exists[*appsv1.ReplicaSet])},
+		{pod, manager, replicas, when(exists[*corev1.Pod])},
+		{scheduled, scheduler, pod, when(func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })},
+		{running, kubelet, scheduled, when(isRunning)},
+		{podReady, kubelet, running, when(isReady)},
+		{available, manager, podReady, when(func(d *appsv1.Deployment) bool { return d.Status.AvailableReplicas == *d.Spec.Replicas })},
+		{ready, operator, available, when(isEchoReady)},
+	}
+}
+
+// when makes a condition on objects of one kind one on objects of any kind, which others do not meet.
+func when[T client.Object](holds func(T) bool) func(client.Object) bool {
+	return func(object client.Object) bool {
+		typed, ok := object.(T)
+		return ok && holds(typed)
+	}
+}
+
+func exists[T client.Object](T) bool { return true }
+
+func isRunning(p *corev1.Pod) bool {
+	is := func(c corev1.ContainerStatus) bool { return c.State.Running != nil }
+	return slices.ContainsFunc(p.Status.ContainerStatuses, is)
+}
+
+func isReady(p *corev1.Pod) bool {
+	is := func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }
+	return slices.ContainsFunc(p.Status.Conditions, is)
+}
+
+func isEchoReady(e *v1.Echo) bool {
+	return e.Status.ObservedGeneration == e.Generation && meta.IsStatusConditionTrue(e.Status.Conditions, v1.ConditionReady)
+}
+
+// path returns the steps that the last one waits for, and itself. Others are taken meanwhile.
+func path() []step {
+	all := steps()
+	found := all[len(all)-1:]
+	for found[0].after != "" {
+		before := slices.IndexFunc(all, func(s step) bool { return s.name == found[0].after })
+		found = append([]step{all[before]}, found...)
+	}
+	return found
+}
+
+// line is the time line of an Echo: when each step was seen, since the Echo was applied.
+type line map[string]time.Duration
+
+// note notes the steps that an object shows and that were not seen before.
+func (l line) note(object client.Object, at time.Duration) {
+	for _, s := range steps() {
+		if _, seen := l[s.name]; !seen && s.shows(object) {
+			l[s.name] = at
+		}
+	}
+}
+
+// missing returns the steps that were not seen yet.
+func (l line) missing() []string {
+	var names []string
+	for _, s := range steps() {
+		if _, seen := l[s.name]; !seen {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+// took returns the time of a step since the one that it waits for. It can be slightly negative, because each kind has a watch of its own.
+func (l line) took(s step) time.Duration { return l[s.name] - l[s.after] }
+
+// share returns the part of the time until the Echo was ready during which it waited for the operator.
+func (l line) share() time.Duration {
+	var sum time.Duration
+	for _, s := range path() {
+		if s.by == operator {
+			sum += l.took(s)
+		}
+	}
+	return sum
+}
