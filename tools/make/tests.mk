@@ -64,7 +64,14 @@ e2e test-e2e:
 	@tools/make/require curl curl
 	@$(MAKE) --no-print-directory cluster-up e2e-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@tools/make/suite kubernetes,kwok ./tests/e2e $(TESTFLAGS)
+	@tools/make/suite kubernetes,kwok ./tests/e2e -ginkgo.label-filter='!scale' $(TESTFLAGS)
+
+.PHONY: e2e-scale
+e2e-scale: ## Run the operator with 2,000 Echoes on the test cluster, under its default memory limit, and restart it. Requires root.
+	@tools/make/e2e-possible own
+	@$(MAKE) --no-print-directory cluster-up images
+	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
+	@tools/make/suite kubernetes ./tests/e2e -ginkgo.label-filter=scale $(TESTFLAGS)
 
 .PHONY: reliability-crashes
 reliability-crashes: ## Crash the operator, the control plane and the node of the test cluster while Echoes change. Requires root.

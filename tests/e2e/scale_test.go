@@ -1,0 +1,191 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/benchmark/process"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	// many is the number of Echoes for which the default memory limit of the operator is documented to do.
+	many = 2000
+	// manyTimeout bounds what is done with that many: the controllers of Kubernetes send 20 requests per second.
+	manyTimeout  = 30 * time.Minute
+	manyInterval = 5 * time.Second
+)
+
+var _ = Describe("the operator with 2,000 Echoes", Label("scale"), func() {
+	It("stays below its memory limit, and writes nothing when it is restarted", func(ctx SpecContext) {
+		namespace := namespaces.New(ctx)
+		creator := operatorPod(ctx)
+		createMany(ctx, namespace)
+		eventuallyManyReady(ctx, namespace)
+		before := eventuallyCalm(ctx, namespace)
+		expectBelowLimit(ctx, creator, "has created 2,000 Echoes")
+
+		By("restarting the operator")
+		noteLogErrors(ctx)
+		Expect(k8s.Delete(ctx, creator)).To(Succeed())
+		support.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, creator.Name, waitTimeout)
+		awaitOperator(ctx)
+		restarted := operatorPod(ctx)
+		metrics := forwardMetrics(ctx, namespace)
+		Eventually(func() int { return passes(metrics(ctx)) }).WithContext(ctx).WithPolling(manyInterval).Should(BeNumerically(">=", many))
+		expectBelowLimit(ctx, restarted, "has been restarted with 2,000 Echoes")
+		Consistently(func(g Gomega) { g.Expect(changes(before, versions(ctx, g, namespace))).To(BeEmpty()) }).
+			WithContext(ctx).WithTimeout(6 * manyInterval).WithPolling(manyInterval).Should(Succeed())
+
+		By("deleting them")
+		support.Kubectl(ctx, "delete", "echoes", "--all", "-n", namespace, "--wait=false")
+		Eventually(func(g Gomega) int { return len(echoesOf(ctx, g, namespace)) }).
+			WithContext(ctx).WithTimeout(manyTimeout).WithPolling(manyInterval).Should(BeZero())
+		expectBelowLimit(ctx, restarted, "has deleted 2,000 Echoes")
+	}, SpecTimeout(3*manyTimeout))
+})
+
+func createMany(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	for i := range many {
+		echo := support.Echo(namespace, fmt.Sprintf("echo-%04d", i), func(e *v1.Echo) { e.Spec.Replicas = 0 })
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+	}
+}
+
+func echoesOf(ctx context.Context, g Gomega, namespace string) []v1.Echo {
+	list := &v1.EchoList{}
+	g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+	return list.Items
+}
+
+func eventuallyManyReady(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) int {
+		ready := 0
+		for _, echo := range echoesOf(ctx, g, namespace) {
+			if echo.Status.Phase == v1.PhaseReady && echo.Status.ObservedGeneration == echo.Generation {
+				ready++
+			}
+		}
+		return ready
+	}).WithContext(ctx).WithTimeout(manyTimeout).WithPolling(manyInterval).Should(Equal(many))
+}
+
+// eventuallyCalm waits until nobody writes to the Echoes and their objects any more, neither the controllers of Kubernetes, and returns
+// their versions.
+func eventuallyCalm(ctx context.Context, namespace string) map[string]string {
+	GinkgoHelper()
+	var before map[string]string
+	Eventually(func(g Gomega) {
+		now := versions(ctx, g, namespace)
+		changed := changes(before, now)
+		before = now
+		g.Expect(changed).To(BeEmpty())
+	}).WithContext(ctx).WithTimeout(manyTimeout).WithPolling(3 * manyInterval).Should(Succeed())
+	return before
+}
+
+// versions returns the versions of the Echoes, of their objects and of their events. Each Echo has one object of each kind.
+func versions(ctx context.Context, g Gomega, namespace string) map[string]string {
+	found := map[string]string{}
+	for _, kind := range []schema.GroupVersionKind{
+		v1.GroupVersion.WithKind("Echo"), corev1.SchemeGroupVersion.WithKind("Service"), appsv1.SchemeGroupVersion.WithKind("Deployment"),
+		policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), eventsv1.SchemeGroupVersion.WithKind("Event"),
+	} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind)
+		g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+		if kind.Kind != "Event" {
+			g.Expect(list.Items).To(HaveLen(many), kind.Kind)
+		}
+		for _, object := range list.Items {
+			found[kind.Kind+" "+object.Name] = object.ResourceVersion
+		}
+	}
+	return found
+}
+
+// changes returns the objects whose versions differ.
+func changes(before, after map[string]string) []string {
+	var names []string
+	for name, version := range after {
+		if before[name] != version {
+			names = append(names, name)
+		}
+	}
+	for name := range before {
+		if after[name] == "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// passes returns the number of passes over Echoes in the metrics of the operator.
+func passes(metrics string) (sum int) {
+	GinkgoHelper()
+	for line := range strings.Lines(metrics) {
+		if strings.HasPrefix(line, `controller_runtime_reconcile_total{controller="echo"`) {
+			fields := strings.Fields(line)
+			number, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+			Expect(err).NotTo(HaveOccurred())
+			sum += int(number)
+		}
+	}
+	return sum
+}
+
+// expectBelowLimit expects that the operator has not been killed, and that its memory has never reached the limit of its pod. It reports
+// the memory.
+func expectBelowLimit(ctx context.Context, pod *corev1.Pod, what string) {
+	GinkgoHelper()
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+	Expect(pod.Status.ContainerStatuses).To(HaveLen(1))
+	Expect(pod.Status.ContainerStatuses[0].RestartCount).To(BeZero())
+	Expect(pod.Status.ContainerStatuses[0].LastTerminationState.Terminated).To(BeNil())
+	limit := pod.Spec.Containers[0].Resources.Limits.Memory().Value()
+	Expect(limit).NotTo(BeZero())
+	operator := support.ProcessOf(pod)
+	Expect(operator).NotTo(BeNil(), "the process of the operator is not on this machine")
+	memory, err := process.MemoryOf(operator.Pid)
+	Expect(err).NotTo(HaveOccurred())
+	peak := peakOf(operator.Pid)
+	AddReportEntry("memory of an operator that "+what, ReportEntryVisibilityAlways, fmt.Sprintf(
+		"%.1f MB, %.1f MB of it without files; its container had at most %.1f MB of %.1f MB",
+		megabytes(memory.Resident), megabytes(memory.Anonymous), megabytes(peak), megabytes(limit)))
+	Expect(peak).To(BeNumerically("<", limit))
+}
+
+func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
+
+// peakOf returns the most memory that the container of a process has used, in bytes. What others have read of the same files is not
+// counted.
+func peakOf(pid int) int64 {
+	GinkgoHelper()
+	group := os.DirFS(fmt.Sprintf("/proc/%d/root/sys/fs/cgroup", pid))
+	text, err := fs.ReadFile(group, "memory.peak")
+	if err != nil {
+		text, err = fs.ReadFile(group, "memory/memory.max_usage_in_bytes") // cgroup v1
+	}
+	Expect(err).NotTo(HaveOccurred())
+	peak, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	Expect(err).NotTo(HaveOccurred())
+	return peak
+}
