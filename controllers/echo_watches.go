@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,9 @@ const (
 	byNode = "spec.nodeName"
 	// byEcho is the index by which the pods and companions of an Echo are found.
 	byEcho = "metadata.labels.echo"
+	// podDelay is how long an event of a pod waits for that of the Deployment, which mostly follows, so that one pass does for both. An Echo
+	// is not ready later because of it: that depends on the Deployment.
+	podDelay = 200 * time.Millisecond
 )
 
 // SetupWithManager registers the reconciler with a manager.
@@ -44,7 +48,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	for _, kind := range children.Kinds() {
 		b.Watches(kind, r.own.without(ofOwner, echoOfChild), builder.WithPredicates(sinceStart()))
 	}
-	b.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfPod), builder.WithPredicates(sinceStart(), podChanged()))
+	b.Watches(&corev1.Pod{}, afterDelay(echoOfPod), builder.WithPredicates(sinceStart(), podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(sinceStart(), nodeChanged()))
 	b.WatchesRawSource(r.onTLSChange(r.requestsForTLS))
 	return b.Complete(reconcile.Func(r.ReconcileNamed))
@@ -120,6 +124,23 @@ func echoOfChild(child client.Object) types.NamespacedName {
 // echoOfPod returns the Echo that a pod belongs to by its labels. Pods that are not the operator's are not in the cache.
 func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 	return requestsFor(pod.GetNamespace(), children.EchoOf(pod))
+}
+
+// afterDelay returns a handler that adds Echoes to the queue when podDelay is over, unless another event adds them earlier.
+func afterDelay(echoesOf handler.MapFunc) handler.EventHandler {
+	add := func(ctx context.Context, object client.Object, q queue) {
+		for _, request := range echoesOf(ctx, object) {
+			q.AddAfter(request, podDelay)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			add(ctx, e.ObjectOld, q)
+			add(ctx, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
+	}
 }
 
 // requestsFor returns a request for the object of a name, and none if the name is empty.

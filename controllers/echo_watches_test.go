@@ -3,6 +3,8 @@ package controllers
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -101,4 +103,30 @@ func TestWhatWasThereAtTheStartStartsNoPasses(t *testing.T) {
 	if !selected.Create(event.CreateEvent{Object: &corev1.Pod{}}) || !selected.Update(event.UpdateEvent{}) || !selected.Delete(event.DeleteEvent{}) {
 		t.Error("something changed since")
 	}
+}
+
+func TestAnEventOfAPodWaitsForTheDeployment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, pods, began := newTestQueue(t), afterDelay(echoOfPod), time.Now()
+		pods.Create(t.Context(), event.CreateEvent{Object: echoPod()}, q)
+		pods.Update(t.Context(), event.UpdateEvent{ObjectOld: echoPod(), ObjectNew: echoPod()}, q)
+		pods.Delete(t.Context(), event.DeleteEvent{Object: echoPod()}, q)
+		want := requestsFor("ns", "x")[0]
+		if request, _ := q.Get(); request != want || time.Since(began) != podDelay {
+			t.Errorf("%v after %s", request, time.Since(began))
+		}
+		q.Done(want)
+
+		began = time.Now()
+		pods.Create(t.Context(), event.CreateEvent{Object: echoPod()}, q)
+		q.Add(want) // because of an event of the Deployment
+		if request, _ := q.Get(); request != want || time.Since(began) != 0 {
+			t.Errorf("%v after %s, although another event added it", request, time.Since(began))
+		}
+		q.Done(want)
+		<-time.After(2 * podDelay)
+		if q.Len() != 0 {
+			t.Error("the event of the pod starts a pass of its own")
+		}
+	})
 }
