@@ -17,9 +17,6 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-// gcPercent makes garbage collection half as frequent as by default, as long as the memory limit allows.
-const gcPercent = 200
-
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "healthcheck" {
 		exitOn(healthcheck(context.Background(), os.Args[2:], os.Environ(), os.Stdout), 1) // Docker reserves other codes
@@ -27,7 +24,7 @@ func main() {
 	}
 	settings, err := parseSettings(os.Args[1:], os.Environ(), os.Stdout)
 	exitOn(err, 2)
-	memory.SetLimit(os.DirFS("/sys/fs/cgroup"), gcPercent)
+	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
 	exitOn(run(untilSignal(), settings, slog.New(slog.NewJSONHandler(os.Stderr, nil))), 1)
 }
 

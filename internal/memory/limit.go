@@ -10,10 +10,13 @@ import (
 	"strings"
 )
 
+// gcPercent makes garbage collection half as frequent as by default, as long as the memory limit allows.
+const gcPercent = 200
+
 // SetLimit sets the soft memory limit of the garbage collector to three quarters of the memory limit of the control group, whose files are in
 // a folder; the rest is for what comes faster than garbage is collected. Without a limit, or far below it, garbage is collected when the heap
-// has grown by gcPercent. The environment variables GOMEMLIMIT and GOGC take precedence.
-func SetLimit(cgroup fs.FS, gcPercent int) {
+// has grown to three times what is in use. The environment variables GOMEMLIMIT and GOGC take precedence.
+func SetLimit(cgroup fs.FS) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -48,7 +48,7 @@ func TestSetLimit(t *testing.T) {
 		"no limit at all":      {math.MaxInt64, fstest.MapFS{}, math.MaxInt64},
 	} {
 		debug.SetMemoryLimit(c.before)
-		SetLimit(c.group, 100)
+		SetLimit(c.group)
 		if got := debug.SetMemoryLimit(-1); got != c.want {
 			t.Errorf("%s: the limit is %d, want %d", name, got, c.want)
 		}

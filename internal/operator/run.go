@@ -14,7 +14,7 @@ import (
 
 // Run runs the operator until ctx ends, and then returns nil. Options must be complete.
 func Run(ctx context.Context, options Options) error {
-	memory.SetLimit(os.DirFS("/sys/fs/cgroup"), 100)
+	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
 	go memory.ReturnAtRest(ctx)
 	level := statusapi.NewLogLevel(options.logLevel())
 	options.Log.Level = level.Enabler()
