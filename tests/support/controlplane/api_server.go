@@ -22,6 +22,8 @@ func Start(crds ...string) (*envtest.Environment, error) {
 	env.ControlPlane.GetAPIServer().Configure().
 		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
 		Set("service-cluster-ip-range", "10.0.0.0/16") // for thousands of Services
+	env.ControlPlane.Etcd = &envtest.Etcd{}
+	env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", "8589934592") // for their history, and that of their pods
 	if _, err := env.Start(); err != nil {
 		return env, fmt.Errorf("starting the API server that make builds: %w", err)
 	}
