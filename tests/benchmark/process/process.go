@@ -48,6 +48,21 @@ func parseMemory(status string) (Memory, error) {
 	return Memory{Resident: resident, Anonymous: anonymous}, errors.Join(errResident, errAnonymous)
 }
 
+// Peak returns the most physical memory that a process has had, in bytes.
+func Peak(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	return kibibytes(string(text), "VmHWM:")
+}
+
+// ResetPeak makes the peak of a process what it has now.
+func ResetPeak(pid int) error {
+	const peak = "5" // proc_pid_clear_refs(5)
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0)
+}
+
 // kibibytes returns the number of bytes in a line such as "VmRSS:     1024 kB".
 func kibibytes(status, name string) (int64, error) {
 	for line := range strings.Lines(status) {
