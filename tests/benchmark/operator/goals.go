@@ -39,7 +39,9 @@ func (g goal) met(value float64) bool {
 }
 
 // rows are the lines of the table, in its order. Those of figures that were not measured are left out.
-func rows() []row { return slices.Concat(convergenceRows(), restartRows(), latencyRows(), otherRows()) }
+func rows() []row {
+	return slices.Concat(convergenceRows(), restartRows(), latencyRows(), otherRows(), clusterRows())
+}
 
 func convergenceRows() []row {
 	return []row{
@@ -122,4 +124,47 @@ func otherRows() []row {
 		{"program, compressed, which is the image", "size.compressed", "", absolute, atMost(18), "MB", 1},
 		{"CPU sum over raw's, 100 to 10,000 Echoes: greatest by least", "scale.spread", "", absolute, atMost(1.1), "", 2},
 	}
+}
+
+// clusterRows are the lines for Echoes with pods. The limit is what a tenth of the Echoes cost.
+func clusterRows() []row {
+	var all []row
+	for _, phase := range []string{"converge", "roll", "delete"} {
+		few, many, name := "cluster.few."+phase, "cluster.many."+phase, "with pods, "+phase+": "
+		all = append(all,
+			row{name + "requests per Echo, compared with a tenth of the Echoes", many + ".requests", few + ".requests", ratio, atMost(1.1), "", 2},
+			row{name + "CPU of the operator per Echo, compared with a tenth", many + ".cpu.operator", few + ".cpu.operator", ratio, atMost(1.1), "ms", 2},
+			row{name + "CPU of the API server per Echo, compared with a tenth", many + ".cpu.kube-apiserver", few + ".cpu.kube-apiserver", none, goal{}, "ms", 2},
+			row{name + "passes per Echo, compared with a tenth", many + ".passes", few + ".passes", none, goal{}, "", 2},
+			row{name + "conflicts per Echo", many + ".conflicts", "", none, goal{}, "", 3},
+			row{name + "RSS afterwards", many + ".resident", "", none, goal{}, "MB", 1},
+			row{name + "RSS, at most", many + ".peak", "", none, goal{}, "MB", 1})
+	}
+	return slices.Concat(all, clusterRestartRows(), fairnessRows("converge"), fairnessRows("roll"))
+}
+
+func clusterRestartRows() []row {
+	const few, many = "cluster.few.restart", "cluster.many.restart"
+	return []row{
+		{"with pods, restart: requests, compared with a tenth of the Echoes", many + ".requests", few + ".requests", ratio, atMost(1), "", 0},
+		{"with pods, restart: writes", many + ".writes", "", absolute, atMost(0), "", 0},
+		{"with pods, restart: exec to first pass", many + ".firstPass", "", none, goal{}, "s", 2},
+		{"with pods, restart: exec to all passes", many + ".allPasses", "", none, goal{}, "s", 2},
+		{"with pods, restart: RSS", many + ".resident", "", none, goal{}, "MB", 1},
+		{"with pods, restart: live heap", many + ".heap", "", none, goal{}, "MB", 1},
+	}
+}
+
+// fairnessRows are the lines for single changes while all other Echoes wait. The limit is what the API server takes to accept the change.
+func fairnessRows(phase string) []row {
+	var all []row
+	for _, change := range []struct{ name, text string }{
+		{"same", "a change in the namespace of the others"}, {"other", "a change in another namespace"}, {"new", "a new Echo in another namespace"},
+	} {
+		name, text := "cluster.many."+phase+".single."+change.name, "with pods, "+phase+": "+change.text+" to its Deployment, "
+		all = append(all,
+			row{text + "median", name, name + ".request", absolute, atMost(2), "s", 2},
+			row{text + "greatest", name + ".most", name + ".request.most", absolute, atMost(2), "s", 2})
+	}
+	return all
 }

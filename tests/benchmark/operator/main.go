@@ -1,7 +1,8 @@
 // operator compares the operator with a writer of the same requests, which is the limit on the same machine, and with a naive operator.
 // It prints a Markdown table. Run it with `make benchmark` or `make benchmark-scale`.
 //
-// Each measurement has a control plane of its own: etcd and kube-apiserver, without controllers.
+// Each measurement has a control plane of its own: etcd and kube-apiserver, without controllers. Only the measurement cluster has some,
+// and nodes that kwok simulates.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,7 +26,7 @@ const echoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
 
 func main() {
 	ctrl.SetLogger(logr.Discard())
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil {
@@ -38,6 +40,8 @@ type benchmark struct {
 	manager, raw, naive string // programs
 	n, large, rounds    int
 	most                int // Echoes of which the cost is compared, 0 for none
+	inCluster           int // Echoes with pods, 0 for none
+	kwok                string
 	only                string
 	json, plot          string
 	began               time.Time
@@ -66,6 +70,7 @@ func measurements() []measurement {
 		{"noop", (*benchmark).noop},
 		{"size", (*benchmark).size},
 		{"scale", (*benchmark).scale},
+		{"cluster", (*benchmark).cluster},
 	}
 }
 
@@ -79,6 +84,8 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that are there when the operator is restarted")
 	flags.IntVar(&b.rounds, "rounds", 3, "how often each client is measured")
 	flags.IntVar(&b.most, "scale", 0, "the largest number of Echoes for which the cost of an Echo is compared; 0 if it is not")
+	flags.IntVar(&b.inCluster, "cluster", 0, "the largest number of Echoes on a cluster with controllers and simulated pods; 0 if that is not measured")
+	flags.StringVar(&b.kwok, "kwok", "kwok", "the program that simulates nodes")
 	flags.StringVar(&b.plot, "plot", "", "where to plot that")
 	flags.StringVar(&b.only, "only", "", "the measurements to make, separated by commas; all if empty. Besides their names: pods, as a part of restart")
 	flags.StringVar(&b.json, "json", "", "where to write all figures")

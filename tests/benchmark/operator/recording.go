@@ -232,5 +232,10 @@ func (b *benchmark) keepTemplate(created []byte, writes []replay.Write) error {
 // poll waits until a condition is met.
 func poll(ctx context.Context, timeout time.Duration, condition wait.ConditionWithContextFunc) error {
 	const every = 50 * time.Millisecond
+	return pollEvery(ctx, every, timeout, condition)
+}
+
+// pollEvery waits until a condition is met, which is seldom checked because that takes time.
+func pollEvery(ctx context.Context, every, timeout time.Duration, condition wait.ConditionWithContextFunc) error {
 	return wait.PollUntilContextTimeout(ctx, every, timeout, true, condition)
 }

@@ -102,18 +102,18 @@ func (o *observer) create(ctx context.Context, name string) (timing, error) {
 	if err := o.client.Create(ctx, echo); err != nil {
 		return took, err
 	}
-	if err := await(ctx, o.deployments, func(object any) bool { return object.(*appsv1.Deployment).Name == name }); err != nil {
+	if err := await(ctx, o.deployments, singleTimeout, func(object any) bool { return object.(*appsv1.Deployment).Name == name }); err != nil {
 		return took, err
 	}
 	took.Deployment = time.Since(began)
-	err := await(ctx, o.events, func(object any) bool { return object.(*eventsv1.Event).Regarding.Name == name })
+	err := await(ctx, o.events, singleTimeout, func(object any) bool { return object.(*eventsv1.Event).Regarding.Name == name })
 	took.Last = time.Since(began)
 	return took, err
 }
 
 // await waits until an object with a property was added or changed.
-func await(ctx context.Context, w watch.Interface, wanted func(object any) bool) error {
-	timeout := time.After(singleTimeout)
+func await(ctx context.Context, w watch.Interface, timeout time.Duration, wanted func(object any) bool) error {
+	end := time.After(timeout)
 	for {
 		select {
 		case event, open := <-w.ResultChan():
@@ -123,8 +123,8 @@ func await(ctx context.Context, w watch.Interface, wanted func(object any) bool)
 			if event.Type != watch.Bookmark && wanted(event.Object) {
 				return nil
 			}
-		case <-timeout:
-			return fmt.Errorf("nothing was written within %s", singleTimeout)
+		case <-end:
+			return fmt.Errorf("nothing was written within %s", timeout)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+// rolledImage is the image that all Echoes are rolled out with.
+const rolledImage = "quay.io/echo-operator/echo-server:v0.1.1"
+
+// clusterRun measures the operator with a number of Echoes on a cluster of its own.
+type clusterRun struct {
+	*cluster
+	b        *benchmark
+	name     string // of the figures
+	n        int    // Echoes of the storms
+	all      int    // Echoes that were created
+	operator *program
+	echoes   *echoCount
+}
+
+// cluster measures the operator with the controllers of Kubernetes and pods: with a tenth of the Echoes and with all of them, so that the
+// costs of an Echo can be compared.
+func (b *benchmark) cluster(ctx context.Context) error {
+	for _, size := range []struct {
+		name string
+		n    int
+	}{{"few", b.inCluster / 10}, {"many", b.inCluster}} {
+		if size.n == 0 {
+			continue
+		}
+		if err := b.oneCluster(ctx, "cluster."+size.name, size.n); err != nil {
+			return fmt.Errorf("%d Echoes: %w", size.n, err)
+		}
+	}
+	return nil
+}
+
+func (b *benchmark) oneCluster(ctx context.Context, name string, n int) (err error) {
+	b.say("starting a cluster with %d nodes", nodesFor(n))
+	c, err := b.startCluster(ctx, n)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.stop()) }()
+	r := &clusterRun{cluster: c, b: b, name: name, n: n}
+	if r.echoes, err = c.countEchoes(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.echoes.stop(), r.kill()) }()
+	for _, phase := range []struct {
+		name string
+		run  func(context.Context) error
+	}{{"converge", r.converge}, {"restart", r.restart}, {"roll", r.roll}, {"delete", r.delete}} {
+		b.say("%s: %d Echoes with %d pods", phase.name, n, podsPerEcho*n)
+		err := phase.run(ctx)
+		if ctx.Err() != nil { // interrupted
+			return ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", phase.name, r.failure(err))
+		}
+	}
+	return nil
+}
+
+// converge has Echoes arrive when the operator is idle.
+func (r *clusterRun) converge(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	for _, namespace := range []string{namespace, otherNamespace} {
+		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: podsPerEcho}}
+		echo.Name, echo.Namespace = singleName, namespace
+		if err := r.client.Create(ctx, echo); err != nil {
+			return err
+		}
+		r.all++
+	}
+	if err := r.awaitReady(ctx, echoServerImage); err != nil {
+		return err
+	}
+	return r.measure(ctx, "converge", func(ctx context.Context) (int, error) {
+		if err := r.b.create(ctx, r.controlPlane, r.n); err != nil {
+			return 0, err
+		}
+		r.all += r.n
+		return r.storm(ctx, "converge", echoServerImage)
+	})
+}
+
+// restart starts the operator where everything is as wanted. Its memory is measured in another start: reading the metrics all the time
+// needs some.
+func (r *clusterRun) restart(ctx context.Context) error {
+	if err := errors.Join(r.kill(), r.start(ctx)); err != nil {
+		return err
+	}
+	if err := r.awaitPasses(ctx, r.operator, 1); err != nil {
+		return err
+	}
+	first := time.Since(r.operator.began)
+	if err := r.awaitPasses(ctx, r.operator, r.all); err != nil {
+		return err
+	}
+	all := time.Since(r.operator.began)
+	if err := r.quiet(ctx, r.operator); err != nil {
+		return err
+	}
+	used, err := r.expense(ctx, r.operator)
+	if err != nil {
+		return err
+	}
+	f, name := r.b.figures, r.name+".restart"
+	f.add(name+".firstPass", first.Seconds())
+	f.add(name+".allPasses", all.Seconds())
+	f.add(name+".requests", used.requests.sum(isNoReview))
+	f.add(name+".writes", used.requests.sum(isWrite))
+	f.add(name+".cpu.operator", used.cpu[ours].Seconds())
+	r.b.say("  first pass after %.2f s, all after %.2f s, requests: %v", first.Seconds(), all.Seconds(), used.requests)
+	return errors.Join(r.kill(), r.b.oneRest(ctx, r.controlPlane, name))
+}
+
+// roll starts the operator with another image for all Echoes.
+func (r *clusterRun) roll(ctx context.Context) error {
+	return r.measure(ctx, "roll", func(ctx context.Context) (int, error) {
+		if err := r.start(ctx, "--echo-server-image="+rolledImage); err != nil {
+			return 0, err
+		}
+		if err := r.awaitPasses(ctx, r.operator, 1); err != nil {
+			return 0, err
+		}
+		return r.storm(ctx, "roll", rolledImage)
+	})
+}
+
+// delete deletes all Echoes.
+func (r *clusterRun) delete(ctx context.Context) error {
+	return r.measure(ctx, "delete", func(ctx context.Context) (int, error) {
+		for _, namespace := range []string{namespace, otherNamespace} {
+			if err := r.deleteEchoes(ctx, namespace); err != nil {
+				return 0, err
+			}
+		}
+		return r.all, r.awaitGone(ctx)
+	})
+}
+
+// deleteEchoes deletes the Echoes of a namespace. The API server deletes one after the other, and ends the request after a minute.
+func (r *clusterRun) deleteEchoes(ctx context.Context, namespace string) error {
+	const requestTimeout = time.Minute
+	return poll(ctx, r.timeout(), func(ctx context.Context) (bool, error) {
+		began := time.Now()
+		err := r.client.DeleteAllOf(ctx, &v1.Echo{}, client.InNamespace(namespace))
+		if err != nil && time.Since(began) < requestTimeout {
+			return false, err
+		}
+		return err == nil, nil
+	})
+}
+
+// start starts the operator.
+func (r *clusterRun) start(ctx context.Context, arguments ...string) (err error) {
+	r.operator, err = startOperator(ctx, r.controlPlane, r.b.manager, r.kubeconfig(controlplane.OperatorUser), arguments...)
+	if err != nil {
+		return err
+	}
+	return r.awaitMetrics(ctx, r.operator)
+}
+
+// kill ends the operator at once, if it runs.
+func (r *clusterRun) kill() error {
+	ended := r.operator
+	r.operator = nil
+	if ended == nil {
+		return nil
+	}
+	return ended.kill()
+}
+
+// failure adds the ends of the logs to an error.
+func (r *clusterRun) failure(err error) error {
+	if r.operator != nil {
+		err = r.operator.failure(err)
+	}
+	return r.cluster.failure(err)
+}
+
+// timeout bounds how long a storm takes.
+func (r *clusterRun) timeout() time.Duration {
+	return 5*time.Minute + time.Duration(r.n)*time.Second
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// echoCount knows which Echoes there are, and which of them are ready. It watches them, because reading all of them again and again would
+// take more time of the API server than what is measured.
+type echoCount struct {
+	lock   sync.Mutex
+	images map[string]string // by namespace and name: the image that all its pods run, empty if it is not ready
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// countEchoes begins to count the Echoes of all namespaces.
+func (p *controlPlane) countEchoes(ctx context.Context) (*echoCount, error) {
+	watched, err := cache.New(p.env.Config, cache.Options{Scheme: p.client.Scheme()})
+	if err != nil {
+		return nil, err
+	}
+	e := &echoCount{images: map[string]string{}, ended: make(chan error, 1)}
+	ctx, e.cancel = context.WithCancel(ctx)
+	go func() { e.ended <- watched.Start(ctx) }()
+	informer, err := watched.GetInformer(ctx, &v1.Echo{})
+	if err == nil {
+		_, err = informer.AddEventHandler(e.handler())
+	}
+	if err != nil {
+		return nil, e.fail(err)
+	}
+	return e, nil
+}
+
+func (e *echoCount) handler() toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { e.set(object.(*v1.Echo)) },
+		UpdateFunc: func(_, object any) { e.set(object.(*v1.Echo)) },
+		DeleteFunc: e.remove,
+	}
+}
+
+func (e *echoCount) set(echo *v1.Echo) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.images[echo.Namespace+"/"+echo.Name] = readyImage(echo)
+}
+
+// remove removes an Echo, or what the informer knows of one whose deletion it has missed.
+func (e *echoCount) remove(object any) {
+	name, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
+	if err != nil {
+		return // neither of both
+	}
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	delete(e.images, name)
+}
+
+// readyImage returns the image that all pods of an Echo run, and nothing if it is not ready.
+func readyImage(echo *v1.Echo) string {
+	s := &echo.Status
+	if meta.IsStatusConditionTrue(s.Conditions, v1.ConditionReady) && s.ObservedGeneration == echo.Generation && s.ReadyReplicas == echo.Spec.Replicas {
+		return s.Image
+	}
+	return ""
+}
+
+// all returns how many Echoes there are.
+func (e *echoCount) all() int {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	return len(e.images)
+}
+
+// ready returns how many Echoes are ready with an image, of those whose namespace and name begin with a prefix.
+func (e *echoCount) ready(prefix, image string) int {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	count := 0
+	for name, its := range e.images {
+		if its == image && strings.HasPrefix(name, prefix) {
+			count++
+		}
+	}
+	return count
+}
+
+// stop ends the watch.
+func (e *echoCount) stop() error {
+	e.cancel()
+	return <-e.ended
+}
+
+// fail ends the watch because of an error.
+func (e *echoCount) fail(err error) error {
+	_ = e.stop() // the error is the reason
+	return err
+}
