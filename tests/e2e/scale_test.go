@@ -48,7 +48,10 @@ var _ = Describe("the operator with 2,000 Echoes", Label("scale"), func() {
 		awaitOperator(ctx)
 		restarted := operatorPod(ctx)
 		metrics := forwardMetrics(ctx, namespace)
-		Eventually(func() int { return passes(metrics(ctx)) }).WithContext(ctx).WithPolling(manyInterval).Should(BeNumerically(">=", many))
+		passes := func() float64 {
+			return support.SumOfMetric(metrics(ctx), "controller_runtime_reconcile_total", `controller="echo"`)
+		}
+		Eventually(passes).WithContext(ctx).WithPolling(manyInterval).Should(BeNumerically(">=", many))
 		expectBelowLimit(ctx, restarted, "has been restarted with 2,000 Echoes")
 		Consistently(func(g Gomega) { g.Expect(changes(before, versions(ctx, g, namespace))).To(BeEmpty()) }).
 			WithContext(ctx).WithTimeout(6 * manyInterval).WithPolling(manyInterval).Should(Succeed())
@@ -136,20 +139,6 @@ func changes(before, after map[string]string) []string {
 		}
 	}
 	return names
-}
-
-// passes returns the number of passes over Echoes in the metrics of the operator.
-func passes(metrics string) (sum int) {
-	GinkgoHelper()
-	for line := range strings.Lines(metrics) {
-		if strings.HasPrefix(line, `controller_runtime_reconcile_total{controller="echo"`) {
-			fields := strings.Fields(line)
-			number, err := strconv.ParseFloat(fields[len(fields)-1], 64)
-			Expect(err).NotTo(HaveOccurred())
-			sum += int(number)
-		}
-	}
-	return sum
 }
 
 // expectBelowLimit expects that the operator has not been killed, and that its memory has never reached the limit of its pod. It reports

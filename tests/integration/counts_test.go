@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -135,28 +133,10 @@ func requestsOf(ctx context.Context, url, token string) requestCounts {
 		status, page = responseOf(ctx, g, http.MethodGet, url, token, "")
 		g.Expect(status).To(Equal(http.StatusOK))
 	}).WithContext(ctx).Should(Succeed())
-	counts := requestCounts{passes: sum(page, `controller_runtime_reconcile_total`, `controller="echo"`)}
+	counts := requestCounts{passes: support.SumOfMetric(page, `controller_runtime_reconcile_total`, `controller="echo"`)}
 	for method, count := range map[string]*float64{"GET": &counts.gets, "POST": &counts.posts, "PATCH": &counts.patches} {
-		*count = sum(page, "rest_client_requests_total", `method="`+method+`"`, `code="2`)
+		*count = support.SumOfMetric(page, "rest_client_requests_total", `method="`+method+`"`, `code="2`)
 	}
-	counts.refused = sum(page, "rest_client_requests_total") - counts.gets - counts.posts - counts.patches
+	counts.refused = support.SumOfMetric(page, "rest_client_requests_total") - counts.gets - counts.posts - counts.patches
 	return counts
-}
-
-// sum returns the sum of the values of a metric that have all of the given labels.
-func sum(page, name string, labels ...string) float64 {
-	GinkgoHelper()
-	total := 0.0
-	for _, match := range regexp.MustCompile(`(?m)^`+name+`\{(.*)\} (\S+)$`).FindAllStringSubmatch(page, -1) {
-		has := true
-		for _, label := range labels {
-			has = has && strings.Contains(match[1], label)
-		}
-		if has {
-			value, err := strconv.ParseFloat(match[2], 64)
-			Expect(err).NotTo(HaveOccurred())
-			total += value
-		}
-	}
-	return total
 }

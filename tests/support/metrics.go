@@ -1,0 +1,28 @@
+package support
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// SumOfMetric returns the sum of the values of a metric that have all of the given labels. page is what an endpoint for metrics serves.
+func SumOfMetric(page, name string, labels ...string) float64 {
+	GinkgoHelper()
+	total := 0.0
+	for _, match := range regexp.MustCompile(`(?m)^`+name+`\{(.*)\} (\S+)$`).FindAllStringSubmatch(page, -1) {
+		has := true
+		for _, label := range labels {
+			has = has && strings.Contains(match[1], label)
+		}
+		if has {
+			value, err := strconv.ParseFloat(match[2], 64)
+			Expect(err).NotTo(HaveOccurred())
+			total += value
+		}
+	}
+	return total
+}
