@@ -15,7 +15,7 @@ import (
 const (
 	pageType = "text/html; charset=utf-8"
 	// pagePiece is the size of the pieces in which a page is written, in bytes.
-	pagePiece = 4 << 10
+	pagePiece = 16 << 10
 )
 
 //go:embed page_echo.html
