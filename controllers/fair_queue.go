@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +19,9 @@ const (
 	changePriority = 2 // somebody changed the spec of an Echo and waits
 	createPriority = 1 // somebody created an Echo
 	eventPriority  = 0 // children, pods and nodes; deletions; what is looked at again or retried
+	// delayedEvent is asked for what waits for a time first, as retries do. It has the priority of events then, but a line of its own: many that
+	// wait long do not make others of their namespace wait.
+	delayedEvent = -1
 	// crowdedPriority is added for an Echo of a namespace of which fairShare others wait at the same priority.
 	crowdedPriority = -10
 	fairShare       = 16
@@ -53,19 +57,29 @@ func newFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Requ
 // Add adds an Echo because of an event.
 func (q *fairQueue) Add(request reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, request) }
 
-// AddWithOpts adds Echoes. What is to wait for a time has no precedence then: it may be many that fail again and again.
+// AddAfter adds an Echo once a time has passed.
+func (q *fairQueue) AddAfter(request reconcile.Request, after time.Duration) {
+	q.AddWithOpts(priorityqueue.AddOpts{After: after}, request)
+}
+
+// AddRateLimited adds an Echo to be retried.
+func (q *fairQueue) AddRateLimited(request reconcile.Request) {
+	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, request)
+}
+
+// AddWithOpts adds Echoes. What is to wait for a time has no precedence then: it may be many that fail again and again, and all of a
+// namespace may be due at once.
 func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, requests ...reconcile.Request) {
 	asked := eventPriority
 	if o.Priority != nil {
 		asked = *o.Priority
 	}
 	if o.After > 0 || o.RateLimited {
-		o.Priority = new(min(asked, eventPriority))
-		q.PriorityQueue.AddWithOpts(o, requests...)
-		return
+		asked = min(asked, delayedEvent)
 	}
 	for _, request := range requests {
-		q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{Priority: new(q.enter(request, asked))}, request)
+		o.Priority = new(q.enter(request, asked))
+		q.PriorityQueue.AddWithOpts(o, request)
 	}
 }
 
@@ -86,7 +100,7 @@ func (q *fairQueue) Get() (reconcile.Request, bool) {
 
 // enter returns the priority for an Echo. One that already waits stays where it is, unless a higher priority is asked for.
 func (q *fairQueue) enter(request reconcile.Request, asked int) int {
-	if asked < eventPriority {
+	if asked < delayedEvent {
 		return asked
 	}
 	q.lock.Lock()
@@ -95,7 +109,7 @@ func (q *fairQueue) enter(request reconcile.Request, asked int) int {
 		return p.has
 	}
 	q.leave(request)
-	l, p := line{request.Namespace, asked}, turn{asked, asked}
+	l, p := line{request.Namespace, asked}, turn{asked, max(asked, eventPriority)}
 	if q.lengths[l] >= fairShare {
 		p.has += crowdedPriority
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -106,6 +107,40 @@ func TestRetriesHaveNoPrecedence(t *testing.T) {
 	if request, _ := q.Get(); request != failed {
 		t.Errorf("%v, want the Echo that waited for a time", request)
 	}
+}
+
+func TestDelayedStormIsCrowded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 1000
+		q := newTestQueue(t)
+		storm := make([]reconcile.Request, many)
+		for i := range storm {
+			storm[i] = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "storm", Name: fmt.Sprintf("echo-%d", i)}}
+			q.AddAfter(storm[i], time.Second)
+		}
+		q.AddRateLimited(storm[0])
+		addMany(q, "storm", 2*fairShare, new(changePriority))
+		other := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "other", Name: "single"}}
+		q.AddAfter(other, 2*time.Second)
+		<-time.After(2 * time.Second)
+		synctest.Wait()
+		if before := drain(t, q, "other", "single"); before > 2*fairShare+fairShare {
+			t.Errorf("%d Echoes go before the one of another namespace", before)
+		}
+	})
+}
+
+func TestEventsDoNotWaitForDelayedOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue(t)
+		for i := range 1000 {
+			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: fmt.Sprintf("later-%d", i)}}, time.Hour)
+		}
+		q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "single"}})
+		if _, priority, _ := q.GetWithPriority(); priority != eventPriority {
+			t.Errorf("an event has the priority %d because others of its namespace wait for a time", priority)
+		}
+	})
 }
 
 func TestPriorityOfEvents(t *testing.T) {
