@@ -23,10 +23,12 @@ func newsOf(view *children.CompanionState, plan children.CompanionPlan) *status.
 
 // report sends an event about the companion of a pod, unless it was the last one sent. Nil ends what was reported.
 func (r *CompanionReconciler) report(owner *corev1.Pod, request ctrl.Request, news *status.Transition) {
-	said := ""
+	said, reason := "", ""
 	if owner != nil && news != nil {
-		said = string(owner.UID) + "/" + owner.Labels[v1.CompanionLabel] + "/" + news.Reason.String()
+		reason = news.Reason.String()
+		said = string(owner.UID) + "/" + owner.Labels[v1.CompanionLabel] + "/" + reason
 	}
+	r.Metrics.Companions.Reported(request.NamespacedName, reason)
 	if r.reported.replace(request.NamespacedName, said) && said != "" {
 		r.Recorder.Eventf(owner, nil, news.Reason.EventType(), news.Reason.String(), news.Action, "%s", news.EventNote())
 	}

@@ -17,6 +17,8 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/monitoring"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 const (
@@ -50,6 +52,8 @@ type Dependencies struct {
 	Schema children.Schema
 	// Policy is what the operator allows.
 	Policy children.Policy
+	// Metrics are what is measured.
+	Metrics *monitoring.Metrics
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -62,6 +66,18 @@ func controllerOptions() controller.Options {
 		ReconciliationTimeout:   passTimeout,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	}
+}
+
+// count counts a pass that failed. failure is nil if it succeeded.
+func (d *Dependencies) count(controller string, failure *status.Failure) {
+	if failure == nil {
+		return
+	}
+	reason := ""
+	if failure.Reason != nil {
+		reason = failure.Reason.String()
+	}
+	d.Metrics.Failures.Add(controller, failure.Transient, reason)
 }
 
 // config returns what the children of an Echo depend on. echo is nil if it does not exist. The TLS profile of the cluster is asked for only

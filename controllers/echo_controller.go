@@ -71,6 +71,7 @@ func (r *EchoReconciler) forget(ctx context.Context, echo types.NamespacedName) 
 	r.own.forget(echo)
 	r.compared.forget(echo)
 	r.settled.forget(echo)
+	r.Metrics.Echoes.Forget(echo)
 	if end := r.unreported.forget(echo); end != nil {
 		r.announce(ctx, end.echo, end.transition)
 	}
@@ -86,6 +87,7 @@ func (r *EchoReconciler) Reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Res
 		next, failure = r.finalize(ctx, echo)
 	}
 	r.failures.end(client.ObjectKeyFromObject(echo), failure)
+	r.count("echo", failure)
 	return result(next, failure)
 }
 

@@ -42,7 +42,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		}
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(echoOptions()).WithLogConstructor(echoLog(mgr.GetLogger()))
-	b.Watches(&v1.Echo{}, r.own.without(echoEvents(), client.ObjectKeyFromObject),
+	b.Watches(&v1.Echo{}, r.own.without(echoEvents(r.Metrics.Echoes.Changed), client.ObjectKeyFromObject),
 		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	for _, kind := range children.Kinds() {

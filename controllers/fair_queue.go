@@ -131,12 +131,18 @@ func (q *fairQueue) leave(request reconcile.Request) {
 	}
 }
 
-// echoEvents returns a handler that adds Echoes by what happened to them.
-func echoEvents() handler.EventHandler {
+// echoEvents returns a handler that adds Echoes by what happened to them, and calls a function with those whose spec is new.
+func echoEvents(changed func(client.Object)) handler.EventHandler {
+	add := func(q queue, echo client.Object, priority int) {
+		if priority > eventPriority {
+			changed(echo)
+		}
+		addEcho(q, echo, priority)
+	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { addEcho(q, e.Object, priorityOfNew(e)) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { addEcho(q, e.ObjectNew, priorityOfUpdate(e)) },
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { addEcho(q, e.Object, eventPriority) },
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { add(q, e.Object, priorityOfNew(e)) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(q, e.ObjectNew, priorityOfUpdate(e)) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object, eventPriority) },
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -149,25 +150,31 @@ func TestPriorityOfEvents(t *testing.T) {
 	same := func(*v1.Echo) {}
 	changed := func(e *v1.Echo) { e.Generation++ }
 	deleted := func(e *v1.Echo) { e.Generation++; e.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }
+	changes := 0
+	note := func(client.Object) { changes++ }
 	update := func(change func(*v1.Echo)) {
-		echoEvents().Update(t.Context(), event.UpdateEvent{ObjectOld: echo(same), ObjectNew: echo(change)}, q)
+		echoEvents(note).Update(t.Context(), event.UpdateEvent{ObjectOld: echo(same), ObjectNew: echo(change)}, q)
 	}
 	for name, c := range map[string]struct {
 		happens func()
 		want    int
 	}{
-		"created": {func() { echoEvents().Create(t.Context(), event.CreateEvent{Object: echo(same)}, q) }, createPriority},
+		"created": {func() { echoEvents(note).Create(t.Context(), event.CreateEvent{Object: echo(same)}, q) }, createPriority},
 		"there at the start": {func() {
-			echoEvents().Create(t.Context(), event.CreateEvent{Object: echo(same), IsInInitialList: true}, q)
+			echoEvents(note).Create(t.Context(), event.CreateEvent{Object: echo(same), IsInInitialList: true}, q)
 		}, handler.LowPriority},
 		"changed":          {func() { update(changed) }, changePriority},
 		"metadata changed": {func() { update(func(e *v1.Echo) { e.ResourceVersion = "9"; e.Labels = map[string]string{"a": "b"} }) }, eventPriority},
 		"being deleted":    {func() { update(deleted) }, eventPriority},
-		"deleted":          {func() { echoEvents().Delete(t.Context(), event.DeleteEvent{Object: echo(same)}, q) }, eventPriority},
+		"deleted":          {func() { echoEvents(note).Delete(t.Context(), event.DeleteEvent{Object: echo(same)}, q) }, eventPriority},
 	} {
+		changes = 0
 		c.happens()
 		request, priority, _ := q.GetWithPriority()
 		q.Done(request)
+		if isChange := priority > eventPriority; isChange != (changes == 1) {
+			t.Errorf("%s: it is noted as %d changes of the spec", name, changes)
+		}
 		if priority != c.want {
 			t.Errorf("%s: priority %d, want %d", name, priority, c.want)
 		}

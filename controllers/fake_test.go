@@ -22,6 +22,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
+	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -61,9 +62,10 @@ func newLateWorld(t *testing.T, cached, live []client.Object) *world {
 		TLSProfile: func(context.Context) (children.TLSProfile, error) {
 			return children.TLSProfile{}, nil
 		},
-		Policy: children.Policy{MaxReplicas: 20},
-		Schema: testSchema(),
-		Now:    func() time.Time { return time.Unix(1000, 0) },
+		Metrics: monitoring.New(time.Now),
+		Policy:  children.Policy{MaxReplicas: 20},
+		Schema:  testSchema(),
+		Now:     func() time.Time { return time.Unix(1000, 0) },
 	}
 	return w
 }

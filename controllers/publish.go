@@ -26,6 +26,7 @@ func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report stat
 			return err
 		}
 	}
+	r.Metrics.Echoes.Reported(echo, &report.Status)
 	r.announce(ctx, echo, report.Transitions...)
 	if !report.Silent {
 		r.unreported.done(client.ObjectKeyFromObject(echo))

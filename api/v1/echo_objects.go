@@ -132,3 +132,12 @@ type EchoNetworkPolicy struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Allowed peers",order=72,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	From []networkingv1.NetworkPolicyPeer `json:"from,omitempty"`
 }
+
+// EchoMonitoring configures the monitoring of the echo servers.
+type EchoMonitoring struct {
+	// enabled specifies whether to create a PodMonitor, by which the Prometheus Operator has Prometheus collect the metrics of the echo servers and companions. Where the cluster does not serve that API, nothing is created. Defaults to false.
+	// +kubebuilder:default=false
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=76,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Enabled bool `json:"enabled,omitempty"`
+}

@@ -107,4 +107,6 @@ const (
 	EventEchoNotFound WarningReason = "EchoNotFound"
 	// EventCompanionRefused reports on a pod that its companion cannot be created.
 	EventCompanionRefused WarningReason = "CompanionRefused"
+	// EventNotMonitored reports that the PodMonitor of the Echo cannot be created or changed.
+	EventNotMonitored WarningReason = "NotMonitored"
 )

@@ -97,7 +97,7 @@ func TestWarnings(t *testing.T) {
 		"ReasonImagePullFailed": true, "ReasonContainerNotStarted": true, "ReasonPodsCrashing": true, "ReasonPodFailed": true,
 		"ReasonInvalidSpec": true, "ReasonNameConflict": true, "ReasonForbidden": true, "ReasonApplyFailed": true,
 		"ReasonDeploymentPaused": true,
-		"EventNotReady":          true, "EventNodeProblem": true, "EventEchoNotFound": true, "EventCompanionRefused": true,
+		"EventNotReady":          true, "EventNodeProblem": true, "EventEchoNotFound": true, "EventCompanionRefused": true, "EventNotMonitored": true,
 	}
 	got := map[string]bool{}
 	for name, reason := range declaredReasons(t) {

@@ -7,7 +7,7 @@ import (
 
 // Echo is a set of HTTP echo servers behind a Service, which respond with the request that they received. Use it to see what an ingress, a gateway, a service mesh or a load balancer does to requests, and as a server that is known to respond.
 //
-// +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{Pod,v1,""},{Service,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{PodDisruptionBudget,v1,""},{Event,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{Pod,v1,""},{Service,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{PodDisruptionBudget,v1,""},{PodMonitor,v1,"podmonitors.monitoring.coreos.com"},{Event,v1,""}}
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=echoes,singular=echo,shortName=echo
 // +kubebuilder:subresource:status
@@ -143,6 +143,11 @@ type EchoSpec struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network policy",order=70
 	NetworkPolicy *EchoNetworkPolicy `json:"networkPolicy,omitempty"`
+
+	// monitoring configures whether Prometheus collects the metrics of the echo servers.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Monitoring",order=75
+	Monitoring *EchoMonitoring `json:"monitoring,omitempty"`
 
 	// podSecurityContext is the security context of the pods. It replaces the default, which meets the Pod Security Standard restricted, as a whole. An Echo whose pods violate the standard of the operator (POD_SECURITY, baseline by default) fails with the reason InvalidSpec.
 	// +optional

@@ -122,6 +122,7 @@ func fieldChanges() map[string]fieldChange {
 		"ingress.annotations":             {func(s *v1.EchoSpec) { s.Ingress.Annotations["c"] = "e" }, "Ingress"},
 		"disruptionBudget.enabled":        {func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }, "PodDisruptionBudget"},
 		"disruptionBudget.maxUnavailable": {func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(3)) }, "PodDisruptionBudget"},
+		"monitoring.enabled":              {func(s *v1.EchoSpec) { s.Monitoring = &v1.EchoMonitoring{Enabled: true} }, "PodMonitor"},
 		"networkPolicy.enabled":           {func(s *v1.EchoSpec) { s.NetworkPolicy.Enabled = false }, "NetworkPolicy"},
 		"networkPolicy.from":              {func(s *v1.EchoSpec) { s.NetworkPolicy.From[0].IPBlock.CIDR = "10.2.0.0/16" }, "NetworkPolicy"},
 		"podSecurityContext":              {func(s *v1.EchoSpec) { s.PodSecurityContext = nil }, "Deployment companion"},
@@ -145,7 +146,7 @@ func digests(t *testing.T, echo *v1.Echo) map[string]string {
 		t.Fatal(err)
 	}
 	made := map[string]string{"companion": companionFor(t, asking(), echo).Annotations[v1.AppliedHashAnnotation]}
-	for _, c := range all {
+	for _, c := range append(all, PodMonitor(echo)) {
 		if c.Want != nil {
 			if err := addDigest(c.Want); err != nil {
 				t.Fatal(err)
@@ -162,7 +163,7 @@ func digested() []string {
 	for _, k := range kinds() {
 		names = append(names, k.name)
 	}
-	return append(names, "companion")
+	return append(names, "PodMonitor", "companion")
 }
 
 func TestEachFieldOfTheSpecReachesItsChildrenAndNoOthers(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // cacheOptions keeps only objects that the operator created, with only their managed fields that the operator reads, and pods and nodes
 // without what it does not read. Most are packed. What is read of the others is not copied: nobody may change it, which the test suites
 // check with client-go's detector of such changes.
-func cacheOptions(namespaces []string, store *packed.Store) cache.Options {
+func cacheOptions(namespaces []string, store *packed.Store, monitors bool) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer:  true,
 		DefaultNamespaces:            namespaceConfigs(namespaces),
@@ -30,6 +30,9 @@ func cacheOptions(namespaces []string, store *packed.Store) cache.Options {
 	}
 	for _, kind := range children.Kinds() {
 		o.ByObject[kind] = cache.ByObject{Label: children.ManagedSelector(), Transform: packChild}
+	}
+	if monitors {
+		o.ByObject[children.BlankPodMonitor()] = cache.ByObject{Label: children.ManagedSelector()}
 	}
 	return o
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func TestEveryKindThatTheOperatorCreatesIsSelected(t *testing.T) {
-	options := cacheOptions(nil, &packed.Store{})
+	options := cacheOptions(nil, &packed.Store{}, false)
 	selected := 0
 	for object, by := range options.ByObject {
 		switch object.(type) {

@@ -21,7 +21,7 @@ type informers map[string]cache.Informer
 
 // newInformers makes the caches hold all that the operator watches as soon as they are started: the controllers would ask for most of it
 // only when the process leads.
-func newInformers(ctx context.Context, objects, labelledPods cache.Cache) (informers, error) {
+func newInformers(ctx context.Context, objects, labelledPods cache.Cache, monitors bool) (informers, error) {
 	all := informers{}
 	add := func(what string, from cache.Cache, object client.Object) error {
 		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -39,7 +39,10 @@ func newInformers(ctx context.Context, objects, labelledPods cache.Cache) (infor
 			return nil, err
 		}
 	}
-	return all, nil
+	if !monitors {
+		return all, nil
+	}
+	return all, add("PodMonitor", objects, children.BlankPodMonitor())
 }
 
 // pending returns which caches have not received all objects yet, sorted.

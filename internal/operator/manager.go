@@ -16,7 +16,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +28,7 @@ import (
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
+	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/internal/packed"
 	"github.com/echo-operator/echo-operator/internal/platform"
 	"github.com/echo-operator/echo-operator/internal/statusapi"
@@ -53,6 +53,7 @@ type Operator struct {
 	tls        *platform.ClusterTLS
 	store      packed.Store
 	lease      *lease // nil if no leader is elected
+	monitoring monitoringAPI
 }
 
 // New assembles the operator. Options must be complete.
@@ -61,6 +62,9 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if err != nil {
 		return nil, err
 	}
+	measured := monitoring.New(time.Now)
+	cluster = rest.CopyConfig(cluster)
+	cluster.Wrap(measured.Requests.Wrap)
 	operator := &Operator{supervisor: supervisor{namespaces: options.Namespaces, missing: options.missing, log: ctrl.Log}}
 	if operator.supervisor.ask, err = newAskRights(cluster); err != nil {
 		return nil, err
@@ -71,17 +75,23 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if operator.tls, err = platform.NewClusterTLS(cluster, ctrl.Log.WithName("tls")); err != nil {
 		return nil, err
 	}
+	if operator.monitoring, err = findMonitoring(context.Background(), cluster, options.Namespaces, ctrl.Log); err != nil {
+		return nil, err
+	}
 	if err := operator.addManager(cluster, scheme, options); err != nil {
 		return nil, err
 	}
 	past := history.New(time.Now)
-	if err := operator.addReconcilers(options, past); err != nil {
+	if err := operator.addReconcilers(options, past, measured); err != nil {
+		return nil, err
+	}
+	if err := measured.Register(metrics.Registry, options.Version, operator.Elected()); err != nil {
 		return nil, err
 	}
 	if err := operator.addProbes(); err != nil {
 		return nil, err
 	}
-	if err := addConsole(operator.Manager, options); err != nil {
+	if err := operator.addAdditions(options); err != nil {
 		return nil, err
 	}
 	return operator, addStatusAPI(operator.Manager, past, options, level)
@@ -103,19 +113,6 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 	}
 	o.cached = make(cached)
 	return o.Add(o.cached)
-}
-
-// addConsole adds what the OpenShift console shows about Echoes, if OLM installed the operator.
-func addConsole(mgr manager.Manager, options Options) error {
-	if options.CSV == "" {
-		return nil
-	}
-	discoverer, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
-	if err != nil {
-		return err
-	}
-	return mgr.Add(&platform.Console{Discovery: discoverer, Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), CSV: options.CSV,
-		Namespace: leaseNamespace(options), Log: mgr.GetLogger().WithName("console")})
 }
 
 // Start runs the operator until ctx ends, or only a new process can go on. It returns nil if the operator ended in order.
@@ -161,7 +158,7 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 // addReconcilers adds both reconcilers to the manager.
-func (o *Operator) addReconcilers(options Options, past *history.History) error {
+func (o *Operator) addReconcilers(options Options, past *history.History, measured *monitoring.Metrics) error {
 	common := controllers.Dependencies{
 		Client:     o.GetClient(),
 		Live:       o.GetAPIReader(),
@@ -172,6 +169,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History) error 
 		TLSChanges: o.tls.Changes,
 		Schema:     children.NewSchema(o.GetScheme()),
 		Policy:     options.Policy,
+		Metrics:    measured,
 		Now:        time.Now,
 	}
 	go common.Schema.Prepare() // while the caches are filled
@@ -184,7 +182,10 @@ func (o *Operator) addReconcilers(options Options, past *history.History) error 
 		return err
 	}
 	o.Companions = &controllers.CompanionReconciler{Dependencies: common, Labelled: labelled}
-	return o.Companions.SetupWithManager(o.Manager)
+	if err := o.Companions.SetupWithManager(o.Manager); err != nil || !o.monitoring.pods {
+		return err
+	}
+	return (&controllers.PodMonitorReconciler{Dependencies: common, Cached: o.GetCache()}).SetupWithManager(o.Manager)
 }
 
 // tlsProfile returns what the cluster requires of the echo servers' HTTPS.
@@ -229,7 +230,7 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 	timeout := shutdownTimeout
 	all := ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   cacheOptions(options.Namespaces, &o.store),
+		Cache:                   cacheOptions(options.Namespaces, &o.store, o.monitoring.pods),
 		HealthProbeBindAddress:  options.ProbeAddress,
 		GracefulShutdownTimeout: &timeout,
 		Metrics:                 metricsOptions(options, o.tls),
@@ -261,7 +262,7 @@ func metricsOptions(options Options, profile *platform.ClusterTLS) metricsserver
 // addProbes adds the probes. A namespace that is left out fails a check of its own, which says so to people: the readiness probe of the
 // Deployment asks for the caches alone.
 func (o *Operator) addProbes() error {
-	received, err := newInformers(context.Background(), o.GetCache(), o.Companions.Labelled)
+	received, err := newInformers(context.Background(), o.GetCache(), o.Companions.Labelled, o.monitoring.pods)
 	if err != nil {
 		return err
 	}

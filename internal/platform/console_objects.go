@@ -8,14 +8,17 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/config/samples"
 )
 
-// The API with which the OpenShift console is extended: github.com/openshift/api/console/v1.
-const consoleGroup, consoleVersion = "console.openshift.io", "v1"
+// ConsoleAPI is that by which the OpenShift console is extended: github.com/openshift/api/console/v1.
+func ConsoleAPI() schema.GroupVersion {
+	return schema.GroupVersion{Group: "console.openshift.io", Version: "v1"}
+}
 
 //go:embed console_objects
 var consoleFiles embed.FS
@@ -105,7 +108,7 @@ func quickStart(name, text string) (*unstructured.Unstructured, error) {
 // object returns a cluster-scoped object of the console.
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	o.SetAPIVersion(consoleGroup + "/" + consoleVersion)
+	o.SetAPIVersion(ConsoleAPI().String())
 	o.SetKind(kind)
 	o.SetName("echo-operator-" + strings.ReplaceAll(name, "_", "-"))
 	o.SetLabels(map[string]string{"app.kubernetes.io/name": "echo-operator", "app.kubernetes.io/managed-by": "echo-operator"})

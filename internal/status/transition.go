@@ -105,3 +105,8 @@ func EchoNotFound(echo string) Transition {
 func CompanionRefused(err error) Transition {
 	return Transition{v1.EventCompanionRefused, actionCreateCompanion, err.Error()}
 }
+
+// NotMonitored returns the transition that is reported if the PodMonitor of an Echo cannot be made as wanted.
+func NotMonitored(err error) Transition {
+	return Transition{v1.EventNotMonitored, actionReconcile, err.Error()}
+}

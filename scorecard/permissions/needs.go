@@ -40,8 +40,19 @@ func optional() []Permission {
 		// the operator.
 		on("events.k8s.io", "events", "patch"),
 		console(),
+		monitoring(),
 		// The TLS profile of an OpenShift cluster.
 		onNamed("config.openshift.io", "apiservers", "cluster", "get", "list", "watch"))
+}
+
+// monitoring returns the permissions that are used only where the API of the Prometheus Operator is served.
+func monitoring() []Permission {
+	const group = "monitoring.coreos.com"
+	all := on(group, "podmonitors", "get", "list", "watch", "create", "patch", "delete")
+	for _, resource := range []string{"servicemonitors", "prometheusrules"} {
+		all = slices.Concat(all, on(group, resource, "create"), onNamed(group, resource, "echo-operator", "patch", "delete"))
+	}
+	return all
 }
 
 // console returns the permissions for samples and quick starts, which are used only where the API of the OpenShift console is served. Their
@@ -60,7 +71,7 @@ func console() []Permission {
 
 // IsForOwnNamespace reports whether a permission is for the namespace of the operator, and not for those of the Echoes.
 func IsForOwnNamespace(p Permission) bool {
-	return p.Group == "coordination.k8s.io"
+	return p.Group == "coordination.k8s.io" || p.Group == "monitoring.coreos.com" && p.Resource != "podmonitors"
 }
 
 // Dangerous returns permissions by which an attacker who controls the operator could control the cluster. Creating pods is not among them:

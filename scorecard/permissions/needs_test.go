@@ -85,12 +85,14 @@ func TestWaysToTakeAClusterOver(t *testing.T) {
 
 func TestIsForOwnNamespace(t *testing.T) {
 	for permission, want := range map[Permission]bool{
-		{"coordination.k8s.io", "leases", "get", ""}:    true,
-		{"coordination.k8s.io", "leases", "update", ""}: true,
-		{"events.k8s.io", "events", "create", ""}:       false,
-		{"", "pods", "list", ""}:                        false,
-		{"apps", "deployments", "patch", ""}:            false,
-		{"example.com", "echoes", "watch", ""}:          false,
+		{"coordination.k8s.io", "leases", "get", ""}:               true,
+		{"coordination.k8s.io", "leases", "update", ""}:            true,
+		{"events.k8s.io", "events", "create", ""}:                  false,
+		{"monitoring.coreos.com", "prometheusrules", "create", ""}: true,
+		{"monitoring.coreos.com", "podmonitors", "create", ""}:     false,
+		{"", "pods", "list", ""}:                                   false,
+		{"apps", "deployments", "patch", ""}:                       false,
+		{"example.com", "echoes", "watch", ""}:                     false,
 	} {
 		if got := IsForOwnNamespace(permission); got != want {
 			t.Errorf("%s: %t, want %t", permission, got, want)

@@ -142,9 +142,9 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	rules := func(file string) []rbacv1.PolicyRule {
 		return read[rbacv1.ClusterRole](t, "config", "rbac", file).Rules
 	}
-	namespaced := slices.Concat(rules("leader_election_role.yaml"), rules("role.yaml"))
+	namespaced := slices.Concat(rules("leader_election_role.yaml"), rules("monitoring_role.yaml"), rules("role.yaml"))
 	if len(spec.Permissions) != 1 || !reflect.DeepEqual(spec.Permissions[0].Rules, namespaced) {
-		t.Fatalf("the namespaced rules are %+v, want those for leader election and of the manager", spec.Permissions)
+		t.Fatalf("the namespaced rules are %+v, want those for leader election, for monitoring and of the manager", spec.Permissions)
 	}
 	forTheCluster := slices.Concat(rules("metrics_auth_role.yaml"), rules("node_reader_role.yaml"), rules("openshift_role.yaml"))
 	if len(spec.ClusterPermissions) != 1 || !reflect.DeepEqual(spec.ClusterPermissions[0].Rules, forTheCluster) {

@@ -1,0 +1,107 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// PodMonitorReconciler has Prometheus collect the metrics of Echoes that ask for it. It is for clusters that serve PodMonitors, and apart from
+// the reconciler of Echoes: no Echo fails because it is not monitored. All fields are required.
+type PodMonitorReconciler struct {
+	Dependencies
+	// Cached reads PodMonitors.
+	Cached client.Reader
+
+	failures failures
+	reported lastReports
+}
+
+// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=podmonitors,verbs=get;list;watch;create;patch;delete
+
+// SetupWithManager registers the reconciler with a manager.
+func (r *PodMonitorReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("podmonitor").
+		WithOptions(controllerOptions()).
+		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(echoChanged())).
+		Watches(children.BlankPodMonitor(), ofOwner, builder.WithPredicates(sinceStart())).
+		Complete(r)
+}
+
+// Reconcile makes the PodMonitor of an Echo as wanted.
+func (r *PodMonitorReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	echo, err := find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if echo != nil {
+		err = r.pass(ctx, echo)
+	}
+	failure := r.failures.tolerate(request.NamespacedName, status.Classify(err), r.Now())
+	r.failures.end(request.NamespacedName, failure)
+	r.count("podmonitor", failure)
+	r.report(request, echo, failure)
+	return result(0, failure)
+}
+
+// pass makes the PodMonitor of an Echo as wanted. It goes with the Echo as an object that the Echo owns.
+func (r *PodMonitorReconciler) pass(ctx context.Context, echo *v1.Echo) error {
+	if echo.Spec.Paused || !echo.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	child := children.PodMonitor(echo)
+	live, err := r.read(ctx, echo, child)
+	switch {
+	case err != nil:
+		return err
+	case child.Want == nil && live != nil:
+		return deleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground)
+	case child.Want == nil || live != nil && children.IsMonitoredAs(live, child.Want):
+		return nil
+	}
+	if _, err := apply(ctx, r.Client, child, live); err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("Applied a PodMonitor.")
+	return nil
+}
+
+// read returns the PodMonitor of an Echo, nil if there is none, and a NameConflictError if one is wanted and its name is taken. The cache does not
+// hold those without the operator's label.
+func (r *PodMonitorReconciler) read(ctx context.Context, echo *v1.Echo, child children.Child) (client.Object, error) {
+	live, err := readChild(ctx, r.Cached, child)
+	if err == nil && live == nil && child.Want != nil {
+		live, err = readChild(ctx, r.Live, child)
+	}
+	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
+		return live, err
+	}
+	if child.Want != nil {
+		err = &children.NameConflictError{Kind: child.Kind, Name: echo.Name, For: "Echo", Advice: "Delete or rename it, or give the Echo another name."}
+	}
+	return nil, err
+}
+
+// report sends an event about an Echo that cannot be monitored, unless it was the last one sent.
+func (r *PodMonitorReconciler) report(request ctrl.Request, echo *v1.Echo, failure *status.Failure) {
+	said := ""
+	if echo != nil && failure != nil && !failure.Silent() {
+		said = fmt.Sprint(echo.UID, failure.Err)
+	}
+	if r.reported.replace(request.NamespacedName, said) && said != "" {
+		t := status.NotMonitored(failure.Err)
+		r.Recorder.Eventf(echo, nil, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
+	}
+}

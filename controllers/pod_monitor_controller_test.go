@@ -1,0 +1,64 @@
+package controllers
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
+
+// podMonitor returns the PodMonitor of an Echo as the API server would hold it.
+func podMonitor(changes ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	object := children.PodMonitor(storedEcho(monitored)).Want
+	object.SetUID("monitor-uid")
+	for _, change := range changes {
+		change(object)
+	}
+	return object
+}
+
+func TestPodMonitors(t *testing.T) {
+	foreign := func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }
+	unlabelled := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
+	for name, c := range map[string]struct {
+		echo         *v1.Echo
+		cached, live []client.Object
+		writes       []string
+		event        string
+	}{
+		"it is missing":                  {storedEcho(monitored), nil, nil, []string{"apply Unstructured"}, ""},
+		"it is there":                    {storedEcho(monitored), []client.Object{podMonitor()}, []client.Object{podMonitor()}, nil, ""},
+		"it lost its labels":             {storedEcho(monitored), nil, []client.Object{podMonitor(unlabelled)}, []string{"apply Unstructured"}, ""},
+		"it is not wanted any more":      {storedEcho(), []client.Object{podMonitor()}, []client.Object{podMonitor()}, []string{"delete x"}, ""},
+		"it was never wanted":            {storedEcho(), nil, nil, nil, ""},
+		"somebody has the name":          {storedEcho(monitored), nil, []client.Object{podMonitor(foreign)}, nil, "Warning NotMonitored"},
+		"a foreign one, nothing wanted":  {storedEcho(), []client.Object{podMonitor(foreign)}, []client.Object{podMonitor(foreign)}, nil, ""},
+		"the Echo is paused":             {storedEcho(monitored, func(e *v1.Echo) { e.Spec.Paused = true }), nil, nil, nil, ""},
+		"the Echo is paused, not wanted": {storedEcho(func(e *v1.Echo) { e.Spec.Paused = true }), []client.Object{podMonitor()}, []client.Object{podMonitor()}, nil, ""},
+		"the Echo is being deleted":      {storedEcho(monitored, func(e *v1.Echo) { e.DeletionTimestamp = new(metav1.Now()) }), nil, nil, nil, ""},
+	} {
+		w := newLateWorld(t, append(c.cached, c.echo), append(c.live, c.echo))
+		r := &PodMonitorReconciler{Dependencies: w.dependencies, Cached: w.cache}
+		for range 2 {
+			_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c.echo)}) // the error of a foreign object
+			if c.event == "" {
+				break
+			}
+		}
+		if !slices.Equal(w.writes, c.writes) {
+			t.Errorf("%s: it wrote %v, want %v", name, w.writes, c.writes)
+		}
+		if events := w.events(); c.event == "" && len(events) > 0 || c.event != "" && (len(events) != 1 || !strings.HasPrefix(events[0], c.event)) {
+			t.Errorf("%s: the events are %q, want one of %q", name, events, c.event)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package children
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// MonitoringGroupVersion is the API of the Prometheus Operator: github.com/prometheus-operator/prometheus-operator.
+func MonitoringGroupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: "monitoring.coreos.com", Version: "v1"}
+}
+
+// BlankPodMonitor returns an empty PodMonitor.
+func BlankPodMonitor() *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(MonitoringGroupVersion().WithKind("PodMonitor"))
+	return object
+}
+
+// PodMonitor returns the child of an Echo by which Prometheus finds the metrics of its echo servers and companions. Want is nil if the Echo
+// does not ask for it. Each job is named after its Echo.
+func PodMonitor(echo *v1.Echo) Child {
+	child := Child{Kind: "PodMonitor", Key: client.ObjectKeyFromObject(echo), Blank: func() client.Object { return BlankPodMonitor() }}
+	if echo.Spec.Monitoring == nil || !echo.Spec.Monitoring.Enabled {
+		return child
+	}
+	child.Want = BlankPodMonitor()
+	child.Want.SetNamespace(echo.Namespace)
+	child.Want.SetName(echo.Name)
+	child.Want.SetLabels(childLabels(echo))
+	child.Want.SetOwnerReferences([]metav1.OwnerReference{childOwnerReference(echo)})
+	child.Want.Object["spec"] = map[string]any{
+		"jobLabel": labelInstance,
+		"selector": map[string]any{
+			"matchLabels":      map[string]any{labelInstance: echo.Name},
+			"matchExpressions": []any{map[string]any{"key": labelName, "operator": "In", "values": []any{nameValue, companionNameValue}}},
+		},
+		"podMetricsEndpoints": []any{map[string]any{"port": metricsPortName, "path": "/metrics"}},
+	}
+	return child
+}
+
+// IsMonitoredAs reports whether a PodMonitor has the labels and the spec that are wanted. Fields that others added, or the API server as
+// defaults, do not count, but items of lists do. The schema is that of the cluster, and not known.
+func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
+	have, ok := live.(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	labels, _, _ := unstructured.NestedMap(have.Object, "metadata", "labels") // none if they cannot be read
+	wanted, _, _ := unstructured.NestedMap(want.Object, "metadata", "labels")
+	return includes(labels, wanted) && includes(have.Object["spec"], want.Object["spec"])
+}
+
+// includes reports whether JSON has all that is wanted.
+func includes(have, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		fields, ok := have.(map[string]any)
+		for name, value := range want {
+			ok = ok && includes(fields[name], value)
+		}
+		return ok
+	case []any:
+		items, ok := have.([]any)
+		ok = ok && len(items) == len(want)
+		for i := range want {
+			ok = ok && includes(items[i], want[i])
+		}
+		return ok
+	default:
+		return have == want
+	}
+}

@@ -1,0 +1,98 @@
+package children
+
+import (
+	"maps"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
+
+func TestPodMonitorIsOnlyForThoseWhoAsk(t *testing.T) {
+	for name, change := range map[string]func(*v1.Echo){
+		"nothing is said": func(*v1.Echo) {},
+		"it is disabled":  func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{} },
+	} {
+		if child := PodMonitor(support.Echo("ns", "x", change)); child.Want != nil {
+			t.Errorf("%s: %v", name, child.Want)
+		}
+	}
+	if want := PodMonitor(support.Echo("ns", "x", monitored)).Want; want == nil || !metav1.IsControlledBy(want, support.Echo("ns", "x")) || !IsManaged(want) {
+		t.Errorf("the PodMonitor is %v", want)
+	}
+}
+
+// TestPodMonitorSelects: the echo servers and the companions of its Echo, and no others.
+func TestPodMonitorSelects(t *testing.T) {
+	echo, neighbor := support.Echo("ns", "x", monitored), support.Echo("ns", "y")
+	content, _, _ := unstructured.NestedMap(PodMonitor(echo).Want.Object, "spec", "selector")
+	selector := &metav1.LabelSelector{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, selector); err != nil {
+		t.Fatal(err)
+	}
+	selects, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		labels map[string]string
+		want   bool
+	}{
+		"an echo server":        {childLabels(echo), true},
+		"a companion":           {companionLabels(echo), true},
+		"that of another":       {childLabels(neighbor), false},
+		"a companion elsewhere": {companionLabels(neighbor), false},
+		"a pod of somebody":     {map[string]string{labelInstance: "x", labelName: "shop"}, false},
+	} {
+		if got := selects.Matches(labels.Set(c.labels)); got != c.want {
+			t.Errorf("%s is selected: %t", name, got)
+		}
+	}
+}
+
+func TestIsMonitoredAs(t *testing.T) {
+	want := PodMonitor(support.Echo("ns", "x", monitored)).Want
+	spec := func(o *unstructured.Unstructured) map[string]any { return o.Object["spec"].(map[string]any) }
+	endpoint := func(o *unstructured.Unstructured) map[string]any {
+		return spec(o)["podMetricsEndpoints"].([]any)[0].(map[string]any)
+	}
+	for name, c := range map[string]struct {
+		change func(*unstructured.Unstructured)
+		same   bool
+	}{
+		"nothing":             {func(*unstructured.Unstructured) {}, true},
+		"a default":           {func(o *unstructured.Unstructured) { endpoint(o)["filterRunning"] = true }, true},
+		"a field of somebody": {func(o *unstructured.Unstructured) { spec(o)["sampleLimit"] = int64(5) }, true},
+		"a label of somebody": {func(o *unstructured.Unstructured) {
+			o.SetLabels(map[string]string{"team": "a"})
+			addLabels(o, want.GetLabels())
+		}, true},
+		"another port": {func(o *unstructured.Unstructured) { endpoint(o)["port"] = "http" }, false},
+		"a second endpoint": {func(o *unstructured.Unstructured) {
+			spec(o)["podMetricsEndpoints"] = []any{endpoint(o), map[string]any{"port": "http"}}
+		}, false},
+		"no endpoint":          {func(o *unstructured.Unstructured) { spec(o)["podMetricsEndpoints"] = []any{} }, false},
+		"no selector":          {func(o *unstructured.Unstructured) { delete(spec(o), "selector") }, false},
+		"a label less":         {func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{labelManagedBy: FieldOwner}) }, false},
+		"no spec, no metadata": {func(o *unstructured.Unstructured) { o.Object = map[string]any{} }, false},
+	} {
+		live := want.DeepCopy()
+		c.change(live)
+		if got := IsMonitoredAs(live, want); got != c.same {
+			t.Errorf("%s changed: it is as wanted: %t", name, got)
+		}
+	}
+}
+
+func addLabels(o *unstructured.Unstructured, more map[string]string) {
+	all := o.GetLabels()
+	maps.Copy(all, more)
+	o.SetLabels(all)
+}

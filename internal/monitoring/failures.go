@@ -1,0 +1,23 @@
+package monitoring
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Failures counts passes that failed.
+type Failures struct{ counter *prometheus.CounterVec }
+
+func newFailures() *Failures {
+	return &Failures{prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: prefix + "failed_passes_total",
+		Help: "Number of passes that failed, by controller, by kind and by reason. The kind is user if they fail until somebody changes something, " +
+			"and transient if they may succeed without.",
+	}, []string{"controller", "kind", "reason"})}
+}
+
+// Add counts a pass that failed. The reason is one of those of conditions, and empty if the status does not report the failure.
+func (f *Failures) Add(controller string, transient bool, reason string) {
+	kind := "user"
+	if transient {
+		kind = "transient"
+	}
+	f.counter.WithLabelValues(controller, kind, reason).Inc()
+}

@@ -1,0 +1,61 @@
+package monitoring
+
+import (
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// prefix is what the names of the operator's own metrics begin with.
+const prefix = "echo_operator_"
+
+// Metrics are those that the operator measures itself. The libraries that it is made of have others: of passes, queues, requests and the
+// process.
+type Metrics struct {
+	Echoes     *Echoes
+	Companions *Companions
+	// Failures counts passes that failed.
+	Failures *Failures
+	// Requests counts requests to the API server.
+	Requests *Requests
+}
+
+// New returns metrics that read the time from a clock.
+func New(now func() time.Time) *Metrics {
+	return &Metrics{Echoes: newEchoes(now), Companions: newCompanions(), Failures: newFailures(), Requests: newRequests()}
+}
+
+// Register adds the metrics to a registry, in place of those that another operator of this process had added. elected is closed when this
+// process becomes the leader.
+func (m *Metrics) Register(registry prometheus.Registerer, version string, elected <-chan struct{}) error {
+	var problems []error
+	for _, c := range []prometheus.Collector{m.Echoes, m.Companions, m.Failures.counter, m.Requests.counter, build(version), leader(elected)} {
+		registry.Unregister(c)
+		problems = append(problems, registry.Register(c))
+	}
+	return errors.Join(problems...)
+}
+
+func build(version string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        prefix + "build_info",
+		Help:        "1, with the version of the operator and that of Go.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
+}
+
+func leader(elected <-chan struct{}) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: prefix + "leader",
+		Help: "1 if this replica of the operator is the leader, which has all metrics of Echoes; 0 if it waits.",
+	}, func() float64 {
+		select {
+		case <-elected:
+			return 1
+		default:
+			return 0
+		}
+	})
+}

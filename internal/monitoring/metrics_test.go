@@ -1,0 +1,91 @@
+package monitoring
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// sumOf returns the sum and the number of the observations of a histogram.
+func sumOf(t *testing.T, histogram prometheus.Metric) (sum float64, count uint64) {
+	t.Helper()
+	written := &dto.Metric{}
+	if err := histogram.Write(written); err != nil {
+		t.Fatal(err)
+	}
+	return written.GetHistogram().GetSampleSum(), written.GetHistogram().GetSampleCount()
+}
+
+// TestConventions checks the metrics as promtool does. See https://prometheus.io/docs/practices/naming.
+func TestConventions(t *testing.T) {
+	registry, elected := prometheus.NewPedanticRegistry(), make(chan struct{})
+	m := New(newClock().now)
+	for range 2 { // another operator of the same process
+		if err := m.Register(registry, "v1.2.3", elected); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Echoes.Reported(newEcho("a", 1), newStatus(1, v1.PhaseWarning, "Unschedulable", 1))
+	m.Failures.Add("echo", true, "ApplyFailed")
+	m.Requests.counter.WithLabelValues("get", "echoes", "200")
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	const all = 13
+	if families, err := registry.Gather(); err != nil || len(families) != all {
+		t.Errorf("%d metrics, %v; want %d", len(families), err, all)
+	}
+}
+
+func TestLeader(t *testing.T) {
+	elected := make(chan struct{})
+	gauge := leader(elected)
+	if value := testutil.ToFloat64(gauge); value != 0 {
+		t.Errorf("a replica that waits has %v", value)
+	}
+	close(elected)
+	if value := testutil.ToFloat64(gauge); value != 1 {
+		t.Errorf("the leader has %v", value)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	f := newFailures()
+	f.Add("echo", true, "ApplyFailed")
+	f.Add("echo", true, "ApplyFailed")
+	f.Add("companion", false, "InvalidSpec")
+	wantMetrics(t, f.counter, "failed_passes_total", `
+		# HELP echo_operator_failed_passes_total Number of passes that failed, by controller, by kind and by reason. The kind is user if they fail until `+
+		`somebody changes something, and transient if they may succeed without.
+		# TYPE echo_operator_failed_passes_total counter
+		echo_operator_failed_passes_total{controller="companion",kind="user",reason="InvalidSpec"} 1
+		echo_operator_failed_passes_total{controller="echo",kind="transient",reason="ApplyFailed"} 2
+	`)
+}
+
+func TestCompanionsThatAreMissing(t *testing.T) {
+	c := newCompanions()
+	pod := types.NamespacedName{Namespace: "shop", Name: "till"}
+	c.Reported(pod, v1.EventEchoNotFound.String())
+	c.Reported(pod, v1.EventCompanionRefused.String())
+	c.Reported(types.NamespacedName{Namespace: "shop", Name: "other"}, "")
+	wantMetrics(t, c, "companions_missing", `
+		# HELP echo_operator_companions_missing Number of pods that ask for a companion and have none, by the reason.
+		# TYPE echo_operator_companions_missing gauge
+		echo_operator_companions_missing{reason="CompanionRefused"} 1
+		echo_operator_companions_missing{reason="EchoNotFound"} 0
+	`)
+	c.Reported(pod, "")
+	if len(c.reasons) != 0 {
+		t.Errorf("%v are still held", c.reasons)
+	}
+}

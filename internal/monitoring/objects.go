@@ -1,0 +1,66 @@
+package monitoring
+
+import (
+	_ "embed" // for the alerts
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// runbooks is where the runbook of each alert is.
+const runbooks = "https://github.com/echo-operator/echo-operator/blob/main/docs/runbooks/"
+
+//go:embed alerts.yaml
+var alerts string
+
+// Objects returns what the Prometheus Operator needs to monitor this operator: a ServiceMonitor for its metrics, and a PrometheusRule with
+// alerts.
+func Objects(namespace string) ([]*unstructured.Unstructured, error) {
+	rules := map[string]any{}
+	if err := yaml.Unmarshal([]byte(alerts), &rules); err != nil {
+		return nil, fmt.Errorf("alerts.yaml: %w", err)
+	}
+	addRunbooks(rules)
+	return []*unstructured.Unstructured{
+		object("ServiceMonitor", namespace, map[string]any{
+			"jobLabel": "app.kubernetes.io/name",
+			"selector": map[string]any{"matchLabels": map[string]any{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}},
+			"endpoints": []any{map[string]any{
+				"port": "https", "scheme": "https", "path": "/metrics",
+				// That of Prometheus. The operator asks the API server what its owner may read.
+				"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+				// The certificate is self-signed, except on OpenShift.
+				"tlsConfig": map[string]any{"insecureSkipVerify": true},
+			}},
+		}),
+		object("PrometheusRule", namespace, rules),
+	}, nil
+}
+
+// addRunbooks adds the addresses of the runbooks to alerts.
+func addRunbooks(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			addRunbooks(item)
+		}
+	case map[string]any:
+		if annotations, ok := value["annotations"].(map[string]any); ok {
+			annotations["runbook_url"] = fmt.Sprintf("%s%v.md", runbooks, value["alert"])
+		}
+		for _, field := range value {
+			addRunbooks(field)
+		}
+	}
+}
+
+func object(kind, namespace string, spec map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetAPIVersion("monitoring.coreos.com/v1")
+	o.SetKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName("echo-operator")
+	o.SetLabels(map[string]string{"app.kubernetes.io/name": "echo-operator", "app.kubernetes.io/managed-by": "echo-operator"})
+	return o
+}

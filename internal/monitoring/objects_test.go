@@ -1,0 +1,81 @@
+package monitoring
+
+import (
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// alertsOf returns the alerts of the PrometheusRule.
+func alertsOf(t *testing.T) []map[string]any {
+	t.Helper()
+	objects, err := Objects("operators")
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, _, err := unstructured.NestedSlice(objects[1].Object, "spec", "groups")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []map[string]any
+	for _, group := range groups {
+		for _, rule := range group.(map[string]any)["rules"].([]any) {
+			all = append(all, rule.(map[string]any))
+		}
+	}
+	return all
+}
+
+// TestAlertsSayWhatToDo checks that each alert has what a person on call needs, and a runbook that begins with commands.
+func TestAlertsSayWhatToDo(t *testing.T) {
+	runbooksThere, err := os.ReadDir("../../docs/runbooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := alertsOf(t)
+	if len(alerts) != len(runbooksThere) || len(alerts) == 0 {
+		t.Errorf("there are %d alerts and %d runbooks", len(alerts), len(runbooksThere))
+	}
+	for _, alert := range alerts {
+		name := alert["alert"].(string)
+		for _, field := range []string{"summary", "description", "runbook_url"} {
+			if text, _, _ := unstructured.NestedString(alert, "annotations", field); text == "" {
+				t.Errorf("%s has no %s", name, field)
+			}
+		}
+		if severity, _, _ := unstructured.NestedString(alert, "labels", "severity"); severity != "critical" && severity != "warning" {
+			t.Errorf("%s has the severity %q", name, severity)
+		}
+		if alert["for"] == nil {
+			t.Errorf("%s fires at once", name)
+		}
+		url, _, _ := unstructured.NestedString(alert, "annotations", "runbook_url")
+		text, err := os.ReadFile(path.Join("../../docs/runbooks", path.Base(url)))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !strings.HasPrefix(string(text), "# "+name+"\n\n```sh\n") {
+			t.Errorf("the runbook of %s does not begin with its name and commands", name)
+		}
+	}
+}
+
+func TestObjectsAreInTheNamespaceOfTheOperator(t *testing.T) {
+	objects, err := Objects("operators")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, o := range objects {
+		kinds = append(kinds, o.GetKind())
+		if o.GetNamespace() != "operators" || o.GetName() != "echo-operator" || o.GetAPIVersion() != "monitoring.coreos.com/v1" {
+			t.Errorf("%s %s/%s of %s", o.GetKind(), o.GetNamespace(), o.GetName(), o.GetAPIVersion())
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "ServiceMonitor PrometheusRule" {
+		t.Errorf("the kinds are %s", got)
+	}
+}

@@ -1,0 +1,77 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. They go with the operator:
+// each has an owner that is deleted with it.
+type Additions struct {
+	// What they are for, for the log.
+	What string
+	// Served returns the kinds of their API that the cluster serves.
+	Served func(context.Context) (map[string]bool, error)
+	// Objects returns them without owner.
+	Objects func() ([]*unstructured.Unstructured, error)
+	// Owner returns their owner, nil if there is none: then nothing is added.
+	Owner func(context.Context) (*metav1.OwnerReference, error)
+	// Manager is the manager of their fields. Operators that own an object together have different ones, so that each adds itself to the
+	// owners and leaves the others.
+	Manager string
+	Writer  client.Writer
+	Log     logr.Logger
+}
+
+// retries returns how often the operator tries: for long enough to outlast an API server that starts. What the operator can do without is
+// not worth more.
+func retries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5} }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (a *Additions) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable. It returns nil: a cluster without these objects works as well.
+func (a *Additions) Start(ctx context.Context) error {
+	var last error
+	err := wait.ExponentialBackoffWithContext(ctx, retries(), func(ctx context.Context) (bool, error) {
+		last = a.add(ctx)
+		return last == nil, nil
+	})
+	if err != nil && last != nil {
+		a.Log.Info("The operator could not add "+a.What+".", "cause", last.Error())
+	}
+	return nil
+}
+
+// add applies the objects. It does nothing where none are served.
+func (a *Additions) add(ctx context.Context) error {
+	served, err := a.Served(ctx)
+	if err != nil || len(served) == 0 {
+		return err
+	}
+	owner, err := a.Owner(ctx)
+	if err != nil || owner == nil {
+		return err
+	}
+	objects, err := a.Objects()
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if !served[o.GetKind()] {
+			continue
+		}
+		o.SetOwnerReferences([]metav1.OwnerReference{*owner})
+		if err := a.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.ForceOwnership, client.FieldOwner(a.Manager)); err != nil {
+			return fmt.Errorf("applying %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return nil
+}

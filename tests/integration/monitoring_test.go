@@ -1,0 +1,137 @@
+package integration
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
+	const name, own, deploymentName = "monitored", "monitored-own", "echo-operator-controller-manager"
+	var server *envtest.Environment
+	var admin client.Client
+	monitored := func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
+	monitorOf := func(ctx SpecContext, g Gomega, echo *v1.Echo) *unstructured.Unstructured {
+		monitor := children.BlankPodMonitor()
+		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), monitor)).To(Succeed())
+		return monitor
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		server = startAPIServer(append(support.MonitoringCRDs(ctx, "../.."), filepath.Join(configFolder, "crd", "bases"))...)
+		var err error
+		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}})).To(Succeed())
+		operator := addOperator(ctx, server, admin, name, []string{own})
+		Expect(controlplane.Grant(ctx, admin, "operator-"+name, own, manifest("rbac/monitoring_role.yaml", &rbacv1.Role{}).Rules)).To(Succeed())
+		labels := map[string]string{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: deploymentName, Labels: labels}, Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "example.com/manager"}}}}}}
+		Expect(admin.Create(ctx, deployment)).To(Succeed())
+		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(operator.kubeconfig), "WATCH_NAMESPACE=" + own},
+			"--leader-elect", "--leader-election-namespace="+own, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+	})
+
+	It("the operator is monitored, by objects that its Deployment owns", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		deployment := &appsv1.Deployment{}
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: deploymentName}, deployment)).To(Succeed())
+		for _, kind := range []string{"ServiceMonitor", "PrometheusRule"} {
+			object := &unstructured.Unstructured{}
+			object.SetGroupVersionKind(children.MonitoringGroupVersion().WithKind(kind))
+			Eventually(func(g Gomega) {
+				g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "echo-operator"}, object)).To(Succeed())
+			}).WithContext(ctx).Should(Succeed())
+			Expect(object.GetOwnerReferences()).To(ConsistOf(HaveField("UID", deployment.UID)), kind)
+		}
+	})
+
+	It("an Echo is monitored if it asks for it", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo := support.Echo(own, "asking", monitored)
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		Expect(admin.Create(ctx, support.Echo(own, "silent"))).To(Succeed())
+		var version string
+		Eventually(func(g Gomega) {
+			monitor := monitorOf(ctx, g, echo)
+			g.Expect(metav1.IsControlledBy(monitor, echo)).To(BeTrue())
+			version = monitor.GetResourceVersion()
+		}).WithContext(ctx).Should(Succeed())
+
+		By("what somebody edits is restored, and what somebody adds is kept")
+		Expect(admin.Patch(ctx, monitorOf(ctx, Default, echo), client.RawPatch("application/merge-patch+json",
+			[]byte(`{"spec":{"sampleLimit":5,"podMetricsEndpoints":[{"port":"http"}]}}`)))).To(Succeed())
+		Eventually(func(g Gomega) {
+			monitor := monitorOf(ctx, g, echo)
+			g.Expect(monitor.GetResourceVersion()).NotTo(Equal(version))
+			g.Expect(children.IsMonitoredAs(monitor, children.PodMonitor(echo).Want)).To(BeTrue())
+			g.Expect(monitor.Object["spec"]).To(HaveKeyWithValue("sampleLimit", int64(5)))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(admin.Delete(ctx, monitorOf(ctx, Default, echo))).To(Succeed())
+		Eventually(func(g Gomega) { monitorOf(ctx, g, echo) }).WithContext(ctx).Should(Succeed())
+
+		By("it goes when it is not wanted any more")
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		Expect(admin.Patch(ctx, echo, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"monitoring":null}}`)))).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), children.BlankPodMonitor())).To(Satisfy(apierrors.IsNotFound))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, children.BlankPodMonitor())).To(Satisfy(apierrors.IsNotFound))
+	})
+
+	It("a PodMonitor of somebody else is left alone, and the Echo does not fail because of it", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo := support.Echo(own, "taken", monitored)
+		foreign := children.PodMonitor(echo).Want
+		foreign.SetOwnerReferences(nil)
+		Expect(admin.Create(ctx, foreign)).To(Succeed())
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			events := &eventsv1.EventList{}
+			g.Expect(admin.List(ctx, events, client.InNamespace(own))).To(Succeed())
+			g.Expect(events.Items).To(ContainElement(And(HaveField("Reason", "NotMonitored"), HaveField("Regarding.Name", "taken"),
+				HaveField("Note", ContainSubstring("already exists")))))
+			now := &v1.Echo{}
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), now)).To(Succeed())
+			g.Expect(now.Status.Phase).To(Equal(v1.PhasePending))
+		}).WithContext(ctx).Should(Succeed())
+		now := children.BlankPodMonitor()
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), now)).To(Succeed())
+		Expect(now.GetResourceVersion()).To(Equal(foreign.GetResourceVersion()))
+	})
+
+	It("the operator works without the right to PodMonitors", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		const own = "poor-own"
+		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}})).To(Succeed())
+		user, err := server.AddUser(envtest.User{Name: "poor"}, nil)
+		Expect(err).NotTo(HaveOccurred())
+		rules := slices.DeleteFunc(manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules, func(rule rbacv1.PolicyRule) bool {
+			return slices.Contains(rule.APIGroups, children.MonitoringGroupVersion().Group)
+		})
+		Expect(controlplane.Grant(ctx, admin, "poor", own, rules)).To(Succeed())
+		Expect(controlplane.Grant(ctx, admin, "poor", "", manifest("rbac/node_reader_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+		kubeconfig, err := user.KubeConfig()
+		Expect(err).NotTo(HaveOccurred())
+		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfig), "WATCH_NAMESPACE=" + own}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		Expect(admin.Create(ctx, support.Echo(own, "x", monitored))).To(Succeed())
+		expectReconciled(ctx, admin, []string{own})
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "x"}, children.BlankPodMonitor())).To(Satisfy(apierrors.IsNotFound))
+	})
+})
