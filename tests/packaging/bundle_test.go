@@ -142,7 +142,7 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	rules := func(file string) []rbacv1.PolicyRule {
 		return read[rbacv1.ClusterRole](t, "config", "rbac", file).Rules
 	}
-	namespaced := slices.Concat(rules("leader_election_role.yaml"), rules("monitoring_role.yaml"), rules("role.yaml"))
+	namespaced := slices.Concat(rules("leader_election_role.yaml"), rules("role.yaml"), rules("monitoring_role.yaml"))
 	if len(spec.Permissions) != 1 || !reflect.DeepEqual(spec.Permissions[0].Rules, namespaced) {
 		t.Fatalf("the namespaced rules are %+v, want those for leader election, for monitoring and of the manager", spec.Permissions)
 	}
