@@ -35,7 +35,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 	}
 
 	BeforeAll(func(ctx SpecContext) {
-		server = startAPIServer(append(support.MonitoringCRDs(ctx, "../.."), filepath.Join(configFolder, "crd", "bases"))...)
+		server = startAPIServer(append(support.MonitoringCRDs(ctx), filepath.Join(configFolder, "crd", "bases"))...)
 		var err error
 		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
 		Expect(err).NotTo(HaveOccurred())

@@ -16,6 +16,12 @@ func Kubectl(ctx context.Context, arguments ...string) string {
 	return KubectlInput(ctx, "", arguments...)
 }
 
+// TryKubectl runs kubectl and returns its standard output.
+func TryKubectl(ctx context.Context, arguments ...string) (string, error) {
+	output, err := exec.CommandContext(ctx, "kubectl", arguments...).Output()
+	return string(output), err
+}
+
 // Show runs kubectl and writes its output, or its error, to the report of a failed test.
 func Show(ctx context.Context, arguments ...string) {
 	output, err := exec.CommandContext(ctx, "kubectl", arguments...).CombinedOutput()

@@ -10,12 +10,11 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// MonitoringCRDs returns the files of the CustomResourceDefinitions of the Prometheus Operator that the operator uses. root is the folder of the
-// project.
-func MonitoringCRDs(ctx context.Context, root string) []string {
+// MonitoringCRDs returns the files of the CustomResourceDefinitions of the Prometheus Operator that the operator uses.
+func MonitoringCRDs(ctx context.Context) []string {
 	GinkgoHelper()
 	const module = "github.com/prometheus-operator/prometheus-operator"
-	tools := filepath.Join(root, "tools", "prometheus-operator")
+	tools := filepath.Join(Root(), "tools", "prometheus-operator")
 	_, err := exec.CommandContext(ctx, "go", "-C", tools, "mod", "download", module).Output()
 	Expect(err).NotTo(HaveOccurred())
 	folder, err := exec.CommandContext(ctx, "go", "-C", tools, "list", "-m", "-f", "{{.Dir}}", module).Output()

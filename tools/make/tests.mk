@@ -23,7 +23,7 @@ setup-envtest: ## Build the API server for integration tests and print its folde
 # -count=1 because the cache of test results ignores files outside of the module.
 .PHONY: test
 test: ## Run the unit tests, and the integration tests on a real API server. Does not require root.
-	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|olm|reliability|reliability/crashes)$$')
+	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|monitoring|olm|reliability|reliability/crashes)$$')
 	@go test -trimpath -timeout=30m -v $(TESTFLAGS) ./tests/reliability | $(summary)
 	@$(assets) $(read_only) go test -trimpath $(TESTFLAGS) $(integration)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
@@ -77,6 +77,14 @@ e2e-scale: ## Run the operator with 2,000 Echoes on the test cluster, under its 
 	@$(MAKE) --no-print-directory cluster-up images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
 	@tools/make/suite kubernetes ./tests/e2e -ginkgo.label-filter=scale $(TESTFLAGS)
+
+.PHONY: e2e-monitoring
+e2e-monitoring: ## Have a real Prometheus monitor the operator on the test cluster, and fire each alert. An hour. Requires root.
+	@tools/make/e2e-possible own
+	@$(MAKE) --no-print-directory cluster-up images prober-image
+	@tools/make/prometheus-images
+	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
+	@tools/make/suite kubernetes ./tests/monitoring $(TESTFLAGS)
 
 .PHONY: reliability-crashes
 reliability-crashes: ## Crash the operator, the control plane and the node of the test cluster while Echoes change. Requires root.

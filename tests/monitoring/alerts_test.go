@@ -1,0 +1,146 @@
+package monitoring
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// policy denies the Deployments of Echoes with an annotation, as admission policies of an installation do.
+const policy = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: echo-operator-test, labels: {echo-operator-test: "true"}}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
+  validations:
+  - {expression: "!object.metadata.name.startsWith('denied')", message: "not on this cluster"}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: echo-operator-test, labels: {echo-operator-test: "true"}}
+spec: {policyName: echo-operator-test, validationActions: [Deny]}
+`
+
+var _ = Describe("Prometheus", Ordered, func() {
+	var p prometheus
+	var namespace string
+	healthy := func() *v1.Echo { return support.Echo(namespace, "healthy", monitored) }
+	names := func(g Gomega, ctx context.Context) []string {
+		var all []string
+		for name := range p.firing(ctx, g) {
+			all = append(all, name)
+		}
+		slices.Sort(all)
+		return all
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		p, namespace = installPrometheus(ctx), namespaces.New(ctx)
+	}, NodeTimeout(10*time.Minute))
+
+	It("reads the metrics of the operator, of echo servers and of companions", func(ctx SpecContext) {
+		Expect(k8s.Create(ctx, healthy())).To(Succeed())
+		Expect(k8s.Create(ctx, support.WebPod(namespace, "web", "healthy"))).To(Succeed())
+		Eventually(func(g Gomega) {
+			up := map[string]int{}
+			for _, t := range p.targets(ctx, g) {
+				g.Expect(t.Health).To(Equal("up"), "%v: %s", t.Labels, t.LastError)
+				up[t.Labels["job"]]++
+			}
+			g.Expect(up).To(Equal(map[string]int{"echo-operator": 1, "healthy": 3}))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(names(Default, ctx)).To(BeEmpty())
+	}, SpecTimeout(10*time.Minute))
+
+	It("fires the alerts when what they are about happens, and all queries of the dashboard have data", func(ctx SpecContext) {
+		support.KubectlInput(ctx, policy, "apply", "-f", "-")
+		Expect(k8s.Create(ctx, support.Echo(namespace, "denied"))).To(Succeed())
+		Expect(k8s.Create(ctx, support.Echo(namespace, "no-image", func(e *v1.Echo) { e.Spec.Image = "quay.io/echo-operator/missing:v1" }))).To(Succeed())
+		Expect(k8s.Create(ctx, support.WebPod(namespace, "lonely", "nobody"))).To(Succeed())
+		expiring := support.Echo(namespace, "expiring", monitored, func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "expiring"} })
+		applyCertificate(ctx, expiring, 24*time.Hour)
+		Expect(k8s.Create(ctx, expiring)).To(Succeed())
+		for _, path := range []string{"/", "/?echo.status=503", "/?echo.body=much"} {
+			prober := support.StartProber(ctx, namespace, "http://healthy."+namespace+".svc"+path, "--count=1000000", "--interval=1s", "--duration=2h")
+			DeferCleanup(prober.Stop, NodeTimeout(time.Minute))
+		}
+		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(ConsistOf(
+			"EchoNotReady", "EchoOperatorPassesFail", "EchoCompanionMissing", "EchoCertificateExpiresSoon"))
+		for _, a := range p.firing(ctx, Default) {
+			Expect(a.Annotations).To(HaveKeyWithValue("runbook_url", HaveSuffix("/docs/runbooks/"+a.Labels["alertname"]+".md")))
+			AddReportEntry(a.Labels["alertname"], a.Annotations["summary"])
+		}
+		Eventually(func(g Gomega) { g.Expect(p.withoutData(ctx, g)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
+	}, SpecTimeout(45*time.Minute))
+
+	It("resolves them when it is mended", func(ctx SpecContext) {
+		support.Kubectl(ctx, "delete", "validatingadmissionpolicybindings", "echo-operator-test")
+		support.Kubectl(ctx, "delete", "pod", "-n", namespace, "lonely")
+		noImage := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-image"}}
+		Expect(k8s.Patch(ctx, noImage, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"image":null}}`)))).To(Succeed())
+		applyCertificate(ctx, support.Echo(namespace, "expiring"), 90*24*time.Hour)
+		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
+	}, SpecTimeout(45*time.Minute))
+
+	It("fires if no replica is the leader, and if none is there", func(ctx SpecContext) {
+		binding := support.Kubectl(ctx, "get", "rolebinding", "-n", operatorNamespace, "echo-operator-leader-election-rolebinding", "-o", "yaml")
+		support.Kubectl(ctx, "delete", "rolebinding", "-n", operatorNamespace, "echo-operator-leader-election-rolebinding")
+		DeferCleanup(func(ctx SpecContext) { support.KubectlInput(ctx, binding, "apply", "-f", "-") }, NodeTimeout(time.Minute))
+		restartOperator(ctx)
+		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(ConsistOf("EchoOperatorWithoutLeader"))
+
+		support.KubectlInput(ctx, binding, "apply", "-f", "-")
+		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
+
+		support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=0")
+		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(ConsistOf("EchoOperatorDown"))
+		support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
+		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
+	}, SpecTimeout(60*time.Minute))
+})
+
+func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
+
+// applyCertificate stores a certificate for an Echo in the Secret of its name.
+func applyCertificate(ctx context.Context, echo *v1.Echo, valid time.Duration) {
+	GinkgoHelper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	Expect(err).NotTo(HaveOccurred())
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{echo.Name + "." + echo.Namespace + ".svc"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(valid),
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	Expect(err).NotTo(HaveOccurred())
+	key, err := x509.MarshalPKCS8PrivateKey(private)
+	Expect(err).NotTo(HaveOccurred())
+	data := map[string][]byte{
+		corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
+		corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}, Type: corev1.SecretTypeTLS, Data: data}
+	err = k8s.Create(ctx, secret)
+	if client.IgnoreAlreadyExists(err) == nil && err != nil {
+		err = k8s.Update(ctx, secret)
+	}
+	Expect(err).NotTo(HaveOccurred())
+}

@@ -1,0 +1,59 @@
+package monitoring
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// panel is a part of the dashboard.
+type panel struct {
+	Title   string `json:"title"`
+	Targets []struct {
+		Expression string `json:"expr"`
+	} `json:"targets"`
+}
+
+// dashboard returns the panels of the dashboard with queries.
+func dashboard() []panel {
+	GinkgoHelper()
+	text, err := os.ReadFile(filepath.Join(support.Root(), "config", "grafana", "echo-operator.json"))
+	Expect(err).NotTo(HaveOccurred())
+	var content struct {
+		Panels []panel `json:"panels"`
+	}
+	Expect(json.Unmarshal(text, &content)).To(Succeed())
+	var all []panel
+	for _, p := range content.Panels {
+		if len(p.Targets) > 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// withoutData returns the queries of the dashboard that have no value, or only values that are no numbers.
+func (p prometheus) withoutData(ctx context.Context, g Gomega) []string {
+	var empty []string
+	for _, panel := range dashboard() {
+		for _, target := range panel.Targets {
+			numbers := 0
+			for _, s := range p.query(ctx, g, target.Expression) {
+				if value, _ := s.Value[1].(string); value != "" && !strings.Contains(value, "NaN") {
+					numbers++
+				}
+			}
+			if numbers == 0 {
+				empty = append(empty, panel.Title+": "+target.Expression)
+			}
+		}
+	}
+	return empty
+}

@@ -1,0 +1,13 @@
+# The Prometheus Operator, for tests. The build context is the root of the project.
+
+FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
+WORKDIR /src
+COPY tools/prometheus-operator tools/prometheus-operator
+ARG TARGETOS TARGETARCH
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
+    go build -C tools/prometheus-operator -trimpath -ldflags "-s -w" -tags "remove_all_sd enable_kubernetes_sd" -o /out/prometheus-operator github.com/prometheus-operator/prometheus-operator/cmd/operator
+
+FROM scratch
+COPY --from=build /out/prometheus-operator /bin/operator
+USER 65532:65532
+ENTRYPOINT ["/bin/operator"]

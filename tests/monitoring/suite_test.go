@@ -1,0 +1,60 @@
+// Package monitoring tests the metrics, the alerts and the dashboard of the operator by a real Prometheus, which the real Prometheus Operator
+// runs on the test cluster. `make e2e-monitoring` runs it.
+package monitoring
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	operatorNamespace  = "echo-operator-system"
+	operatorDeployment = "deployment/echo-operator-controller-manager"
+	waitTimeout        = "--timeout=5m"
+	// alertTimeout is longer than any alert takes to fire, or to be resolved.
+	alertTimeout = 30 * time.Minute
+)
+
+var (
+	k8s        client.WithWatch
+	namespaces = support.Namespaces{Prefix: "monitoring-"}
+)
+
+func TestMonitoring(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(5 * time.Minute)
+	SetDefaultEventuallyPollingInterval(2 * time.Second)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "Monitoring")
+}
+
+var _ = BeforeSuite(func() {
+	log.SetLogger(GinkgoLogr)
+	var err error
+	k8s, err = support.NewClient(0)
+	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make e2e-monitoring', which starts a cluster")
+	namespaces.Client = k8s
+})
+
+var _ = AfterSuite(func(ctx SpecContext) {
+	support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
+	support.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+	namespaces.RemoveAllBut(ctx)
+	for _, kind := range []string{"clusterrolebindings", "clusterroles", "validatingadmissionpolicies", "validatingadmissionpolicybindings", "customresourcedefinitions"} {
+		support.Kubectl(ctx, "delete", kind, "-l", support.TestLabel)
+	}
+}, NodeTimeout(10*time.Minute))
+
+var _ = JustAfterEach(func(ctx SpecContext) {
+	if CurrentSpecReport().Failed() {
+		support.Show(ctx, "get", "pods,echoes,servicemonitors,podmonitors,prometheusrules", "-A", "-o", "wide")
+		support.Show(ctx, "logs", "-n", operatorNamespace, operatorDeployment, "--tail=50")
+	}
+}, NodeTimeout(time.Minute))
