@@ -154,6 +154,11 @@ build: ## Build the operator, the echo server and the scorecard tests for PLATFO
 	@$(call compile,echo-server,./echoserver)
 	@$(call compile,echo-scorecard,./scorecard)
 
+.PHONY: kubectl-echo
+kubectl-echo: ## Build the plugin of kubectl for PLATFORMS, which may be other than Linux, into bin/.
+	@for platform in $(subst $(comma), ,$(PLATFORMS)); do \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO_BUILD) -o bin/$${platform/\//-}/ ./kubectl-echo; done
+
 .PHONY: images
 images: build ## Build the images and push them to REGISTRY, or to the registry of the test cluster, for `make deploy`.
 	@tools/make/push-image echo-operator Dockerfile

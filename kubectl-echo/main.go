@@ -1,0 +1,114 @@
+// The plugin of kubectl for Echoes: it says what is wrong with them, and sends requests to them.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// errNo ends a command whose answer is no: an Echo is not Ready, or a request failed.
+var errNo = errors.New("no")
+
+func main() {
+	klog.SetLogger(logr.Discard()) // what the libraries log in addition to the errors that are printed would only be noise
+	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// execute runs a command line and returns the exit code: 0 for yes, 1 for no, 2 if there is no answer, as for an invalid command line.
+func execute(arguments []string, stdout, stderr io.Writer) int {
+	flags := genericclioptions.NewConfigFlags(true)
+	flags.CacheDir = nil // nothing is cached
+	root := &cobra.Command{
+		Use:               "kubectl-echo",
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl echo"},
+		Long:              "See what is wrong with Echoes, and send requests to them, with the kubeconfig and the rights that kubectl uses.",
+		Version:           version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	flags.AddFlags(root.PersistentFlags())
+	root.AddCommand(newStatus(flags), newTest(flags))
+	root.SetFlagErrorFunc(usage)
+	root.SetArgs(arguments)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if err := root.ExecuteContext(context.Background()); errors.Is(err, errNo) {
+		return 1
+	} else if err != nil {
+		_, _ = fmt.Fprintf(stderr, "error: %v\n", err)
+		return 2
+	}
+	return 0
+}
+
+// usage returns the error of a command line that is not valid.
+func usage(c *cobra.Command, err error) error {
+	return fmt.Errorf("%w\nSee '%s --help' for usage", err, c.CommandPath())
+}
+
+// yes returns the error for an answer.
+func yes(answer bool) error { return map[bool]error{false: errNo}[answer] }
+
+// printTable prints rows of cells in columns, unless there is only the row of the titles.
+func printTable(out io.Writer, rows [][]string) error {
+	writer := printers.GetNewTabWriter(out)
+	for _, row := range rows[:min(len(rows)-1, 1)*len(rows)] {
+		_, _ = fmt.Fprintln(writer, strings.Join(row, "\t")) // Flush returns the error
+	}
+	return writer.Flush()
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// cluster is the API server of a command line.
+type cluster struct {
+	rest.Interface
+	config    *rest.Config
+	namespace string // empty for all
+}
+
+func connect(flags *genericclioptions.ConfigFlags, allNamespaces bool) (*cluster, error) {
+	config, err := flags.ToRESTConfig()
+	namespace, _, invalid := flags.ToRawKubeConfigLoader().Namespace()
+	if err := cmp.Or(err, invalid); err != nil {
+		return nil, err
+	}
+	core, err := corev1client.NewForConfig(config)
+	return &cluster{core.RESTClient(), config, map[bool]string{false: namespace}[allNamespaces]}, err
+}
+
+// from returns a request for a resource in the namespace.
+func (c *cluster) from(version, resource string) *rest.Request {
+	return c.Get().AbsPath(version).Namespace(c.namespace).Resource(resource)
+}
+
+// read sends a request and reads the response.
+func read(ctx context.Context, request *rest.Request, into any) error {
+	result := request.Do(ctx)
+	err := result.Error()
+	if apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		err = fmt.Errorf("the cluster does not serve this kind, the Echo Operator may not be installed: %w", err)
+	}
+	body, noResponse := result.Raw()
+	return cmp.Or(err, noResponse, json.Unmarshal(body, into))
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// run executes a command line and returns its exit code and what it printed.
+func run(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", "/nowhere")
+	out, err := &strings.Builder{}, &strings.Builder{}
+	code = execute(arguments, out, err)
+	return code, out.String(), err.String()
+}
+
+func TestCommandLinesThatAreNotValid(t *testing.T) {
+	for line, want := range map[string]string{
+		"up":                       `error: unknown command "up" for "kubectl echo"`,
+		"status --follow":          "error: unknown flag: --follow\nSee 'kubectl echo status --help' for usage",
+		"status one two":           "error: at most one name is allowed, and none across all namespaces\nSee 'kubectl echo status --help' for usage",
+		"status one -A":            "error: at most one name is allowed",
+		"test":                     "error: it requires one name",
+		"test one two":             "error: it requires one name",
+		"test one --requests=0":    "--requests of at least 1",
+		"test one --requests=many": `error: invalid argument "many" for "--requests"`,
+		"test one --path=x":        "a --path that begins with /",
+	} {
+		code, stdout, stderr := run(t, strings.Fields(line)...)
+		if code != 2 || stdout != "" || !strings.HasPrefix(stderr, "error: ") || !strings.Contains(stderr, want) {
+			t.Errorf("%s: the exit code is %d, and it printed %q and %q", line, code, stdout, stderr)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for line, want := range map[string][]string{
+		"":              {"kubectl echo [command]", "status ", "test ", "--kubeconfig", "--context", "--as "},
+		"--help":        {"kubectl echo [command]"},
+		"status --help": {"kubectl echo status [NAME] [flags]", "  kubectl echo status -A", "--all-namespaces", "--namespace"},
+		"test --help":   {"kubectl echo test NAME [flags]", "neither kube-proxy nor NetworkPolicies", "--requests", "--path", "--tls"},
+		"--version":     {"kubectl echo version dev"},
+	} {
+		code, stdout, stderr := run(t, strings.Fields(line)...)
+		isMissing := func(text string) bool { return !strings.Contains(stdout, text) }
+		if code != 0 || stderr != "" || slices.ContainsFunc(want, isMissing) {
+			t.Errorf("%s: the exit code is %d, and it printed %q and %q", line, code, stdout, stderr)
+		}
+	}
+}
+
+func TestNoAPIServer(t *testing.T) {
+	for _, command := range []string{"status", "test"} {
+		code, stdout, stderr := run(t, command, "web", "--server=http://127.0.0.1:1")
+		if code != 2 || stdout != "" || !strings.HasPrefix(stderr, "error: ") || !strings.Contains(stderr, "connection refused") {
+			t.Errorf("%s: the exit code is %d, and it printed %q and %q", command, code, stdout, stderr)
+		}
+	}
+}

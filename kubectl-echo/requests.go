@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream" // whose errors the WebSocket dialer returns
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+func newTest(flags *genericclioptions.ConfigFlags) *cobra.Command {
+	number, path, secure := 0, "", false
+	command := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Send requests to an Echo, and tell which pods respond",
+		Long: `Send requests to the ready pods that the Service of an Echo selects, to each in turn, and tell which pod responds, with status and latency.
+It is the pod that the response names, or else the one that the request was sent to. A request fails without a response, or with a status of
+400 or more other than spec.response.statusCode. The exit code is 0 if all requests succeed, 1 if one fails, and 2 for errors.
+
+Each request has a port-forward of its own, by the API server and the kubelet. It passes neither kube-proxy nor NetworkPolicies: if the
+requests succeed and those of clients in the cluster fail, the cause is in the network between.`,
+		Example: `  # Send 10 requests to the Echo web
+  kubectl echo test web
+
+  # Send 100 requests for a path by HTTPS
+  kubectl echo test web --requests=100 --path=/health --tls`,
+		RunE: func(c *cobra.Command, names []string) error {
+			if len(names) != 1 || number < 1 || !strings.HasPrefix(path, "/") {
+				return usage(c, errors.New("it requires one name, --requests of at least 1, and a --path that begins with /"))
+			}
+			cluster, err := connect(flags, false)
+			if err != nil {
+				return err
+			}
+			return cluster.test(c.Context(), names[0], number, map[bool]string{false: "http", true: "https"}[secure], path, c.OutOrStdout())
+		},
+	}
+	command.Flags().IntVar(&number, "requests", 10, "The number of requests, which are spread over the ready pods")
+	command.Flags().StringVar(&path, "path", "/", "The path of the requests")
+	command.Flags().BoolVar(&secure, "tls", false, "Send the requests by HTTPS. The certificate is not verified")
+	return command
+}
+
+// test sends requests to the pods of an Echo, and prints a line for each.
+func (c *cluster) test(ctx context.Context, name string, number int, scheme, path string, stdout io.Writer) error {
+	echo, service, pods := &v1.Echo{}, &corev1.Service{}, &corev1.PodList{}
+	err := read(ctx, c.from("apis/example.com/v1", "echoes").Name(name), echo)
+	if err := cmp.Or(err, read(ctx, c.from("api/v1", "services").Name(name), service)); err != nil {
+		return err
+	}
+	if err := read(ctx, c.from("api/v1", "pods").Param("labelSelector", labels.Set(service.Spec.Selector).String()), pods); err != nil {
+		return err
+	}
+	ready := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !receives(&pod) })
+	if !metav1.IsControlledBy(service, echo) || len(ready) == 0 {
+		return fmt.Errorf("the Service %[1]q has no ready pods, or does not belong to the Echo: 'kubectl echo status %[1]s' says why", name)
+	}
+	failed, responded := 0, map[string]bool{}
+	for i := range number {
+		name, status, latency, err := c.send(ctx, echo, &ready[i%len(ready)], scheme, path)
+		if err != nil {
+			failed, status = failed+1, oneLine(err.Error())
+		} else {
+			responded[name] = true
+		}
+		_, _ = fmt.Fprintf(stdout, "%s  %s  %v\n", name, status, latency.Round(time.Millisecond))
+	}
+	_, err = fmt.Fprintf(stdout, "\n%d requests, %d failed; %d of %d ready pods responded\n", number, failed, len(responded), len(ready))
+	return cmp.Or(err, yes(failed == 0))
+}
+
+// receives reports whether a Service leads to a pod that it selects.
+func receives(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp.IsZero() && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// send sends a request to a pod, and returns the pod that responds, the status and the latency. There is an error if the request failed.
+func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, scheme, path string) (string, string, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // an Echo may respond after 30 s
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+echo.Name+"."+echo.Namespace+".svc"+path, http.NoBody)
+	if err != nil {
+		return pod.Name, "", 0, err
+	}
+	if request.URL.Host, err = c.forward(ctx, pod, scheme); err != nil {
+		return pod.Name, "", 0, err
+	}
+	request.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {"kubectl-echo/" + version}}
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{ServerName: request.Host, InsecureSkipVerify: true}}
+	began := time.Now()
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return pod.Name, "", time.Since(began), fmt.Errorf("no response: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	latency, named := time.Since(began), struct{ Pod string }{pod.Name}
+	_ = json.Unmarshal(body, &named) // that of another image is something else
+	if told := echo.Spec.Response; response.StatusCode >= 400 && (told == nil || int(told.StatusCode) != response.StatusCode) {
+		err = cmp.Or(err, errors.New(response.Status))
+	}
+	return named.Pod, response.Status, latency, err
+}
+
+// forward makes a port of a pod reachable until the end of a context, as kubectl port-forward does: by WebSocket, or else by SPDY.
+func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (string, error) {
+	number, err := portOf(pod, port)
+	url := c.Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL()
+	webSocket, noWebSocket := portforward.NewSPDYOverWebsocketDialer(url, c.config)
+	transport, upgrader, noSPDY := spdy.RoundTripperFor(c.config)
+	if err := cmp.Or(err, noWebSocket, noSPDY); err != nil {
+		return "", err
+	}
+	dialer := portforward.NewFallbackDialer(webSocket, spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url),
+		func(err error) bool { return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) })
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf(":%d", number)}, ready, io.Discard, io.Discard)
+	if err != nil {
+		return "", err
+	}
+	go func() { ended <- forwarder.ForwardPorts() }()
+	select {
+	case err := <-ended:
+		return "", err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-ready:
+	}
+	ports, err := forwarder.GetPorts()
+	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), err
+}
+
+// portOf returns the port of a pod by its name, to which the Service leads.
+func portOf(pod *corev1.Pod, name string) (int32, error) {
+	for _, container := range pod.Spec.Containers {
+		if i := slices.IndexFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == name }); i >= 0 {
+			return container.Ports[i].ContainerPort, nil
+		}
+	}
+	return 0, fmt.Errorf("the pod has no port %q", name)
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// pod returns a ready pod with a port, with changes applied.
+func pod(name string, changes ...func(*corev1.Pod)) corev1.Pod {
+	p := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "sidecar", Ports: []corev1.ContainerPort{{Name: "admin", ContainerPort: 1}}},
+			{Name: "echo", Ports: []corev1.ContainerPort{{Name: "metrics", ContainerPort: 9090}, {Name: "http", ContainerPort: 8080}}}}},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+	}
+	for _, change := range changes {
+		change(&p)
+	}
+	return p
+}
+
+func notReady(p *corev1.Pod)    { p.Status.Conditions[1].Status = corev1.ConditionFalse }
+func pending(p *corev1.Pod)     { p.Status.Conditions = nil }
+func terminating(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }
+
+func TestReadyPodsReceiveRequests(t *testing.T) {
+	for want, pods := range map[bool][]corev1.Pod{true: {pod("ready")}, false: {pod("not-ready", notReady), pod("pending", pending), pod("terminating", terminating)}} {
+		for _, p := range pods {
+			if receives(&p) != want {
+				t.Errorf("%s: %t", p.Name, !want)
+			}
+		}
+	}
+}
+
+func TestPortOfAPod(t *testing.T) {
+	p := pod("web")
+	if port, err := portOf(&p, "http"); port != 8080 || err != nil {
+		t.Errorf("got %d, %v", port, err)
+	}
+	if _, err := portOf(&p, "https"); err == nil || err.Error() != `the pod has no port "https"` {
+		t.Errorf("got %v", err)
+	}
+}
+
+// apiServer is a server with the Echo web in the namespace shop, and with pods whose ports it forwards to addresses by SPDY. It refuses
+// WebSockets, as old API servers do.
+type apiServer struct {
+	echo  v1.Echo
+	owner string // of the Service
+	pods  []corev1.Pod
+	ports map[string]string // addresses by pod
+}
+
+// ServeHTTP implements http.Handler.
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := regexp.MustCompile(`^/api/v1/namespaces/shop/pods/([^/]+)/portforward$`).FindStringSubmatch(r.URL.Path)
+	var object any
+	switch {
+	case name != nil && r.Method == http.MethodPost:
+		forwardPort(w, r, s.ports[name[1]])
+		return
+	case r.URL.Path == "/apis/example.com/v1/namespaces/shop/echoes/web":
+		object = s.echo
+	case r.URL.Path == "/api/v1/namespaces/shop/services/web":
+		object = corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "echo", Controller: new(s.owner == "echo")}}},
+			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}}}
+	case r.URL.Path == "/api/v1/namespaces/shop/pods" && r.URL.Query().Get("labelSelector") == "app=web":
+		object = corev1.PodList{Items: s.pods}
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(object)
+}
+
+// forwardPort forwards the first connection of a client to an address, as a kubelet does.
+func forwardPort(w http.ResponseWriter, r *http.Request, address string) {
+	if _, err := httpstream.Handshake(r, w, []string{"portforward.k8s.io"}); err != nil {
+		return
+	}
+	streams := make(chan httpstream.Stream, 2)
+	connection := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, _ <-chan struct{}) error {
+		streams <- stream
+		return nil
+	})
+	defer func() { _ = connection.Close() }()
+	failure, data := <-streams, <-streams
+	target, err := net.Dial("tcp", address)
+	if err != nil {
+		_, _ = fmt.Fprint(failure, err)
+		_ = errors.Join(failure.Close(), data.Close())
+		<-connection.CloseChan()
+		return
+	}
+	go func() { _, _ = io.Copy(target, data) }()
+	_, _ = io.Copy(data, target)
+	_ = errors.Join(failure.Close(), data.Close(), target.Close())
+	<-connection.CloseChan()
+}
+
+// respond starts a server that responds with the name of its pod, unless the path asks for something else, and returns its address.
+func respond(t *testing.T, body string, start func(*httptest.Server)) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != "web.shop.svc" || r.Header.Get("Accept") != "application/json" || !strings.HasPrefix(r.UserAgent(), "kubectl-echo/") {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		if r.URL.Path == "/missing" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		if r.URL.Path == "/elsewhere" {
+			http.Redirect(w, r, "http://example.com/", http.StatusFound)
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	start(server)
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
+func TestRequestsReachTheReadyPods(t *testing.T) {
+	plain, secure := (*httptest.Server).Start, (*httptest.Server).StartTLS
+	api := &apiServer{
+		echo:  v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "echo"}},
+		owner: "echo",
+		pods:  []corev1.Pod{pod("a"), pod("b"), pod("c", notReady), pod("d"), pod("e", terminating)},
+		ports: map[string]string{"a": respond(t, `{"pod": "a"}`, plain), "b": respond(t, `{"pod": "b"}`, plain), "d": respond(t, "of another image", plain)},
+	}
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	send := func(arguments ...string) (int, []string, string) {
+		t.Helper()
+		code, stdout, stderr := run(t, append([]string{"test", "web", "-n", "shop", "--server=" + server.URL}, arguments...)...)
+		stdout = regexp.MustCompile(`  \d+m?s\n`).ReplaceAllString(stdout, "\n")
+		return code, strings.Split(strings.TrimSuffix(stdout, "\n"), "\n"), stderr
+	}
+	expect := func(wantCode int, want []string, arguments ...string) {
+		t.Helper()
+		if code, stdout, stderr := send(arguments...); code != wantCode || !slices.Equal(stdout, want) || stderr != "" {
+			t.Errorf("%v: the exit code is %d, and it printed\n%s\n%s", arguments, code, strings.Join(stdout, "\n"), stderr)
+		}
+	}
+	expect(0, []string{"a  200 OK", "b  200 OK", "d  200 OK", "a  200 OK", "", "4 requests, 0 failed; 3 of 3 ready pods responded"}, "--requests=4")
+	expect(0, []string{"a  302 Found", "", "1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--path=/elsewhere")
+	expect(1, []string{"a  404 Not Found", "", "1 requests, 1 failed; 0 of 3 ready pods responded"}, "--requests=1", "--path=/missing")
+	expect(1, []string{`a  the pod has no port "https"`, "", "1 requests, 1 failed; 0 of 3 ready pods responded"}, "--requests=1", "--tls")
+
+	api.pods[0].Spec.Containers[1].Ports[0].Name = "https"
+	byHTTP := api.ports["a"]
+	api.ports["a"] = respond(t, `{"pod": "a"}`, secure)
+	expect(0, []string{"a  200 OK", "", "1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--tls")
+	api.ports["a"] = byHTTP
+
+	api.echo.Spec.Response = &v1.EchoResponse{StatusCode: 404}
+	expect(0, []string{"a  404 Not Found", "", "1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--path=/missing")
+	api.ports["b"] = "127.0.0.1:1"
+	expect(1, []string{"a  200 OK", "b  no response: EOF", "d  200 OK", "", "3 requests, 1 failed; 2 of 3 ready pods responded"}, "--requests=3")
+
+	for _, change := range []func(){func() { api.owner = "another" }, func() { api.owner, api.pods = "echo", []corev1.Pod{pod("c", notReady)} }} {
+		change()
+		code, stdout, stderr := send()
+		if code != 2 || stdout[0] != "" || !strings.HasPrefix(stderr, `error: the Service "web" has no ready pods, or does not belong to the Echo: 'kubectl echo status web' says why`) {
+			t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout, stderr)
+		}
+	}
+}

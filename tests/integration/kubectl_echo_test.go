@@ -1,0 +1,146 @@
+package integration
+
+import (
+	"os/exec"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+var _ = Describe("kubectl echo status", Ordered, func() {
+	var plugin string
+
+	BeforeAll(func() {
+		var err error
+		plugin, err = gexec.Build("github.com/echo-operator/echo-operator/kubectl-echo", "-trimpath")
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	// run runs the command and returns its exit code and what it printed.
+	run := func(arguments ...string) (code int, stdout, stderr string) {
+		GinkgoHelper()
+		command := exec.Command(plugin, append([]string{"status"}, arguments...)...)
+		command.Env = []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(nil)), "HOME=" + GinkgoT().TempDir()}
+		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(session).Should(gexec.Exit())
+		return session.ExitCode(), string(session.Out.Contents()), string(session.Err.Contents())
+	}
+	// status is run with an exit code that is expected.
+	status := func(code int, arguments ...string) (stdout, stderr string) {
+		GinkgoHelper()
+		got, stdout, stderr := run(arguments...)
+		Expect(got).To(Equal(code), stdout+stderr)
+		return stdout, stderr
+	}
+
+	It("says what is wrong, and shows objects, nodes and warnings", func(ctx SpecContext) {
+		node := newNode(ctx, k8s)
+		echo := createOn(ctx, support.Echo(newNamespace(ctx), "web"), node)
+		adopt(ctx, echo)
+		stdout, stderr := status(0, "web", "-n", echo.Namespace)
+		Expect(stderr).To(BeEmpty())
+		Expect(stdout).To(HavePrefix("Echo " + echo.Namespace + "/web: Ready, 2/2 ready\n2 of 2 pods are ready.\n"))
+		Expect(stdout).To(And(MatchRegexp(`(?m)^Ready +True +AllPodsReady +\S+$`), Not(ContainSubstring("PROBLEMS")), Not(ContainSubstring("WARNING"))))
+		Expect(stdout).To(MatchRegexp(`(?m)^OBJECT +READY +STATUS +RESTARTS +NODE +AGE
+Echo/web +2/2 +Ready +\S+
+├─Deployment/web +2/2 +\S+
+│ └─ReplicaSet/web-1 +0 +\S+
+│   ├─Pod/web-1 +0/1 +Running +0 +` + node.Name + ` +\S+
+│   └─Pod/web-2 +0/1 +Running +0 +` + node.Name + ` +\S+
+├─PodDisruptionBudget/web +\S+
+└─Service/web +\S+$`))
+
+		cordon(ctx, node, true)
+		expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
+		setOneNotReady(ctx, echo)
+		expectPhase(ctx, echo, v1.PhaseWarning)
+		stdout, stderr = status(1, "web", "-n", echo.Namespace)
+		Expect(stderr).To(BeEmpty())
+		Expect(stdout).To(And(HavePrefix("Echo "+echo.Namespace+"/web: Warning, 1/2 ready\n1 of 2 pods are ready."), MatchRegexp(`(?m)^Ready +False `)))
+		Expect(stdout).To(MatchRegexp(`(?m)^NODE +PROBLEMS\n` + node.Name + ` +Unschedulable$`))
+		Expect(stdout).To(MatchRegexp(`(?m)^LAST SEEN +OBJECT +WARNING +MESSAGE\n(.*\n)*\S+ +Echo/web +NodeProblem +Node "` + node.Name + `", which runs`))
+	})
+
+	It("requires no more rights than to read Echoes, and says what it cannot show", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "web"))
+		stdout, stderr := status(2, "web", "-n", echo.Namespace, "--as=guest")
+		Expect(stdout).To(BeEmpty())
+		Expect(stderr).To(HavePrefix(`error: echoes.example.com "web" is forbidden: User "guest" cannot get resource "echoes"`))
+
+		Expect(controlplane.Grant(ctx, k8s, "guest", echo.Namespace, []rbacv1.PolicyRule{{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}}})).To(Succeed())
+		Eventually(func() int {
+			code, _, _ := run("web", "-n", echo.Namespace, "--as=guest")
+			return code
+		}).WithContext(ctx).Should(Equal(0))
+		stdout, stderr = status(0, "web", "-n", echo.Namespace, "--as=guest")
+		Expect(stdout).To(And(HavePrefix("Echo "+echo.Namespace+"/web: Ready, 2/2 ready\n"), MatchRegexp(`(?m)^Echo/web +2/2 +Ready +\S+$`), Not(ContainSubstring("Deployment"))))
+		for _, resource := range []string{"deployments.apps", "replicasets.apps", "pods", "services", "poddisruptionbudgets.policy", "events"} {
+			Expect(stderr).To(ContainSubstring("warning: not everything is shown: " + resource + ` is forbidden: User "guest" cannot list resource`))
+		}
+		stdout, stderr = status(0, "-n", echo.Namespace, "--as=guest")
+		Expect(stdout).To(MatchRegexp(`^NAMESPACE +NAME +READY +PHASE +MESSAGE\n` + echo.Namespace + ` +web +2/2 +Ready +2 of 2 pods are ready\.\n$`))
+		Expect(stderr).To(BeEmpty())
+		_, stderr = status(2, "-A", "--as=guest")
+		Expect(stderr).To(HavePrefix(`error: echoes.example.com is forbidden: User "guest" cannot list resource "echoes" in API group "example.com" at the cluster scope`))
+	})
+
+	It("lists Echoes that are not Ready first, and says that there is none", func(ctx SpecContext) {
+		one, other := newNamespace(ctx), newNamespace(ctx)
+		createReadyEcho(ctx, support.Echo(one, "a"))
+		createEcho(ctx, support.Echo(one, "z"))
+		createReadyEcho(ctx, support.Echo(other, "b"))
+		createEcho(ctx, support.Echo(other, "y"))
+		stdout, _ := status(1, "-A")
+		var listed []string
+		for line := range strings.Lines(stdout) {
+			if fields := strings.Fields(line); fields[0] == one || fields[0] == other {
+				listed = append(listed, strings.Join(fields[:4], " "))
+			}
+		}
+		notReady, ready := []any{one + " z 0/2 Pending", other + " y 0/2 Pending"}, []any{one + " a 2/2 Ready", other + " b 2/2 Ready"}
+		Expect(listed).To(HaveLen(4))
+		Expect(listed[:2]).To(ConsistOf(notReady...))
+		Expect(listed[2:]).To(ConsistOf(ready...))
+
+		stdout, stderr := status(2, "missing", "-n", one)
+		Expect(stdout).To(BeEmpty())
+		Expect(stderr).To(Equal("error: echoes.example.com \"missing\" not found\n"))
+		empty := newNamespace(ctx)
+		stdout, stderr = status(0, "-n", empty)
+		Expect(stdout).To(BeEmpty())
+		Expect(stderr).To(Equal("No Echoes found\n"))
+	})
+
+	It("says that a cluster does not have the kind", func() {
+		kubeconfig := writeKubeconfig(adminKubeconfig(startAPIServer()))
+		stdout, stderr := status(2, "web", "--kubeconfig="+kubeconfig)
+		Expect(stdout).To(BeEmpty())
+		Expect(stderr).To(HavePrefix("error: the cluster does not serve this kind, the Echo Operator may not be installed: "))
+	})
+})
+
+// adopt creates the ReplicaSet of an Echo, and makes it the owner of its pods.
+func adopt(ctx SpecContext, echo *v1.Echo) {
+	GinkgoHelper()
+	deployment := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
+	set := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name + "-1", Labels: deployment.Spec.Template.Labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}},
+		Spec: appsv1.ReplicaSetSpec{Replicas: deployment.Spec.Replicas, Selector: deployment.Spec.Selector, Template: deployment.Spec.Template},
+	}
+	Expect(k8s.Create(ctx, set)).To(Succeed())
+	for _, suffix := range []string{"-1", "-2"} {
+		edit(ctx, get(ctx, Default, echo.Namespace, echo.Name+suffix, &corev1.Pod{}), func(p *corev1.Pod) { p.OwnerReferences[0].UID = set.UID })
+	}
+}
