@@ -22,3 +22,7 @@ publish-catalog: ## Give the catalog of `make push-release` the tag `latest`, wh
 .PHONY: test-release
 test-release: ## Make the release of this tree twice, for all architectures, and compare. Does not require root.
 	@tools/release/check
+
+.PHONY: kubectl-echo-archives
+kubectl-echo-archives: kubectl-echo ## Write archives of the plugin of kubectl, and a manifest for krew, to dist/kubectl-echo.
+	@tools/make/kubectl-echo-archives "$(VERSION)" $(subst $(comma), ,$(PLATFORMS))
