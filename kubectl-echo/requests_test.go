@@ -2,10 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -16,10 +13,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/streaming/pkg/httpstream"
-	"k8s.io/streaming/pkg/httpstream/spdy"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // pod returns a ready pod with a port, with changes applied.
@@ -75,7 +71,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var object any
 	switch {
 	case name != nil && r.Method == http.MethodPost:
-		forwardPort(w, r, s.ports[name[1]])
+		support.ForwardPort(w, r, s.ports[name[1]])
 		return
 	case r.URL.Path == "/apis/example.com/v1/namespaces/shop/echoes/web":
 		object = s.echo
@@ -90,31 +86,6 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(object)
-}
-
-// forwardPort forwards the first connection of a client to an address, as a kubelet does.
-func forwardPort(w http.ResponseWriter, r *http.Request, address string) {
-	if _, err := httpstream.Handshake(r, w, []string{"portforward.k8s.io"}); err != nil {
-		return
-	}
-	streams := make(chan httpstream.Stream, 2)
-	connection := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, _ <-chan struct{}) error {
-		streams <- stream
-		return nil
-	})
-	defer func() { _ = connection.Close() }()
-	failure, data := <-streams, <-streams
-	target, err := net.Dial("tcp", address)
-	if err != nil {
-		_, _ = fmt.Fprint(failure, err)
-		_ = errors.Join(failure.Close(), data.Close())
-		<-connection.CloseChan()
-		return
-	}
-	go func() { _, _ = io.Copy(target, data) }()
-	_, _ = io.Copy(data, target)
-	_ = errors.Join(failure.Close(), data.Close(), target.Close())
-	<-connection.CloseChan()
 }
 
 // respond starts a server that responds with the name of its pod, unless the path asks for something else, and returns its address.

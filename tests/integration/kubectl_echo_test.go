@@ -1,7 +1,12 @@
 package integration
 
 import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
+	"path"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -11,13 +16,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-var _ = Describe("kubectl echo status", Ordered, func() {
+var _ = Describe("kubectl echo", Ordered, func() {
 	var plugin string
 
 	BeforeAll(func() {
@@ -26,20 +32,20 @@ var _ = Describe("kubectl echo status", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 	})
 
-	// run runs the command and returns its exit code and what it printed.
+	// run runs a command and returns its exit code and what it printed.
 	run := func(arguments ...string) (code int, stdout, stderr string) {
 		GinkgoHelper()
-		command := exec.Command(plugin, append([]string{"status"}, arguments...)...)
+		command := exec.Command(plugin, arguments...)
 		command.Env = []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(nil)), "HOME=" + GinkgoT().TempDir()}
 		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(session).Should(gexec.Exit())
 		return session.ExitCode(), string(session.Out.Contents()), string(session.Err.Contents())
 	}
-	// status is run with an exit code that is expected.
+	// status shows the status, and expects an exit code.
 	status := func(code int, arguments ...string) (stdout, stderr string) {
 		GinkgoHelper()
-		got, stdout, stderr := run(arguments...)
+		got, stdout, stderr := run(append([]string{"status"}, arguments...)...)
 		Expect(got).To(Equal(code), stdout+stderr)
 		return stdout, stderr
 	}
@@ -80,7 +86,7 @@ Echo/web +2/2 +Ready +\S+
 
 		Expect(controlplane.Grant(ctx, k8s, "guest", echo.Namespace, []rbacv1.PolicyRule{{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}}})).To(Succeed())
 		Eventually(func() int {
-			code, _, _ := run("web", "-n", echo.Namespace, "--as=guest")
+			code, _, _ := run("status", "web", "-n", echo.Namespace, "--as=guest")
 			return code
 		}).WithContext(ctx).Should(Equal(0))
 		stdout, stderr = status(0, "web", "-n", echo.Namespace, "--as=guest")
@@ -122,6 +128,31 @@ Echo/web +2/2 +Ready +\S+
 		Expect(stderr).To(Equal("No Echoes found\n"))
 	})
 
+	It("sends requests to the ready pods by the API server and the kubelet, with the rights to do so", func(ctx SpecContext) {
+		node := newNode(ctx, k8s)
+		echo := createOn(ctx, support.Echo(newNamespace(ctx), "web"), node)
+		createPod(ctx, echo, "web-3") // is pending
+		serveKubelet(ctx, node)
+		code, stdout, stderr := run("test", "web", "-n", echo.Namespace, "--requests=4")
+		Expect(stdout).To(MatchRegexp(`^(web-1  200 OK  \d+m?s\nweb-2  200 OK  \d+m?s\n){2}\n4 requests, 0 failed; 2 of 2 ready pods responded\n$`))
+		Expect(stderr).To(BeEmpty())
+		Expect(code).To(Equal(0))
+
+		Expect(controlplane.Grant(ctx, k8s, "tester", echo.Namespace, []rbacv1.PolicyRule{
+			{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"services", "pods"}, Verbs: []string{"get", "list"}}})).To(Succeed())
+		Eventually(func() string {
+			_, stdout, _ := run("test", "web", "-n", echo.Namespace, "--requests=1", "--as=tester")
+			return stdout
+		}).WithContext(ctx).Should(MatchRegexp(`^web-1  error upgrading connection: .*pods "web-1" is forbidden: User "tester" cannot create resource "pods/portforward"`))
+		Expect(controlplane.Grant(ctx, k8s, "tester", echo.Namespace, []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"pods/portforward"}, Verbs: []string{"create"}}})).To(Succeed())
+		Eventually(func() int {
+			code, _, _ := run("test", "web", "-n", echo.Namespace, "--requests=1", "--as=tester")
+			return code
+		}).WithContext(ctx).Should(Equal(0))
+	})
+
 	It("says that a cluster does not have the kind", func() {
 		kubeconfig := writeKubeconfig(adminKubeconfig(startAPIServer()))
 		stdout, stderr := status(2, "web", "--kubeconfig="+kubeconfig)
@@ -143,4 +174,22 @@ func adopt(ctx SpecContext, echo *v1.Echo) {
 	for _, suffix := range []string{"-1", "-2"} {
 		edit(ctx, get(ctx, Default, echo.Namespace, echo.Name+suffix, &corev1.Pod{}), func(p *corev1.Pod) { p.OwnerReferences[0].UID = set.UID })
 	}
+}
+
+// serveKubelet serves the part of the kubelet of a node that forwards ports. Its pods respond with their names.
+func serveKubelet(ctx SpecContext, node *corev1.Node) {
+	GinkgoHelper()
+	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := path.Base(r.URL.Path) // that of the pod
+		pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"pod": %q}`, name) }))
+		defer pod.Close()
+		support.ForwardPort(w, r, pod.Listener.Addr().String())
+	}))
+	DeferCleanup(kubelet.Close)
+	port := kubelet.Listener.Addr().(*net.TCPAddr).Port
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
+	before := node.DeepCopy()
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
+	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port)
+	Expect(k8s.Status().Patch(ctx, node, client.MergeFrom(before))).To(Succeed())
 }
