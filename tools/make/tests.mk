@@ -67,7 +67,8 @@ test-e2e: ## The same as e2e.
 e2e test-e2e:
 	@tools/make/e2e-possible
 	@tools/make/require curl curl
-	@$(MAKE) --no-print-directory cluster-up e2e-images kubectl-echo
+	@$(MAKE) --no-print-directory kubectl-echo PLATFORMS=$$(go env GOOS)/$(GOARCH)
+	@$(MAKE) --no-print-directory cluster-up e2e-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
 	@tools/make/suite kubernetes,kwok ./tests/e2e -ginkgo.label-filter='!scale' $(TESTFLAGS)
 
