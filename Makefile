@@ -45,7 +45,7 @@ KUBEBUILDER_ASSETS ?=
 TESTFLAGS ?=
 #: what `make deploy` and `make build-installer` install: config/default, or config/openshift with two replicas
 OVERLAY ?= config/default
-#: more arguments of the operator for `make run`
+#: more arguments for `make run` and `make must-gather`
 ARGS ?=
 #: how long each fuzz target runs
 FUZZTIME ?= 10s
@@ -237,4 +237,4 @@ cluster-wipe: ## Stop the test cluster and remove everything that it keeps.
 kubeconfig: ## Print the path of the kubeconfig of the test cluster.
 	@$(CLUSTER) kubeconfig
 
-include tools/make/tests.mk tools/make/benchmark.mk tools/make/echo-server.mk tools/make/olm.mk tools/make/release.mk
+include tools/make/tests.mk tools/make/benchmark.mk tools/make/echo-server.mk tools/make/must-gather.mk tools/make/olm.mk tools/make/release.mk

@@ -70,7 +70,7 @@ e2e test-e2e:
 	@$(MAKE) --no-print-directory kubectl-echo PLATFORMS=$$(go env GOOS)/$(GOARCH)
 	@$(MAKE) --no-print-directory cluster-up e2e-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@tools/make/suite kubernetes,kwok ./tests/e2e -ginkgo.label-filter='!scale' $(TESTFLAGS)
+	@tools/make/suite kubernetes,kwok ./tests/e2e -ginkgo.label-filter='!scale && !must-gather' $(TESTFLAGS)
 
 .PHONY: e2e-scale
 e2e-scale: ## Run the operator with 2,000 Echoes on the test cluster, under its default memory limit, and restart it. Requires root.

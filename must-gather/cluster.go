@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	requestTimeout = 30 * time.Second
+	// pageSize is how many objects a response has at most.
+	pageSize = 500
+)
+
+// object is an object of any kind, or a part of one.
+type object = unstructured.Unstructured
+
+// gatherer reads from a cluster, one request after the other, and writes what may be written.
+type gatherer struct {
+	options
+	config   *rest.Config
+	client   kubernetes.Interface
+	objects  dynamic.Interface
+	redactor *redactor
+	out      io.Writer // of the progress
+
+	// server is the version of the API server.
+	server string
+	// found holds what is written of objects, by their kind.
+	found map[string][]object
+	// denied are the rights that the operator lacks.
+	denied []string
+	missed []missed
+	// unwritten is why files are missing.
+	unwritten error
+}
+
+// missed is what could not be read, and why.
+type missed struct{ What, Why string }
+
+// miss records that something could not be read.
+func (g *gatherer) miss(what string, err error) {
+	g.missed = append(g.missed, missed{what, g.redactor.text(err.Error())})
+	g.say("  could not read %s: %v", what, err)
+}
+
+func (g *gatherer) say(format string, arguments ...any) {
+	_, _ = fmt.Fprintf(g.out, format+"\n", arguments...)
+}
+
+// connect checks that the API server answers.
+func (g *gatherer) connect(ctx context.Context) error {
+	server := struct{ GitVersion string }{}
+	text, err := g.client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	if err == nil {
+		err = json.Unmarshal(text, &server)
+	}
+	if err != nil {
+		return fmt.Errorf("the API server %s does not answer: %w", g.config.Host, err)
+	}
+	g.server = server.GitVersion
+	g.say("reading from %s, Kubernetes %s", g.config.Host, g.server)
+	return nil
+}
+
+// list passes the objects of a kind in namespaces, "" for all, to a function. A kind that the cluster does not have has no objects.
+func (g *gatherer) list(ctx context.Context, kind string, namespaces []string, selector string, each func(*object)) {
+	for _, namespace := range namespaces {
+		options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
+		for more := true; more; more = options.Continue != "" {
+			page, err := g.resource(kind, namespace).List(ctx, options)
+			if err != nil && !apierrors.IsNotFound(err) {
+				g.miss(where(kind, namespace, ""), err)
+			}
+			if err != nil {
+				break
+			}
+			for i := range page.Items {
+				each(&page.Items[i])
+			}
+			options.Continue = page.GetContinue()
+		}
+	}
+}
+
+// get keeps an object if there is one that was not found yet.
+func (g *gatherer) get(ctx context.Context, kind, namespace, name string) {
+	if slices.ContainsFunc(g.found[kind], func(o object) bool { return o.GetNamespace() == namespace && o.GetName() == name }) {
+		return
+	}
+	o, err := g.resource(kind, namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		g.keep(kind)(o)
+	case !apierrors.IsNotFound(err):
+		g.miss(where(kind, namespace, name), err)
+	}
+}
+
+// keep returns a function that keeps objects of a kind.
+func (g *gatherer) keep(kind string) func(*object) {
+	return func(o *object) { g.found[kind] = append(g.found[kind], g.redactor.object(o)) }
+}
+
+func (g *gatherer) resource(kind, namespace string) dynamic.ResourceInterface {
+	resource, _ := schema.ParseResourceArg(kind)
+	return g.objects.Resource(*resource).Namespace(namespace)
+}
+
+// where names objects of a kind, or one of them if there is a name.
+func where(kind, namespace, name string) string {
+	resource, _ := schema.ParseResourceArg(kind)
+	text := resource.GroupResource().String()
+	if name != "" {
+		text += "/" + name
+	}
+	if namespace != "" {
+		text += " in the namespace " + namespace
+	}
+	return text
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+)
+
+const (
+	// podToken is where the token of a pod is.
+	podToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+	// usualPort is the port of the metrics if the pod names none.
+	usualPort int64 = 8443
+)
+
+// readEndpoints reads the metrics and the diagnostics of the operator. The proxy of the API server passes no token on, so that they are read
+// through a port-forward.
+func (g *gatherer) readEndpoints(ctx context.Context) {
+	operators := ofOperator(g.found[pods])
+	if len(operators) == 0 {
+		return
+	}
+	token, err := g.token(ctx)
+	if err != nil {
+		g.miss("the metrics of the operator", err)
+		return
+	}
+	for _, pod := range operators {
+		if err := g.readEndpoint(ctx, pod, token); err != nil {
+			g.miss("the metrics of "+where(pods, pod.GetNamespace(), pod.GetName()), err)
+		}
+	}
+}
+
+// token returns the token to send to the operator: never that of a person, who may have more rights than it should see. That of a pod ends
+// with the pod.
+func (g *gatherer) token(ctx context.Context) (string, error) {
+	namespace, name, given := strings.Cut(g.metricsAccount, "/")
+	switch {
+	case given:
+		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(600))}}
+		request, err := g.client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+		if err != nil {
+			return "", err
+		}
+		return request.Status.Token, nil
+	case g.config.BearerTokenFile == podToken:
+		return g.config.BearerToken, nil
+	}
+	return "", errors.New("the token of a person is not sent to the operator: name a service account by --metrics-account=NAMESPACE/NAME")
+}
+
+// readEndpoint reads what a pod of the operator serves.
+func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return g.forward(ctx, pod, func(address string) (failed error) {
+		for path, file := range map[string]string{"/metrics": "metrics.txt", "/diagnostics": "diagnostics.json"} {
+			text, err := fetch(ctx, "https://"+address+path, token)
+			if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("%s: %w", path, err))
+				continue
+			}
+			g.write(filepath.Join(podFolder(pod), file), g.redactor.text(string(text)))
+		}
+		return failed
+	})
+}
+
+// forward calls a function with an address that leads to the port for metrics of a pod. It ends with the context.
+func (g *gatherer) forward(ctx context.Context, pod object, use func(address string) error) error {
+	transport, upgrader, err := spdy.RoundTripperFor(g.config)
+	if err != nil {
+		return err
+	}
+	target := g.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.GetNamespace()).Name(pod.GetName()).SubResource("portforward").URL()
+	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, target)
+	started, ended := make(chan struct{}), make(chan error, 1)
+	ports := []string{fmt.Sprintf("0:%d", metricsPort(pod))}
+	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, ports, started, io.Discard, io.Discard)
+	if err != nil {
+		return err
+	}
+	go func() { ended <- forwarder.ForwardPorts() }()
+	select {
+	case <-started:
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	forwarded, err := forwarder.GetPorts()
+	if err != nil {
+		return err
+	}
+	return use(fmt.Sprintf("127.0.0.1:%d", forwarded[0].Local))
+}
+
+func metricsPort(pod object) int64 {
+	for _, c := range itemsOf(pod, "spec", "containers") {
+		for _, port := range itemsOf(c, "ports") {
+			if textOf(port, "name") == "metrics" {
+				return numberOf(port, "containerPort")
+			}
+		}
+	}
+	return usualPort
+}
+
+// fetch gets a page. The certificate is not verified, because the API server leads the connection to the pod.
+func fetch(ctx context.Context, url, token string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // see above
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, errors.New(response.Status)
+	}
+	return io.ReadAll(response.Body)
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// write writes a file, which only its owner can read. The others are written even if it fails.
+func (g *gatherer) write(path, content string) {
+	path = filepath.Join(g.folder, path)
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte(content), 0o600)
+	}
+	g.unwritten = errors.Join(g.unwritten, err)
+}
+
+// finish writes what was found, and the report.
+func (g *gatherer) finish() error {
+	g.write("version", "echo-operator/must-gather\n"+version+"\n") // as oc has it
+	for kind := range g.found {
+		g.writeObjects(kind)
+	}
+	var lines strings.Builder
+	for _, m := range g.missed {
+		lines.WriteString(m.What + ": " + m.Why + "\n")
+	}
+	g.write("not-read.txt", lines.String())
+	page, err := g.report()
+	if err != nil {
+		return err
+	}
+	g.write("index.html", page)
+	g.say("wrote %s; could not read %d", filepath.Join(g.folder, "index.html"), len(g.missed))
+	return g.unwritten
+}
+
+// writeObjects writes the objects of a kind, those of a namespace to one file.
+func (g *gatherer) writeObjects(kind string) {
+	resource, _ := schema.ParseResourceArg(kind)
+	lists := map[string][]any{}
+	for _, o := range g.found[kind] {
+		folder := "cluster-scoped-resources"
+		if o.GetNamespace() != "" {
+			folder = filepath.Join("namespaces", o.GetNamespace())
+		}
+		lists[folder] = append(lists[folder], o.Object)
+	}
+	for folder, items := range lists {
+		text, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+		g.unwritten = errors.Join(g.unwritten, err)
+		g.write(filepath.Join(folder, cmp.Or(resource.Group, "core"), resource.Resource+".yaml"), string(text))
+	}
+}

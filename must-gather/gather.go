@@ -1,0 +1,175 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Kinds, as resource, version and group.
+const (
+	echoes                 = "echoes.v1.example.com"
+	pods                   = "pods.v1."
+	services               = "services.v1."
+	deployments            = "deployments.v1.apps"
+	replicaSets            = "replicasets.v1.apps"
+	disruptionBudgets      = "poddisruptionbudgets.v1.policy"
+	ingresses              = "ingresses.v1.networking.k8s.io"
+	networkPolicies        = "networkpolicies.v1.networking.k8s.io"
+	endpointSlices         = "endpointslices.v1.discovery.k8s.io"
+	events                 = "events.v1.events.k8s.io"
+	leases                 = "leases.v1.coordination.k8s.io"
+	definitions            = "customresourcedefinitions.v1.apiextensions.k8s.io"
+	roles                  = "roles.v1.rbac.authorization.k8s.io"
+	roleBindings           = "rolebindings.v1.rbac.authorization.k8s.io"
+	clusterRoles           = "clusterroles.v1.rbac.authorization.k8s.io"
+	clusterRoleBindings    = "clusterrolebindings.v1.rbac.authorization.k8s.io"
+	subscriptions          = "subscriptions.v1alpha1.operators.coreos.com"
+	clusterServiceVersions = "clusterserviceversions.v1alpha1.operators.coreos.com"
+	installPlans           = "installplans.v1alpha1.operators.coreos.com"
+	operatorGroups         = "operatorgroups.v1.operators.coreos.com"
+)
+
+const (
+	// childrenSelector selects what the operator created, and what Kubernetes made of it.
+	childrenSelector = "app.kubernetes.io/managed-by=echo-operator"
+	operatorSelector = "app.kubernetes.io/name=echo-operator,control-plane=controller-manager"
+	// usualNamespace is where the operator is if OLM did not install it.
+	usualNamespace = "echo-operator-system"
+	// mostLookups is for how many Echoes that are not ready objects are looked up by name.
+	mostLookups = 100
+)
+
+// gather reads everything. The Echoes are first, because what is secret in them is left out of all texts.
+func (g *gatherer) gather(ctx context.Context) {
+	for _, step := range []struct {
+		name string
+		read func(context.Context)
+	}{
+		{"Echoes", g.readEchoes},
+		{"the operator", g.readOperator},
+		{"the objects of Echoes", g.readChildren},
+		{"OLM", g.readOLM},
+		{"the rights of the operator", g.readRights},
+		{"events", g.readEvents},
+		{"logs", g.readLogs},
+		{"metrics", g.readEndpoints},
+	} {
+		g.say("reading %s", step.name)
+		step.read(ctx)
+	}
+}
+
+// scope returns the namespaces to read, "" for all. Others are those to read beside the ones that were asked for.
+func (g *gatherer) scope(others ...string) []string {
+	if len(g.namespaces) == 0 {
+		return []string{""}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(g.namespaces, others))))
+}
+
+func (g *gatherer) readEchoes(ctx context.Context) {
+	var all []*object
+	g.list(ctx, echoes, g.scope(), "", func(o *object) {
+		g.redactor.object(o) // learns what is secret
+		all = append(all, o)
+	})
+	for _, echo := range all {
+		g.keep(echoes)(echo)
+	}
+	g.say("  %d Echoes", len(all))
+}
+
+// readOperator finds the installations of the operator and reads what they consist of.
+func (g *gatherer) readOperator(ctx context.Context) {
+	g.get(ctx, definitions, "", "echoes.example.com")
+	g.list(ctx, deployments, []string{g.operatorNamespace}, operatorSelector, g.keep(deployments))
+	if len(g.operators()) == 0 { // perhaps they may not be listed in all namespaces
+		g.list(ctx, deployments, g.operatorNamespaces(), operatorSelector, g.keep(deployments))
+	}
+	for _, kind := range []string{replicaSets, pods, services} {
+		g.list(ctx, kind, g.operatorNamespaces(), operatorSelector, g.keep(kind))
+	}
+	for _, namespace := range g.operatorNamespaces() {
+		g.get(ctx, leases, namespace, "echo-operator.example.com")
+	}
+}
+
+// operators returns the Deployments of the operator.
+func (g *gatherer) operators() []object { return ofOperator(g.found[deployments]) }
+
+func ofOperator(objects []object) []object {
+	return slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return o.GetLabels()["app.kubernetes.io/name"] != "echo-operator" })
+}
+
+// operatorNamespaces returns the namespaces of the operator, one for each installation.
+func (g *gatherer) operatorNamespaces() []string {
+	if len(g.operators()) == 0 {
+		return []string{cmp.Or(g.operatorNamespace, usualNamespace)}
+	}
+	return namespacesOf(g.operators())
+}
+
+func (g *gatherer) readChildren(ctx context.Context) {
+	named := []string{deployments, services, disruptionBudgets, ingresses, networkPolicies}
+	for _, kind := range slices.Concat(named, []string{replicaSets, endpointSlices, pods}) {
+		before := len(g.found[kind])
+		g.list(ctx, kind, g.scope(), childrenSelector, g.keep(kind))
+		g.say("  %d %s", len(g.found[kind])-before, where(kind, "", ""))
+	}
+	// An object of somebody else may have the name of one of an Echo, which the operator then does not create.
+	notReady := slices.DeleteFunc(slices.Clone(g.found[echoes]), func(echo object) bool { return textOf(echo, "status", "phase") == v1.PhaseReady })
+	for _, echo := range notReady[:min(len(notReady), mostLookups)] {
+		for _, kind := range named {
+			g.get(ctx, kind, echo.GetNamespace(), echo.GetName())
+		}
+	}
+}
+
+// readOLM reads what OLM has of the operator, where there is an OLM. A Subscription may be all that is there.
+func (g *gatherer) readOLM(ctx context.Context) {
+	namespaces := []string{g.operatorNamespace}
+	for _, kind := range []string{subscriptions, clusterServiceVersions, installPlans, operatorGroups} {
+		g.list(ctx, kind, namespaces, "", func(o *object) {
+			names := append(textsOf(*o, "spec", "clusterServiceVersionNames"), o.GetName(), textOf(*o, "spec", "name"))
+			if kind == operatorGroups || slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "echo-operator") }) {
+				g.keep(kind)(o)
+			}
+		})
+		namespaces = namespacesOf(slices.Concat(g.operators(), g.found[subscriptions]))
+	}
+}
+
+// readEvents reads the events of the operator, of what was found, and of what was made of it and is gone.
+func (g *gatherer) readEvents(ctx context.Context) {
+	names := map[string]bool{}
+	for _, objects := range g.found {
+		for _, o := range objects {
+			names[o.GetNamespace()+"/"+o.GetName()] = true
+		}
+	}
+	g.list(ctx, events, g.scope(g.operatorNamespaces()...), "", func(o *object) {
+		if textOf(*o, "reportingController") == "echo-operator" || isAbout(names, *o) {
+			g.keep(events)(o)
+		}
+	})
+	g.say("  %d events", len(g.found[events]))
+}
+
+// isAbout reports whether an event is about an object of one of the names, or about a ReplicaSet or pod that was made of one.
+func isAbout(names map[string]bool, event object) bool {
+	name := textOf(event, "regarding", "name")
+	for suffixes := map[string]int{"ReplicaSet": 1, "Pod": 2}[textOf(event, "regarding", "kind")]; ; suffixes-- {
+		if names[textOf(event, "regarding", "namespace")+"/"+name] {
+			return true
+		}
+		end := strings.LastIndexByte(name, '-')
+		if suffixes == 0 || end < 0 {
+			return false
+		}
+		name = name[:end]
+	}
+}

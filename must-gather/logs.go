@@ -1,0 +1,81 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// operatorLines and echoLines are how many of the last lines of a log are read.
+	operatorLines, echoLines int64 = 20_000, 200
+	mostLogBytes             int64 = 16 << 20
+	// mostLogs is of how many pods of Echoes the logs are read.
+	mostLogs = 100
+)
+
+// readLogs reads the logs of the operator and of its echo servers. Those of other images are not read, because nobody knows what they log.
+func (g *gatherer) readLogs(ctx context.Context) {
+	for _, pod := range ofOperator(g.found[pods]) {
+		g.readLog(ctx, pod, operatorLines)
+	}
+	servers := g.echoServers()
+	read := min(len(servers), mostLogs)
+	for _, pod := range servers[:read] {
+		g.readLog(ctx, pod, echoLines)
+	}
+	g.say("  of %d of %d pods with the operator's echo server", read, len(servers))
+}
+
+// echoServers returns the pods of Echoes that run the operator's own image, those with problems first.
+func (g *gatherer) echoServers() []object {
+	ownImage := map[string]bool{}
+	for _, echo := range g.found[echoes] {
+		ownImage[echo.GetNamespace()+"/"+echo.GetName()] = textOf(echo, "spec", "image") == ""
+	}
+	servers := slices.DeleteFunc(slices.Clone(g.found[pods]), func(pod object) bool {
+		return !ownImage[pod.GetNamespace()+"/"+pod.GetLabels()["app.kubernetes.io/instance"]]
+	})
+	problems := func(pod object) (count int64) {
+		for _, c := range containersOf(pod) {
+			count += c.Restarts
+		}
+		if textOf(ready(pod), "status") != "True" {
+			count++
+		}
+		return count
+	}
+	slices.SortStableFunc(servers, func(a, b object) int { return cmp.Compare(problems(b), problems(a)) })
+	return servers
+}
+
+// readLog reads the logs of the containers of a pod, and of those that ran before.
+func (g *gatherer) readLog(ctx context.Context, pod object, lines int64) {
+	for _, c := range containersOf(pod) {
+		if c.Started {
+			g.readContainerLog(ctx, c, lines, "current")
+		}
+		if c.Restarts > 0 {
+			g.readContainerLog(ctx, c, lines, "previous")
+		}
+	}
+}
+
+func (g *gatherer) readContainerLog(ctx context.Context, c container, lines int64, which string) {
+	text, err := g.client.CoreV1().Pods(c.Pod.GetNamespace()).GetLogs(c.Pod.GetName(), &corev1.PodLogOptions{
+		Container: c.Name, Previous: which == "previous", TailLines: new(lines), LimitBytes: new(mostLogBytes), Timestamps: true,
+	}).DoRaw(ctx)
+	if err != nil {
+		g.miss("the "+which+" log of "+where(pods, c.Pod.GetNamespace(), c.Pod.GetName()), err)
+		return
+	}
+	g.write(filepath.Join(podFolder(c.Pod), c.Name, c.Name, "logs", which+".log"), g.redactor.text(string(text)))
+}
+
+// podFolder returns the folder for the logs of a pod. Within it they are where `oc adm inspect` writes them.
+func podFolder(pod object) string {
+	return filepath.Join("namespaces", pod.GetNamespace(), "pods", pod.GetName())
+}

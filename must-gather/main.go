@@ -1,0 +1,99 @@
+// gather collects what helps to find out what is wrong with the Echo Operator and its Echoes, and a page that sums it up. Secrets, values of
+// environment variables, arguments, and bodies are left out. It is /usr/bin/gather in the image for `oc adm must-gather --image`, and works
+// with the kubeconfig of kubectl, too.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "gather: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+// options are what the command line says.
+type options struct {
+	namespaces        []string
+	operatorNamespace string
+	folder            string
+	metricsAccount    string
+	timeout           time.Duration
+}
+
+func parse(arguments []string, getenv func(string) string) (options, error) {
+	o, folder := options{}, "must-gather-"+time.Now().UTC().Format("20060102-150405")
+	if getenv("KUBERNETES_SERVICE_HOST") != "" {
+		folder = "/must-gather" // from where oc copies it
+	}
+	flags := pflag.NewFlagSet("gather", pflag.ContinueOnError)
+	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "the namespaces of the Echoes; not set: all")
+	flags.StringVar(&o.operatorNamespace, "operator-namespace", "", "the namespace of the operator; not set: it is searched for")
+	flags.StringVar(&o.folder, "dest-dir", folder, "the folder to write to")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to read at most; what was read until then is written")
+	flags.StringVar(&o.metricsAccount, "metrics-account", "", "a service account, as `NAMESPACE/NAME`, that may read the metrics of the operator: "+
+		"a token of ten minutes is requested for it. In a pod its own token is used; elsewhere the metrics are not read without this flag")
+	err := flags.Parse(arguments)
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	return o, err
+}
+
+// run collects everything. It fails only if nothing can be read or written: what cannot be read is listed in what it writes.
+func run(ctx context.Context, arguments []string, getenv func(string) string, out io.Writer) error {
+	o, err := parse(arguments, getenv)
+	if err != nil {
+		return err
+	}
+	g, err := newGatherer(o, out)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	if err := g.connect(ctx); err != nil {
+		return err
+	}
+	g.gather(ctx)
+	return g.finish()
+}
+
+func newGatherer(o options, out io.Writer) (*gatherer, error) {
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("finding the cluster: %w", err)
+	}
+	config.UserAgent, config.WarningHandler = "echo-operator-must-gather/"+version, rest.NoWarnings{}
+	config.Timeout, config.QPS, config.Burst = requestTimeout, 50, 100
+	g := &gatherer{options: o, config: config, out: out, found: map[string][]object{}}
+	if g.client, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if g.objects, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	g.redactor, err = newRedactor()
+	return g, err
+}

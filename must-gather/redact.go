@@ -1,0 +1,127 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	// redacted replaces what is left out.
+	redacted = "<redacted>"
+	// leastSecret is the length of the shortest secret that is searched for in texts. Shorter ones, such as true and 8080, are too common.
+	leastSecret = 6
+)
+
+//go:embed kept.yaml
+var keptFields []byte
+
+// redactor decides what may leave the cluster: only what kept.yaml names.
+type redactor struct {
+	// kinds are the rules by kind. A rule is an action, or the rules of the fields below.
+	kinds map[string]any
+	// secrets are the values with the action "secret", and texts replaces them; nil if there are new ones.
+	secrets map[string]bool
+	texts   *strings.Replacer
+}
+
+func newRedactor() (*redactor, error) {
+	var file struct{ Kinds map[string]any }
+	if err := yaml.Unmarshal(keptFields, &file); err != nil {
+		return nil, fmt.Errorf("kept.yaml: %w", err)
+	}
+	return &redactor{kinds: file.Kinds, secrets: map[string]bool{}}, nil
+}
+
+// object returns what is written of an object.
+func (r *redactor) object(o *object) object {
+	known := len(r.secrets)
+	fields, _ := r.value(o.Object, r.kinds[o.GetKind()]).(map[string]any)
+	if len(r.secrets) > known { // its own texts may have been first
+		return r.object(o)
+	}
+	return object{Object: fields}
+}
+
+// value returns what a rule leaves of a value.
+func (r *redactor) value(value, rule any) any {
+	if rules, isMap := rule.(map[string]any); isMap {
+		return r.fields(value, rules)
+	}
+	text, isText := value.(string)
+	switch {
+	case rule == "keep":
+		return value
+	case rule == "text" && isText:
+		return r.text(text)
+	case rule == "secret":
+		return r.secret(value)
+	}
+	return redacted
+}
+
+// fields returns what rules leave of the fields of a map, or of each item of a list.
+func (r *redactor) fields(value any, rules map[string]any) any {
+	switch value := value.(type) {
+	case []any:
+		kept := make([]any, 0, len(value))
+		for _, item := range value {
+			kept = append(kept, r.fields(item, rules))
+		}
+		return kept
+	case map[string]any:
+		kept := make(map[string]any, len(value))
+		for name, field := range value {
+			rule, named := rules[name]
+			if !named {
+				rule = rules["*"]
+			}
+			if rule != "drop" {
+				kept[name] = r.value(field, rule)
+			}
+		}
+		return kept
+	}
+	return redacted
+}
+
+// secret withholds a value, here and in all texts. The names of fields are kept.
+func (r *redactor) secret(value any) any {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			r.secret(item)
+		}
+	case map[string]any:
+		kept := make(map[string]any, len(value))
+		for name, field := range value {
+			kept[name] = r.secret(field)
+		}
+		return kept
+	case string:
+		if len(value) >= leastSecret && !r.secrets[value] {
+			quoted := strconv.Quote(value) // as in logs and messages
+			r.secrets[value], r.secrets[quoted[1:len(quoted)-1]] = true, true
+			r.texts = nil
+		}
+	}
+	return redacted
+}
+
+// text returns a text without secrets.
+func (r *redactor) text(text string) string {
+	if r.texts == nil {
+		secrets := slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) }) // one may contain another
+		var pairs []string
+		for _, secret := range secrets {
+			pairs = append(pairs, secret, redacted)
+		}
+		r.texts = strings.NewReplacer(pairs...)
+	}
+	return r.texts.Replace(text)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// canary is what must not leave the cluster.
+const canary = "canary-4711"
+
+func parsed(t *testing.T, manifest string) *object {
+	t.Helper()
+	o := &object{}
+	text, err := yaml.YAMLToJSON([]byte(manifest))
+	if err == nil {
+		err = json.Unmarshal(text, &o.Object) // as a client does: whole numbers are integers
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func rules(t *testing.T) *redactor {
+	t.Helper()
+	r, err := newRedactor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func written(t *testing.T, r *redactor, o *object) string {
+	t.Helper()
+	text, err := yaml.Marshal(r.object(o).Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestEveryFieldOfAnEchoIsDecided fails for a new field of the spec until kept.yaml says whether it is written.
+func TestEveryFieldOfAnEchoIsDecided(t *testing.T) {
+	spec := rules(t).kinds["Echo"].(map[string]any)["spec"]
+	decided(t, "spec", reflect.TypeFor[v1.EchoSpec](), spec)
+}
+
+func decided(t *testing.T, path string, kind reflect.Type, rule any) {
+	t.Helper()
+	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+		kind = kind.Elem()
+	}
+	fields, isMap := rule.(map[string]any)
+	if !isMap || kind.Kind() != reflect.Struct {
+		return
+	}
+	var names []string
+	for i := range kind.NumField() {
+		name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+		decided(t, path+"."+name, kind.Field(i).Type, fields[name])
+	}
+	if named := slices.Sorted(maps.Keys(fields)); !slices.Equal(named, slices.Sorted(slices.Values(names))) {
+		t.Errorf("%s has the fields %v, and kept.yaml names %v", path, names, named)
+	}
+}
+
+func TestSecretsOfAnEchoAreWithheld(t *testing.T) {
+	got := written(t, rules(t), parsed(t, `
+apiVersion: example.com/v1
+kind: Echo
+metadata:
+  name: web
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: '{"spec":{"env":[{"value":"canary-4711"}]}}'
+    team/note: canary-4711
+  managedFields: [{manager: canary-4711}]
+spec:
+  replicas: 2
+  args: [--password=canary-4711, canary-4711]
+  env: [{name: PASSWORD, value: canary-4711}, {name: REFERENCE, valueFrom: {secretKeyRef: {name: other, key: password}}}]
+  response: {statusCode: 418, headers: [{name: X-Key, value: canary-4711}], body: canary-4711}
+  podAnnotations: {vault/token: canary-4711}
+  service: {port: 80, annotations: {dns/key: canary-4711}}
+  ingress: {host: web.example.com, annotations: {auth: canary-4711}}
+  fieldOfALaterVersion: {list: [canary-4711], text: canary-4711}
+status:
+  message: 'The environment variable PASSWORD: "canary-4711" is refused.'
+  conditions: [{type: Ready, reason: InvalidSpec, message: canary-4711 is refused}]
+  replicas: 2
+unknown: canary-4711
+`))
+	if strings.Contains(got, canary) {
+		t.Errorf("a secret was written:\n%s", got)
+	}
+	for _, want := range []string{"name: web", "replicas: 2", "name: PASSWORD", "key: password", "name: X-Key", "statusCode: 418", "host: web.example.com",
+		"vault/token: <redacted>", "reason: InvalidSpec", `PASSWORD: "<redacted>" is refused`, "fieldOfALaterVersion: <redacted>"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+}
+
+func TestSecretsOfOtherKindsAreWithheld(t *testing.T) {
+	container := `{name: main, image: quay.io/x:v1, command: [canary-4711], args: [canary-4711], env: [{name: KEY, value: canary-4711}],
+  livenessProbe: {httpGet: {path: /live, httpHeaders: [{name: Authorization, value: canary-4711}]}, exec: {command: [canary-4711]}},
+  lifecycle: {preStop: {sleep: {seconds: 5}, exec: {command: [canary-4711]}}}}`
+	pod := `{nodeName: node-1, containers: [` + container + `], initContainers: [` + container + `], ephemeralContainers: [` + container + `],
+  volumes: [{name: data, csi: {volumeAttributes: {key: canary-4711}}}], hostAliases: [{hostnames: [canary-4711]}]}`
+	metadata := `{name: web, annotations: {kubectl.kubernetes.io/last-applied-configuration: canary-4711, other: canary-4711}, managedFields: [canary-4711]}`
+	for kind, rest := range map[string]string{
+		"Pod":                   `spec: ` + pod,
+		"Deployment":            `spec: {replicas: 2, template: {metadata: ` + metadata + `, spec: ` + pod + `}}`,
+		"ReplicaSet":            `spec: {replicas: 2, template: {metadata: ` + metadata + `, spec: ` + pod + `}}`,
+		"Subscription":          `spec: {name: echo-operator, config: {env: [{name: KEY, value: canary-4711}]}}`,
+		"ClusterServiceVersion": `spec: {version: 1.0.0, install: {spec: {deployments: [{spec: {template: {spec: ` + pod + `}}}]}}}`,
+		"InstallPlan":           `status: {phase: Complete, plan: [{resolving: x, resource: {kind: Secret, manifest: canary-4711}}]}`,
+		"ConfigMap":             `data: {key: canary-4711}`,
+		"Secret":                `stringData: {key: canary-4711}`,
+	} {
+		got := written(t, rules(t), parsed(t, "apiVersion: v1\nkind: "+kind+"\nmetadata: "+metadata+"\n"+rest))
+		if strings.Contains(got, canary) {
+			t.Errorf("a secret of a %s was written:\n%s", kind, got)
+		}
+		if !strings.Contains(got, "kind: "+kind) && kind != "Secret" && kind != "ConfigMap" {
+			t.Errorf("nothing of a %s was written:\n%s", kind, got)
+		}
+	}
+}
+
+func TestTextsHaveNoSecrets(t *testing.T) {
+	r := rules(t)
+	r.object(parsed(t, `{kind: Echo, spec: {args: [s3cret, "s3cret with \"quotes\"", "8080", ""]}}`))
+	for text, want := range map[string]string{
+		"a s3cret and s3cret":               "a <redacted> and <redacted>",
+		`s3cret with "quotes"`:              "<redacted>",
+		`{"value":"s3cret with \"quotes\""`: `{"value":"<redacted>"`,
+		"port 8080":                         "port 8080", // too short to be one
+	} {
+		if got := r.text(text); got != want {
+			t.Errorf("%q became %q, not %q", text, got, want)
+		}
+	}
+	r.object(parsed(t, `{kind: Echo, spec: {response: {body: another-one}}}`))
+	if got := r.text("another-one"); got != redacted {
+		t.Errorf("a secret that was learned later is in %q", got)
+	}
+}

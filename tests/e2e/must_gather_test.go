@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// asOC is what `oc adm must-gather` runs in an image, with the programs that it calls: while gathering it looks at the size of the folder.
+const asOC = `
+while true; do
+	used=$(df -P /must-gather | awk 'NR==2 {print $5}' | sed 's/%//')
+	[ "$used" -gt 99 ] && exit 1
+	sleep 5
+done & setsid -w bash <<-MUSTGATHER_EOF
+/usr/bin/gather
+MUSTGATHER_EOF
+[ $? = 0 ] && sync && echo 'Caches written to disk'`
+
+var _ = Describe("the must-gather image", Label("must-gather"), func() {
+	It("collects Echoes, their objects, and logs and metrics of the operator, in a pod as oc runs it, and no secret", func(ctx SpecContext) {
+		const canary = "canary-2342-never-written"
+		namespace := namespaces.New(ctx)
+		echo := support.Echo(namespace, "gathered", func(e *v1.Echo) {
+			e.Spec.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: canary}}
+			e.Spec.Response = &v1.EchoResponse{Body: canary}
+		})
+		createReady(ctx, echo)
+		probe(ctx, echo, "--count=3") // for the log of the echo servers
+
+		pod := startGatherPod(ctx, namespace)
+		Eventually(func(g Gomega) {
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+			g.Expect(pod.Status.ContainerStatuses).To(ContainElement(And(HaveField("Name", "gather"), HaveField("State.Terminated", Not(BeNil())))))
+		}).WithContext(ctx).Should(Succeed())
+		output := support.Kubectl(ctx, "logs", "-n", namespace, pod.Name, "-c", "gather")
+		Expect(output).To(And(ContainSubstring("could not read 0"), HaveSuffix("Caches written to disk\n")))
+
+		folder := GinkgoT().TempDir()
+		support.Kubectl(ctx, "cp", "-n", namespace, "-c", "copy", pod.Name+":/must-gather", folder) // by tar, as oc rsync
+		files := support.FilesBelow(folder)
+		for path, text := range files {
+			Expect(text).NotTo(ContainSubstring(canary), path)
+		}
+		operator := "namespaces/" + operatorNamespace + "/pods/" + operatorPod(ctx).Name + "/"
+		Expect(files).To(And(
+			HaveKeyWithValue("index.html", ContainSubstring("Leader")),
+			HaveKeyWithValue("not-read.txt", BeEmpty()),
+			HaveKeyWithValue("namespaces/"+namespace+"/example.com/echoes.yaml", ContainSubstring("name: gathered")),
+			HaveKeyWithValue("namespaces/"+namespace+"/apps/replicasets.yaml", ContainSubstring("name: gathered-")),
+			HaveKeyWithValue("namespaces/"+namespace+"/discovery.k8s.io/endpointslices.yaml", ContainSubstring("name: gathered-")),
+			HaveKeyWithValue(operator+"metrics.txt", ContainSubstring("controller_runtime_reconcile_total")),
+			HaveKeyWithValue(operator+"diagnostics.json", ContainSubstring(`"gathered"`)),
+			HaveKeyWithValue(operator+"manager/manager/logs/current.log", ContainSubstring("Starting workers")),
+			HaveKeyWithValue("namespaces/"+operatorNamespace+"/operator-rights.txt", Not(ContainSubstring("false")))))
+		servers := pods(ctx, Default, echo)
+		Expect(files).To(HaveKeyWithValue("namespaces/"+namespace+"/pods/"+servers[0].Name+"/echo/echo/logs/current.log", ContainSubstring(`"msg":"listening"`)))
+	}, SpecTimeout(10*time.Minute))
+})
+
+// startGatherPod runs the image as oc does: as an administrator, in one container that gathers and one from which the files are copied.
+func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
+	GinkgoHelper()
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{GenerateName: "must-gather-"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "default"}}}
+	Expect(k8s.Create(ctx, binding)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, binding))).To(Succeed()) }, NodeTimeout(time.Minute))
+	container := func(name, script string) corev1.Container {
+		return corev1.Container{Name: name, Image: support.Image("echo-operator-must-gather"), Command: []string{"/bin/bash", "-c", script},
+			VolumeMounts: []corev1.VolumeMount{{Name: "output", MountPath: "/must-gather"}},
+			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "must-gather-"}, Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: new(int64(0)),
+		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		Volumes:         []corev1.Volume{{Name: "output", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+		Containers:      []corev1.Container{container("gather", asOC), container("copy", "trap : TERM INT; sleep infinity & wait")}}}
+	Expect(k8s.Create(ctx, pod)).To(Succeed())
+	return pod
+}

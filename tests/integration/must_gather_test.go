@@ -1,0 +1,162 @@
+package integration
+
+import (
+	"context"
+	"encoding/base64"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+// gatherCanary is in everything that must-gather must not write.
+const gatherCanary = "canary-0815-never-written"
+
+var _ = Describe("must-gather", Ordered, func() {
+	var gather, namespace, home string
+
+	BeforeAll(func(ctx SpecContext) {
+		var err error
+		gather, err = gexec.Build("github.com/echo-operator/echo-operator/must-gather", "-trimpath")
+		Expect(err).NotTo(HaveOccurred())
+		namespace, home = newNamespace(ctx), newNamespace(ctx)
+		createWithCanary(ctx, namespace)
+		createOperatorObjects(ctx, home)
+	}, NodeTimeout(5*time.Minute))
+
+	run := func(kubeconfig []byte, arguments ...string) (folder, output string) {
+		GinkgoHelper()
+		folder = filepath.Join(GinkgoT().TempDir(), "out")
+		command := exec.Command(gather, append(arguments, "--dest-dir="+folder)...)
+		command.Env = []string{"KUBECONFIG=" + writeKubeconfig(kubeconfig)}
+		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() { session.Kill().Wait() })
+		Eventually(session, 2*time.Minute).Should(gexec.Exit(0))
+		return folder, string(session.Out.Contents())
+	}
+
+	It("writes what is needed, and nothing that is secret", func(ctx SpecContext) {
+		By("checking that the secret is where it could be found")
+		for _, object := range []string{"echo/web", "deployment/web", "pod/web-7c9f-x2x4k", "configmap/web", "events.events.k8s.io/web"} {
+			Expect(kubectl(ctx, "get", "-n", namespace, object, "-o", "yaml")).To(ContainSubstring(gatherCanary), object)
+		}
+		Expect(kubectl(ctx, "get", "-n", home, "deployment/operator", "-o", "yaml")).To(ContainSubstring(gatherCanary))
+
+		folder, output := run(suiteKubeconfig)
+		for path, text := range support.FilesBelow(folder) {
+			Expect(text).NotTo(Or(ContainSubstring(gatherCanary), ContainSubstring(base64.StdEncoding.EncodeToString([]byte(gatherCanary)))), path)
+		}
+		Expect(output).NotTo(ContainSubstring(gatherCanary))
+
+		in, at := "namespaces/"+namespace+"/", "namespaces/"+home+"/"
+		for path, wanted := range map[string]string{
+			"version":                                   "echo-operator/must-gather\n",
+			in + "example.com/echoes.yaml":              "name: PASSWORD\n",
+			in + "apps/deployments.yaml":                "value: <redacted>",
+			in + "core/services.yaml":                   "name: web",
+			in + "core/pods.yaml":                       "reason: OOMKilled",
+			in + "events.k8s.io/events.yaml":            "note: The password is <redacted>.",
+			in + "policy/poddisruptionbudgets.yaml":     "maxUnavailable: 1",
+			at + "apps/deployments.yaml":                "image: quay.io/echo-operator/echo-operator",
+			at + "coordination.k8s.io/leases.yaml":      "holderIdentity: operator-x",
+			at + "operator-rights.txt":                  "false create deployments.apps in all namespaces\n",
+			at + "rbac.authorization.k8s.io/roles.yaml": "- leases",
+			"cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions.yaml": "name: echoes.example.com",
+			"not-read.txt": "the metrics of the operator: the token of a person is not sent",
+			"index.html":   namespace + "/web",
+		} {
+			Expect(filepath.Join(folder, path)).To(BeAnExistingFile())
+			Expect(support.FilesBelow(folder)[path]).To(ContainSubstring(wanted), path)
+		}
+		Expect(support.FilesBelow(folder)).To(HaveKeyWithValue("index.html", And(
+			ContainSubstring("operator-x"), ContainSubstring("The password is &lt;redacted&gt;."), ContainSubstring("OOMKilled"), ContainSubstring("create deployments.apps in all namespaces"))))
+	}, SpecTimeout(3*time.Minute))
+
+	It("writes what a user with the right to view one namespace can read, and says what could not be read", func(ctx SpecContext) {
+		Expect(controlplane.Grant(ctx, k8s, "gather-viewer", namespace, []rbacv1.PolicyRule{
+			{APIGroups: []string{"", "apps", "policy", "networking.k8s.io", "discovery.k8s.io", "events.k8s.io", "example.com"},
+				Resources: []string{"pods", "services", "deployments", "replicasets", "poddisruptionbudgets", "ingresses", "networkpolicies", "endpointslices", "events", "echoes"},
+				Verbs:     []string{"get", "list"}}})).To(Succeed())
+		folder, output := run(impersonating("gather-viewer"), "--namespace="+namespace)
+		files := support.FilesBelow(folder)
+		Expect(files).To(HaveKeyWithValue("namespaces/"+namespace+"/example.com/echoes.yaml", ContainSubstring("name: web")))
+		Expect(files).To(HaveKeyWithValue("not-read.txt", MatchRegexp(`(?m)^deployments.apps in the namespace echo-operator-system: .*forbidden`)))
+		Expect(files).To(HaveKeyWithValue("index.html", And(ContainSubstring(namespace+"/web"), ContainSubstring("forbidden"))))
+		Expect(files["not-read.txt"]).NotTo(Or(ContainSubstring("secrets"), ContainSubstring("configmaps")), "they are not even asked for")
+		Expect(output).To(ContainSubstring("could not read deployments.apps"))
+	}, SpecTimeout(3*time.Minute))
+})
+
+// createWithCanary creates an Echo, and objects around it, with the canary wherever a secret can be.
+func createWithCanary(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: "web"}
+	Expect(k8s.Create(ctx, &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"password": gatherCanary}})).To(Succeed())
+	Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"password": gatherCanary}})).To(Succeed())
+	lastApplied := map[string]string{"kubectl.kubernetes.io/last-applied-configuration": `{"spec":{"env":[{"value":"` + gatherCanary + `"}]}}`}
+	echo := support.Echo(namespace, "web", func(e *v1.Echo) {
+		e.Annotations = lastApplied
+		e.Spec.Args = []string{"--password=" + gatherCanary}
+		e.Spec.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: gatherCanary}}
+		e.Spec.PodAnnotations = map[string]string{"password": gatherCanary}
+		e.Spec.Response = &v1.EchoResponse{Body: gatherCanary, Headers: []v1.EchoHeader{{Name: "X-Password", Value: gatherCanary}}}
+	})
+	createEcho(ctx, echo)
+	template := deploymentNow(ctx, Default, namespace, "web").Spec.Template
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-7c9f-x2x4k", Labels: template.Labels, Annotations: lastApplied}, Spec: template.Spec}
+	Expect(k8s.Create(ctx, pod)).To(Succeed())
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: template.Spec.Containers[0].Name, RestartCount: 1,
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled", Message: "password: " + gatherCanary}}}}
+	Expect(k8s.Status().Update(ctx, pod)).To(Succeed())
+	Expect(k8s.Create(ctx, &eventsv1.Event{ObjectMeta: meta, Reason: "Failed", Action: "Test", Type: corev1.EventTypeWarning, EventTime: metav1.NowMicro(),
+		ReportingController: "test", ReportingInstance: "test", Note: "The password is " + gatherCanary + ".",
+		Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name, UID: pod.UID}})).To(Succeed())
+}
+
+// createOperatorObjects creates what an installation of the operator consists of, without a right on Deployments.
+func createOperatorObjects(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	labels := map[string]string{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}
+	spec := corev1.PodSpec{ServiceAccountName: "operator", Containers: []corev1.Container{{Name: "manager", Image: "quay.io/echo-operator/echo-operator:v0.1.0",
+		Env: []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: gatherCanary}}}}}
+	Expect(k8s.Create(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator", Labels: labels},
+		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}}})).To(Succeed())
+	Expect(k8s.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator-x", Labels: labels}, Spec: spec})).To(Succeed())
+	Expect(k8s.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-operator.example.com"},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("operator-x")}})).To(Succeed())
+	role := manifest("rbac/leader_election_role.yaml", &rbacv1.Role{})
+	role.Namespace = namespace
+	Expect(k8s.Create(ctx, role)).To(Succeed())
+	Expect(k8s.Create(ctx, &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "operator"}}})).To(Succeed())
+}
+
+// impersonating returns a kubeconfig for a user without a certificate.
+func impersonating(user string) []byte {
+	GinkgoHelper()
+	config, err := clientcmd.Load(suiteKubeconfig)
+	Expect(err).NotTo(HaveOccurred())
+	for _, info := range config.AuthInfos {
+		info.Impersonate = user
+	}
+	text, err := clientcmd.Write(*config)
+	Expect(err).NotTo(HaveOccurred())
+	return text
+}

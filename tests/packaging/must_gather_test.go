@@ -1,0 +1,144 @@
+package packaging
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMustGatherImage checks the image for `oc adm must-gather --image`: what oc and oc rsync run in it is there, needs no other file, and
+// works as an unknown user. `make test-must-gather-image` builds the image.
+func TestMustGatherImage(t *testing.T) {
+	archive := os.Getenv("MUST_GATHER_IMAGE")
+	if archive == "" {
+		t.Skip("make test-must-gather-image builds the image, which requires Debian")
+	}
+	root := unpacked(t, archive)
+	for _, program := range []string{"/bin/bash", "/bin/tar", "/bin/busybox", "/usr/bin/gather"} {
+		path, err := filepath.EvalSymlinks(filepath.Join(root, program))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkStatic(t, program, path)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a program in the image")
+	}
+	for script, want := range map[string]string{
+		"gather --help":     "--namespace",
+		"gather --nonsense": "unknown flag",
+		"setsid -w bash <<-END\n\techo in a session\nEND":                      "in a session",
+		"setsid -w bash -c 'exit 7'; echo $?":                                  "7",
+		"type df ps sort sed sleep && echo 1 2 | awk '{print $2}'":             "\n2\n",
+		"mkdir /tmp/f; echo x >/tmp/f/y; tar cf - -C /tmp/f . | tar tf -":      "./y",
+		"sync && echo written":                                                 "written",
+		"trap : TERM INT; sleep infinity & kill %1; wait; echo it was waiting": "it was waiting",
+	} {
+		if got := runIn(t, root, script); !strings.Contains(got, want) || strings.Contains(got, "not found") {
+			t.Errorf("%s prints\n%s\nwithout %q", script, got, want)
+		}
+	}
+}
+
+// unpacked returns a folder with the files of an image in an archive for docker load.
+func unpacked(t *testing.T, archive string) string {
+	t.Helper()
+	files, root := t.TempDir(), t.TempDir()
+	file, err := os.Open(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	untar(t, file, files)
+	content, err := os.ReadFile(filepath.Join(files, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var images []struct{ Layers []string }
+	if err := json.Unmarshal(content, &images); err != nil || len(images) != 1 {
+		t.Fatalf("%s: %v", content, err)
+	}
+	for _, name := range images[0].Layers {
+		layer, err := os.Open(filepath.Join(files, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := gzip.NewReader(layer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		untar(t, content, root)
+		_ = layer.Close()
+	}
+	if err := errors.Join(os.Chmod(root, 0o755), os.Chmod(filepath.Dir(root), 0o755)); err != nil { // for other users
+		t.Fatal(err)
+	}
+	return root
+}
+
+func untar(t *testing.T, archive io.Reader, folder string) {
+	t.Helper()
+	for reader := tar.NewReader(archive); ; {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(folder, header.Name)
+		switch header.Typeflag {
+		case tar.TypeDir:
+			err = errors.Join(os.MkdirAll(path, 0o755), os.Chmod(path, header.FileInfo().Mode()))
+		case tar.TypeSymlink:
+			err = os.Symlink(header.Linkname, path)
+		default:
+			var content []byte
+			content, err = io.ReadAll(reader)
+			err = errors.Join(err, os.WriteFile(path, content, 0o600), os.Chmod(path, header.FileInfo().Mode()))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func checkStatic(t *testing.T, program, path string) {
+	t.Helper()
+	file, err := elf.Open(path)
+	if err != nil {
+		t.Fatalf("%s: %v", program, err)
+	}
+	defer func() { _ = file.Close() }()
+	libraries, err := file.ImportedLibraries()
+	if isInterpreted := slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }); isInterpreted || err != nil || len(libraries) > 0 {
+		t.Errorf("%s is not static: it needs %v, %v", program, libraries, err)
+	}
+}
+
+// runIn runs a script by bash as an unknown user who sees only a folder, and returns what it prints.
+func runIn(t *testing.T, root, script string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, "/bin/bash", "-c", script)
+	command.Path, command.Dir, command.Env = "/bin/bash", "/", []string{"PATH=/usr/bin:/bin"}
+	command.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 123456, Gid: 0}}
+	output, err := command.CombinedOutput()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return string(output)
+}
