@@ -63,10 +63,10 @@ func decided(t *testing.T, path string, kind reflect.Type, rule any) {
 		return
 	}
 	var names []string
-	for i := range kind.NumField() {
-		name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
+	for field := range kind.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		names = append(names, name)
-		decided(t, path+"."+name, kind.Field(i).Type, fields[name])
+		decided(t, path+"."+name, field.Type, fields[name])
 	}
 	if named := slices.Sorted(maps.Keys(fields)); !slices.Equal(named, slices.Sorted(slices.Values(names))) {
 		t.Errorf("%s has the fields %v, and kept.yaml names %v", path, names, named)
@@ -132,6 +132,20 @@ func TestSecretsOfOtherKindsAreWithheld(t *testing.T) {
 		}
 		if !strings.Contains(got, "kind: "+kind) && kind != "Secret" && kind != "ConfigMap" {
 			t.Errorf("nothing of a %s was written:\n%s", kind, got)
+		}
+	}
+}
+
+// TestEachSecretOfAnEchoIsLeftOutOfTexts: such as that of an error that quotes a field.
+func TestEachSecretOfAnEchoIsLeftOutOfTexts(t *testing.T) {
+	for _, spec := range []string{
+		`{args: [canary-4711]}`, `{env: [{name: KEY, value: canary-4711}]}`, `{podAnnotations: {key: canary-4711}}`, `{response: {body: canary-4711}}`,
+		`{response: {headers: [{name: X-Key, value: canary-4711}]}}`, `{service: {annotations: {key: canary-4711}}}`, `{ingress: {annotations: {key: canary-4711}}}`,
+	} {
+		r := rules(t)
+		r.object(parsed(t, "{kind: Echo, spec: "+spec+"}"))
+		if got := r.text("the value canary-4711 is refused"); got != "the value <redacted> is refused" {
+			t.Errorf("with the spec %s a text becomes %q", spec, got)
 		}
 	}
 }

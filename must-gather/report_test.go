@@ -54,7 +54,7 @@ func TestTheReportSumsUp(t *testing.T) {
 		"Kubernetes v1.36.3", "home/manager : 1 of 1 ready, quay.io/echo-operator/echo-operator:v0.1.0", "Leader manager-x_1",
 		"Echoes 3, Ready: 1, Warning: 1, no status: 1",
 		"team/broken Warning Unschedulable 2026-01-01T00:00:00Z No &lt;node&gt; fits. Change the node selector",
-		"team/unseen no status If there is no status, no operator watches the namespace",
+		"team/unseen no status No operator watches the namespace",
 		"patch deployments.apps in all namespaces", "leases forbidden &lt;by&gt; RBAC", "not found",
 		"home/manager-x manager 3 2026-01-02T00:00:00Z OOMKilled 137",
 	} {
@@ -105,7 +105,7 @@ func TestEveryReasonHasAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	fine := []string{"AllPodsReady", "ScaledToZero", "RolledOut", "AsExpected", "Paused"}
-	reasons := []string{"other"}
+	reasons := []string{"other", "none"}
 	ast.Inspect(file, func(node ast.Node) bool {
 		if constant, ok := node.(*ast.ValueSpec); ok && strings.HasPrefix(constant.Names[0].Name, "Reason") {
 			reasons = append(reasons, strings.Trim(constant.Values[0].(*ast.BasicLit).Value, `"`))

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+)
+
+// forwarding returns an API server that forwards the port 8443 of the pod home/manager-x to a server.
+func forwarding(t *testing.T, target string) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil || r.URL.Path != "/api/v1/namespaces/home/pods/manager-x/portforward" {
+			http.NotFound(w, r)
+			return
+		}
+		connection := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, replied <-chan struct{}) error {
+			go func() {
+				<-replied
+				if stream.Headers().Get(corev1.StreamType) != corev1.StreamTypeData || stream.Headers().Get(corev1.PortHeader) != "8443" {
+					_ = stream.Close()
+					return
+				}
+				pipe(t, stream, target)
+			}()
+			return nil
+		})
+		<-connection.CloseChan()
+	}))
+	t.Cleanup(server.CloseClientConnections)
+	return server
+}
+
+// pipe connects a stream with a server.
+func pipe(t *testing.T, stream httpstream.Stream, target string) {
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", target)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	go func() { _, _ = io.Copy(connection, stream) }()
+	_, _ = io.Copy(stream, connection)
+	_ = stream.Close()
+}
+
+func TestMetricsAreReadThroughAPortForward(t *testing.T) {
+	operator := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer of a pod":
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.URL.Path == "/metrics":
+			_, _ = io.WriteString(w, `echo_info{text="canary-4711"} 1`)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	defer operator.Close()
+	g := fixture(t)
+	g.config = &rest.Config{Host: forwarding(t, operator.Listener.Addr().String()).URL, BearerToken: "of a pod", BearerTokenFile: podToken}
+	var err error
+	if g.client, err = kubernetes.NewForConfig(&rest.Config{Host: g.config.Host}); err != nil {
+		t.Fatal(err)
+	}
+	g.redactor.secret(canary)
+	g.readEndpoints(t.Context())
+	if text := content(t, g.folder, "namespaces/home/pods/manager-x/metrics.txt"); text != `echo_info{text="<redacted>"} 1` {
+		t.Error("the metrics are", text)
+	}
+	if last := g.missed[len(g.missed)-1]; last.What != "the metrics of pods/manager-x in the namespace home" || last.Why != "/diagnostics: 403 Forbidden" {
+		t.Errorf("what was missed is %+v", g.missed)
+	}
+}
+
+func TestMetricsOfAPodThatCannotBeReached(t *testing.T) {
+	g := fixture(t)
+	g.config = &rest.Config{Host: forwarding(t, "").URL + "/elsewhere", BearerToken: "of a pod", BearerTokenFile: podToken}
+	var err error
+	if g.client, err = kubernetes.NewForConfig(&rest.Config{Host: g.config.Host}); err != nil {
+		t.Fatal(err)
+	}
+	g.readEndpoints(t.Context())
+	if last := g.missed[len(g.missed)-1]; !strings.Contains(last.What, "manager-x") || last.Why == "" {
+		t.Errorf("what was missed is %+v", g.missed)
+	}
+}
