@@ -19,8 +19,8 @@ import (
 const (
 	// podToken is where the token of a pod is.
 	podToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
-	// usualPort is the port of the metrics if the pod names none.
-	usualPort int64 = 8443
+	// metricsPort is any local port, and that of the operator's metrics.
+	metricsPort = "0:8443"
 )
 
 // readEndpoints reads the metrics and the diagnostics of the operator. The proxy of the API server passes no token on, so that they are read
@@ -86,8 +86,7 @@ func (g *gatherer) forward(ctx context.Context, pod object, use func(address str
 	target := g.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.GetNamespace()).Name(pod.GetName()).SubResource("portforward").URL()
 	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, target)
 	started, ended := make(chan struct{}), make(chan error, 1)
-	ports := []string{fmt.Sprintf("0:%d", metricsPort(pod))}
-	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, ports, started, io.Discard, io.Discard)
+	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{metricsPort}, started, io.Discard, io.Discard)
 	if err != nil {
 		return err
 	}
@@ -99,22 +98,11 @@ func (g *gatherer) forward(ctx context.Context, pod object, use func(address str
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	forwarded, err := forwarder.GetPorts()
+	ports, err := forwarder.GetPorts()
 	if err != nil {
 		return err
 	}
-	return use(fmt.Sprintf("127.0.0.1:%d", forwarded[0].Local))
-}
-
-func metricsPort(pod object) int64 {
-	for _, c := range itemsOf(pod, "spec", "containers") {
-		for _, port := range itemsOf(c, "ports") {
-			if textOf(port, "name") == "metrics" {
-				return numberOf(port, "containerPort")
-			}
-		}
-	}
-	return usualPort
+	return use(fmt.Sprintf("127.0.0.1:%d", ports[0].Local))
 }
 
 // fetch gets a page. The certificate is not verified, because the API server leads the connection to the pod.

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
-	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
 // forwarding returns an API server that forwards the port 8443 of the pod home/manager-x to a server.
@@ -91,5 +91,30 @@ func TestMetricsOfAPodThatCannotBeReached(t *testing.T) {
 	g.readEndpoints(t.Context())
 	if last := g.missed[len(g.missed)-1]; !strings.Contains(last.What, "manager-x") || last.Why == "" {
 		t.Errorf("what was missed is %+v", g.missed)
+	}
+}
+
+func TestATokenIsRequestedForTheAccountThatWasNamed(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path != "/api/v1/namespaces/monitoring/serviceaccounts/scraper/token" || !strings.Contains(string(body), `"expirationSeconds":600`) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		_, _ = io.WriteString(w, `{"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "status": {"token": "for ten minutes"}}`)
+	}))
+	defer server.Close()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gatherer{config: &rest.Config{BearerToken: "of a person"}, client: client, options: options{metricsAccount: "monitoring/scraper"}}
+	if token, err := g.token(t.Context()); token != "for ten minutes" || err != nil {
+		t.Errorf("the token is %q: %v", token, err)
+	}
+	g.metricsAccount = "monitoring/other"
+	if token, err := g.token(t.Context()); token != "" || err == nil {
+		t.Errorf("the token is %q: %v", token, err)
 	}
 }

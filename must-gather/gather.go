@@ -74,7 +74,7 @@ func (g *gatherer) scope(others ...string) []string {
 func (g *gatherer) readEchoes(ctx context.Context) {
 	var all []*object
 	g.list(ctx, echoes, g.scope(), "", func(o *object) {
-		g.redactor.object(o) // learns what is secret
+		g.redactor.learn(o)
 		all = append(all, o)
 	})
 	for _, echo := range all {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 const (
@@ -68,6 +69,9 @@ func (g *gatherer) readContainerLog(ctx context.Context, c container, lines int6
 	text, err := g.client.CoreV1().Pods(c.Pod.GetNamespace()).GetLogs(c.Pod.GetName(), &corev1.PodLogOptions{
 		Container: c.Name, Previous: which == "previous", TailLines: new(lines), LimitBytes: new(mostLogBytes), Timestamps: true,
 	}).DoRaw(ctx)
+	if apierrors.IsNotFound(err) { // the pod is gone meanwhile
+		return
+	}
 	if err != nil {
 		g.miss("the "+which+" log of "+where(pods, c.Pod.GetNamespace(), c.Pod.GetName()), err)
 		return

@@ -28,6 +28,8 @@ type redactor struct {
 	// secrets are the values with the action "secret", and texts replaces them; nil if there are new ones.
 	secrets map[string]bool
 	texts   *strings.Replacer
+	// learning says that nothing is written, so that no texts are needed.
+	learning bool
 }
 
 func newRedactor() (*redactor, error) {
@@ -38,13 +40,16 @@ func newRedactor() (*redactor, error) {
 	return &redactor{kinds: file.Kinds, secrets: map[string]bool{}}, nil
 }
 
+// learn notes what is secret in an object, before a text is written.
+func (r *redactor) learn(o *object) {
+	r.learning = true
+	r.value(o.Object, r.kinds[o.GetKind()])
+	r.learning = false
+}
+
 // object returns what is written of an object.
 func (r *redactor) object(o *object) object {
-	known := len(r.secrets)
 	fields, _ := r.value(o.Object, r.kinds[o.GetKind()]).(map[string]any)
-	if len(r.secrets) > known { // its own texts may have been first
-		return r.object(o)
-	}
 	return object{Object: fields}
 }
 
@@ -57,7 +62,7 @@ func (r *redactor) value(value, rule any) any {
 	switch {
 	case rule == "keep":
 		return value
-	case rule == "text" && isText:
+	case rule == "text" && isText && !r.learning:
 		return r.text(text)
 	case rule == "secret":
 		return r.secret(value)

@@ -40,6 +40,7 @@ func rules(t *testing.T) *redactor {
 
 func written(t *testing.T, r *redactor, o *object) string {
 	t.Helper()
+	r.learn(o)
 	text, err := yaml.Marshal(r.object(o).Object)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +144,7 @@ func TestEachSecretOfAnEchoIsLeftOutOfTexts(t *testing.T) {
 		`{response: {headers: [{name: X-Key, value: canary-4711}]}}`, `{service: {annotations: {key: canary-4711}}}`, `{ingress: {annotations: {key: canary-4711}}}`,
 	} {
 		r := rules(t)
-		r.object(parsed(t, "{kind: Echo, spec: "+spec+"}"))
+		r.learn(parsed(t, "{kind: Echo, spec: "+spec+"}"))
 		if got := r.text("the value canary-4711 is refused"); got != "the value <redacted> is refused" {
 			t.Errorf("with the spec %s a text becomes %q", spec, got)
 		}
@@ -152,7 +153,7 @@ func TestEachSecretOfAnEchoIsLeftOutOfTexts(t *testing.T) {
 
 func TestTextsHaveNoSecrets(t *testing.T) {
 	r := rules(t)
-	r.object(parsed(t, `{kind: Echo, spec: {args: [s3cret, "s3cret with \"quotes\"", "8080", ""]}}`))
+	r.learn(parsed(t, `{kind: Echo, spec: {args: [s3cret, "s3cret with \"quotes\"", "8080", ""]}}`))
 	for text, want := range map[string]string{
 		"a s3cret and s3cret":               "a <redacted> and <redacted>",
 		`s3cret with "quotes"`:              "<redacted>",
@@ -163,7 +164,7 @@ func TestTextsHaveNoSecrets(t *testing.T) {
 			t.Errorf("%q became %q, not %q", text, got, want)
 		}
 	}
-	r.object(parsed(t, `{kind: Echo, spec: {response: {body: another-one}}}`))
+	r.learn(parsed(t, `{kind: Echo, spec: {response: {body: another-one}}}`))
 	if got := r.text("another-one"); got != redacted {
 		t.Errorf("a secret that was learned later is in %q", got)
 	}

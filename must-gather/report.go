@@ -30,7 +30,9 @@ func (g *gatherer) report() (string, error) {
 	}
 	page, err := template.New("report").Funcs(template.FuncMap{
 		"text": textOf, "number": numberOf, "items": itemsOf, "containers": containersOf, "ready": ready, "folder": podFolder, "seen": seen,
-		"advice": func(echo object) string { return cmp.Or(advice[cmp.Or(textOf(ready(echo), "reason"), "none")], advice["other"]) },
+		"advice": func(echo object) string {
+			return cmp.Or(advice[cmp.Or(textOf(ready(echo), "reason"), "none")], advice["other"])
+		},
 	}).Parse(reportTemplate)
 	if err != nil {
 		return "", err

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLogs reads two Echoes, a page each: one with the operator's image, and one with another.
+func TestLogs(t *testing.T) {
+	echo := `{"metadata": {"namespace": "team", "name": %q}, "spec": {"image": %q, "args": ["canary-4711"]}, "status": {"phase": "Ready"}}`
+	pod := `{"metadata": {"namespace": "team", "name": "%[1]s-x", "labels": {"app.kubernetes.io/instance": %[1]q}}, "status": {"containerStatuses": [
+		{"name": "echo", "restartCount": %[2]d, "state": {"running": {}}}, {"name": "waiting", "state": {"waiting": {}}}]}}`
+	list := func(w http.ResponseWriter, next string, items ...string) {
+		_, _ = fmt.Fprintf(w, `{"kind": "List", "apiVersion": "v1", "metadata": {"continue": %q}, "items": [%s]}`, next, strings.Join(items, ","))
+	}
+	output, folder, err := gathered(t, func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		switch path := r.URL.Path; {
+		case path == "/version":
+			version136(w)
+		case path == "/apis/example.com/v1/echoes" && query.Get("continue") == "":
+			list(w, "more", strings.Replace(fmt.Sprintf(echo, "own", ""), "{", `{"apiVersion": "example.com/v1", "kind": "Echo", `, 1))
+		case path == "/apis/example.com/v1/echoes":
+			list(w, "", strings.Replace(fmt.Sprintf(echo, "other", "quay.io/other"), "{", `{"apiVersion": "example.com/v1", "kind": "Echo", `, 1))
+		case path == "/api/v1/pods" && query.Get("labelSelector") == childrenSelector:
+			items := []string{fmt.Sprintf(pod, "own", 1), fmt.Sprintf(pod, "other", 1), fmt.Sprintf(pod, "unknown", 0)}
+			for i := range items {
+				items[i] = strings.Replace(items[i], "{", `{"apiVersion": "v1", "kind": "Pod", `, 1)
+			}
+			list(w, "", items...)
+		case path == "/api/v1/namespaces/team/pods/own-x/log" && query.Get("container") == "echo" && query.Get("tailLines") == "200":
+			_, _ = fmt.Fprintf(w, "previous=%s: canary-4711", query.Get("previous"))
+		case strings.HasSuffix(path, "/log"):
+			t.Errorf("%s was asked for", r.URL)
+		default:
+			list(w, "")
+		}
+	})
+	if err != nil {
+		t.Fatal(err, output)
+	}
+	for file, want := range map[string]string{"current.log": "previous=: <redacted>", "previous.log": "previous=true: <redacted>"} {
+		if got := content(t, folder, filepath.Join("namespaces/team/pods/own-x/echo/echo/logs", file)); got != want {
+			t.Errorf("%s has %q", file, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(folder, "namespaces/team/pods/other-x")); err == nil {
+		t.Error("the log of another image was read")
+	}
+	if !strings.Contains(output, "  2 Echoes\n") || !strings.Contains(output, "of 1 of 1 pods with the operator's echo server") {
+		t.Error("the output is", output)
+	}
+}
