@@ -86,7 +86,7 @@ func run(ctx context.Context, arguments []string, getenv func(string) string, ou
 func newGatherer(o options, out io.Writer) (*gatherer, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("finding the cluster: %w", err)
+		return nil, fmt.Errorf("no cluster was found, set KUBECONFIG: %w", err)
 	}
 	config.UserAgent, config.WarningHandler = "echo-operator-must-gather/"+version, rest.NoWarnings{}
 	config.Timeout, config.QPS, config.Burst = requestTimeout, 50, 100
