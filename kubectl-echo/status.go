@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -143,6 +144,7 @@ func kinds() [][3]string {
 		{"NetworkPolicy", "apis/networking.k8s.io/v1", "networkpolicies"},
 		{"Pod", "api/v1", "pods"},
 		{"PodDisruptionBudget", "apis/policy/v1", "poddisruptionbudgets"},
+		{"PodMonitor", "apis/monitoring.coreos.com/v1", "podmonitors"},
 		{"ReplicaSet", "apis/apps/v1", "replicasets"},
 		{"Service", "api/v1", "services"},
 	}
@@ -170,7 +172,9 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 			}
 			all = append(all, o)
 		}
-		problems = append(problems, err)
+		if !apierrors.IsNotFound(err) { // not every cluster serves all kinds
+			problems = append(problems, err)
+		}
 	}
 	return all, problems
 }

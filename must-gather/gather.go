@@ -19,6 +19,7 @@ const (
 	disruptionBudgets      = "poddisruptionbudgets.v1.policy"
 	ingresses              = "ingresses.v1.networking.k8s.io"
 	networkPolicies        = "networkpolicies.v1.networking.k8s.io"
+	podMonitors            = "podmonitors.v1.monitoring.coreos.com"
 	endpointSlices         = "endpointslices.v1.discovery.k8s.io"
 	events                 = "events.v1.events.k8s.io"
 	leases                 = "leases.v1.coordination.k8s.io"
@@ -114,7 +115,7 @@ func (g *gatherer) operatorNamespaces() []string {
 }
 
 func (g *gatherer) readChildren(ctx context.Context) {
-	named := []string{deployments, services, disruptionBudgets, ingresses, networkPolicies}
+	named := []string{deployments, services, disruptionBudgets, ingresses, networkPolicies, podMonitors}
 	for _, kind := range slices.Concat(named, []string{replicaSets, endpointSlices, pods}) {
 		before := len(g.found[kind])
 		g.list(ctx, kind, g.scope(), childrenSelector, g.keep(kind))

@@ -73,6 +73,10 @@ var _ = Describe("Prometheus", Ordered, func() {
 
 	It("fires the alerts when what they are about happens, and all queries of the dashboard have data", func(ctx SpecContext) {
 		support.KubectlInput(ctx, policy, "apply", "-f", "-")
+		Eventually(func() error { // it takes a moment until the API server follows a policy
+			_, err := support.TryKubectl(ctx, "create", "deployment", "denied", "-n", namespace, "--image=none", "--dry-run=server")
+			return err
+		}).WithContext(ctx).ShouldNot(Succeed())
 		Expect(k8s.Create(ctx, support.Echo(namespace, "denied"))).To(Succeed())
 		Expect(k8s.Create(ctx, support.Echo(namespace, "no-image", func(e *v1.Echo) { e.Spec.Image = "quay.io/echo-operator/missing:v1" }))).To(Succeed())
 		Expect(k8s.Create(ctx, support.WebPod(namespace, "lonely", "nobody"))).To(Succeed())
