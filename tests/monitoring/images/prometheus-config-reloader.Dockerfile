@@ -2,10 +2,10 @@
 
 FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
 WORKDIR /src
-COPY tools/prometheus-operator tools/prometheus-operator
+COPY tools/prometheus-operator .
 ARG TARGETOS TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -C tools/prometheus-operator -trimpath -ldflags "-s -w" -tags "remove_all_sd enable_kubernetes_sd" -o /out/prometheus-config-reloader github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader
+    go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w" -o /out/prometheus-config-reloader -tags "remove_all_sd enable_kubernetes_sd" github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader
 
 FROM scratch
 COPY --from=build /out/prometheus-config-reloader /bin/prometheus-config-reloader

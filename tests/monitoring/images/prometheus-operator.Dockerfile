@@ -2,10 +2,10 @@
 
 FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
 WORKDIR /src
-COPY tools/prometheus-operator tools/prometheus-operator
+COPY tools/prometheus-operator .
 ARG TARGETOS TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -C tools/prometheus-operator -trimpath -ldflags "-s -w" -tags "remove_all_sd enable_kubernetes_sd" -o /out/prometheus-operator github.com/prometheus-operator/prometheus-operator/cmd/operator
+    go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w" -o /out/prometheus-operator -tags "remove_all_sd enable_kubernetes_sd" github.com/prometheus-operator/prometheus-operator/cmd/operator
 
 FROM scratch
 COPY --from=build /out/prometheus-operator /bin/operator
