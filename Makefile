@@ -112,12 +112,13 @@ generate: ## Generate the deep-copy code of the API, its reference in docs/api.m
 	@tools/make/children-schema
 
 .PHONY: manifests
-manifests: ## Generate the CustomResourceDefinition and the role of the operator.
+manifests: ## Generate the CustomResourceDefinition, the role of the operator, and its dashboard for the OpenShift console.
 	@$(call tool,generate)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	@$(call tool,generate)/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
 	@$(call tool,generate)/finish-crd config/crd/bases/example.com_echoes.yaml spec.env spec.resources \
 		spec.podSecurityContext spec.securityContext spec.tolerations spec.affinity spec.topologySpreadConstraints spec.networkPolicy.from \
 		status.conditions
+	@$(call tool,generate)/console-dashboard config/grafana/echo-operator.json >config/grafana/openshift.yaml
 
 .PHONY: fmt
 fmt: ## Format the Go code.

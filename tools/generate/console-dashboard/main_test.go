@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// TestPanelsAreOfTypesThatTheConsoleShows: it shows nothing for others.
+func TestPanelsAreOfTypesThatTheConsoleShows(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(&out, []string{"../../../config/grafana/echo-operator.json"}); err != nil {
+		t.Fatal(err)
+	}
+	var object struct {
+		Metadata struct {
+			Namespace string
+			Labels    map[string]string
+		}
+		Data map[string]string
+	}
+	if err := yaml.Unmarshal(out.Bytes(), &object); err != nil {
+		t.Fatal(err)
+	}
+	if object.Metadata.Namespace != "openshift-config-managed" || object.Metadata.Labels["console.openshift.io/dashboard"] != "true" {
+		t.Errorf("the console does not find it: %+v", object.Metadata)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title, Type string
+			Targets     []struct{ Expr, Datasource any }
+		}
+	}
+	if err := json.Unmarshal([]byte(object.Data["echo-operator.json"]), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, panel := range dashboard.Panels {
+		if !slices.Contains([]string{"row", "gauge", "grafana-piechart-panel", "graph", "singlestat", "table"}, panel.Type) {
+			t.Errorf("the console does not show %q: its type is %s", panel.Title, panel.Type)
+		}
+		for _, target := range panel.Targets {
+			if target.Expr == "" || target.Datasource != nil {
+				t.Errorf("the target of %q is %+v", panel.Title, target)
+			}
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.json")
+	if err := os.WriteFile(empty, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, arguments := range map[string][]string{"no file": {}, "two files": {"a", "b"}, "a file that is missing": {"nothing"}, "no JSON": {"main.go"}, "no panels": {empty}} {
+		if err := run(&bytes.Buffer{}, arguments); err == nil {
+			t.Errorf("%s is no error", name)
+		}
+	}
+}
