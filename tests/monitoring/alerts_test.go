@@ -93,6 +93,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 			Expect(a.Annotations).To(HaveKeyWithValue("runbook_url", HaveSuffix("/docs/runbooks/"+a.Labels["alertname"]+".md")))
 			AddReportEntry(a.Labels["alertname"], a.Annotations["summary"])
 		}
+		Expect(k8s.Patch(ctx, healthy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"podAnnotations":{"changed":"now"}}}`)))).To(Succeed())
 		Eventually(func(g Gomega) { g.Expect(p.withoutData(ctx, g)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 	}, SpecTimeout(45*time.Minute))
 
