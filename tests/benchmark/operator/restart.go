@@ -207,7 +207,7 @@ func (b *benchmark) rest(ctx context.Context, p *controlPlane, name string) (err
 // isOwnWork reports whether a request is neither for a lease, nor one that reading the metrics or being elected causes, nor the one for the TLS
 // profile of OpenShift.
 func isOwnWork(request string) bool {
-	for _, other := range []string{"leases", "reviews", "/events", "config.openshift.io"} {
+	for _, other := range []string{"leases", "reviews", "/events", "config.openshift.io", "monitoring.coreos.com"} {
 		if strings.Contains(request, other) {
 			return false
 		}
