@@ -20,22 +20,35 @@ type Metrics struct {
 	Failures *Failures
 	// Requests counts requests to the API server.
 	Requests *Requests
+	// SpansDropped counts spans that no collector took.
+	SpansDropped prometheus.Counter
 }
 
 // New returns metrics that read the time from a clock.
 func New(now func() time.Time) *Metrics {
-	return &Metrics{Echoes: newEchoes(now), Companions: newCompanions(), Failures: newFailures(), Requests: newRequests()}
+	return &Metrics{
+		Echoes: newEchoes(now), Companions: newCompanions(), Failures: newFailures(), Requests: newRequests(), SpansDropped: newSpansDropped(),
+	}
 }
 
 // Register adds the metrics to a registry, in place of those that another operator of this process had added. elected is closed when this
 // process becomes the leader.
 func (m *Metrics) Register(registry prometheus.Registerer, version string, elected <-chan struct{}) error {
 	var problems []error
-	for _, c := range []prometheus.Collector{m.Echoes, m.Companions, m.Failures.counter, m.Requests.counter, build(version), leader(elected)} {
+	for _, c := range []prometheus.Collector{
+		m.Echoes, m.Companions, m.Failures.counter, m.Requests.counter, m.SpansDropped, build(version), leader(elected),
+	} {
 		registry.Unregister(c)
 		problems = append(problems, registry.Register(c))
 	}
 	return errors.Join(problems...)
+}
+
+func newSpansDropped() prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{
+		Name: prefix + "spans_dropped_total",
+		Help: "Number of spans that were lost, because the collector of traces did not take them, or not as fast as they were made.",
+	})
 }
 
 func build(version string) prometheus.Collector {

@@ -40,7 +40,7 @@ func TestConventions(t *testing.T) {
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-	const all = 13
+	const all = 14
 	if families, err := registry.Gather(); err != nil || len(families) != all {
 		t.Errorf("%d metrics, %v; want %d", len(families), err, all)
 	}

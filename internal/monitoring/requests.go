@@ -35,7 +35,7 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		code = strconv.Itoa(response.StatusCode)
 	}
-	verb, resource := operationOf(r)
+	verb, resource := OperationOf(r)
 	c.counter.WithLabelValues(verb, resource, code).Inc()
 	return response, err
 }
@@ -43,9 +43,9 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper implements net.RoundTripperWrapper of k8s.io/apimachinery.
 func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.next }
 
-// operationOf returns the verb and the resource of a request, as rules of RBAC name them, such as "patch" and "echoes/status". The resource of
+// OperationOf returns the verb and the resource of a request, as rules of RBAC name them, such as "patch" and "echoes/status". The resource of
 // a request for anything else, such as the version of the API server, is "none". The path of the API server may have a prefix.
-func operationOf(r *http.Request) (verb, resource string) {
+func OperationOf(r *http.Request) (verb, resource string) {
 	resource, named := resourceOf(r.URL.Path)
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

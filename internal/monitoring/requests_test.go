@@ -33,7 +33,7 @@ func TestOperationOf(t *testing.T) {
 		"GET /k8s/clusters/c-1/apis/example.com/v1/echoes":                          "list echoes",
 	} {
 		method, url, _ := strings.Cut(request, " ")
-		verb, resource := operationOf(httptest.NewRequest(method, url, nil))
+		verb, resource := OperationOf(httptest.NewRequest(method, url, nil))
 		if got := verb + " " + resource; got != want {
 			t.Errorf("%s: %s, want %s", request, got, want)
 		}

@@ -1,0 +1,61 @@
+package tracing
+
+import (
+	"net/http"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/echo-operator/echo-operator/internal/monitoring"
+)
+
+// Attributes of a request. Verb and resource are those of the metric of requests.
+const (
+	verbKey     = attribute.Key("echo_operator.verb")
+	resourceKey = attribute.Key("echo_operator.resource")
+	methodKey   = attribute.Key("http.request.method")
+	codeKey     = attribute.Key("http.response.status_code")
+	pathKey     = attribute.Key("url.path")
+)
+
+// Wrap returns a transport that makes spans of the requests of passes that it sends by another one: that itself if there are no traces. Watches
+// and the requests for the lease belong to no pass.
+func (t Tracer) Wrap(next http.RoundTripper) http.RoundTripper {
+	if t.tracer == nil {
+		return next
+	}
+	return &tracedRequests{next, t.tracer}
+}
+
+type tracedRequests struct {
+	next   http.RoundTripper
+	tracer trace.Tracer
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *tracedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !trace.SpanFromContext(r.Context()).IsRecording() {
+		return t.next.RoundTrip(r)
+	}
+	verb, resource := monitoring.OperationOf(r)
+	_, span := t.tracer.Start(r.Context(), verb+" "+resource, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		verbKey.String(verb), resourceKey.String(resource), methodKey.String(r.Method), pathKey.String(r.URL.Path)))
+	defer span.End()
+	response, err := t.next.RoundTrip(r)
+	if err != nil {
+		span.SetAttributes(errorKey.String(otherError))
+		span.SetStatus(codes.Error, err.Error())
+		return response, err
+	}
+	span.SetAttributes(codeKey.Int(response.StatusCode))
+	if response.StatusCode >= http.StatusBadRequest {
+		span.SetAttributes(errorKey.String(strconv.Itoa(response.StatusCode)))
+		span.SetStatus(codes.Error, response.Status)
+	}
+	return response, nil
+}
+
+// WrappedRoundTripper implements net.RoundTripperWrapper of k8s.io/apimachinery.
+func (t *tracedRequests) WrappedRoundTripper() http.RoundTripper { return t.next }
