@@ -35,7 +35,7 @@ func (r *CompanionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 	owner, next, err := r.pass(ctx, request)
 	failure := r.failures.tolerate(request.NamespacedName, status.Classify(err), r.Now())
 	r.failures.end(request.NamespacedName, failure)
-	r.count("companion", failure)
+	r.count(ctx, "companion", failure)
 	if owner != nil && failure != nil && !failure.Silent() {
 		refused := status.CompanionRefused(err)
 		r.report(owner, request, &refused)

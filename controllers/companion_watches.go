@@ -40,7 +40,7 @@ func (r *CompanionReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1.Echo{}, handler.EnqueueRequestsFromMapFunc(r.podsNaming), builder.WithPredicates(echoChanged())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.podsOnNode), builder.WithPredicates(schedulabilityChanged())).
 		WatchesRawSource(r.onTLSChange(r.requestsForTLS)).
-		Complete(r)
+		Complete(r.Traces.Passes("companion", r))
 }
 
 // ownerOfCompanion returns the name of the pod that a companion belongs to, and nothing for other pods.

@@ -19,6 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
 const (
@@ -54,6 +55,8 @@ type Dependencies struct {
 	Policy children.Policy
 	// Metrics are what is measured.
 	Metrics *monitoring.Metrics
+	// Traces make spans of the passes. The zero value makes none.
+	Traces tracing.Tracer
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -68,8 +71,8 @@ func controllerOptions() controller.Options {
 	}
 }
 
-// count counts a pass that failed. failure is nil if it succeeded.
-func (d *Dependencies) count(controller string, failure *status.Failure) {
+// count counts a pass that failed, and says so in its span. failure is nil if it succeeded.
+func (d *Dependencies) count(ctx context.Context, controller string, failure *status.Failure) {
 	if failure == nil {
 		return
 	}
@@ -78,6 +81,7 @@ func (d *Dependencies) count(controller string, failure *status.Failure) {
 		reason = failure.Reason.String()
 	}
 	d.Metrics.Failures.Add(controller, failure.Transient, reason)
+	tracing.SetFailure(ctx, reason, failure.Err)
 }
 
 // config returns what the children of an Echo depend on. echo is nil if it does not exist. The TLS profile of the cluster is asked for only

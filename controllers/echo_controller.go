@@ -11,6 +11,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
 // EchoReconciler makes the objects of a cluster match its Echoes. All fields are required.
@@ -54,6 +55,7 @@ func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Reques
 		r.forget(ctx, request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
+	tracing.SetGeneration(ctx, echo.Generation)
 	if wait := r.own.begin(echo, r.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
@@ -87,7 +89,7 @@ func (r *EchoReconciler) Reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Res
 		next, failure = r.finalize(ctx, echo)
 	}
 	r.failures.end(client.ObjectKeyFromObject(echo), failure)
-	r.count("echo", failure)
+	r.count(ctx, "echo", failure)
 	return result(next, failure)
 }
 

@@ -51,7 +51,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b.Watches(&corev1.Pod{}, afterDelay(echoOfPod), builder.WithPredicates(sinceStart(), podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(sinceStart(), nodeChanged()))
 	b.WatchesRawSource(r.onTLSChange(r.requestsForTLS))
-	return b.Complete(reconcile.Func(r.ReconcileNamed))
+	return b.Complete(r.Traces.Passes("echo", reconcile.Func(r.ReconcileNamed)))
 }
 
 // echoOptions returns the options of the controller of Echoes.

@@ -14,6 +14,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
 // PodMonitorReconciler has Prometheus collect the metrics of Echoes that ask for it. It is for clusters that serve PodMonitors, and apart from
@@ -37,7 +38,7 @@ func (r *PodMonitorReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controllerOptions()).
 		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(echoChanged())).
 		Watches(children.BlankPodMonitor(), ofOwner, builder.WithPredicates(sinceStart())).
-		Complete(r)
+		Complete(r.Traces.Passes("podmonitor", r))
 }
 
 // Reconcile makes the PodMonitor of an Echo as wanted.
@@ -47,11 +48,12 @@ func (r *PodMonitorReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		return ctrl.Result{}, err
 	}
 	if echo != nil {
+		tracing.SetGeneration(ctx, echo.Generation)
 		err = r.pass(ctx, echo)
 	}
 	failure := r.failures.tolerate(request.NamespacedName, status.Classify(err), r.Now())
 	r.failures.end(request.NamespacedName, failure)
-	r.count("podmonitor", failure)
+	r.count(ctx, "podmonitor", failure)
 	r.report(request, echo, failure)
 	return result(0, failure)
 }

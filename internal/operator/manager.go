@@ -32,6 +32,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/packed"
 	"github.com/echo-operator/echo-operator/internal/platform"
 	"github.com/echo-operator/echo-operator/internal/statusapi"
+	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
 const (
@@ -40,6 +41,8 @@ const (
 	eventReporter = "echo-operator"
 	// shutdownTimeout leaves time to release the lease within the 10 s that a stop may take.
 	shutdownTimeout = 8 * time.Second
+	// lastSpansTimeout is how long spans may be sent after that: nobody waits for them.
+	lastSpansTimeout = time.Second
 )
 
 // Operator is the operator, ready to be started: its manager and the reconcilers that the manager runs.
@@ -54,6 +57,7 @@ type Operator struct {
 	store      packed.Store
 	lease      *lease // nil if no leader is elected
 	monitoring monitoringAPI
+	traces     tracing.Tracer
 }
 
 // New assembles the operator. Options must be complete.
@@ -63,9 +67,13 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 		return nil, err
 	}
 	measured := monitoring.New(time.Now)
+	operator := &Operator{supervisor: supervisor{namespaces: options.Namespaces, missing: options.missing, log: ctrl.Log}}
+	if operator.traces, err = tracing.New(options.Traces, options.Version, measured.SpansDropped, ctrl.Log.WithName("traces")); err != nil {
+		return nil, err
+	}
 	cluster = rest.CopyConfig(cluster)
 	cluster.Wrap(measured.Requests.Wrap)
-	operator := &Operator{supervisor: supervisor{namespaces: options.Namespaces, missing: options.missing, log: ctrl.Log}}
+	cluster.Wrap(operator.traces.Wrap)
 	if operator.supervisor.ask, err = newAskRights(cluster); err != nil {
 		return nil, err
 	}
@@ -117,6 +125,7 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 
 // Start runs the operator until ctx ends, or only a new process can go on. It returns nil if the operator ended in order.
 func (o *Operator) Start(ctx context.Context) error {
+	defer o.traces.Close(lastSpansTimeout)
 	managed, end := context.WithCancel(context.WithoutCancel(ctx))
 	ctx, endSupervision := context.WithCancel(ctx)
 	defer endSupervision()
@@ -170,6 +179,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		Schema:     children.NewSchema(o.GetScheme()),
 		Policy:     options.Policy,
 		Metrics:    measured,
+		Traces:     o.traces,
 		Now:        time.Now,
 	}
 	go common.Schema.Prepare() // while the caches are filled

@@ -16,6 +16,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/statusapi"
+	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
 const (
@@ -46,8 +47,11 @@ type Options struct {
 	Images children.Images
 	Policy children.Policy
 	Log    zap.Options
+	// Traces say where spans are sent. They are read from the environment alone, as OpenTelemetry specifies.
+	Traces tracing.Settings
 
 	watchNamespace, maxReplicas, podSecurity string // as given
+	getenv                                   func(string) string
 
 	// missing are the rights that are missing in Namespaces. Such namespaces are not watched.
 	missing missingRights
@@ -83,6 +87,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	for _, s := range o.settings() {
 		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}
+	o.getenv = getenv
 	libraries := flag.NewFlagSet("", flag.ContinueOnError)
 	config.RegisterFlags(libraries)
 	o.Log.BindFlags(libraries)
@@ -103,6 +108,9 @@ func (o *Options) Complete() error {
 	}
 	if o.Policy.PodSecurity, err = children.NewPodSecurity(o.podSecurity); err != nil {
 		return fmt.Errorf("POD_SECURITY: %w", err)
+	}
+	if o.Traces, err = tracing.ReadSettings(o.getenv); err != nil {
+		return err
 	}
 	return o.checkLogLevel()
 }
