@@ -23,18 +23,18 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "picture: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, arguments []string) error {
+func run(arguments []string) error {
 	if len(arguments) != 2 {
 		return errors.New("give the file of a dashboard and the address of Prometheus")
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	text, err := os.ReadFile(arguments[0])
 	if err != nil {
 		return err
