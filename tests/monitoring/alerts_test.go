@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -107,13 +108,19 @@ var _ = Describe("Prometheus", Ordered, func() {
 	}, SpecTimeout(45*time.Minute))
 
 	It("fires if no replica is the leader, and if none is there", func(ctx SpecContext) {
-		binding := support.Kubectl(ctx, "get", "rolebinding", "-n", operatorNamespace, "echo-operator-leader-election-rolebinding", "-o", "yaml")
-		support.Kubectl(ctx, "delete", "rolebinding", "-n", operatorNamespace, "echo-operator-leader-election-rolebinding")
-		DeferCleanup(func(ctx SpecContext) { support.KubectlInput(ctx, binding, "apply", "-f", "-") }, NodeTimeout(time.Minute))
+		binding := &rbacv1.RoleBinding{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: "echo-operator-leader-election-rolebinding"}, binding)).To(Succeed())
+		Expect(k8s.Delete(ctx, binding)).To(Succeed())
+		restore := func(ctx SpecContext) {
+			again := &rbacv1.RoleBinding{RoleRef: binding.RoleRef, Subjects: binding.Subjects,
+				ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.Name, Labels: binding.Labels, Annotations: binding.Annotations}}
+			Expect(client.IgnoreAlreadyExists(k8s.Create(ctx, again))).To(Succeed())
+		}
+		DeferCleanup(restore, NodeTimeout(time.Minute))
 		restartOperator(ctx)
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(ConsistOf("EchoOperatorWithoutLeader"))
 
-		support.KubectlInput(ctx, binding, "apply", "-f", "-")
+		restore(ctx)
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
 
 		support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=0")

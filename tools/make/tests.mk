@@ -80,7 +80,7 @@ e2e-scale: ## Run the operator with 2,000 Echoes on the test cluster, under its 
 	@tools/make/suite kubernetes ./tests/e2e -ginkgo.label-filter=scale $(TESTFLAGS)
 
 .PHONY: e2e-monitoring
-e2e-monitoring: ## Have a real Prometheus monitor the operator on the test cluster, and fire each alert. An hour. Requires root.
+e2e-monitoring: ## Have a real Prometheus monitor the operator on the test cluster, and fire each alert. 40 minutes. Requires root.
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory cluster-up images prober-image
 	@tools/make/prometheus-images
