@@ -1,0 +1,90 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+const (
+	// unusual has what must be quoted in JSON and in YAML.
+	unusual = "null: \"{{.}}\" {.spec} ${x} 'a' # \t\\n\u0001\u2028\U0001f600\n---\nkind: List\n"
+	// notInYAML has characters of which kubectl cannot print one as YAML, and changes the other.
+	notInYAML = "\u007f\u0085"
+)
+
+var _ = Describe("a backup of Echoes", func() {
+	It("is restored in another cluster by the documented commands, and the operator makes them ready there", func(ctx SpecContext) {
+		namespace, folder := newNamespace(ctx), GinkgoT().TempDir()
+		createSaved(ctx, namespace)
+		saved := &v1.EchoList{}
+		Expect(k8s.List(ctx, saved, client.InNamespace(namespace))).To(Succeed())
+		run := func(kubeconfig []byte, commands string) {
+			GinkgoHelper()
+			environment := "cd " + folder + "\nexport KUBECONFIG=" + writeKubeconfig(kubeconfig) + " PATH=$KUBEBUILDER_ASSETS:$PATH\n"
+			support.Run(ctx, environment+strings.ReplaceAll(commands, "--all-namespaces", "--namespace="+namespace))
+		}
+		page := filepath.Join("..", "..", "docs", "operations.md")
+		run(adminKubeconfig(nil), support.Documented(page, "## Backup"))
+
+		server := startAPIServer(filepath.Join(configFolder, "crd", "bases"))
+		kubeconfig := adminKubeconfig(server)
+		other, err := client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(other.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfig)}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		create, wait, found := strings.Cut(support.Documented(page, "## Restore"), "kubectl wait")
+		Expect(found).To(BeTrue())
+		run(kubeconfig, create)
+		for _, echo := range saved.Items {
+			eventuallyRestored(ctx, other, &echo)
+		}
+		run(kubeconfig, "kubectl wait"+wait)
+	}, SpecTimeout(3*time.Minute))
+})
+
+// createSaved creates an Echo that is ready, one that is being deleted, one with unusual names and texts, and one for each field of the spec.
+func createSaved(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	createReadyEcho(ctx, support.Echo(namespace, "ready"))
+	Expect(k8s.Delete(ctx, createEcho(ctx, support.Echo(namespace, "deleted")))).To(Succeed())
+	Expect(k8s.Create(ctx, support.Echo(namespace, "true", func(e *v1.Echo) {
+		e.Labels, e.Annotations = map[string]string{"yes": "1"}, map[string]string{"example.com/note": unusual + notInYAML}
+		e.Finalizers = []string{"example.com/theirs"}
+		e.Spec.Response = &v1.EchoResponse{StatusCode: 200, Body: unusual}
+	}))).To(Succeed())
+	for i, f := range fields() {
+		Expect(k8s.Create(ctx, support.Echo(namespace, fmt.Sprintf("field-%d", i), func(e *v1.Echo) { f.one(&e.Spec) }))).To(Succeed(), f.name)
+	}
+}
+
+// eventuallyRestored waits until a new Echo is as the saved one was wanted, completes its rollout, and waits until it is Ready.
+func eventuallyRestored(ctx context.Context, c client.Client, saved *v1.Echo) {
+	GinkgoHelper()
+	now, deployment := &v1.Echo{}, &appsv1.Deployment{}
+	Eventually(func(g Gomega) {
+		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(saved), now)).To(Succeed())
+		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(saved), deployment)).To(Succeed())
+		g.Expect(metav1.IsControlledBy(deployment, now)).To(BeTrue())
+		g.Expect(support.RollOut(ctx, c, deployment)).To(Succeed())
+		g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, nil))
+	}).WithContext(ctx).Should(Succeed())
+	Expect(now.Spec).To(Equal(saved.Spec), saved.Name)
+	Expect(now.Labels).To(Equal(saved.Labels))
+	Expect(now.Annotations).To(Equal(saved.Annotations))
+	Expect(now.Finalizers).To(And(ContainElements(saved.Finalizers), ContainElement(v1.Finalizer)))
+	Expect(now.UID).NotTo(Equal(saved.UID))
+	Expect(now.DeletionTimestamp).To(BeNil())
+}
