@@ -129,13 +129,14 @@ vet: ## Run go vet.
 	@for module in . $(test_modules) $(tested_tools); do (cd "$$module" && go vet ./...); done
 
 .PHONY: lint lint-fix
-lint: ## Run the linters.
+lint: ## Run the linters, and check the spelling of the documentation.
 lint-fix: ## Run the linters and fix what they can fix.
 lint-fix: lint_flags := --fix
 lint lint-fix:
 	@tools=$(call tool,lint); for module in . $(test_modules) $(tested_tools); do \
 		(cd "$$module" && "$$tools/golangci-lint" run $(lint_flags) ./...); done
 	@$(call tool,lint)/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
+	@$(call tool,lint)/misspell -error *.md docs/*.md docs/runbooks/*.md config/catalog/*.md
 
 .PHONY: verify
 verify: generate manifests bundle catalog ## Fail if a generated file is not current or a go.mod is not tidy.

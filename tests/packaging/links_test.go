@@ -1,0 +1,125 @@
+package packaging
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLinksWithinTheDocumentationWork checks links to files of the project, and to headings of pages.
+func TestLinksWithinTheDocumentationWork(t *testing.T) {
+	checked := 0
+	for page, content := range documents(t) {
+		for _, l := range links(page, content) {
+			checked++
+			if problem := brokenLink(l); problem != "" {
+				t.Errorf("%s links to %s#%s: %s", page, l.file, l.heading, problem)
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d links were found", checked)
+	}
+}
+
+// TestLinksAreChecked: what is not a link is not checked, and what is broken is found.
+func TestLinksAreChecked(t *testing.T) {
+	const page = "# One\n[a](install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](performance.svg)\n```sh\n# Two\n[e](none.md)\n```\n" +
+		"[f](none.md) [g](install.md#none) [h](#one) [i](../none) [j](../internal) [k](../LICENSE)\n"
+	broken := []string{}
+	for _, l := range links("docs/page.md", page) {
+		if l.file != "docs/page.md" && brokenLink(l) != "" {
+			broken = append(broken, l.file+"#"+l.heading)
+		}
+	}
+	if wanted := []string{"docs/none.md#", "docs/install.md#none", "none#"}; !slices.Equal(broken, wanted) {
+		t.Errorf("%v are broken, not %v", broken, wanted)
+	}
+	if found := headings(page + "# One\n## `A_b`: c-d\n"); !slices.Equal(found, []string{"one", "one-1", "a_b-c-d"}) {
+		t.Errorf("the headings are %v", found)
+	}
+}
+
+// TestPagesAreReachableFromTheReadme: nobody finds a page to which nothing links.
+func TestPagesAreReachableFromTheReadme(t *testing.T) {
+	all, reached := documents(t), map[string]bool{}
+	var visit func(page string)
+	visit = func(page string) {
+		if reached[page] {
+			return
+		}
+		reached[page] = true
+		for _, l := range links(page, all[page]) {
+			visit(l.file)
+		}
+	}
+	visit("README.md")
+	for page := range all {
+		if !reached[page] {
+			t.Errorf("no link leads from README.md to %s", page)
+		}
+	}
+}
+
+// link is a link to a file of the project, by its path in the project, and to one of its headings.
+type link struct{ file, heading string }
+
+// links returns the links in a page to files of the project.
+func links(page, content string) []link {
+	var all []link
+	text := regexp.MustCompile("`[^`\n]*`").ReplaceAllString(withoutBlocks(content), "")
+	for _, found := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(text, -1) {
+		if regexp.MustCompile(`^[a-z]+:`).MatchString(found[1]) {
+			continue
+		}
+		file, heading, _ := strings.Cut(found[1], "#")
+		target := page
+		if file != "" {
+			target = filepath.Join(filepath.Dir(page), file)
+		}
+		all = append(all, link{target, heading})
+	}
+	return all
+}
+
+// brokenLink returns what is wrong with a link.
+func brokenLink(l link) string {
+	if l.heading == "" {
+		if _, err := os.Stat(inProject(l.file)); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	target, err := os.ReadFile(inProject(l.file))
+	if err != nil {
+		return err.Error()
+	}
+	if !slices.Contains(headings(string(target)), l.heading) {
+		return "there is no such heading"
+	}
+	return ""
+}
+
+// headings returns the fragments of the headings of a page, as GitHub makes them.
+func headings(page string) []string {
+	var all []string
+	seen := map[string]int{}
+	for _, heading := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllStringSubmatch(withoutBlocks(page), -1) {
+		name := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		name = strings.ReplaceAll(name, " ", "-")
+		if seen[name]++; seen[name] > 1 {
+			name = fmt.Sprintf("%s-%d", name, seen[name]-1)
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
+// withoutBlocks returns a page without its blocks of code.
+func withoutBlocks(page string) string {
+	return regexp.MustCompile("(?ms)^ *```.*?^ *```$").ReplaceAllString(page, "")
+}
