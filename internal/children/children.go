@@ -31,7 +31,7 @@ type Child struct {
 	anew anew
 }
 
-// Body returns what is wanted as JSON, for an object of a UID and a resource version. Both can be empty.
+// Body returns what is wanted as JSON that is YAML, too, for an object of a UID and a resource version. Both can be empty.
 func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 	object := maps.Clone(c.Want.Object)
 	metadata, _ := object["metadata"].(map[string]any)
@@ -47,7 +47,7 @@ func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing %s %s: %w", c.Kind, c.Key, err)
 	}
-	return body, nil
+	return escaped(body), nil
 }
 
 // anew reports whether an object has to be created anew, given its JSON as it is wanted and as it is, and the fields that the operator

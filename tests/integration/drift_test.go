@@ -150,6 +150,14 @@ var _ = Describe("a converged Echo", func() {
 		expectNoWrite(ctx, createReadyEcho(ctx, support.Echo(newNamespace(ctx), "plain")))
 	})
 
+	It("is reconciled again without a write, with characters that YAML does not allow or changes", func(ctx SpecContext) {
+		const body = "\u007f \u0080 \u0085 \u009f \u2028 \ufeff \uffff \U0001f600 \U0001ffff"
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "unusual", func(e *v1.Echo) { e.Spec.Response = &v1.EchoResponse{StatusCode: 200, Body: body} }))
+		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).Spec.Template.Spec.Containers[0].Env).To(
+			ContainElement(corev1.EnvVar{Name: "ECHO_RESPONSE_BODY", Value: body}))
+		expectNoWrite(ctx, echo)
+	})
+
 	It("is reconciled again without a write, with most fields set", func(ctx SpecContext) {
 		expectNoWrite(ctx, createReadyEcho(ctx, support.Echo(newNamespace(ctx), "everything", func(e *v1.Echo) {
 			e.Spec.Image = "registry.example.com:5000/other@sha256:" + fmt.Sprintf("%064d", 1)
