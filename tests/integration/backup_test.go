@@ -18,12 +18,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-const (
-	// unusual has what must be quoted in JSON and in YAML.
-	unusual = "null: \"{{.}}\" {.spec} ${x} 'a' # \t\\n\u0001\u2028\U0001f600\n---\nkind: List\n"
-	// notInYAML has characters of which kubectl cannot print one as YAML, and changes the other.
-	notInYAML = "\u007f\u0085"
-)
+// unusual has what must be quoted in JSON and in YAML, and characters that kubectl cannot print as YAML, or changes.
+const unusual = "null: \"{{.}}\" {.spec} ${x} 'a' # \t\\n\u0001\u007f\u0085\u2028\U0001f600\n---\nkind: List\n"
 
 var _ = Describe("a backup of Echoes", func() {
 	It("is restored in another cluster by the documented commands, and the operator makes them ready there", func(ctx SpecContext) {
@@ -61,7 +57,7 @@ func createSaved(ctx context.Context, namespace string) {
 	createReadyEcho(ctx, support.Echo(namespace, "ready"))
 	Expect(k8s.Delete(ctx, createEcho(ctx, support.Echo(namespace, "deleted")))).To(Succeed())
 	Expect(k8s.Create(ctx, support.Echo(namespace, "true", func(e *v1.Echo) {
-		e.Labels, e.Annotations = map[string]string{"yes": "1"}, map[string]string{"example.com/note": unusual + notInYAML}
+		e.Labels, e.Annotations = map[string]string{"yes": "1"}, map[string]string{"example.com/note": unusual}
 		e.Finalizers = []string{"example.com/theirs"}
 		e.Spec.Response = &v1.EchoResponse{StatusCode: 200, Body: unusual}
 	}))).To(Succeed())
