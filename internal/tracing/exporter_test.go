@@ -65,14 +65,14 @@ func TestFailuresAreCountedAndLoggedOnce(t *testing.T) {
 	lines, lost := 0, 0.0
 	for name, answer := range failures {
 		for range 2 {
-			c.answer = answer
+			c.answers(answer)
 			e.waiting.Add(2)
 			if err := e.ExportSpans(t.Context(), spansNamed("a", "b")); err != nil {
 				t.Error(err)
 			}
 			lost += 2
 		}
-		c.answer = nil
+		c.answers(nil)
 		e.waiting.Add(1)
 		if err := e.ExportSpans(t.Context(), spansNamed("c")); err != nil {
 			t.Error(err)

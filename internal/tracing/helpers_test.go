@@ -18,10 +18,10 @@ import (
 // collector is a collector of OpenTelemetry that keeps what it receives.
 type collector struct {
 	*httptest.Server
-	// answer is what it answers with, nil for what a collector answers if all is well. It is called after the request was kept.
-	answer http.HandlerFunc
 
-	lock     sync.Mutex
+	lock sync.Mutex
+	// answer is what it answers with, nil for what a collector answers if all is well. It is called after the request was kept.
+	answer   http.HandlerFunc
 	requests []*http.Request
 	received []exportRequest
 }
@@ -44,12 +44,20 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.lock.Lock()
 	c.requests, c.received = append(c.requests, r), append(c.received, received)
+	answer := c.answer
 	c.lock.Unlock()
-	if c.answer != nil {
-		c.answer(w, r)
+	if answer != nil {
+		answer(w, r)
 		return
 	}
 	_, _ = w.Write([]byte(`{"partialSuccess":{}}`))
+}
+
+// answers changes what the collector answers with.
+func (c *collector) answers(answer http.HandlerFunc) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.answer = answer
 }
 
 // spans returns the spans that the collector received, by name.

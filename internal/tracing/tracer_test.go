@@ -169,7 +169,7 @@ func TestNothingIsDoneWithoutACollector(t *testing.T) {
 func TestSpansAreSentWhenTheProcessEndsButNotForLong(t *testing.T) {
 	c, end := newCollector(t, httptest.NewServer), make(chan struct{})
 	defer close(end)
-	c.answer = func(http.ResponseWriter, *http.Request) { <-end }
+	c.answers(func(http.ResponseWriter, *http.Request) { <-end })
 	log := &logged{}
 	tracer, err := New(settingsFor(t, c.Server), "v1", newDropped(), log.logger())
 	if err != nil {
@@ -186,7 +186,7 @@ func TestSpansAreSentWhenTheProcessEndsButNotForLong(t *testing.T) {
 // TestPassesDoNotWaitForTheCollector checks that with one that does not answer, all spans but a bounded number are dropped and counted.
 func TestPassesDoNotWaitForTheCollector(t *testing.T) {
 	c, end := newCollector(t, httptest.NewServer), make(chan struct{})
-	c.answer = func(http.ResponseWriter, *http.Request) { <-end }
+	c.answers(func(http.ResponseWriter, *http.Request) { <-end })
 	dropped := newDropped()
 	tracer, err := New(settingsFor(t, c.Server), "v1", dropped, logr.Discard())
 	if err != nil {
