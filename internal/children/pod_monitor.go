@@ -1,6 +1,8 @@
 package children
 
 import (
+	"reflect"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,7 +47,8 @@ func PodMonitor(echo *v1.Echo) Child {
 }
 
 // IsMonitoredAs reports whether a PodMonitor has the labels and the spec that are wanted. Fields that others added, or the API server as
-// defaults, do not count, but items of lists do. The schema is that of the cluster, and not known.
+// defaults, do not count, but items of lists do, and so does the selector, which is set as a whole: with a label more it would select nothing.
+// The rest of the schema is that of the cluster, and not known.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	have, ok := live.(*unstructured.Unstructured)
 	if !ok {
@@ -53,7 +56,9 @@ func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	}
 	labels, _, _ := unstructured.NestedMap(have.Object, "metadata", "labels") // none if they cannot be read
 	wanted, _, _ := unstructured.NestedMap(want.Object, "metadata", "labels")
-	return includes(labels, wanted) && includes(have.Object["spec"], want.Object["spec"])
+	selector, _, _ := unstructured.NestedFieldNoCopy(have.Object, "spec", "selector")
+	wantedSelector, _, _ := unstructured.NestedFieldNoCopy(want.Object, "spec", "selector")
+	return includes(labels, wanted) && includes(have.Object["spec"], want.Object["spec"]) && reflect.DeepEqual(selector, wantedSelector)
 }
 
 // includes reports whether JSON has all that is wanted.

@@ -78,7 +78,10 @@ func TestIsMonitoredAs(t *testing.T) {
 		"a second endpoint": {func(o *unstructured.Unstructured) {
 			spec(o)["podMetricsEndpoints"] = []any{endpoint(o), map[string]any{"port": "http"}}
 		}, false},
-		"no endpoint":          {func(o *unstructured.Unstructured) { spec(o)["podMetricsEndpoints"] = []any{} }, false},
+		"no endpoint": {func(o *unstructured.Unstructured) { spec(o)["podMetricsEndpoints"] = []any{} }, false},
+		"a selector of more labels": {func(o *unstructured.Unstructured) {
+			spec(o)["selector"].(map[string]any)["matchLabels"].(map[string]any)["team"] = "a"
+		}, false},
 		"no selector":          {func(o *unstructured.Unstructured) { delete(spec(o), "selector") }, false},
 		"a label less":         {func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{labelManagedBy: FieldOwner}) }, false},
 		"no spec, no metadata": {func(o *unstructured.Unstructured) { o.Object = map[string]any{} }, false},

@@ -78,7 +78,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 
 		By("what somebody edits is restored, and what somebody adds is kept")
 		Expect(admin.Patch(ctx, monitorOf(ctx, Default, echo), client.RawPatch("application/merge-patch+json",
-			[]byte(`{"spec":{"sampleLimit":5,"podMetricsEndpoints":[{"port":"http"}]}}`)))).To(Succeed())
+			[]byte(`{"spec":{"sampleLimit":5,"podMetricsEndpoints":[{"port":"http"}],"selector":{"matchLabels":{"team":"a"}}}}`)))).To(Succeed())
 		Eventually(func(g Gomega) {
 			monitor := monitorOf(ctx, g, echo)
 			g.Expect(monitor.GetResourceVersion()).NotTo(Equal(version))
