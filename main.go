@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/echo-operator/echo-operator/internal/operator"
 	"github.com/echo-operator/echo-operator/internal/watch"
@@ -57,7 +58,7 @@ func execute(arguments []string, getenv func(string) string, stdout, stderr io.W
 
 // newRoot returns the command without a name, which runs the operator.
 func newRoot(getenv func(string) string) *cobra.Command {
-	options := operator.Options{Version: version}
+	options := operator.Options{Version: version, Metrics: metrics.Registry}
 	root := &cobra.Command{
 		Use:               "manager",
 		Short:             "Run the Echo Operator",

@@ -31,14 +31,13 @@ func New(now func() time.Time) *Metrics {
 	}
 }
 
-// Register adds the metrics to a registry, in place of those that another operator of this process had added. elected is closed when this
-// process becomes the leader.
+// Register adds the metrics to a registry, which must have none of another operator. elected is closed when this process becomes the
+// leader.
 func (m *Metrics) Register(registry prometheus.Registerer, version string, elected <-chan struct{}) error {
 	var problems []error
 	for _, c := range []prometheus.Collector{
 		m.Echoes, m.Companions, m.Failures.counter, m.Requests.counter, m.SpansDropped, build(version), leader(elected),
 	} {
-		registry.Unregister(c)
 		problems = append(problems, registry.Register(c))
 	}
 	return errors.Join(problems...)

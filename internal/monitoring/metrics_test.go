@@ -25,10 +25,8 @@ func sumOf(t *testing.T, histogram prometheus.Metric) (sum float64, count uint64
 func TestConventions(t *testing.T) {
 	registry, elected := prometheus.NewPedanticRegistry(), make(chan struct{})
 	m := New(newClock().now)
-	for range 2 { // another operator of the same process
-		if err := m.Register(registry, "v1.2.3", elected); err != nil {
-			t.Fatal(err)
-		}
+	if err := m.Register(registry, "v1.2.3", elected); err != nil {
+		t.Fatal(err)
 	}
 	m.Echoes.Reported(newEcho("a", 1), newStatus(1, v1.PhaseWarning, "Unschedulable", 1))
 	m.Failures.Add("echo", true, "ApplyFailed")

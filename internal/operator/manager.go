@@ -93,7 +93,7 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if err := operator.addReconcilers(options, past, measured); err != nil {
 		return nil, err
 	}
-	if err := measured.Register(metrics.Registry, options.Version, operator.Elected()); err != nil {
+	if err := measured.Register(options.Metrics, options.Version, operator.Elected()); err != nil {
 		return nil, err
 	}
 	if err := operator.addProbes(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -34,6 +35,8 @@ type Options struct {
 	Version string
 	// MetricsAddress is where metrics and the status API are served, "0" for nowhere.
 	MetricsAddress string
+	// Metrics is where the operator adds its own metrics. Only those in the registry of controller-runtime are served.
+	Metrics prometheus.Registerer
 	// MetricsCertPath is the folder of the certificate for MetricsAddress, empty for a self-signed one.
 	MetricsCertPath string
 	// ProbeAddress is where probes are served, "0" for nowhere.

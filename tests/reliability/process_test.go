@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap/zapcore"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,6 +47,7 @@ func (s *simulation) start(t *testing.T) {
 	underTest, err := operator.New(cluster, operator.Options{
 		Version:        "test",
 		MetricsAddress: "0",
+		Metrics:        prometheus.NewRegistry(),
 		ProbeAddress:   "0",
 		Images:         children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
 		Policy:         children.Policy{MaxReplicas: 20},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap/zapcore"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/rest"
@@ -48,6 +49,7 @@ func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string)
 	user.Impersonate.UserName = OperatorUser
 	return operator.New(user, operator.Options{
 		MetricsAddress: "0",
+		Metrics:        prometheus.NewRegistry(),
 		ProbeAddress:   "0",
 		Namespaces:     namespaces,
 		Images:         children.Images{EchoServer: EchoServerImage},
