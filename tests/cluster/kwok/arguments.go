@@ -10,7 +10,7 @@ import (
 )
 
 // Arguments returns arguments with which kwok simulates the nodes with the annotation kwok.x-k8s.io/node=fake, by the stages of its release,
-// which the module tools/cluster pins. root is the root of the project.
+// which the module tools/cluster pins, and one of this folder. root is the root of the project.
 func Arguments(ctx context.Context, root, kubeconfig string) ([]string, error) {
 	command := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok")
 	command.Dir = filepath.Join(root, "tools", "cluster")
@@ -19,8 +19,9 @@ func Arguments(ctx context.Context, root, kubeconfig string) ([]string, error) {
 		return nil, fmt.Errorf("finding the stages of kwok: %w", err)
 	}
 	arguments := []string{"--kubeconfig=" + kubeconfig, "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
-		"--node-lease-duration-seconds=40"} // without a lease the node becomes unreachable after a minute
-	for _, pattern := range []string{"node/fast/node-*.yaml", "node/heartbeat-with-lease/node-*.yaml", "pod/fast/pod-*.yaml"} {
+		"--node-lease-duration-seconds=40", // without a lease the node becomes unreachable after a minute
+		"--config=" + filepath.Join(root, "tests", "cluster", "kwok", "pod-ready.yaml")}
+	for _, pattern := range []string{"node/fast/node-*.yaml", "node/heartbeat-with-lease/node-*.yaml", "pod/fast/pod-[cd]*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(output)), "kustomize", "stage", filepath.FromSlash(pattern)))
 		if err != nil || len(files) == 0 {
 			return nil, fmt.Errorf("kwok has no stages %s (%w)", pattern, err)
