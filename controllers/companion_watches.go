@@ -64,7 +64,7 @@ func (r *CompanionReconciler) podsNaming(ctx context.Context, echo client.Object
 // requestsForTLS returns the pods that ask for a companion of an Echo that depends on the TLS profile of the cluster.
 func (r *CompanionReconciler) requestsForTLS(ctx context.Context) []reconcile.Request {
 	var requests []reconcile.Request
-	for _, echo := range r.echoesWithTLS(ctx) {
+	for _, echo := range r.echoes(ctx, hasTLS) {
 		requests = append(requests, r.podsNaming(ctx, &echo)...)
 	}
 	return requests

@@ -73,7 +73,7 @@ func (r *EchoReconciler) asCompared(ctx context.Context, echo *v1.Echo, config c
 	if !controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return false, nil
 	}
-	kinds := children.Unbuilt(echo)
+	kinds := children.Unbuilt(echo, config.Served)
 	found := make([]client.Object, len(kinds))
 	for i, c := range kinds {
 		var err error

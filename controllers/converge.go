@@ -3,6 +3,7 @@ package controllers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,7 +27,7 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Ob
 	if err != nil {
 		return seen, err
 	}
-	if err := r.observe(ctx, echo, &seen); err != nil {
+	if err := errors.Join(r.observe(ctx, echo, &seen), r.observeGateways(ctx, echo, config, &seen)); err != nil {
 		return seen, err
 	}
 	if seen.Unchanged, err = r.asCompared(ctx, echo, config, &seen); err != nil || seen.Unchanged {

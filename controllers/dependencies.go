@@ -96,13 +96,16 @@ func (d *Dependencies) config(ctx context.Context, echo *v1.Echo) (children.Conf
 	return config, err
 }
 
-// echoesWithTLS returns the Echoes that depend on the TLS profile of the cluster.
-func (d *Dependencies) echoesWithTLS(ctx context.Context) []v1.Echo {
+// hasTLS reports whether an Echo depends on the TLS profile of the cluster.
+func hasTLS(echo *v1.Echo) bool { return children.HasTLS(&echo.Spec) }
+
+// echoes returns the Echoes of which something is true.
+func (d *Dependencies) echoes(ctx context.Context, which func(*v1.Echo) bool) []v1.Echo {
 	list := &v1.EchoList{}
 	if err := d.Client.List(ctx, list); err != nil { // only while the process ends
 		return nil
 	}
-	return slices.DeleteFunc(list.Items, func(echo v1.Echo) bool { return !children.HasTLS(&echo.Spec) })
+	return slices.DeleteFunc(list.Items, func(echo v1.Echo) bool { return !which(&echo) })
 }
 
 // onTLSChange returns a source of requests for when the TLS profile of the cluster changes.

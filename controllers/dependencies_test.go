@@ -60,7 +60,7 @@ func TestAnotherProfileConcernsEchoesWithTLSAndTheirCompanions(t *testing.T) {
 	request := func(name string) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}}}
 	}
-	if diff := cmp.Diff(request("x"), w.echoes().requestsForTLS(t.Context())); diff != "" {
+	if diff := cmp.Diff(request("x"), w.echoes().requestsForAll(t.Context(), hasTLS)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(request("web-0"), w.companions().requestsForTLS(t.Context())); diff != "" {

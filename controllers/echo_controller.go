@@ -19,6 +19,8 @@ type EchoReconciler struct {
 	Dependencies
 	// History records each pass.
 	History *history.History
+	// Gateways is what the cluster offers of Gateway API.
+	Gateways *GatewayAPI
 
 	failures   failures
 	unreported unreported

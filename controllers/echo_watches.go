@@ -50,8 +50,13 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	b.Watches(&corev1.Pod{}, afterDelay(echoOfPod), builder.WithPredicates(sinceStart(), podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(sinceStart(), nodeChanged()))
-	b.WatchesRawSource(r.onTLSChange(r.requestsForTLS))
-	return b.Complete(r.Traces.Passes("echo", reconcile.Func(r.ReconcileNamed)))
+	b.WatchesRawSource(r.onTLSChange(func(ctx context.Context) []reconcile.Request {
+		return r.requestsForAll(ctx, hasTLS)
+	}))
+	b.WatchesRawSource(r.onGatewayChange())
+	c, err := b.Build(r.Traces.Passes("echo", reconcile.Func(r.ReconcileNamed)))
+	r.Gateways.watch = r.watchGateways(c, ofOwner)
+	return err
 }
 
 // echoOptions returns the options of the controller of Echoes.
@@ -162,15 +167,6 @@ func (r *EchoReconciler) echoesOnNode(ctx context.Context, node client.Object) [
 		if !children.IsCompanion(&list.Items[i]) {
 			requests = append(requests, echoOfPod(ctx, &list.Items[i])...)
 		}
-	}
-	return requests
-}
-
-// requestsForTLS returns the Echoes that depend on the TLS profile of the cluster.
-func (r *EchoReconciler) requestsForTLS(ctx context.Context) []reconcile.Request {
-	var requests []reconcile.Request
-	for _, echo := range r.echoesWithTLS(ctx) {
-		requests = append(requests, requestsFor(echo.Namespace, echo.Name)...)
 	}
 	return requests
 }

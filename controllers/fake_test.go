@@ -144,7 +144,7 @@ func (w *world) interceptor() interceptor.Funcs {
 }
 
 func (w *world) echoes() *EchoReconciler {
-	return &EchoReconciler{Dependencies: w.dependencies, History: history.New(w.dependencies.Now)}
+	return &EchoReconciler{Dependencies: w.dependencies, History: history.New(w.dependencies.Now), Gateways: noGatewayAPI(w.dependencies.Now)}
 }
 
 // events returns the events that were sent.

@@ -43,13 +43,13 @@ func (s *settled) begin(echo types.NamespacedName, inputs []string) {
 	s.of[echo] = &settlement{inputs: inputs}
 }
 
-// found says that the pass found nothing to do, and when to look again, zero for never. Echoes with TLS are left out: they also depend on what
-// the cluster requires.
+// found says that the pass found nothing to do, and when to look again, zero for never. Echoes with TLS or a gateway are left out: they also depend on what the
+// cluster requires and offers.
 func (s *settled) found(echo *v1.Echo, next time.Duration, now time.Time) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	last := s.of[client.ObjectKeyFromObject(echo)]
-	if last == nil || children.HasTLS(&echo.Spec) {
+	if last == nil || children.HasTLS(&echo.Spec) || children.HasGateway(echo) {
 		return
 	}
 	last.found = true

@@ -31,7 +31,7 @@ func (r right) String() string {
 func (g *gatherer) neededRights(namespace string) ([]right, error) {
 	var rights []right
 	for file, namespaces := range map[string][]string{
-		"role.yaml": g.scope(), "node_reader_role.yaml": {""}, "metrics_auth_role.yaml": {""}, "leader_election_role.yaml": {namespace},
+		"role.yaml": g.scope(), "node_reader_role.yaml": {""}, "gateway_reader_role.yaml": {""}, "metrics_auth_role.yaml": {""}, "leader_election_role.yaml": {namespace},
 	} {
 		text, err := rbac.Files.ReadFile(file)
 		if err != nil {

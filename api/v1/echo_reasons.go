@@ -64,6 +64,11 @@ const (
 	ReasonPodsCrashing WarningReason = "PodsCrashing"
 	// ReasonPodFailed means that a pod failed as a whole, for example because it was evicted.
 	ReasonPodFailed WarningReason = "PodFailed"
+	// ReasonGatewayAPIMissing means that the cluster does not serve what spec.gateway requires of Gateway API, or that the operator may not
+	// use it.
+	ReasonGatewayAPIMissing WarningReason = "GatewayAPIMissing"
+	// ReasonRouteNotAccepted means that a Gateway of the Echo does not exist, or does not use its routes as it should.
+	ReasonRouteNotAccepted WarningReason = "RouteNotAccepted"
 	// ReasonAsExpected means that nothing needs attention.
 	ReasonAsExpected NormalReason = "AsExpected"
 	// ReasonInvalidSpec means that the spec cannot be applied until it is edited.
@@ -95,6 +100,8 @@ const (
 	EventRollout NormalReason = "NotReady"
 	// EventNotReady reports that the Echo is not ready, or why.
 	EventNotReady WarningReason = "NotReady"
+	// EventRouteAccepted reports that the Gateways of the Echo use its routes again.
+	EventRouteAccepted NormalReason = "RouteAccepted"
 	// EventDeleteRequested reports that the deletion of the Echo began.
 	EventDeleteRequested NormalReason = "DeleteRequested"
 	// EventDeleted reports that the deletion of the Echo is complete.

@@ -7,7 +7,7 @@ import (
 
 // Echo is a set of HTTP echo servers behind a Service, which respond with the request that they received. Use it to see what an ingress, a gateway, a service mesh or a load balancer does to requests, and as a server that is known to respond.
 //
-// +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{Pod,v1,""},{Service,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{PodDisruptionBudget,v1,""},{PodMonitor,v1,"podmonitors.monitoring.coreos.com"},{Event,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{Pod,v1,""},{Service,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{PodDisruptionBudget,v1,""},{PodMonitor,v1,"podmonitors.monitoring.coreos.com"},{HTTPRoute,v1,"httproutes.gateway.networking.k8s.io"},{GRPCRoute,v1,"grpcroutes.gateway.networking.k8s.io"},{BackendTLSPolicy,v1,"backendtlspolicies.gateway.networking.k8s.io"},{Event,v1,""}}
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=echoes,singular=echo,shortName=echo
 // +kubebuilder:subresource:status
@@ -45,6 +45,7 @@ type EchoList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.secretName) || self.tls.port != self.port",message="The field tls.port must differ from port, because the containers listen on both.",fieldPath=".tls.port"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.secretName) || self.tls.port != (self.port == 9090 ? 9091 : 9090)",message="The field tls.port must not be the metrics port of the echo server, which is 9090, or 9091 if port is 9090.",fieldPath=".tls.port"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.secretName) || self.tls.servicePort != self.service.port",message="The field tls.servicePort must differ from service.port, because the Service has both ports.",fieldPath=".tls.servicePort"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || !has(self.gateway.backendTLS) || has(self.tls) && has(self.tls.secretName)",message="The field gateway.backendTLS requires tls.secretName, because the echo servers serve HTTPS only with a certificate.",fieldPath=".gateway.backendTLS"
 type EchoSpec struct {
 	// replicas is the number of echo servers to run. An Echo that exceeds the limit of the operator (MAX_REPLICAS, 20 by default) fails with the reason InvalidSpec.
 	// +kubebuilder:validation:Minimum=0
@@ -132,6 +133,11 @@ type EchoSpec struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ingress",order=40
 	Ingress *EchoIngress `json:"ingress,omitempty"`
+
+	// gateway configures routes of Gateway API, by which gateways send requests to the echo servers.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway",order=140
+	Gateway *EchoGateway `json:"gateway,omitempty"`
 
 	// disruptionBudget configures the PodDisruptionBudget, which limits how many echo servers can be evicted at the same time.
 	// +kubebuilder:default={}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -25,6 +26,8 @@ type Child struct {
 	Blank func() client.Object
 	// Want holds the fields that the operator sets, and no others. It is nil if there should be no such object.
 	Want *unstructured.Unstructured
+	// Optional is true if the cluster may not serve the kind.
+	Optional bool
 	// RunsPods is true if the pods of the Echo belong to the object.
 	RunsPods bool
 	// anew reports whether an object that differs has to be created anew, nil if that is never so.
@@ -62,6 +65,8 @@ type kind struct {
 	// state sets what an apply configuration cannot express, nil if there is nothing.
 	state    func(*unstructured.Unstructured)
 	runsPods bool
+	// optional is true if the cluster may not serve the kind.
+	optional bool
 	// anew reports whether an object that differs has to be created anew, nil if that is never so.
 	anew anew
 }
@@ -74,35 +79,56 @@ func kinds() []kind {
 		{name: "PodDisruptionBudget", blank: func() client.Object { return &policyv1.PodDisruptionBudget{} }, build: disruptionBudget},
 		{name: "Ingress", blank: func() client.Object { return &networkingv1.Ingress{} }, build: ingress, anew: ingressAnew},
 		{name: "NetworkPolicy", blank: func() client.Object { return &networkingv1.NetworkPolicy{} }, build: networkPolicy, state: noEgress},
+		{name: backendTLSPolicyKind, blank: func() client.Object { return &gatewayv1.BackendTLSPolicy{} }, build: backendTLSPolicy, optional: true},
+		{name: httpRouteKind, blank: func() client.Object { return &gatewayv1.HTTPRoute{} }, build: httpRoute, optional: true},
+		{name: grpcRouteKind, blank: func() client.Object { return &gatewayv1.GRPCRoute{} }, build: grpcRoute, optional: true},
 	}
 }
 
-// Kinds returns an empty object of each kind of child, in the order in which they are created.
+// Kinds returns an empty object of each kind of child that every cluster serves, in the order in which they are created.
 func Kinds() []client.Object {
 	var objects []client.Object
 	for _, k := range kinds() {
-		objects = append(objects, k.blank())
+		if !k.optional {
+			objects = append(objects, k.blank())
+		}
+	}
+	return objects
+}
+
+// OptionalKinds returns an empty object of each kind of child that a cluster may not serve, by its name.
+func OptionalKinds() map[string]client.Object {
+	objects := map[string]client.Object{}
+	for _, k := range kinds() {
+		if k.optional {
+			objects[k.name] = k.blank()
+		}
 	}
 	return objects
 }
 
 // Unbuilt returns the children that an Echo may have, without what is wanted of them.
-func Unbuilt(echo *v1.Echo) []Child {
+func Unbuilt(echo *v1.Echo, served Served) []Child {
 	all := make([]Child, 0, len(kinds()))
 	for _, k := range kinds() {
-		all = append(all, k.child(echo))
+		if !k.optional || served[k.name] {
+			all = append(all, k.child(echo))
+		}
 	}
 	return all
 }
 
 func (k kind) child(echo *v1.Echo) Child {
-	return Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, RunsPods: k.runsPods, anew: k.anew}
+	return Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, Optional: k.optional, RunsPods: k.runsPods, anew: k.anew}
 }
 
-// Of returns the children of an Echo. An error is a defect of the operator: every valid Echo can be expressed.
+// Of returns the children of an Echo, without those of kinds that are not served. An error is a defect of the operator: every valid Echo can be expressed.
 func Of(echo *v1.Echo, config Config) ([]Child, error) {
 	var all []Child
 	for _, k := range kinds() {
+		if k.optional && !config.Served[k.name] {
+			continue
+		}
 		c := k.child(echo)
 		if configuration := k.build(echo, config); configuration != nil {
 			want, err := withMetadata(configuration, childLabels(echo), childOwnerReference(echo))

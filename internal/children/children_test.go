@@ -1,9 +1,11 @@
 package children
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -39,6 +42,9 @@ func everything(e *v1.Echo) {
 		TLS: &v1.EchoTLS{SecretName: "certificate", Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateRequire},
 		Ingress: &v1.EchoIngress{Enabled: true, Host: "echo.example.com", Path: "/e", ClassName: "nginx", TLS: true,
 			TLSSecretName: "certificate", Annotations: map[string]string{"c": "d"}},
+		Gateway: &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: "gateways", SectionName: "https"}, {Name: "own"}},
+			Hostnames: []string{"echo.example.com"}, Path: "/e", GRPC: &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}},
+			BackendTLS: &v1.EchoGatewayBackendTLS{Hostname: "x.ns.svc", CAConfigMap: "ca"}, Annotations: map[string]string{"e": "f"}},
 		DisruptionBudget: v1.EchoDisruptionBudget{MaxUnavailable: new(int32(2))},
 		NetworkPolicy: &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{
 			{IPBlock: &networkingv1.IPBlock{CIDR: "10.1.0.0/16", Except: []string{"10.1.1.0/24"}}}}},
@@ -55,6 +61,15 @@ func everything(e *v1.Echo) {
 		PodSecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0))},
 		SecurityContext:    &corev1.SecurityContext{RunAsUser: new(int64(0))},
 	}
+}
+
+// allServed are all kinds that a cluster may serve.
+func allServed() Served {
+	served := Served{}
+	for kind := range OptionalKinds() {
+		served[kind] = true
+	}
+	return served
 }
 
 // liveChild returns the child of a Go type as the API server would return it, nil if there should be none. It fails on fields that the
@@ -88,6 +103,7 @@ func TestChildren(t *testing.T) {
 			all, err := Of(echo, Config{
 				Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
 				TLS:    TLSProfile{MinVersion: "VersionTLS12", Ciphers: []string{"A", "B"}},
+				Served: allServed(),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -125,8 +141,9 @@ func TestUnwantedChildren(t *testing.T) {
 		e.Spec.DisruptionBudget.Enabled = new(false)
 		e.Spec.Ingress = &v1.EchoIngress{Host: "a.example.com"}
 		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{}
+		e.Spec.Gateway = &v1.EchoGateway{ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}, GRPC: &v1.EchoGatewayGRPC{}, BackendTLS: &v1.EchoGatewayBackendTLS{}}
 	})
-	all, err := Of(off, Config{Images: Images{EchoServer: "i"}})
+	all, err := Of(off, Config{Images: Images{EchoServer: "i"}, Served: allServed()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,15 +155,16 @@ func TestUnwantedChildren(t *testing.T) {
 }
 
 func TestKindsAreComplete(t *testing.T) {
-	seen := map[reflect.Type]bool{}
-	for i, k := range kinds() {
+	seen, listed := map[reflect.Type]bool{}, append(Kinds(), slices.Collect(maps.Values(OptionalKinds()))...)
+	for _, k := range kinds() {
 		object := k.blank()
-		if k.name != reflect.TypeOf(object).Elem().Name() || seen[reflect.TypeOf(object)] || reflect.TypeOf(object) != reflect.TypeOf(Kinds()[i]) {
+		same := func(other client.Object) bool { return reflect.TypeOf(other) == reflect.TypeOf(object) }
+		if k.name != reflect.TypeOf(object).Elem().Name() || seen[reflect.TypeOf(object)] || !slices.ContainsFunc(listed, same) {
 			t.Errorf("%s has an object of type %T", k.name, object)
 		}
 		seen[reflect.TypeOf(object)] = true
 	}
-	all, err := Of(support.Echo("ns", "x", everything), Config{Images: Images{EchoServer: "i"}})
+	all, err := Of(support.Echo("ns", "x", everything), Config{Images: Images{EchoServer: "i"}, Served: allServed()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +177,7 @@ func TestKindsAreComplete(t *testing.T) {
 
 func TestEveryChildHasLabelsAndOwner(t *testing.T) {
 	echo := support.Echo("ns", "x", everything)
-	all, err := Of(echo, Config{Images: Images{EchoServer: "i"}})
+	all, err := Of(echo, Config{Images: Images{EchoServer: "i"}, Served: allServed()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var testConfig = Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
+var testConfig = Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, Served: allServed()}
 
 // asking returns a pod on node "n" that asks for a companion of Echo "x".
 func asking(changes ...func(*corev1.Pod)) *corev1.Pod {

@@ -13,7 +13,7 @@ import (
 
 // wanted returns what the operator applies as a child.
 func (s Schema) wanted(c Child) (*typed.TypedValue, error) {
-	value, err := s.types().ObjectToTyped(c.Want)
+	value, err := s.of(c).ObjectToTyped(c.Want)
 	if err != nil {
 		return nil, fmt.Errorf("reading what %s should be: %w", c.Kind, err)
 	}
@@ -26,7 +26,7 @@ func (s Schema) found(c Child, live client.Object) (*typed.TypedValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := s.types().ObjectToTyped(content, typed.AllowDuplicates)
+	value, err := s.of(c).ObjectToTyped(content, typed.AllowDuplicates)
 	if err != nil {
 		return nil, fmt.Errorf("reading what %s is: %w", c.Kind, err)
 	}

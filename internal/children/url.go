@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -16,11 +17,15 @@ func URL(echo *v1.Echo) string {
 	return serviceURL(echo.Name+"."+echo.Namespace+".svc", echo.Spec.Service.Port)
 }
 
-// ExternalURL returns the URL of the echo servers outside the cluster: that of the Ingress if there is one, otherwise that of the load
-// balancer. It is empty if there is neither, and until the load balancer has an address.
-func ExternalURL(echo *v1.Echo, service *corev1.Service) string {
+// ExternalURL returns the URL of the echo servers outside the cluster: that of the Ingress if there is one, otherwise that of a Gateway that
+// accepted the HTTPRoute, otherwise that of the load balancer. It is empty if there is none, and until a Gateway or the load balancer has an
+// address. route is nil if there is none.
+func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if hasIngress(echo) {
 		return ingressURL(echo.Spec.Ingress)
+	}
+	if url := gatewayURL(echo, route, gateways); url != "" {
+		return url
 	}
 	if echo.Spec.Service.Type != corev1.ServiceTypeLoadBalancer {
 		return ""

@@ -45,7 +45,7 @@ func TestExternalURL(t *testing.T) {
 		{balancer(80), at(address6), "http://[2001:db8::1]"},
 		{balancer(81), at(address6), "http://[2001:db8::1]:81"},
 	} {
-		if got := ExternalURL(support.Echo("ns", "x", c.change), c.service); got != c.want {
+		if got := ExternalURL(support.Echo("ns", "x", c.change), c.service, nil, nil); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
@@ -157,7 +158,7 @@ func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		v1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme,
-		rbacv1.AddToScheme,
+		rbacv1.AddToScheme, gatewayv1.Install,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err
@@ -183,7 +184,11 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		Now:        time.Now,
 	}
 	go common.Schema.Prepare() // while the caches are filled
-	o.Echoes = &controllers.EchoReconciler{Dependencies: common, History: past}
+	gateways, err := o.newGatewayAPI(options.Namespaces)
+	if err != nil {
+		return err
+	}
+	o.Echoes = &controllers.EchoReconciler{Dependencies: common, History: past, Gateways: gateways}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
 		return err
 	}

@@ -71,6 +71,8 @@ func forbidden(err error) *Failure {
 	switch message := err.Error(); {
 	case strings.Contains(message, "cannot find RESTMapping"):
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true, RetryAfter: mappingRetry}
+	case strings.Contains(message, "while custom resource definition is terminating"): // of a route; the watch of it tells when it is gone
+		return &Failure{Err: err, RetryAfter: mappingRetry}
 	case strings.Contains(message, "exceeded quota"):
 		return &Failure{Err: err, Reason: v1.ReasonQuotaExceeded, Transient: true}
 	default:

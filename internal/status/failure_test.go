@@ -39,6 +39,8 @@ func TestClassify(t *testing.T) {
 		"owner kind unknown": {apierrors.NewForbidden(things, "x",
 			errors.New("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion example.com/v1 Kind Echo")),
 			&Failure{Reason: v1.ReasonForbidden, Transient: true, RetryAfter: mappingRetry}},
+		"definition terminating": {apierrors.NewForbidden(things, "x", errors.New("create not allowed while custom resource definition is terminating")),
+			&Failure{RetryAfter: mappingRetry}},
 		"quota exceeded":    {apierrors.NewForbidden(things, "x", errors.New("exceeded quota: q")), &Failure{Reason: v1.ReasonQuotaExceeded, Transient: true}},
 		"too many requests": {apierrors.NewTooManyRequests("later", 1), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},
 		"no connection":     {errors.New("connection refused"), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},

@@ -4,6 +4,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/echo-operator/echo-operator/internal/children"
 )
 
 // Observation is what a pass saw and did. It is meaningful even if the pass failed: what is nil is unknown or does not exist.
@@ -20,7 +23,15 @@ type Observation struct {
 	Pods       []corev1.Pod
 	Companions []corev1.Pod
 	// Nodes are the nodes that run pods, by name.
-	Nodes map[string]Node
+	Nodes     map[string]Node
+	HTTPRoute *gatewayv1.HTTPRoute
+	GRPCRoute *gatewayv1.GRPCRoute
+	// Gateways are the Gateways of the Echo that exist, nil if they cannot be read.
+	Gateways children.Gateways
+	// GatewaysRefused is why the operator may not read Gateways, empty if it may or if there are none.
+	GatewaysRefused string
+	// Unserved are the kinds of Gateway API that the Echo requires and the operator cannot use.
+	Unserved []Unserved
 	// Changes are the objects that the pass wrote.
 	Changes []Change
 	// Unsure are the writes that failed, and may have been done all the same.
@@ -46,6 +57,10 @@ func (o *Observation) See(object client.Object) {
 		o.Deployment = object
 	case *corev1.Service:
 		o.Service = object
+	case *gatewayv1.HTTPRoute:
+		o.HTTPRoute = object
+	case *gatewayv1.GRPCRoute:
+		o.GRPCRoute = object
 	}
 }
 

@@ -53,7 +53,7 @@ func next(echo *v1.Echo, status *v1.EchoStatus, seen Observation, failure *Failu
 	if failure != nil {
 		return look
 	}
-	return earliest(untilOverdue(status, now), look)
+	return earliest(earliest(untilOverdue(status, now), untilRouteOverdue(echo, seen, now)), look)
 }
 
 // untilNextLook returns when to look again at children that are not watched, zero if all are. They are watched again as soon as a pass has
@@ -96,7 +96,7 @@ func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	if failure == nil && !echo.Spec.Paused {
 		status.URL = children.URL(echo)
 		if seen.Service != nil {
-			status.ExternalURL = children.ExternalURL(echo, seen.Service)
+			status.ExternalURL = children.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)
 		}
 	}
 	if seen.Nodes != nil {

@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -47,7 +48,22 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 		ready = []Transition{{v.event, actionReconcile, cmp.Or(v.eventNote, v.message)}}
 	}
 	news = append(news, nodeTransitions(before.NodeProblems, after.NodeProblems, seen.Nodes)...)
-	return append(news, ready...)
+	return slices.Concat(news, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
+}
+
+// routeTransition returns what happened to the routes of an Echo, given the Degraded condition before: that they are not used as they should
+// be, or that they are again.
+func routeTransition(was *metav1.Condition, v verdict) []Transition {
+	before := was != nil && was.Status == metav1.ConditionTrue &&
+		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())
+	switch {
+	case v.routes != (cause{}) && (!before || was.Reason != v.routes.reason.String()) && v.degradedReason == v.routes.reason:
+		return []Transition{{v.routes.reason, actionReconcile, v.routes.message}}
+	case before && v.degraded != metav1.ConditionTrue && !v.final:
+		return []Transition{{v1.EventRouteAccepted, actionReconcile, "The Gateways of the Echo use its routes again."}}
+	default:
+		return nil
+	}
 }
 
 // isNews reports whether a verdict is worth an event, given the Ready condition before it: when the Echo becomes ready or ceases to

@@ -20,6 +20,8 @@ type verdict struct {
 	event v1.Reason
 	// eventNote is the note of that event, empty for the message.
 	eventNote string
+	// routes is why Gateways do not send requests to the Echo, if they do not.
+	routes cause
 	// final is true if the Echo does not leave this state, so that it is always reported.
 	final bool
 }
@@ -32,7 +34,9 @@ func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) ver
 	case echo.Spec.Paused:
 		return pausedVerdict(&echo.Status, seen, now)
 	default:
-		return podsVerdict(&echo.Status, rolloutOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now), seen)
+		return podsVerdict(&echo.Status, rolloutOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now), seen).
+			behind(routeCause(echo, seen, now)).
+			unsaid(echo, seen)
 	}
 }
 
@@ -60,6 +64,27 @@ func (v verdict) because(c cause) verdict {
 	}
 	if c.lasting && v.degraded != metav1.ConditionTrue {
 		v.degraded, v.degradedReason = metav1.ConditionTrue, c.reason
+	}
+	return v
+}
+
+// behind returns a verdict with why Gateways do not send requests to the Echo, if they do not. Whether it is ready depends on its pods alone.
+func (v verdict) behind(c cause) verdict {
+	if c == (cause{}) {
+		return v
+	}
+	v.message += " " + c.message
+	v.phase, v.routes = v1.PhaseWarning, c
+	if v.degraded != metav1.ConditionTrue {
+		v.degraded, v.degradedReason = metav1.ConditionTrue, c.reason
+	}
+	return v
+}
+
+// unsaid returns a verdict that tells why the URL of a Gateway is not known, if the operator may not read Gateways.
+func (v verdict) unsaid(echo *v1.Echo, seen Observation) verdict {
+	if children.HasGateway(echo) && seen.GatewaysRefused != "" {
+		v.message += " The URL at the Gateway is not known: " + sentence(seen.GatewaysRefused)
 	}
 	return v
 }

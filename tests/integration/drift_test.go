@@ -184,7 +184,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	requests := &atomic.Int64{}
 	refusing := refusingClient(requests)
 	expectQuietPass := func(g Gomega) {
-		pass := controllers.EchoReconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History}
+		pass := controllers.EchoReconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History, Gateways: underTest.Echoes.Gateways}
 		pass.Client = client.WithFieldValidation(refusing, "Strict")
 		pass.Live = pass.Client
 		cached := &v1.Echo{}

@@ -220,12 +220,13 @@ func eventuallyHeld(ctx context.Context, admin client.Client, echo *v1.Echo) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// eventuallyReleased waits until an Echo that is being deleted is gone. Its children are removed as the garbage collector does it.
-func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo) {
+// eventuallyReleased waits until an Echo that is being deleted is gone. Its children, of optional kinds only those that are given, are removed
+// as the garbage collector does it.
+func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo, optional ...client.Object) {
 	GinkgoHelper()
 	key := client.ObjectKeyFromObject(echo)
 	Eventually(func(g Gomega) {
-		for _, child := range children.Kinds() {
+		for _, child := range append(children.Kinds(), optional...) {
 			err := admin.Get(ctx, key, child)
 			if err == nil && child.GetDeletionTimestamp() != nil {
 				child.SetFinalizers(nil)

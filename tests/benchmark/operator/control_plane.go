@@ -109,7 +109,7 @@ func (p *controlPlane) addAccounts(ctx context.Context) error {
 	if err := controlplane.GrantOperatorsRole(ctx, p.client, "config"); err != nil {
 		return err
 	}
-	rights, err := rulesOf("role.yaml", "node_reader_role.yaml")
+	rights, err := rulesOf("role.yaml", "node_reader_role.yaml", "gateway_reader_role.yaml")
 	if err != nil {
 		return err
 	}

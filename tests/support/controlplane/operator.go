@@ -26,7 +26,7 @@ const (
 
 // GrantOperatorsRole grants the operator the permissions of its roles, and no others. config is the folder of the manifests.
 func GrantOperatorsRole(ctx context.Context, c client.Client, config string) error {
-	for _, file := range []string{"role.yaml", "node_reader_role.yaml"} {
+	for _, file := range []string{"role.yaml", "node_reader_role.yaml", "gateway_reader_role.yaml"} {
 		role, err := Manifest(filepath.Join(config, "rbac", file), &rbacv1.ClusterRole{})
 		if err != nil {
 			return err

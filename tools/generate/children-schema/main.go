@@ -1,9 +1,9 @@
-// children-schema prints the part of client-go's schema of server-side apply that describes some types, and the types that they refer to.
+// children-schema prints the part of a schema of server-side apply that describes some types, and the types that they refer to.
 // To read the schema of all types would take the operator 0.1 s at each start, and 10 MB of memory for good.
 //
 // usage: children-schema FILE TYPE...
 //
-// FILE is applyconfigurations/internal/internal.go of client-go. A TYPE is such as io.k8s.api.apps.v1.Deployment.
+// FILE is applyconfigurations/internal/internal.go of client-go, or that of another module. A TYPE is such as io.k8s.api.apps.v1.Deployment.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 
 func run(arguments []string) error {
 	if len(arguments) < 2 {
-		return errors.New("give a file of client-go and the names of types")
+		return errors.New("give a file with a schema and the names of types")
 	}
 	text, err := schemaIn(arguments[0])
 	if err != nil {
@@ -37,7 +37,7 @@ func run(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Print("# Made by `make generate` from client-go's schema of server-side apply.\n" + part)
+	_, err = fmt.Print("# Made by `make generate` from a schema of server-side apply.\n" + part)
 	return err
 }
 

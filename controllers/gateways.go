@@ -1,0 +1,60 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;grpcroutes;backendtlspolicies,verbs=get;list;watch;create;patch;delete
+
+// config returns what the children of an Echo depend on. The cluster is asked again for what the Echo requires and the cluster did not serve.
+func (r *EchoReconciler) config(ctx context.Context, echo *v1.Echo) (children.Config, error) {
+	config, err := r.Dependencies.config(ctx, echo)
+	config.Served = r.Gateways.known(ctx).Served
+	if err == nil && echo.DeletionTimestamp.IsZero() && len(children.Unserved(echo, config.Served)) > 0 {
+		config.Served = r.Gateways.look(ctx).Served
+	}
+	return config, err
+}
+
+// observeGateways reads the Gateways of an Echo from the cache, and says what it requires of Gateway API and the operator cannot use.
+func (r *EchoReconciler) observeGateways(ctx context.Context, echo *v1.Echo, config children.Config, seen *status.Observation) error {
+	if !children.HasGateway(echo) {
+		return nil
+	}
+	known := r.Gateways.known(ctx)
+	for _, kind := range children.Unserved(echo, config.Served) {
+		seen.Unserved = append(seen.Unserved, status.Unserved{Kind: kind, Refused: known.Refused[kind]})
+	}
+	if !config.Served[children.GatewayKind] || known.Reader == nil {
+		seen.GatewaysRefused = known.Refused[children.GatewayKind]
+		return nil
+	}
+	seen.Gateways = children.Gateways{}
+	for _, parent := range echo.Spec.Gateway.ParentRefs {
+		key := children.GatewayKey(echo, parent)
+		gateway, err := find(ctx, known.Reader, key, &gatewayv1.Gateway{})
+		if err != nil {
+			return fmt.Errorf("reading the Gateway %s: %w", key, err)
+		}
+		if gateway != nil {
+			seen.Gateways[key] = gateway
+		}
+	}
+	return nil
+}
+
+// cacheOf returns the cache that holds children like one, nil if there is none any more.
+func (r *EchoReconciler) cacheOf(ctx context.Context, c children.Child) client.Reader {
+	if c.Optional {
+		return r.Gateways.known(ctx).Reader
+	}
+	return r.Client
+}

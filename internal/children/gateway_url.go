@@ -1,0 +1,147 @@
+package children
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// Gateways are the Gateways of an Echo that exist.
+type Gateways map[client.ObjectKey]*gatewayv1.Gateway
+
+// GatewayKey returns which Gateway an Echo refers to.
+func GatewayKey(echo *v1.Echo, parent v1.EchoGatewayReference) client.ObjectKey {
+	if parent.Namespace == "" {
+		return client.ObjectKey{Namespace: echo.Namespace, Name: parent.Name}
+	}
+	return client.ObjectKey{Namespace: parent.Namespace, Name: parent.Name}
+}
+
+// gatewayURL returns the URL of an Echo by the first of its Gateways that accepted its HTTPRoute, over HTTPS if a listener offers that. It is
+// empty if there is none, or if no host name and no address is known.
+func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) string {
+	if !HasGateway(echo) || route == nil {
+		return ""
+	}
+	for _, parent := range echo.Spec.Gateway.ParentRefs {
+		gateway := gateways[GatewayKey(echo, parent)]
+		if gateway == nil || !isAccepted(route, echo, parent) {
+			continue
+		}
+		for _, protocol := range []gatewayv1.ProtocolType{gatewayv1.HTTPSProtocolType, gatewayv1.HTTPProtocolType} {
+			for i := range gateway.Spec.Listeners {
+				listener := &gateway.Spec.Listeners[i]
+				if listener.Protocol != protocol || parent.SectionName != "" && parent.SectionName != string(listener.Name) {
+					continue
+				}
+				if host := listenerHost(listener, echo.Spec.Gateway.Hostnames, gateway.Status.Addresses); host != "" {
+					return listenerURL(listener, host) + strings.TrimSuffix(echo.Spec.Gateway.Path, "/")
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// isAccepted reports whether a Gateway has accepted the HTTPRoute of an Echo.
+func isAccepted(route *gatewayv1.HTTPRoute, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
+	for _, status := range ParentStatuses(route.Status.RouteStatus, echo, parent) {
+		if meta.IsStatusConditionTrue(status.Conditions, string(gatewayv1.RouteConditionAccepted)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ParentStatuses returns what controllers say of a route about a Gateway of the Echo.
+func ParentStatuses(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.EchoGatewayReference) []gatewayv1.RouteParentStatus {
+	var all []gatewayv1.RouteParentStatus
+	for _, each := range status.Parents {
+		if refersTo(each.ParentRef, echo, parent) {
+			all = append(all, each)
+		}
+	}
+	return all
+}
+
+// refersTo reports whether a reference of a status is to a Gateway of the Echo, or to the listener that the Echo names.
+func refersTo(reference gatewayv1.ParentReference, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
+	found := v1.EchoGatewayReference{Name: string(reference.Name)}
+	if reference.Namespace != nil {
+		found.Namespace = string(*reference.Namespace)
+	}
+	if reference.SectionName != nil {
+		found.SectionName = string(*reference.SectionName)
+	}
+	return GatewayKey(echo, found) == GatewayKey(echo, parent) && found.SectionName == parent.SectionName &&
+		(reference.Kind == nil || *reference.Kind == GatewayKind)
+}
+
+// listenerHost returns a host by which a listener has requests for the host names of a route, an empty list for all: the first name that both
+// know, or an address of the Gateway if neither has a name. It is empty if there is none.
+func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gatewayv1.GatewayStatusAddress) string {
+	own := ""
+	if listener.Hostname != nil {
+		own = string(*listener.Hostname)
+	}
+	for _, name := range append([]string{own}, names...) {
+		if name != "" && !strings.HasPrefix(name, "*.") && matchesHost(own, name) && matchesAny(names, name) {
+			return name
+		}
+	}
+	if own == "" && len(names) == 0 && len(addresses) > 0 {
+		return addresses[0].Value
+	}
+	return ""
+}
+
+// matchesAny reports whether a name is among host names, an empty list for all.
+func matchesAny(names []string, name string) bool {
+	for _, each := range names {
+		if matchesHost(each, name) {
+			return true
+		}
+	}
+	return len(names) == 0
+}
+
+// matchesHost reports whether a host name, of which the first label can be *, and which is empty for all, includes a name.
+func matchesHost(host, name string) bool {
+	suffix, wildcard := strings.CutPrefix(host, "*")
+	return host == "" || host == name || wildcard && strings.HasSuffix(name, suffix)
+}
+
+// listenerURL returns the URL of a host at a listener.
+func listenerURL(listener *gatewayv1.Listener, host string) string {
+	scheme, usual := "http", gatewayv1.PortNumber(80)
+	if listener.Protocol == gatewayv1.HTTPSProtocolType {
+		scheme, usual = "https", 443
+	}
+	switch {
+	case listener.Port != usual:
+		host = net.JoinHostPort(host, strconv.Itoa(int(listener.Port)))
+	case strings.Contains(host, ":"):
+		host = "[" + host + "]"
+	}
+	return scheme + "://" + host
+}
+
+// AttachesTo reports whether an Echo refers to a Gateway.
+func AttachesTo(echo *v1.Echo, gateway metav1.Object) bool {
+	if !HasGateway(echo) {
+		return false
+	}
+	for _, parent := range echo.Spec.Gateway.ParentRefs {
+		if GatewayKey(echo, parent) == (client.ObjectKey{Namespace: gateway.GetNamespace(), Name: gateway.GetName()}) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func behindGateway(e *v1.Echo) {
+	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}}
+}
+
+// routeWith returns an HTTPRoute that is a minute old, with what is said of a Gateway.
+func routeWith(now time.Time, conditions ...metav1.Condition) *gatewayv1.HTTPRoute {
+	route := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))}}
+	if len(conditions) > 0 {
+		route.Status.Parents = []gatewayv1.RouteParentStatus{{ParentRef: gatewayv1.ParentReference{Name: "g"}, Conditions: conditions}}
+	}
+	return route
+}
+
+func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	there := children.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}
+	accepted := metav1.Condition{Type: "Accepted", Status: metav1.ConditionTrue}
+	young := routeWith(now)
+	young.CreationTimestamp = metav1.NewTime(now.Add(-time.Second))
+	const ready, twoOfTwo = "True AllPodsReady", "2 of 2 pods are ready."
+	for name, c := range map[string]struct {
+		seen Observation
+		want said
+		next time.Duration
+	}{
+		"accepted": {seen: Observation{HTTPRoute: routeWith(now, accepted), Gateways: there},
+			want: said{Degraded: "False AsExpected", Message: twoOfTwo, Event: "Normal Ready"}},
+		"refused": {seen: Observation{HTTPRoute: routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse,
+			Reason: "NotAllowedByListeners", Message: "the namespace is not allowed"}), Gateways: there},
+			want: said{Degraded: "True RouteNotAccepted",
+				Message: twoOfTwo + " Gateway ns/g does not use the HTTPRoute as it should (Accepted, NotAllowedByListeners): the namespace is not allowed."}},
+		"a reference is not resolved": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "ResolvedRefs",
+			Status: metav1.ConditionFalse, Reason: "BackendNotFound", Message: "no Service"}), Gateways: there},
+			want: said{Degraded: "True RouteNotAccepted", Message: twoOfTwo + " Gateway ns/g does not use the HTTPRoute as it should (ResolvedRefs, BackendNotFound): no Service."}},
+		"something else is false": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "PartiallyInvalid",
+			Status: metav1.ConditionFalse}), Gateways: there},
+			want: said{Degraded: "False AsExpected", Message: twoOfTwo}},
+		"no Gateway": {seen: Observation{HTTPRoute: young, Gateways: children.Gateways{}}, next: routePatience - time.Second,
+			want: said{Degraded: "True RouteNotAccepted", Message: twoOfTwo + " Gateway ns/g does not exist. Create it, or edit spec.gateway.parentRefs."}},
+		"nobody has said anything yet": {seen: Observation{HTTPRoute: young, Gateways: there}, next: routePatience - time.Second,
+			want: said{Degraded: "False AsExpected", Message: twoOfTwo}},
+		"nobody says anything": {seen: Observation{HTTPRoute: routeWith(now), Gateways: there},
+			want: said{Degraded: "True RouteNotAccepted", Message: twoOfTwo + " No controller says whether Gateway ns/g accepts the HTTPRoute. " +
+				"Check that the GatewayClass of the Gateway has a controller that is running."}},
+		"no API": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute"}}}, next: lookPeriod,
+			want: said{Degraded: "True GatewayAPIMissing", Message: twoOfTwo +
+				" The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1. Install Gateway API; the operator looks for it each minute."}},
+		"no right": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "forbidden"}}}, next: lookPeriod,
+			want: said{Degraded: "True GatewayAPIMissing", Message: twoOfTwo + " The operator cannot use the kind HTTPRoute of Gateway API: forbidden."}},
+		"no right to Gateways": {seen: Observation{HTTPRoute: routeWith(now, accepted), GatewaysRefused: "forbidden"},
+			want: said{Degraded: "False AsExpected", Message: twoOfTwo + " The URL at the Gateway is not known: forbidden."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.seen.Deployment = seenDeployment(done, 2, 2, 2)
+			report := Evaluate(support.Echo("ns", "x", behindGateway), c.seen, nil, now)
+			got := saying(report)
+			if got.Ready != ready || got.Degraded != c.want.Degraded || got.Message != c.want.Message || report.Next != c.next {
+				t.Errorf("got %+v, and another look in %s", got, report.Next)
+			}
+			if degraded := got.Degraded != "False AsExpected"; degraded != (report.Status.Phase == v1.PhaseWarning) {
+				t.Errorf("the phase is %s", report.Status.Phase)
+			}
+		})
+	}
+}
+
+func TestEventsOfRoutes(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	echo, there := support.Echo("ns", "x", behindGateway), children.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}
+	refused := routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse, Reason: "NoMatchingParent", Message: "no"})
+	accepted := routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionTrue})
+	for _, step := range []struct {
+		route *gatewayv1.HTTPRoute
+		want  []string
+	}{
+		{accepted, []string{"Ready"}}, {refused, []string{"RouteNotAccepted"}}, {refused, nil}, {accepted, []string{"RouteAccepted"}}, {accepted, nil},
+	} {
+		report := Evaluate(echo, Observation{Deployment: seenDeployment(done, 2, 2, 2), HTTPRoute: step.route, Gateways: there}, nil, now)
+		var got []string
+		for _, transition := range report.Transitions {
+			got = append(got, transition.Reason.String())
+		}
+		if len(got) != len(step.want) || len(got) > 0 && got[0] != step.want[0] {
+			t.Errorf("got the events %v, want %v", got, step.want)
+		}
+		echo.Status = report.Status
+	}
+}

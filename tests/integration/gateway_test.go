@@ -1,0 +1,266 @@
+package integration
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+// These specs follow each other: Gateway API is not there at first, is installed, used, deleted, and installed again.
+var _ = Describe("behind a Gateway", Ordered, func() {
+	const namespace, gateways = "routed", "gateways"
+	var server *envtest.Environment
+	var admin client.Client
+	var ahead atomic.Int64 // how much the operator's clock is ahead
+	crds := func(ctx context.Context) envtest.CRDInstallOptions {
+		return envtest.CRDInstallOptions{Paths: support.GatewayCRDs(ctx), Scheme: runtime.NewScheme()}
+	}
+	routed := func(name string, changes ...func(*v1.Echo)) *v1.Echo {
+		return support.Echo(namespace, name, append([]func(*v1.Echo){func(e *v1.Echo) {
+			e.Spec.Replicas = 0
+			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{name + ".example.com"},
+				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: gateways}}}
+		}}, changes...)...)
+	}
+	// look makes the operator look at an Echo, after the time that it waits before it asks for the API again.
+	look := func(ctx context.Context, echo *v1.Echo) {
+		GinkgoHelper()
+		now := ahead.Add(int64(time.Minute))
+		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":{"look":"`+time.Duration(now).String()+`"}}}`)))).To(Succeed())
+	}
+	expectDegraded := func(ctx context.Context, echo *v1.Echo, reason, message string) {
+		GinkgoHelper()
+		deployment := &appsv1.Deployment{}
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), deployment) }).WithContext(ctx).Should(Succeed())
+		Expect(support.RollOut(ctx, admin, deployment)).To(Succeed())
+		Eventually(func(g Gomega) {
+			now := &v1.Echo{}
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), now)).To(Succeed())
+			degraded := meta.FindStatusCondition(now.Status.Conditions, v1.ConditionDegraded)
+			g.Expect(degraded).To(HaveField("Reason", reason))
+			g.Expect(now.Status.Message).To(ContainSubstring(message))
+			g.Expect(meta.IsStatusConditionTrue(now.Status.Conditions, v1.ConditionReady)).To(BeTrue())
+			g.Expect(now.Status.Phase == v1.PhaseWarning).To(Equal(degraded.Status == metav1.ConditionTrue))
+		}).WithContext(ctx).Should(Succeed())
+	}
+	expectRoute := func(ctx context.Context, echo *v1.Echo, route client.Object) {
+		GinkgoHelper()
+		Eventually(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), route)).To(Succeed())
+			g.Expect(metav1.IsControlledBy(route, echo)).To(BeTrue())
+		}).WithContext(ctx).Should(Succeed())
+	}
+	// say writes what the controller of a Gateway says of the HTTPRoute of an Echo.
+	say := func(ctx context.Context, echo *v1.Echo, accepted metav1.ConditionStatus, reason, message string) {
+		GinkgoHelper()
+		route := &gatewayv1.HTTPRoute{}
+		expectRoute(ctx, echo, route)
+		route.Status.Parents = []gatewayv1.RouteParentStatus{{ParentRef: route.Spec.ParentRefs[0], ControllerName: "example.com/controller",
+			Conditions: []metav1.Condition{{Type: "Accepted", Status: accepted, Reason: reason, Message: message, LastTransitionTime: metav1.Now()}}}}
+		Expect(admin.Status().Update(ctx, route)).To(Succeed())
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		server = startAPIServer(filepath.Join(configFolder, "crd", "bases"))
+		withGateways := runtime.NewScheme()
+		for _, add := range []func(*runtime.Scheme) error{
+			gatewayv1.Install, v1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, eventsv1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme,
+		} {
+			Expect(add(withGateways)).To(Succeed())
+		}
+		var err error
+		admin, err = client.New(server.Config, client.Options{Scheme: withGateways})
+		Expect(err).NotTo(HaveOccurred())
+		for _, name := range []string{namespace, gateways} {
+			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+		}
+		grants, err := client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(controlplane.GrantOperatorsRole(ctx, grants, configFolder)).To(Succeed())
+		operator, err := controlplane.NewOperator(server.Config, "baseline")
+		Expect(err).NotTo(HaveOccurred())
+		operator.Echoes.Gateways.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		run, stop := context.WithCancel(context.Background())
+		stopped := make(chan error, 1)
+		go func() { stopped <- operator.Start(run) }()
+		DeferCleanup(func() {
+			stop()
+			Eventually(stopped).WithTimeout(10 * time.Second).Should(Receive(BeNil()))
+		})
+	})
+
+	It("an Echo says that the cluster does not serve the API, and others do not need it", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo := routed("early")
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1.")
+		Expect(admin.Create(ctx, support.Echo(namespace, "plain", func(e *v1.Echo) { e.Spec.Replicas = 0 }))).To(Succeed())
+		expectDegraded(ctx, support.Echo(namespace, "plain"), "AsExpected", "No pods are requested")
+	})
+
+	It("it has its route as soon as the API is installed", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo, other := routed("early"), routed("other", func(e *v1.Echo) { e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}} })
+		Expect(admin.Create(ctx, other)).To(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		_, err := envtest.InstallCRDs(server.Config, crds(ctx))
+		Expect(err).NotTo(HaveOccurred())
+		look(ctx, echo)
+		route := &gatewayv1.HTTPRoute{}
+		expectRoute(ctx, echo, route)
+		Expect(route.Spec.Hostnames).To(ConsistOf(gatewayv1.Hostname("early.example.com")))
+		expectRoute(ctx, other, &gatewayv1.HTTPRoute{}) // which nobody looked at
+		expectRoute(ctx, other, &gatewayv1.GRPCRoute{})
+		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
+	})
+
+	It("it says what its Gateway says", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo := routed("early")
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: gateways, Name: "public"}, Spec: gatewayv1.GatewaySpec{
+			GatewayClassName: "example", Listeners: []gatewayv1.Listener{{Name: "web", Protocol: "HTTP", Port: 8080}}}}
+		Expect(admin.Create(ctx, gateway)).To(Succeed())
+		expectDegraded(ctx, echo, "AsExpected", "No pods are requested")
+		say(ctx, echo, metav1.ConditionFalse, "NotAllowedByListeners", "the namespace is not allowed")
+		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not use the HTTPRoute as it should (Accepted, NotAllowedByListeners): the namespace is not allowed.")
+		say(ctx, echo, metav1.ConditionTrue, "Accepted", "")
+		expectDegraded(ctx, echo, "AsExpected", "No pods are requested")
+		expectURL := func(want string) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+				g.Expect(echo.Status.ExternalURL).To(Equal(want))
+			}).WithContext(ctx).Should(Succeed())
+		}
+		expectURL("http://early.example.com:8080")
+		Expect(admin.Patch(ctx, gateway, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"listeners":[{"name":"web","protocol":"HTTP","port":80}]}}`)))).To(Succeed())
+		expectURL("http://early.example.com")
+		events := &eventsv1.EventList{}
+		Eventually(func(g Gomega) {
+			g.Expect(admin.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
+			g.Expect(events.Items).To(ContainElements(
+				And(HaveField("Reason", "RouteNotAccepted"), HaveField("Type", "Warning"), HaveField("Note", ContainSubstring("NotAllowedByListeners"))),
+				And(HaveField("Reason", "RouteAccepted"), HaveField("Regarding.Name", "early"))))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("its routes are like any child", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo, route := routed("early"), &gatewayv1.HTTPRoute{}
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		By("what somebody edits in it is restored, and what somebody adds is kept")
+		expectRoute(ctx, echo, route)
+		Expect(admin.Patch(ctx, route, client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata":{"labels":{"team":"a"}},"spec":{"hostnames":["other.example.com"],"rules":[{"backendRefs":[{"name":"other","port":1}]}]}}`)))).To(Succeed())
+		Eventually(func(g Gomega) {
+			expectRoute(ctx, echo, route)
+			g.Expect(route.Spec.Hostnames).To(ConsistOf(gatewayv1.Hostname("early.example.com")))
+			g.Expect(route.Spec.Rules[0].BackendRefs[0].Name).To(Equal(gatewayv1.ObjectName("early")))
+			g.Expect(route.Labels).To(HaveKeyWithValue("team", "a"))
+		}).WithContext(ctx).Should(Succeed())
+		By("it is created again if somebody deletes it")
+		uid := route.UID
+		Expect(admin.Delete(ctx, route)).To(Succeed())
+		Eventually(func(g Gomega) {
+			expectRoute(ctx, echo, route)
+			g.Expect(route.UID).NotTo(Equal(uid))
+		}).WithContext(ctx).Should(Succeed())
+		By("nothing is written when nothing has changed")
+		version := route.ResourceVersion
+		look(ctx, echo)
+		Consistently(func(g Gomega) {
+			expectRoute(ctx, echo, route)
+			g.Expect(route.ResourceVersion).To(Equal(version))
+		}).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
+		By("it goes when it is not wanted any more")
+		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gateway":null}}`)))).To(Succeed())
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), route) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+	})
+
+	It("a route of somebody else is left alone", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo := routed("taken")
+		foreign := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
+		Expect(admin.Create(ctx, foreign)).To(Succeed())
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+			g.Expect(echo.Status.Phase).To(Equal(v1.PhaseFailed))
+			g.Expect(echo.Status.Message).To(HavePrefix(`HTTPRoute "taken" already exists and was not created for this Echo.`))
+		}).WithContext(ctx).Should(Succeed())
+		now := &gatewayv1.HTTPRoute{}
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(foreign), now)).To(Succeed())
+		Expect(now.ResourceVersion).To(Equal(foreign.ResourceVersion))
+		Expect(admin.Delete(ctx, echo)).To(Succeed())
+	})
+
+	It("it goes on when the API is deleted, and when it is installed again", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
+		echo := routed("other")
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		Expect(envtest.UninstallCRDs(server.Config, crds(ctx))).To(Succeed())
+		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute")
+		late := support.Echo(namespace, "late", func(e *v1.Echo) { e.Spec.Replicas = 0 })
+		Expect(admin.Create(ctx, late)).To(Succeed())
+		expectDegraded(ctx, late, "AsExpected", "No pods are requested")
+		early := routed("early") // which had a route
+		Expect(admin.Delete(ctx, early)).To(Succeed())
+		eventuallyReleased(ctx, admin, early)
+
+		_, err := envtest.InstallCRDs(server.Config, crds(ctx))
+		Expect(err).NotTo(HaveOccurred())
+		look(ctx, echo)
+		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
+		expectRoute(ctx, echo, &gatewayv1.GRPCRoute{})
+		Expect(admin.Delete(ctx, echo)).To(Succeed())
+		eventuallyReleased(ctx, admin, echo, &gatewayv1.HTTPRoute{}, &gatewayv1.GRPCRoute{})
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), &gatewayv1.HTTPRoute{})).To(Satisfy(apierrors.IsNotFound))
+	})
+
+	DescribeTable("refuses a gateway that could not work", func(ctx SpecContext, field, message string, change func(*v1.Echo)) {
+		err := admin.Create(ctx, routed("wrong", change))
+		Expect(err).To(Satisfy(apierrors.IsInvalid))
+		Expect(err).To(MatchError(And(ContainSubstring(field), ContainSubstring(message))))
+	},
+		Entry("without a Gateway", "spec.gateway", "The field parentRefs is required when the gateway is enabled.",
+			func(e *v1.Echo) { e.Spec.Gateway.ParentRefs = nil }),
+		Entry("gRPC without host names", "spec.gateway.hostnames", "The field hostnames is required beside grpc", func(e *v1.Echo) {
+			e.Spec.Gateway.Hostnames, e.Spec.Gateway.GRPC = nil, &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}}
+		}),
+		Entry("the same host name", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
+			e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com", "wrong.example.com"}}
+		}),
+		Entry("a wildcard over gRPC", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
+			e.Spec.Gateway.Hostnames, e.Spec.Gateway.GRPC = []string{"*.example.com"}, &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}}
+		}),
+		Entry("a wildcard of gRPC", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
+			e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"*.example.com"}}
+		}),
+		Entry("HTTPS without a certificate", "spec.gateway.backendTLS", "requires tls.secretName", func(e *v1.Echo) {
+			e.Spec.Gateway.BackendTLS = &v1.EchoGatewayBackendTLS{Hostname: "x.example.com", CAConfigMap: "ca"}
+		}),
+		Entry("a path with two dots", "spec.gateway.path", "must contain none of", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/../b" }),
+		Entry("a path that ends with a dot", "spec.gateway.path", "must contain none of", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/." }),
+		Entry("too long a host name", "spec.gateway.hostnames", "Too long", func(e *v1.Echo) {
+			e.Spec.Gateway.Hostnames = []string{strings.Repeat("a.", 150) + "example.com"}
+		}),
+	)
+})
