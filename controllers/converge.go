@@ -122,7 +122,7 @@ func (r *EchoReconciler) ensureLive(ctx context.Context, c children.Child, live 
 			seen.Keep(c.Kind, live)
 			return nil
 		case difference.Replace:
-			return r.prune(ctx, live) // it is created when an event reports that it is gone
+			return r.replace(ctx, c, live)
 		}
 		if err := r.reclaim(ctx, c, difference.Renamed); err != nil {
 			return err
@@ -159,6 +159,18 @@ func (r *EchoReconciler) reclaim(ctx context.Context, c children.Child, renamed 
 	}
 	r.own.wrote(c.Key, before, current, r.Now())
 	return nil
+}
+
+// replace deletes a child that has to be created anew, unless the API server would refuse the new one. It is created when an event
+// reports that the old one is gone.
+func (r *EchoReconciler) replace(ctx context.Context, c children.Child, live client.Object) error {
+	if trial := c.Trial(); trial != nil && live.GetDeletionTimestamp().IsZero() {
+		err := r.Client.Create(ctx, trial, client.DryRunAll, client.FieldOwner(children.FieldOwner))
+		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) && !status.IsQuotaExceeded(err) { // the old one counts in the quota
+			return fmt.Errorf("replacing %s %s: %w", c.Kind, c.Key, err)
+		}
+	}
+	return r.prune(ctx, live)
 }
 
 // prune deletes a child that exists and is no longer wanted. Nothing depends on a child that can be unwanted.

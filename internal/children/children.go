@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -32,6 +33,19 @@ type Child struct {
 	RunsPods bool
 	// anew reports whether an object that differs has to be created anew, nil if that is never so.
 	anew anew
+	// refusable is true if the API server may refuse an object that is created anew.
+	refusable bool
+}
+
+// Trial returns a child under a name that no other has, to ask the API server whether it would accept it. It is nil if there is no doubt.
+func (c Child) Trial() *unstructured.Unstructured {
+	const suffix = "-trial"
+	if !c.refusable {
+		return nil
+	}
+	trial := c.Want.DeepCopy()
+	trial.SetName(c.Key.Name[:min(len(c.Key.Name), validation.DNS1035LabelMaxLength-len(suffix))] + suffix)
+	return trial
 }
 
 // Body returns what is wanted as JSON that is YAML, too, for an object of a UID and a resource version. Both can be empty.
@@ -69,12 +83,15 @@ type kind struct {
 	optional bool
 	// anew reports whether an object that differs has to be created anew, nil if that is never so.
 	anew anew
+	// refusable is true if the API server may refuse an object that is created anew.
+	refusable bool
 }
 
 // kinds returns the kinds of children, in the order in which they are created.
 func kinds() []kind {
 	return []kind{
-		{name: "Service", blank: func() client.Object { return &corev1.Service{} }, build: service, anew: serviceAnew},
+		{name: "Service", blank: func() client.Object { return &corev1.Service{} }, build: service,
+			anew: serviceAnew, refusable: true},
 		{name: "Deployment", blank: func() client.Object { return &appsv1.Deployment{} }, build: deployment, runsPods: true},
 		{name: "PodDisruptionBudget", blank: func() client.Object { return &policyv1.PodDisruptionBudget{} }, build: disruptionBudget},
 		{name: "Ingress", blank: func() client.Object { return &networkingv1.Ingress{} }, build: ingress, anew: ingressAnew},
@@ -119,7 +136,8 @@ func Unbuilt(echo *v1.Echo, served Served) []Child {
 }
 
 func (k kind) child(echo *v1.Echo) Child {
-	return Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, Optional: k.optional, RunsPods: k.runsPods, anew: k.anew}
+	return Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, Optional: k.optional, RunsPods: k.runsPods,
+		anew: k.anew, refusable: k.refusable}
 }
 
 // Of returns the children of an Echo, without those of kinds that are not served. An error is a defect of the operator: every valid Echo can be expressed.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -171,6 +172,22 @@ func TestKindsAreComplete(t *testing.T) {
 	for _, c := range all {
 		if got := c.Want.GetKind(); got != c.Kind {
 			t.Errorf("the builder of %s returns a %s", c.Kind, got)
+		}
+	}
+}
+
+// TestOnlyAServiceIsTriedBeforeItIsReplaced: an Ingress of another name could be refused because the one that it replaces has its host.
+func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
+	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
+		all, err := Of(support.Echo("ns", name, everything), testConfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range all {
+			got := c.Trial()
+			if (got != nil) != (c.Kind == "Service") || got != nil && (got.GetName() != trial || c.Want.GetName() != name) {
+				t.Errorf("the trial of a %s is %v", c.Kind, got)
+			}
 		}
 	}
 }

@@ -73,11 +73,16 @@ func forbidden(err error) *Failure {
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true, RetryAfter: mappingRetry}
 	case strings.Contains(message, "while custom resource definition is terminating"): // of a route; the watch of it tells when it is gone
 		return &Failure{Err: err, RetryAfter: mappingRetry}
-	case strings.Contains(message, "exceeded quota"):
+	case IsQuotaExceeded(err):
 		return &Failure{Err: err, Reason: v1.ReasonQuotaExceeded, Transient: true}
 	default:
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
 	}
+}
+
+// IsQuotaExceeded reports whether the API server refuses a request because of a resource quota.
+func IsQuotaExceeded(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
 }
 
 // Silent reports whether a failure leaves the status as it is. It is false for nil.
