@@ -114,6 +114,7 @@ func (r *EchoReconciler) ensureLive(ctx context.Context, c children.Child, live 
 		return r.prune(ctx, live)
 	}
 	if live != nil {
+		c = c.Given(live)
 		difference, err := r.Schema.Compare(c, live)
 		switch {
 		case err != nil:

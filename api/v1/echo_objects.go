@@ -9,6 +9,8 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.externalTrafficPolicy) || self.type != 'ClusterIP'",message="The field externalTrafficPolicy requires type NodePort or LoadBalancer."
 // +kubebuilder:validation:XValidation:rule="!has(self.loadBalancerClass) || self.type == 'LoadBalancer'",message="The field loadBalancerClass requires type LoadBalancer."
+// +kubebuilder:validation:XValidation:rule="!has(self.loadBalancerSourceRanges) || size(self.loadBalancerSourceRanges) == 0 || self.type == 'LoadBalancer'",message="The field loadBalancerSourceRanges requires type LoadBalancer."
+// +kubebuilder:validation:XValidation:rule="!has(self.ipFamilies) || size(self.ipFamilies) < 2 || has(self.ipFamilyPolicy) && self.ipFamilyPolicy != 'SingleStack'",message="Two ipFamilies require the ipFamilyPolicy PreferDualStack or RequireDualStack."
 type EchoService struct {
 	// type is the type of the Service: ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
@@ -43,6 +45,42 @@ type EchoService struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",order=29,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	LoadBalancerClass string `json:"loadBalancerClass,omitempty"`
+
+	// loadBalancerSourceRanges are the IP blocks of the clients that the load balancer accepts, in CIDR notation. It accepts all clients if there are none. The field requires the type LoadBalancer, and a load balancer that supports it.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=64
+	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[0-9A-Fa-f.:]+/[0-9]{1,3}$')",message="Each range must be an IP block in CIDR notation, such as 10.0.0.0/8 or fd00::/8."
+	// +listType=atomic
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Source ranges",order=29,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
+
+	// ipFamilies are the IP families of the Service: IPv4, IPv6 or both, the primary one first. If they are not set, Kubernetes uses those of the cluster. The Service is created again, with other addresses, when the primary one changes or the field is no longer set.
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:Enum=IPv4;IPv6
+	// +kubebuilder:validation:XValidation:rule="size(self) < 2 || self[0] != self[1]",message="Each of the ipFamilies must be given only once."
+	// +listType=atomic
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP families",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	IPFamilies []corev1.IPFamily `json:"ipFamilies,omitempty"`
+
+	// ipFamilyPolicy specifies whether the Service has addresses of one IP family or of two: SingleStack, PreferDualStack (two if the cluster has two) or RequireDualStack. If it is not set, Kubernetes uses SingleStack.
+	// +kubebuilder:validation:Enum=SingleStack;PreferDualStack;RequireDualStack
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP family policy",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:SingleStack","urn:alm:descriptor:com.tectonic.ui:select:PreferDualStack","urn:alm:descriptor:com.tectonic.ui:select:RequireDualStack"}
+	IPFamilyPolicy corev1.IPFamilyPolicy `json:"ipFamilyPolicy,omitempty"`
+
+	// internalTrafficPolicy specifies where nodes send traffic from inside the cluster: Cluster to all pods, Local only to pods on the same node, so that it is dropped on a node without any. If it is not set, Kubernetes uses Cluster.
+	// +kubebuilder:validation:Enum=Cluster;Local
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Internal traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
+	InternalTrafficPolicy corev1.ServiceInternalTrafficPolicy `json:"internalTrafficPolicy,omitempty"`
+
+	// sessionAffinity specifies whether the connections of a client go to the same pod: ClientIP by the address of the client, for three hours after the last one, or None. If it is not set, Kubernetes uses None.
+	// +kubebuilder:validation:Enum=None;ClientIP
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Session affinity",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:ClientIP"}
+	SessionAffinity corev1.ServiceAffinity `json:"sessionAffinity,omitempty"`
 }
 
 // EchoIngress is the configuration of the Ingress. OpenShift creates a Route for it.

@@ -49,6 +49,8 @@ const (
 	ReasonQuotaExceeded WarningReason = "QuotaExceeded"
 	// ReasonPodsRefused means that the API server rejects the pods, for example because of Pod Security.
 	ReasonPodsRefused WarningReason = "PodsRefused"
+	// ReasonServiceAccountNotFound means that the ServiceAccount of the pods does not exist.
+	ReasonServiceAccountNotFound WarningReason = "ServiceAccountNotFound"
 	// ReasonDeploymentPaused means that somebody paused the rollout of the Deployment.
 	ReasonDeploymentPaused WarningReason = "DeploymentPaused"
 	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure or was deleted. It is Normal because

@@ -96,8 +96,8 @@ func TestWarnings(t *testing.T) {
 		"ReasonProgressDeadlineExceeded": true, "ReasonQuotaExceeded": true, "ReasonPodsRefused": true, "ReasonUnschedulable": true,
 		"ReasonImagePullFailed": true, "ReasonContainerNotStarted": true, "ReasonPodsCrashing": true, "ReasonPodFailed": true,
 		"ReasonInvalidSpec": true, "ReasonNameConflict": true, "ReasonForbidden": true, "ReasonApplyFailed": true,
-		"ReasonDeploymentPaused": true,
-		"EventNotReady":          true, "EventNodeProblem": true, "EventEchoNotFound": true, "EventCompanionRefused": true, "EventNotMonitored": true,
+		"ReasonDeploymentPaused": true, "ReasonServiceAccountNotFound": true,
+		"EventNotReady": true, "EventNodeProblem": true, "EventEchoNotFound": true, "EventCompanionRefused": true, "EventNotMonitored": true,
 	}
 	got := map[string]bool{}
 	for name, reason := range declaredReasons(t) {

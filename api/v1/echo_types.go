@@ -196,6 +196,13 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Priority class",order=97,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
+	// serviceAccountName is the name of the ServiceAccount of the pods, companions included. It is their identity, for example in a service mesh, and on OpenShift what allows them a security context constraint. Its token is not mounted. If it is not set, Kubernetes uses the ServiceAccount default.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="The name of a ServiceAccount must contain only lowercase letters, digits, '-' and '.', and start and end with a letter or a digit."
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service account",order=99,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:io.kubernetes:ServiceAccount"}
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+
 	// podLabels are labels to add to the pods.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('app.kubernetes.io/') || k.startsWith('echoes.example.com/'))",message="Labels with the prefix app.kubernetes.io/ or echoes.example.com/ are set by the operator and must not be specified."

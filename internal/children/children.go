@@ -33,8 +33,18 @@ type Child struct {
 	RunsPods bool
 	// anew reports whether an object that differs has to be created anew, nil if that is never so.
 	anew anew
+	// given completes what is wanted by what exists, nil if there is nothing to complete.
+	given given
 	// refusable is true if the API server may refuse an object that is created anew.
 	refusable bool
+}
+
+// Given returns a child with what the API server added to a list that is set as a whole, so that to apply it does not remove that.
+func (c Child) Given(live client.Object) Child {
+	if c.given != nil && c.Want != nil {
+		c.Want = c.given(c.Want, live)
+	}
+	return c
 }
 
 // Trial returns a child under a name that no other has, to ask the API server whether it would accept it. It is nil if there is no doubt.
@@ -71,6 +81,9 @@ func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 // owns.
 type anew func(want, have map[string]any, owned *fieldpath.Set) bool
 
+// given returns what is wanted, completed by what exists. It does not change its arguments.
+type given func(want *unstructured.Unstructured, live client.Object) *unstructured.Unstructured
+
 // kind is a kind of child. Its first three fields are required.
 type kind struct {
 	name  string
@@ -83,6 +96,8 @@ type kind struct {
 	optional bool
 	// anew reports whether an object that differs has to be created anew, nil if that is never so.
 	anew anew
+	// given completes what is wanted by what exists, nil if there is nothing to complete.
+	given given
 	// refusable is true if the API server may refuse an object that is created anew.
 	refusable bool
 }
@@ -91,7 +106,7 @@ type kind struct {
 func kinds() []kind {
 	return []kind{
 		{name: "Service", blank: func() client.Object { return &corev1.Service{} }, build: service,
-			anew: serviceAnew, refusable: true},
+			anew: serviceAnew, given: withSecondFamily, refusable: true},
 		{name: "Deployment", blank: func() client.Object { return &appsv1.Deployment{} }, build: deployment, runsPods: true},
 		{name: "PodDisruptionBudget", blank: func() client.Object { return &policyv1.PodDisruptionBudget{} }, build: disruptionBudget},
 		{name: "Ingress", blank: func() client.Object { return &networkingv1.Ingress{} }, build: ingress, anew: ingressAnew},
@@ -137,7 +152,7 @@ func Unbuilt(echo *v1.Echo, served Served) []Child {
 
 func (k kind) child(echo *v1.Echo) Child {
 	return Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), Blank: k.blank, Optional: k.optional, RunsPods: k.runsPods,
-		anew: k.anew, refusable: k.refusable}
+		anew: k.anew, refusable: k.refusable, given: k.given}
 }
 
 // Of returns the children of an Echo, without those of kinds that are not served. An error is a defect of the operator: every valid Echo can be expressed.

@@ -39,7 +39,7 @@ type Difference struct {
 	// no others. Fields that others added do not count, unless they are in a list or a map that is set as a whole.
 	None bool
 	// Replace is true if the object has to be created anew, because the API server would not make of it what it makes of a new one: the
-	// classes of an Ingress and of a load balancer.
+	// classes of an Ingress and of a load balancer, and the IP families of a Service.
 	Replace bool
 	// Renamed are the fields of list items whose key somebody edited, such as the number of a port: the item that the operator set is
 	// missing, and another has its content. To apply the child would add the missing item beside the other, which the API server may

@@ -60,11 +60,16 @@ func byPolicy(change func(*networkingv1.NetworkPolicySpec)) foreign {
 func TestEditsOfOthersThatAreReverted(t *testing.T) {
 	anywhere := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}}
 	for name, c := range map[string]foreign{
-		"another value":           byDeployment(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) }),
-		"a label removed":         byDeployment(func(d *appsv1.Deployment) { delete(d.Labels, labelManagedBy) }),
-		"the owner removed":       byDeployment(func(d *appsv1.Deployment) { d.OwnerReferences = nil }),
-		"no managed fields":       byDeployment(func(d *appsv1.Deployment) { d.ManagedFields = []metav1.ManagedFieldsEntry{{}} }),
-		"a key of a selector":     byService(func(s *corev1.Service) { s.Spec.Selector["more"] = "narrow" }),
+		"another value":       byDeployment(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) }),
+		"a label removed":     byDeployment(func(d *appsv1.Deployment) { delete(d.Labels, labelManagedBy) }),
+		"the owner removed":   byDeployment(func(d *appsv1.Deployment) { d.OwnerReferences = nil }),
+		"no managed fields":   byDeployment(func(d *appsv1.Deployment) { d.ManagedFields = []metav1.ManagedFieldsEntry{{}} }),
+		"a key of a selector": byService(func(s *corev1.Service) { s.Spec.Selector["more"] = "narrow" }),
+		"a source range": byService(func(s *corev1.Service) {
+			s.Spec.LoadBalancerSourceRanges = append(s.Spec.LoadBalancerSourceRanges, "0.0.0.0/0")
+		}),
+		"a session affinity":      byService(func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityNone }),
+		"a service account":       byPod(func(p *corev1.PodSpec) { p.ServiceAccountName = "other" }),
 		"the number of a port":    byService(func(s *corev1.Service) { s.Spec.Ports[0].Port = 99 }),
 		"the protocol of a port":  byService(func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }),
 		"a key of a pod selector": byPolicy(func(p *networkingv1.NetworkPolicySpec) { p.PodSelector.MatchLabels["more"] = "narrow" }),
@@ -149,6 +154,7 @@ func TestAnotherSpecDoesNotMatch(t *testing.T) {
 		"a field less":             func(e *v1.Echo) { e.Spec.PriorityClassName = "" },
 		"a variable less":          func(e *v1.Echo) { e.Spec.Env = nil },
 		"a variable more":          func(e *v1.Echo) { e.Spec.Env = append(e.Spec.Env, corev1.EnvVar{Name: "B"}) },
+		"a service account less":   func(e *v1.Echo) { e.Spec.ServiceAccountName = "" },
 		"a node selector less":     func(e *v1.Echo) { e.Spec.NodeSelector = nil },
 		"a resource less":          func(e *v1.Echo) { e.Spec.Resources = &corev1.ResourceRequirements{} },
 		"an annotation of pods":    func(e *v1.Echo) { e.Spec.PodAnnotations = nil },

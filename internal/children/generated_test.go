@@ -65,6 +65,7 @@ func (g generator) echo() *v1.Echo {
 	g.maybe(func() { e.Spec.Image = "registry.example.com/other:1" })
 	g.maybe(func() { e.Spec.ImagePullPolicy = corev1.PullNever })
 	g.maybe(func() { e.Spec.PriorityClassName = "high" })
+	g.maybe(func() { e.Spec.ServiceAccountName = "mesh" })
 	g.maybe(func() { e.Spec.Response = g.response() })
 	g.maybe(func() { e.Spec.Server = v1.EchoServer{Controls: v1.ControlsOff, Identity: new(g.Intn(2) == 0)} })
 	e.Spec.Args = some(g, func(int) string { return g.text() })
@@ -101,6 +102,14 @@ func (g generator) objects(spec *v1.EchoSpec) {
 	g.maybe(func() {
 		spec.Service.Type, spec.Service.Port = corev1.ServiceTypeLoadBalancer, 1+g.Int31n(65535)
 		spec.Service.ExternalTrafficPolicy, spec.Service.LoadBalancerClass = corev1.ServiceExternalTrafficPolicyLocal, "example.com/class"
+	})
+	g.maybe(func() {
+		spec.Service.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}[g.Intn(2):]
+		spec.Service.IPFamilyPolicy = corev1.IPFamilyPolicyPreferDualStack
+	})
+	g.maybe(func() {
+		spec.Service.LoadBalancerSourceRanges = some(g, func(i int) string { return fmt.Sprintf("10.%d.0.0/16", i) })
+		spec.Service.InternalTrafficPolicy, spec.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
 	})
 	g.maybe(func() {
 		spec.TLS = &v1.EchoTLS{SecretName: []string{"", "certificate"}[g.Intn(2)], Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateRequest}

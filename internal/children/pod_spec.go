@@ -24,6 +24,9 @@ func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev
 	for _, secret := range echo.Spec.ImagePullSecrets {
 		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
 	}
+	if name := echo.Spec.ServiceAccountName; name != "" { // of both names of the field: the API server restores the one from the other
+		spec.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
+	}
 	return spec
 }
 

@@ -15,8 +15,9 @@ import (
 
 func TestPodsHaveNoCredentialsAndTimeToDrain(t *testing.T) {
 	for name, spec := range map[string]corev1.PodSpec{
-		"an echo server": liveDeployment(t, support.Echo("ns", "x")).Spec.Template.Spec,
-		"a companion":    companionFor(t, asking(), companionEcho()).Spec,
+		"an echo server":       liveDeployment(t, support.Echo("ns", "x")).Spec.Template.Spec,
+		"one with an identity": liveDeployment(t, support.Echo("ns", "x", everything)).Spec.Template.Spec,
+		"a companion":          companionFor(t, asking(), companionEcho()).Spec,
 	} {
 		if spec.AutomountServiceAccountToken == nil || *spec.AutomountServiceAccountToken {
 			t.Errorf("%s has a token of the API server", name)

@@ -16,19 +16,27 @@ func service(echo *v1.Echo, _ Config) any {
 	spec := corev1ac.ServiceSpec().
 		WithType(wanted.Type).
 		WithSelector(SelectorLabels(echo)).
-		WithPorts(servicePort(portName, wanted.Port))
+		WithPorts(servicePort(portName, wanted.Port)).
+		WithLoadBalancerSourceRanges(wanted.LoadBalancerSourceRanges...).
+		WithIPFamilies(wanted.IPFamilies...)
 	if HasTLS(&echo.Spec) {
 		spec.WithPorts(servicePort(httpsPortName, echo.Spec.TLS.ServicePort))
 	}
-	if wanted.ExternalTrafficPolicy != "" {
-		spec.WithExternalTrafficPolicy(wanted.ExternalTrafficPolicy)
-	}
-	if wanted.LoadBalancerClass != "" {
-		spec.WithLoadBalancerClass(wanted.LoadBalancerClass)
-	}
+	setIfGiven(spec.WithExternalTrafficPolicy, wanted.ExternalTrafficPolicy)
+	setIfGiven(spec.WithInternalTrafficPolicy, wanted.InternalTrafficPolicy)
+	setIfGiven(spec.WithLoadBalancerClass, wanted.LoadBalancerClass)
+	setIfGiven(spec.WithIPFamilyPolicy, wanted.IPFamilyPolicy)
+	setIfGiven(spec.WithSessionAffinity, wanted.SessionAffinity)
 	return corev1ac.Service(echo.Name, echo.Namespace).
 		WithAnnotations(wanted.Annotations).
 		WithSpec(spec)
+}
+
+// setIfGiven sets a field of a Service, unless Kubernetes shall choose.
+func setIfGiven[T ~string](set func(T) *corev1ac.ServiceSpecApplyConfiguration, value T) {
+	if value != "" {
+		set(value)
+	}
 }
 
 // servicePort returns a port of the Service, which has the name of the port of the containers.
@@ -36,9 +44,14 @@ func servicePort(name string, port int32) *corev1ac.ServicePortApplyConfiguratio
 	return corev1ac.ServicePort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(name))
 }
 
-// serviceAnew reports whether a Service has to be created anew: the API server does not change the class of a load balancer. A class that
-// others set, for example by default, stays.
+// serviceAnew reports whether a Service has to be created anew, because the API server does not change all of one that exists.
 func serviceAnew(want, have map[string]any, owned *fieldpath.Set) bool {
+	return classAnew(want, have, owned) || familiesAnew(want, have, owned)
+}
+
+// classAnew reports whether a Service has to be created anew: the API server does not change the class of a load balancer. A class that
+// others set, for example by default, stays.
+func classAnew(want, have map[string]any, owned *fieldpath.Set) bool {
 	for _, service := range []map[string]any{want, have} {
 		if kind, _, _ := unstructured.NestedString(service, "spec", "type"); kind != string(corev1.ServiceTypeLoadBalancer) {
 			return false

@@ -25,6 +25,14 @@ func TestService(t *testing.T) {
 			corev1.ServiceSpec{Type: "NodePort", Selector: selector, Ports: ports(81), ExternalTrafficPolicy: "Local"}},
 		"of a load balancer": {v1.EchoService{Type: "LoadBalancer", Port: 65535, LoadBalancerClass: "example.com/class"},
 			corev1.ServiceSpec{Type: "LoadBalancer", Selector: selector, Ports: ports(65535), LoadBalancerClass: new("example.com/class")}},
+		"for some clients": {v1.EchoService{Type: "LoadBalancer", Port: 80, LoadBalancerSourceRanges: []string{"10.0.0.0/8", "fd00::/8"}},
+			corev1.ServiceSpec{Type: "LoadBalancer", Selector: selector, Ports: ports(80), LoadBalancerSourceRanges: []string{"10.0.0.0/8", "fd00::/8"}}},
+		"of two IP families": {v1.EchoService{Type: "ClusterIP", Port: 80, IPFamilies: []corev1.IPFamily{"IPv6", "IPv4"}, IPFamilyPolicy: "PreferDualStack"},
+			corev1.ServiceSpec{Type: "ClusterIP", Selector: selector, Ports: ports(80), IPFamilies: []corev1.IPFamily{"IPv6", "IPv4"},
+				IPFamilyPolicy: new(corev1.IPFamilyPolicyPreferDualStack)}},
+		"to one pod each": {v1.EchoService{Type: "ClusterIP", Port: 80, InternalTrafficPolicy: "Local", SessionAffinity: "ClientIP"},
+			corev1.ServiceSpec{Type: "ClusterIP", Selector: selector, Ports: ports(80), SessionAffinity: "ClientIP",
+				InternalTrafficPolicy: new(corev1.ServiceInternalTrafficPolicyLocal)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := liveChild[corev1.Service](t, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Service = c.wanted }), testConfig)

@@ -89,6 +89,9 @@ func creationCause(d *appsv1.Deployment) cause {
 			return cause{reason: v1.ReasonQuotaExceeded, lasting: true, message: fmt.Sprintf(
 				"The resource quota of the namespace is exceeded (%s). Raise it, or request fewer replicas or resources.", quota)}
 		}
+		if account := missingServiceAccount(c.Message); account != "" {
+			return serviceAccountCause(d, account)
+		}
 		message := c.Message // begins with the name of a pod that was never created
 		if _, why, found := strings.Cut(message, " is forbidden: "); found {
 			message = why

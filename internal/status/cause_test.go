@@ -100,7 +100,7 @@ func TestCause(t *testing.T) {
 		return p
 	}
 	refused := func(message string) *appsv1.Deployment {
-		return &appsv1.Deployment{Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Message: "no matter"},
 			{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: message}}}}
 	}
@@ -130,6 +130,9 @@ func TestCause(t *testing.T) {
 			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: Internal error occurred: failed calling webhook "w": no endpoints available for service "w".`}},
 		"a namespace that is new": {deployment: refused(`error looking up service account ns/default: serviceaccount "default" not found`),
 			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: error looking up service account ns/default: serviceaccount "default" not found.`}},
+		"no such ServiceAccount": {deployment: refused(`pods "x-1" is forbidden: error looking up service account ns/mesh: serviceaccount "mesh" not found`),
+			want: cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, message: `The ServiceAccount "mesh" does not exist. Create it, or change spec.serviceAccountName. ` +
+				"Then run 'kubectl rollout restart -n ns deployment/x', or wait until Kubernetes tries again, after at most 17 minutes."}},
 		"a webhook": {deployment: refused(`admission webhook "w" denied the request`), want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`, lasting: true}},
 		"the rollout is paused": {deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Spec: appsv1.DeploymentSpec{Paused: true}},
 			pods: []corev1.Pod{pod("a", unpulled, 0)},

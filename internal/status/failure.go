@@ -16,6 +16,8 @@ import (
 // Failure is the error of a pass and what it calls for. By default the pass is retried with exponential backoff.
 type Failure struct {
 	Err error
+	// Advice is a sentence that says what to change, empty if the error does.
+	Advice string
 	// Reason is the reason of the conditions, nil if the status stays as it is.
 	Reason v1.Reason
 	// Transient is true if the failure may go away without an edit or another action on this Echo.
@@ -63,7 +65,7 @@ func invalid(err error) *Failure {
 	if strings.Contains(err.Error(), " denied request: ") {
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
 	}
-	return &Failure{Err: err, Reason: v1.ReasonInvalidSpec}
+	return &Failure{Err: err, Advice: adviceOnService(err), Reason: v1.ReasonInvalidSpec}
 }
 
 // forbidden returns what a 403 calls for. The API server tells the cases apart only by their message.

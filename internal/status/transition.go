@@ -119,7 +119,11 @@ func EchoNotFound(echo string) Transition {
 
 // CompanionRefused returns the transition that is reported on a pod if its companion cannot be created.
 func CompanionRefused(err error) Transition {
-	return Transition{v1.EventCompanionRefused, actionCreateCompanion, err.Error()}
+	note := err.Error()
+	if account := missingServiceAccount(note); account != "" {
+		note = sentence(note) + " " + adviceOnServiceAccount
+	}
+	return Transition{v1.EventCompanionRefused, actionCreateCompanion, note}
 }
 
 // NotMonitored returns the transition that is reported if the PodMonitor of an Echo cannot be made as wanted.

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,19 @@ func TestTransitions(t *testing.T) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+func TestACompanionWithoutItsServiceAccount(t *testing.T) {
+	const refused = `applying Pod ns/c: pods "c" is forbidden: `
+	for message, advice := range map[string]string{
+		refused + `error looking up service account ns/mesh: serviceaccount "mesh" not found`:       ". " + adviceOnServiceAccount,
+		refused + `error looking up service account ns/default: serviceaccount "default" not found`: "",
+		refused + `no`: "",
+	} {
+		if got := CompanionRefused(errors.New(message)).Note; got != message+advice {
+			t.Errorf("got %q", got)
+		}
 	}
 }
 

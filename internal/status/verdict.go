@@ -99,6 +99,9 @@ func failedVerdict(seen Observation, failure *Failure) verdict {
 		phase:   v1.PhaseFailed,
 		event:   failure.Reason,
 	}
+	if failure.Advice != "" {
+		v.message = sentence(v.message) + " " + failure.Advice
+	}
 	if failure.Transient {
 		v.phase, v.event = v1.PhaseWarning, v1.EventNotReady
 		if seen.Deployment == nil { // what could not be read is unknown

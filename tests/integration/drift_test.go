@@ -166,7 +166,11 @@ var _ = Describe("a converged Echo", func() {
 				ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}}}
 			e.Spec.Resources = &corev1.ResourceRequirements{}
 			e.Spec.Service = v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 8080, LoadBalancerClass: "example.com/class",
-				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Annotations: map[string]string{"a": "b"}}
+				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Annotations: map[string]string{"a": "b"},
+				LoadBalancerSourceRanges: []string{"10.0.0.0/8"}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
+				IPFamilyPolicy: corev1.IPFamilyPolicyPreferDualStack, InternalTrafficPolicy: corev1.ServiceInternalTrafficPolicyLocal,
+				SessionAffinity: corev1.ServiceAffinityClientIP}
+			e.Spec.ServiceAccountName = "mesh"
 		})))
 	})
 })

@@ -77,6 +77,21 @@ func accessFields() []field {
 		}, func(s *v1.EchoSpec) {
 			s.Service = v1.EchoService{Type: corev1.ServiceTypeNodePort, Port: 80, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyCluster}
 		}},
+		{"service.loadBalancerSourceRanges", func(s *v1.EchoSpec) {
+			s.Service = v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 80, LoadBalancerSourceRanges: []string{"10.0.0.0/8", "fd00::/8"}}
+		}, func(s *v1.EchoSpec) {
+			s.Service = v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 80, LoadBalancerSourceRanges: []string{"192.0.2.0/24"}}
+		}},
+		{"service.ipFamilies", func(s *v1.EchoSpec) { s.Service.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol} },
+			func(s *v1.EchoSpec) {
+				s.Service.IPFamilies, s.Service.IPFamilyPolicy = []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicyPreferDualStack
+			}},
+		{"service.ipFamilyPolicy", func(s *v1.EchoSpec) { s.Service.IPFamilyPolicy = corev1.IPFamilyPolicyPreferDualStack },
+			func(s *v1.EchoSpec) { s.Service.IPFamilyPolicy = corev1.IPFamilyPolicySingleStack }},
+		{"service.internalTrafficPolicy", func(s *v1.EchoSpec) { s.Service.InternalTrafficPolicy = corev1.ServiceInternalTrafficPolicyLocal },
+			func(s *v1.EchoSpec) { s.Service.InternalTrafficPolicy = corev1.ServiceInternalTrafficPolicyCluster }},
+		{"service.sessionAffinity", func(s *v1.EchoSpec) { s.Service.SessionAffinity = corev1.ServiceAffinityClientIP },
+			func(s *v1.EchoSpec) { s.Service.SessionAffinity = corev1.ServiceAffinityNone }},
 		{"tls", func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a"} }, func(s *v1.EchoSpec) {
 			s.TLS = &v1.EchoTLS{SecretName: "b", Port: 443, ServicePort: 8443, ClientCertificate: v1.ClientCertificateRequire}
 		}},
@@ -129,6 +144,7 @@ func placementFields() []field {
 			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 2, TopologyKey: "a", WhenUnsatisfiable: corev1.ScheduleAnyway}}
 		}},
 		{"priorityClassName", func(s *v1.EchoSpec) { s.PriorityClassName = "a" }, func(s *v1.EchoSpec) { s.PriorityClassName = "b" }},
+		{"serviceAccountName", func(s *v1.EchoSpec) { s.ServiceAccountName = "a" }, func(s *v1.EchoSpec) { s.ServiceAccountName = "b.c-d" }},
 		{"podLabels", func(s *v1.EchoSpec) { s.PodLabels = map[string]string{"a": "1", "b": "2"} }, func(s *v1.EchoSpec) { s.PodLabels = map[string]string{"b": "3"} }},
 		{"podAnnotations", func(s *v1.EchoSpec) { s.PodAnnotations = map[string]string{"a": "1", "b": "2"} },
 			func(s *v1.EchoSpec) { s.PodAnnotations = map[string]string{"b": "3"} }},

@@ -157,6 +157,12 @@ func (c connection) answer(to call) (any, error) {
 			return nil, err
 		}
 		return plain(c.apply(to.objectKey, want, query.Get("fieldManager"), query.Get("force") == "true"))
+	case http.MethodPost:
+		tried := &unstructured.Unstructured{}
+		if query.Get("dryRun") == "" {
+			return nil, apierrors.NewMethodNotSupported(kinds[to.resource].groupResource(to.resource), to.Method)
+		}
+		return tried, tried.UnmarshalJSON(to.body)
 	case http.MethodDelete:
 		options := metav1.DeleteOptions{}
 		if err := json.Unmarshal(to.body, &options); err != nil {

@@ -86,9 +86,14 @@ func changes() []scenario {
 		{"ingress", func(s *v1.EchoSpec) {
 			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", ClassName: "c", TLS: true}
 		}},
+		{"service", func(s *v1.EchoSpec) { // the one without these families is another one
+			s.Service.IPFamilies, s.Service.IPFamilyPolicy = []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicySingleStack
+			s.Service.InternalTrafficPolicy, s.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
+		}},
 		{"network policy", func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }},
 		{"placement", func(s *v1.EchoSpec) {
 			s.NodeSelector, s.Tolerations = map[string]string{"a": "b"}, []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+			s.ServiceAccountName = "mesh"
 		}},
 		{"pod labels", func(s *v1.EchoSpec) {
 			s.PodLabels, s.PodAnnotations = map[string]string{"a": "b"}, map[string]string{"c": "d"}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -60,7 +61,7 @@ func addRequired(spec map[string]any) {
 	}
 	if service, given := spec["service"].(map[string]any); given {
 		switch {
-		case service["loadBalancerClass"] != nil:
+		case service["loadBalancerClass"] != nil, service["loadBalancerSourceRanges"] != nil:
 			service["type"] = "LoadBalancer"
 		case service["externalTrafficPolicy"] != nil && service["type"] != "LoadBalancer":
 			service["type"] = "NodePort"
@@ -122,8 +123,10 @@ func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 	if !sameClass(before, w.spec, "ingress", "className") {
 		w.replaced["Ingress"] = true
 	}
-	if !sameClass(before, w.spec, "service", "loadBalancerClass") {
-		w.replaced["Service"] = true
+	for _, name := range []string{"loadBalancerClass", "ipFamilies", "ipFamilyPolicy"} {
+		if !sameClass(before, w.spec, "service", name) {
+			w.replaced["Service"] = true
+		}
 	}
 	for _, kind := range []string{"Ingress", "NetworkPolicy", "PodDisruptionBudget"} {
 		if wanted, known := isWanted(w.spec, kind), w.uids[kind] != ""; !wanted && known {
@@ -133,11 +136,12 @@ func (w *walk) patchEcho(t *rapid.T, change map[string]any) error {
 	return nil
 }
 
-// sameClass reports whether two specs have the same class of an Ingress or a load balancer. Another one may replace the object.
+// sameClass reports whether two specs have the same class of an Ingress or a load balancer, or the same IP families. Others may replace
+// the object.
 func sameClass(before, after map[string]any, part, class string) bool {
 	a, _ := before[part].(map[string]any)
 	b, _ := after[part].(map[string]any)
-	return a[class] == b[class]
+	return reflect.DeepEqual(a[class], b[class])
 }
 
 // isWanted reports whether a spec wants a kind of child.

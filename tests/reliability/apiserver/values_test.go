@@ -21,6 +21,8 @@ var stringsByField = map[string][]string{
 	"path":                      {"/", "/echo", "/a/b/"},
 	"className":                 {"nginx", "traefik"},
 	"loadBalancerClass":         {"example.com/one", "example.com/two"},
+	"loadBalancerSourceRanges":  {"10.0.0.0/8", "fd00::/8", "10.1.2.3/8"},
+	"serviceAccountName":        {"default", "mesh"},
 	"body":                      {"hello", "a\nb", "$(POD_NAME) $HOME $$", "äöü 😀", `{"a": [1]}`},
 	"priorityClassName":         {"system-node-critical", "low"},
 	"operator":                  {"Exists", "Equal", "In", "NotIn", "DoesNotExist"},
@@ -98,7 +100,7 @@ func mapKeysOf(path []string) []string {
 // rarely reports whether an optional field that almost nobody sets is left out: most of its values are refused.
 func rarely(name string) bool {
 	return slices.Contains([]string{"windowsOptions", "claims", "fileKeyRef", "matchFields", "matchLabelKeys", "mismatchLabelKeys",
-		"localhostProfile", "minDomains", "hostProcess", "appArmorProfile"}, name)
+		"localhostProfile", "minDomains", "hostProcess", "appArmorProfile", "ipFamilies"}, name)
 }
 
 // oneOf makes an object valid by rules that no schema expresses. Some remain broken on purpose.

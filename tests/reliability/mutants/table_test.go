@@ -51,7 +51,7 @@ func found() []mutant {
 		{"an edited merge key is not put right", "internal/children/compare.go",
 			"if s.isRenamed(c, have, missing, other) {", "if s.isRenamed(c, have, missing, other) && false {", "TestScenarios", simulation},
 		{"every 422 is the user's fault", "internal/status/failure.go",
-			"return &Failure{Err: err, Reason: v1.ReasonInvalidSpec}", "return &Failure{Err: err, Reason: v1.ReasonInvalidSpec, NoRetry: true}", "TestSingleFaults/plans/^create:", simulation},
+			"adviceOnService(err), Reason: v1.ReasonInvalidSpec}", "adviceOnService(err), Reason: v1.ReasonInvalidSpec, NoRetry: true}", "TestSingleFaults/plans/^create:", simulation},
 		{"a deletion that fails says nothing", "controllers/deletion.go",
 			"status.EvaluateDeletion(echo, seen, failure, r.Now())", "status.EvaluateDeletion(echo, seen, nil, r.Now())", "Test", reconciler},
 		{"conflicts are retried at a fixed rate", "controllers/failures.go",

@@ -17,11 +17,17 @@ import (
 // Start starts an API server that enforces the permissions for owner references, as OpenShift does. Its environment must be stopped,
 // even if it was started only partly.
 func Start(crds ...string) (*envtest.Environment, error) {
+	return StartWith(func(*envtest.APIServer) {}, crds...)
+}
+
+// StartWith starts such an API server with other arguments.
+func StartWith(configure func(*envtest.APIServer), crds ...string) (*envtest.Environment, error) {
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true,
 		ControlPlaneStartTimeout: 2 * time.Minute} // a second attempt would leave the files of the first one behind
 	env.ControlPlane.GetAPIServer().Configure().
 		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
 		Set("service-cluster-ip-range", "10.0.0.0/16") // for thousands of Services
+	configure(env.ControlPlane.GetAPIServer())
 	env.ControlPlane.Etcd = &envtest.Etcd{}
 	env.ControlPlane.Etcd.Configure().Set("quota-backend-bytes", "8589934592") // for their history, and that of their pods
 	if _, err := env.Start(); err != nil {

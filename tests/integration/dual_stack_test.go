@@ -1,0 +1,122 @@
+package integration
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordered, func() {
+	var admin client.Client
+
+	BeforeAll(func() {
+		server, err := controlplane.StartWith(func(s *envtest.APIServer) {
+			s.Configure().Set("service-cluster-ip-range", "10.0.0.0/16,fd00::/108").Disable("disable-admission-plugins")
+		}, filepath.Join(configFolder, "crd", "bases"))
+		DeferCleanup(server.Stop)
+		Expect(err).NotTo(HaveOccurred())
+		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default"},
+			"--health-probe-bind-address=0", "--metrics-bind-address=0")
+	})
+
+	// set sets the IP families of an Echo.
+	set := func(ctx context.Context, echo *v1.Echo, policy corev1.IPFamilyPolicy, families ...corev1.IPFamily) {
+		GinkgoHelper()
+		before := echo.DeepCopy()
+		echo.Spec.Service.IPFamilyPolicy, echo.Spec.Service.IPFamilies = policy, families
+		Expect(admin.Patch(ctx, echo, client.MergeFrom(before))).To(Succeed())
+	}
+	// eventually waits until the Service of an Echo has a policy and IP families, and the Echo nothing to complain of.
+	eventually := func(ctx context.Context, echo *v1.Echo, policy corev1.IPFamilyPolicy, families ...corev1.IPFamily) *corev1.Service {
+		GinkgoHelper()
+		service := &corev1.Service{}
+		Eventually(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), service)).To(Succeed())
+			g.Expect(service.Spec.IPFamilyPolicy).To(HaveValue(Equal(policy)))
+			g.Expect(service.Spec.IPFamilies).To(Equal(families))
+			now := &v1.Echo{}
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), now)).To(Succeed())
+			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, nil))
+		}).WithContext(ctx).Should(Succeed())
+		return service
+	}
+	const four, six = corev1.IPv4Protocol, corev1.IPv6Protocol
+
+	It("the Service of an Echo gets the families of the spec, in place where Kubernetes can change it", func(ctx SpecContext) {
+		echo := support.Echo("default", "families", func(e *v1.Echo) {
+			e.Spec.Service.IPFamilyPolicy, e.Spec.Service.IPFamilies = corev1.IPFamilyPolicyPreferDualStack, []corev1.IPFamily{six}
+		})
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		first := eventually(ctx, echo, corev1.IPFamilyPolicyPreferDualStack, six, four)
+
+		By("keeping the second family, which Kubernetes added, when something else changes")
+		before := echo.DeepCopy()
+		echo.Spec.Service.Annotations = map[string]string{"a": "b"}
+		Expect(admin.Patch(ctx, echo, client.MergeFrom(before))).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(eventually(ctx, echo, corev1.IPFamilyPolicyPreferDualStack, six, four).Annotations).To(HaveKey("a"))
+		}).WithContext(ctx).Should(Succeed())
+		version := eventually(ctx, echo, corev1.IPFamilyPolicyPreferDualStack, six, four).ResourceVersion
+		Consistently(func() string {
+			return eventually(ctx, echo, corev1.IPFamilyPolicyPreferDualStack, six, four).ResourceVersion
+		}).WithContext(ctx).Should(Equal(version))
+
+		By("giving the second family up")
+		set(ctx, echo, corev1.IPFamilyPolicySingleStack, six)
+		Expect(eventually(ctx, echo, corev1.IPFamilyPolicySingleStack, six).UID).To(Equal(first.UID))
+
+		By("getting another primary family, as another Service")
+		set(ctx, echo, corev1.IPFamilyPolicyRequireDualStack, four, six)
+		second := eventually(ctx, echo, corev1.IPFamilyPolicyRequireDualStack, four, six)
+		Expect(second.UID).NotTo(Equal(first.UID))
+
+		By("having no families of its own any more")
+		set(ctx, echo, "")
+		third := eventually(ctx, echo, corev1.IPFamilyPolicySingleStack, four)
+		Expect(third.UID).NotTo(Equal(second.UID))
+	}, SpecTimeout(3*time.Minute))
+
+	It("an Echo says which ServiceAccount is missing, and its pods have no token of one that exists", func(ctx SpecContext) {
+		echo := support.Echo("default", "identified", func(e *v1.Echo) { e.Spec.ServiceAccountName = "mesh" })
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		deployment := &appsv1.Deployment{}
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), deployment) }).WithContext(ctx).Should(Succeed())
+		template := deployment.Spec.Template
+		pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+		pod.Namespace, pod.GenerateName = "default", "identified-"
+		refused := admin.Create(ctx, pod.DeepCopy(), client.DryRunAll)
+		Expect(refused).To(HaveOccurred())
+
+		before := deployment.DeepCopy() // as the controllers of Kubernetes do
+		deployment.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue,
+			Reason: "FailedCreate", Message: refused.Error()}}
+		Expect(admin.Status().Patch(ctx, deployment, client.MergeFrom(before))).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+			g.Expect(echo).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonServiceAccountNotFound))
+			g.Expect(echo.Status.Phase).To(Equal(v1.PhaseWarning))
+			g.Expect(echo.Status.Message).To(ContainSubstring(`The ServiceAccount "mesh" does not exist. Create it, or change spec.serviceAccountName.`))
+		}).WithContext(ctx).Should(Succeed())
+
+		By("the ServiceAccount being created")
+		Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "mesh"}})).To(Succeed())
+		Eventually(func() error { return admin.Create(ctx, pod, client.DryRunAll) }).WithContext(ctx).Should(Succeed())
+		Expect(pod.Spec.ServiceAccountName).To(Equal("mesh"))
+		Expect(pod.Spec.Volumes).To(BeEmpty())
+		Expect(pod.Spec.Containers[0].VolumeMounts).To(BeEmpty())
+	}, SpecTimeout(time.Minute))
+})

@@ -1,0 +1,59 @@
+package integration
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("a Service that the API server refuses", func() {
+	DescribeTable("is not created, and the status names the field of the Echo until it is corrected",
+		func(ctx SpecContext, refused v1.EchoService, why, field string) {
+			echo := support.Echo(newNamespace(ctx), "refused", func(e *v1.Echo) { e.Spec.Service = refused })
+			Expect(k8s.Create(ctx, echo)).To(Succeed())
+			expectRefused(ctx, echo, why, field)
+			edit(ctx, echo, func(e *v1.Echo) { e.Spec.Service = v1.EchoService{Type: corev1.ServiceTypeClusterIP, Port: 80} })
+			Eventually(func(g Gomega) {
+				serviceNow(ctx, g, echo.Namespace, echo.Name)
+				deploymentNow(ctx, g, echo.Namespace, echo.Name)
+			}).WithContext(ctx).Should(Succeed())
+			rollOut(ctx, echo.Namespace, echo.Name)
+		},
+		Entry("for an IP family that the cluster does not have", v1.EchoService{IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}},
+			`spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster`, "ipFamilies"),
+		Entry("for two IP families on a cluster with one", v1.EchoService{IPFamilyPolicy: corev1.IPFamilyPolicyRequireDualStack},
+			"this cluster is not configured for dual-stack services", "ipFamilyPolicy"),
+		Entry("for a source range that is none",
+			v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, LoadBalancerSourceRanges: []string{"10.0.0.0/8", "10.0.0.300/8"}},
+			`"10.0.0.300/8"`, "loadBalancerSourceRanges"),
+	)
+
+	It("is not created anew: the one that works stays", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "kept"))
+		before := serviceNow(ctx, Default, echo.Namespace, echo.Name)
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Service.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} })
+		expectRefused(ctx, echo, "not configured on this cluster", "ipFamilies")
+		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name)).To(Equal(before))
+
+		By("becoming ready when the field is removed")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Service.IPFamilies = nil })
+		expectPhase(ctx, echo, v1.PhaseReady)
+		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name)).To(Equal(before))
+		expectNoWrite(ctx, echo)
+	})
+})
+
+// expectRefused waits until the status of an Echo says why the API server refuses its Service, and which field of the Echo to change.
+func expectRefused(ctx SpecContext, echo *v1.Echo, why, field string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		now := echoNow(ctx, g, echo.Namespace, echo.Name)
+		g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonInvalidSpec))
+		g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
+		g.Expect(now.Status.Message).To(And(ContainSubstring(why), HaveSuffix(". Change or remove spec.service."+field+" of the Echo.")))
+	}).WithContext(ctx).Should(Succeed())
+}
