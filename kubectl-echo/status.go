@@ -139,7 +139,10 @@ func age(t time.Time) string { return duration.HumanDuration(time.Since(t)) }
 // kinds returns the kinds of objects that an Echo can consist of, each with its version and its resource.
 func kinds() [][3]string {
 	return [][3]string{
+		{"BackendTLSPolicy", "apis/gateway.networking.k8s.io/v1", "backendtlspolicies"},
 		{"Deployment", "apis/apps/v1", "deployments"},
+		{"GRPCRoute", "apis/gateway.networking.k8s.io/v1", "grpcroutes"},
+		{"HTTPRoute", "apis/gateway.networking.k8s.io/v1", "httproutes"},
 		{"Ingress", "apis/networking.k8s.io/v1", "ingresses"},
 		{"NetworkPolicy", "apis/networking.k8s.io/v1", "networkpolicies"},
 		{"Pod", "api/v1", "pods"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func TestTree(t *testing.T) {
 }
 
 func TestEveryKindOfChildIsShown(t *testing.T) {
-	for _, child := range children.Kinds() {
+	for _, child := range slices.AppendSeq(children.Kinds(), maps.Values(children.OptionalKinds())) {
 		_, name, _ := strings.Cut(fmt.Sprintf("%T", child), ".")
 		if !slices.ContainsFunc(kinds(), func(kind [3]string) bool { return kind[0] == name }) {
 			t.Errorf("objects of the kind %s are not shown", name)

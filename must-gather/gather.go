@@ -20,6 +20,9 @@ const (
 	ingresses              = "ingresses.v1.networking.k8s.io"
 	networkPolicies        = "networkpolicies.v1.networking.k8s.io"
 	podMonitors            = "podmonitors.v1.monitoring.coreos.com"
+	backendTLSPolicies     = "backendtlspolicies.v1.gateway.networking.k8s.io"
+	httpRoutes             = "httproutes.v1.gateway.networking.k8s.io"
+	grpcRoutes             = "grpcroutes.v1.gateway.networking.k8s.io"
 	endpointSlices         = "endpointslices.v1.discovery.k8s.io"
 	events                 = "events.v1.events.k8s.io"
 	leases                 = "leases.v1.coordination.k8s.io"
@@ -115,7 +118,7 @@ func (g *gatherer) operatorNamespaces() []string {
 }
 
 func (g *gatherer) readChildren(ctx context.Context) {
-	named := []string{deployments, services, disruptionBudgets, ingresses, networkPolicies, podMonitors}
+	named := []string{deployments, services, disruptionBudgets, ingresses, networkPolicies, podMonitors, backendTLSPolicies, httpRoutes, grpcRoutes}
 	for _, kind := range slices.Concat(named, []string{replicaSets, endpointSlices, pods}) {
 		before := len(g.found[kind])
 		g.list(ctx, kind, g.scope(), childrenSelector, g.keep(kind))

@@ -43,11 +43,22 @@ func namespacesOf(objects []object) []string {
 	return slices.Compact(namespaces)
 }
 
-// ready returns the Ready condition of an object, an empty one if there is none.
-func ready(o object) object {
-	for _, condition := range itemsOf(o, "status", "conditions") {
-		if textOf(condition, "type") == "Ready" {
-			return condition
+// ready returns the condition Ready of an object, empty if it has none.
+func ready(o object) object { return condition(o, "Ready") }
+
+// explanation returns the condition that says why an Echo needs attention: Degraded if it is ready all the same.
+func explanation(echo object) object {
+	if now := ready(echo); textOf(now, "status") != "True" {
+		return now
+	}
+	return condition(echo, "Degraded")
+}
+
+// condition returns a condition of an object, empty if it does not have it.
+func condition(o object, kind string) object {
+	for _, c := range itemsOf(o, "status", "conditions") {
+		if textOf(c, "type") == kind {
+			return c
 		}
 	}
 	return object{}

@@ -29,9 +29,9 @@ func (g *gatherer) report() (string, error) {
 		return "", err
 	}
 	page, err := template.New("report").Funcs(template.FuncMap{
-		"text": textOf, "number": numberOf, "items": itemsOf, "containers": containersOf, "ready": ready, "folder": podFolder, "seen": seen,
+		"text": textOf, "number": numberOf, "items": itemsOf, "containers": containersOf, "ready": ready, "explanation": explanation, "folder": podFolder, "seen": seen,
 		"advice": func(echo object) string {
-			return cmp.Or(advice[cmp.Or(textOf(ready(echo), "reason"), "none")], advice["other"])
+			return cmp.Or(advice[cmp.Or(textOf(explanation(echo), "reason"), "none")], advice["other"])
 		},
 	}).Parse(reportTemplate)
 	if err != nil {

@@ -23,6 +23,9 @@ func fixture(t *testing.T) *gatherer {
 			`{kind: Echo, metadata: {namespace: team, name: good}, status: {phase: Ready}}`,
 			`{kind: Echo, metadata: {namespace: team, name: broken}, status: {phase: Warning, message: No <node> fits., conditions: [
 				{type: Ready, status: "False", reason: Unschedulable, lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`,
+			`{kind: Echo, metadata: {namespace: team, name: routed}, status: {phase: Warning, message: Not accepted., conditions: [
+				{type: Ready, status: "True", reason: AllPodsReady, lastTransitionTime: "2026-01-01T00:00:00Z"},
+				{type: Degraded, status: "True", reason: RouteNotAccepted, lastTransitionTime: "2026-01-02T00:00:00Z"}]}}`,
 			`{kind: Echo, metadata: {namespace: team, name: unseen}}`,
 		},
 		deployments: {`{kind: Deployment, metadata: {namespace: home, name: manager, labels: {app.kubernetes.io/name: echo-operator}}, spec: {replicas: 1, template: {spec: {
@@ -52,8 +55,9 @@ func TestTheReportSumsUp(t *testing.T) {
 	text = regexp.MustCompile(`\s+`).ReplaceAllString(text, " ")
 	for _, want := range []string{
 		"Kubernetes v1.36.3", "home/manager : 1 of 1 ready, quay.io/echo-operator/echo-operator:v0.1.0", "Leader manager-x_1",
-		"Echoes 3, Ready: 1, Warning: 1, no status: 1",
+		"Echoes 4, Ready: 1, Warning: 2, no status: 1",
 		"team/broken Warning Unschedulable 2026-01-01T00:00:00Z No &lt;node&gt; fits. Change the node selector",
+		"team/routed Warning RouteNotAccepted 2026-01-02T00:00:00Z Not accepted. Create or correct the Gateway",
 		"team/unseen no status No operator watches the namespace",
 		"patch deployments.apps in all namespaces", "leases forbidden &lt;by&gt; RBAC", "not found",
 		"home/manager-x manager 3 2026-01-02T00:00:00Z OOMKilled 137",
@@ -94,7 +98,7 @@ func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 	content(t, g.folder, "index.html")
 }
 
-// TestEveryReasonHasAdvice compares advice.yaml with the reasons that the Ready condition can have.
+// TestEveryReasonHasAdvice compares advice.yaml with the reasons that the conditions of an Echo can have.
 func TestEveryReasonHasAdvice(t *testing.T) {
 	advice := map[string]string{}
 	if err := yaml.Unmarshal(adviceText, &advice); err != nil {

@@ -9,14 +9,14 @@ type EchoGateway struct {
 	// enabled specifies whether to create an HTTPRoute of Gateway API. Defaults to false.
 	// +kubebuilder:default=false
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=141
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=49
 	Enabled bool `json:"enabled,omitempty"`
 
 	// parentRefs are the Gateways that send requests to the echo servers. At least one is required when the gateway is enabled.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateways",order=142,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateways",order=50,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
 	ParentRefs []EchoGatewayReference `json:"parentRefs,omitempty"`
 
 	// hostnames are the host names of the HTTPRoute. The first label can be * for all. Defaults to those of the listeners of the Gateways.
@@ -26,7 +26,7 @@ type EchoGateway struct {
 	// +kubebuilder:validation:items:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +listType=atomic
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host names",order=144,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host names",order=54,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
 	Hostnames []string `json:"hostnames,omitempty"`
 
 	// path is the path prefix of the requests that the HTTPRoute sends to the echo servers. Defaults to /.
@@ -35,24 +35,24 @@ type EchoGateway struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('//|/[.][.]?(/|$)|%2[fF]|#')",message="The path must contain none of //, /./, /../, %2f and #, and must not end with /. or /.., as the Gateway API requires."
 	// +kubebuilder:default="/"
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=145,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=55,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
 	Path string `json:"path,omitempty"`
 
 	// grpc configures a GRPCRoute in addition to the HTTPRoute.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="gRPC",order=146,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="gRPC",order=56,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	GRPC *EchoGatewayGRPC `json:"grpc,omitempty"`
 
 	// backendTLS configures a BackendTLSPolicy, by which the Gateways connect to the echo servers over HTTPS. It requires spec.tls.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backend TLS",order=147,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backend TLS",order=58,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	BackendTLS *EchoGatewayBackendTLS `json:"backendTLS,omitempty"`
 
 	// annotations are annotations to add to the routes.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=148,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=61,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
@@ -62,7 +62,7 @@ type EchoGatewayReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +required
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway",order=143,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway",order=51,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Name string `json:"name"`
 
 	// namespace is the namespace of the Gateway. Defaults to the namespace of the Echo.
@@ -70,7 +70,7 @@ type EchoGatewayReference struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway namespace",order=149,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway namespace",order=52,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Namespace string `json:"namespace,omitempty"`
 
 	// sectionName is the name of a listener of the Gateway. Defaults to all listeners that accept the route.
@@ -78,7 +78,7 @@ type EchoGatewayReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Listener",order=150,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Listener",order=53,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	SectionName string `json:"sectionName,omitempty"`
 }
 
@@ -92,7 +92,7 @@ type EchoGatewayGRPC struct {
 	// +kubebuilder:validation:items:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +listType=atomic
 	// +required
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host names",order=151,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host names",order=57,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Hostnames []string `json:"hostnames"`
 }
 
@@ -103,13 +103,13 @@ type EchoGatewayBackendTLS struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +required
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host name",order=152,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host name",order=59,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Hostname string `json:"hostname"`
 
 	// caConfigMap is the name of the ConfigMap in the namespace of the Echo that contains, as ca.crt, the certificates of the authorities that verify that certificate.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +required
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=153,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=60,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	CAConfigMap string `json:"caConfigMap"`
 }

@@ -143,7 +143,7 @@ type EchoDisruptionBudget struct {
 	// enabled specifies whether to create a PodDisruptionBudget. Defaults to true.
 	// +kubebuilder:default=true
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=61,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=63,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
 	// maxUnavailable is the maximum number of echo servers that can be unavailable during an eviction. Defaults to 1.
@@ -151,7 +151,7 @@ type EchoDisruptionBudget struct {
 	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",order=62,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:fieldDependency:disruptionBudget.enabled:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum unavailable",order=64,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:fieldDependency:disruptionBudget.enabled:true"}
 	MaxUnavailable *int32 `json:"maxUnavailable,omitempty"`
 }
 

@@ -97,6 +97,7 @@ func TestWarnings(t *testing.T) {
 		"ReasonImagePullFailed": true, "ReasonContainerNotStarted": true, "ReasonPodsCrashing": true, "ReasonPodFailed": true,
 		"ReasonInvalidSpec": true, "ReasonNameConflict": true, "ReasonForbidden": true, "ReasonApplyFailed": true,
 		"ReasonDeploymentPaused": true, "ReasonServiceAccountNotFound": true,
+		"ReasonGatewayAPIMissing": true, "ReasonRouteNotAccepted": true,
 		"EventNotReady": true, "EventNodeProblem": true, "EventEchoNotFound": true, "EventCompanionRefused": true, "EventNotMonitored": true,
 	}
 	got := map[string]bool{}

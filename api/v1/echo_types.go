@@ -115,7 +115,7 @@ type EchoSpec struct {
 
 	// resources are the compute resource requests and limits of each container. They replace the default as a whole: small requests, and for the operator's echo server a memory limit of 64Mi.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=50,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=66,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
 	// service configures the Service of the echo servers.
@@ -136,13 +136,13 @@ type EchoSpec struct {
 
 	// gateway configures routes of Gateway API, by which gateways send requests to the echo servers.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway",order=140
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway",order=48
 	Gateway *EchoGateway `json:"gateway,omitempty"`
 
 	// disruptionBudget configures the PodDisruptionBudget, which limits how many echo servers can be evicted at the same time.
 	// +kubebuilder:default={}
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod disruption budget",order=60
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod disruption budget",order=62
 	DisruptionBudget EchoDisruptionBudget `json:"disruptionBudget,omitempty,omitzero"`
 
 	// networkPolicy configures a NetworkPolicy that restricts the network traffic of the echo servers.

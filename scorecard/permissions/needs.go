@@ -41,6 +41,7 @@ func optional() []Permission {
 		on("events.k8s.io", "events", "patch"),
 		console(),
 		monitoring(),
+		gateways(),
 		// The TLS profile of an OpenShift cluster.
 		onNamed("config.openshift.io", "apiservers", "cluster", "get", "list", "watch"))
 }
@@ -55,13 +56,23 @@ func monitoring() []Permission {
 	return all
 }
 
+// gateways returns the permissions that are used only where Gateway API is served.
+func gateways() []Permission {
+	const group = "gateway.networking.k8s.io"
+	all := on(group, "gateways", "list", "watch") // for the URL of an Echo
+	for _, resource := range []string{"backendtlspolicies", "grpcroutes", "httproutes"} {
+		all = append(all, on(group, resource, "get", "list", "watch", "create", "patch", "delete")...)
+	}
+	return all
+}
+
 // console returns the permissions for samples and quick starts, which are used only where the API of the OpenShift console is served. Their
 // owner is found among the cluster roles.
 func console() []Permission {
 	var all []Permission
 	for _, resource := range []string{"consoleyamlsamples", "consolequickstarts"} {
 		all = append(all, on("console.openshift.io", resource, "create")...)
-		for _, name := range []string{"example-faults", "example-full", "example-grpc", "example-hello", "example-ingress",
+		for _, name := range []string{"example-faults", "example-full", "example-gateway", "example-grpc", "example-hello", "example-ingress",
 			"example-tls", "first-echo", "snippet-env", "snippet-ingress", "snippet-response", "snippet-zones"} {
 			all = append(all, onNamed("console.openshift.io", resource, "echo-operator-"+name, "patch", "delete")...)
 		}

@@ -47,11 +47,11 @@ func TestIconIsTheFile(t *testing.T) {
 }
 
 // TestBundleInstallsEverywhere: the community pipeline rejects a NetworkPolicy, and OLM does not install a bundle with a kind that the
-// cluster does not have, such as the kinds of the Prometheus operator and of the OpenShift console.
+// cluster does not have, such as the kinds of the Prometheus operator, of the OpenShift console and of Gateway API.
 func TestBundleInstallsEverywhere(t *testing.T) {
 	for _, object := range loadBundle(t).Objects {
 		kind := object.GroupVersionKind().GroupKind()
-		if kind.Kind == "NetworkPolicy" || slices.Contains([]string{"monitoring.coreos.com", "console.openshift.io"}, kind.Group) {
+		if kind.Kind == "NetworkPolicy" || slices.Contains([]string{"monitoring.coreos.com", "console.openshift.io", "gateway.networking.k8s.io"}, kind.Group) {
 			t.Errorf("the bundle has %s %s", kind, object.GetName())
 		}
 	}
