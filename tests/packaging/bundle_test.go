@@ -146,7 +146,7 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	if len(spec.Permissions) != 1 || !reflect.DeepEqual(spec.Permissions[0].Rules, namespaced) {
 		t.Fatalf("the namespaced rules are %+v, want those for leader election, for monitoring and of the manager", spec.Permissions)
 	}
-	forTheCluster := slices.Concat(rules("metrics_auth_role.yaml"), rules("node_reader_role.yaml"), rules("gateway_reader_role.yaml"), rules("openshift_role.yaml"))
+	forTheCluster := slices.Concat(rules("gateway_reader_role.yaml"), rules("metrics_auth_role.yaml"), rules("node_reader_role.yaml"), rules("openshift_role.yaml"))
 	if len(spec.ClusterPermissions) != 1 || !reflect.DeepEqual(spec.ClusterPermissions[0].Rules, forTheCluster) {
 		t.Fatalf("the rules for the cluster are %+v, want those for metrics, nodes, gateways and OpenShift", spec.ClusterPermissions)
 	}
