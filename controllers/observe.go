@@ -150,11 +150,11 @@ func (r *EchoReconciler) read(ctx context.Context, echo *v1.Echo, c children.Chi
 
 // readCached returns a child as the cache holds it, nil if it holds none that the Echo controls.
 func (r *EchoReconciler) readCached(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
-	from := r.cacheOf(ctx, c)
-	if from == nil {
-		return nil, nil
+	var cached client.Object
+	var err error
+	if from := r.cacheOf(ctx, c); from != nil {
+		cached, err = readChild(ctx, from, c)
 	}
-	cached, err := readChild(ctx, from, c)
 	if err != nil || cached == nil || !metav1.IsControlledBy(cached, echo) {
 		return nil, err
 	}

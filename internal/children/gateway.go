@@ -27,7 +27,7 @@ type Served map[string]bool
 func (s Served) Equal(other Served) bool { return maps.Equal(s, other) }
 
 // GatewayGroupVersion is Gateway API: https://gateway-api.sigs.k8s.io.
-func GatewayGroupVersion() schema.GroupVersion { return gatewayv1.SchemeGroupVersion }
+func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gatewayv1.GroupVersion) }
 
 // HasGateway reports whether an Echo has routes of gateways.
 func HasGateway(echo *v1.Echo) bool { return echo.Spec.Gateway != nil && echo.Spec.Gateway.Enabled }
