@@ -50,7 +50,8 @@ type GatewayAPI struct {
 	changes chan event.TypedGenericEvent[struct{}]
 
 	looking sync.Mutex
-	asked   time.Time // protected by looking
+	asked   time.Time     // protected by looking
+	found   *GatewayOffer // by Ask, until it is used; protected by looking
 	current atomic.Pointer[gatewayCache]
 }
 
@@ -61,7 +62,25 @@ type gatewayCache struct {
 	stop context.CancelFunc
 }
 
-// known returns what the cluster offers, as far as it is known. The first call asks.
+// Ask asks what the cluster offers before the first pass, so that no pass has to where the cluster serves nothing of Gateway API. If it does not
+// answer, the first pass asks again.
+func (g *GatewayAPI) Ask(ctx context.Context) {
+	g.looking.Lock()
+	defer g.looking.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
+	defer cancel()
+	offer, err := g.Find(ctx)
+	switch {
+	case err != nil:
+	case len(offer.Served) == 0:
+		g.asked = g.Now()
+		g.current.Store(&gatewayCache{GatewayOffer: offer})
+	default:
+		g.found = &offer
+	}
+}
+
+// known returns what the cluster offers, as far as it is known. The first call asks, unless Ask did.
 func (g *GatewayAPI) known(ctx context.Context) *gatewayCache {
 	if current := g.current.Load(); current != nil {
 		return current
@@ -88,7 +107,7 @@ func (g *GatewayAPI) look(ctx context.Context) *gatewayCache {
 
 // refresh asks what the cluster offers, and makes another cache if other kinds are served.
 func (g *GatewayAPI) refresh(ctx context.Context) error {
-	offer, err := g.Find(ctx)
+	offer, err := g.find(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,6 +130,15 @@ func (g *GatewayAPI) refresh(ctx context.Context) error {
 		g.lose(next)
 	}
 	return nil
+}
+
+// find returns what Ask found, once, and asks otherwise.
+func (g *GatewayAPI) find(ctx context.Context) (GatewayOffer, error) {
+	if found := g.found; found != nil {
+		g.found = nil
+		return *found, nil
+	}
+	return g.Find(ctx)
 }
 
 // replace makes a cache the one that is known, and ends the last one.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -70,5 +71,36 @@ func TestALostCacheIsForgottenOnce(t *testing.T) {
 	g.lose(lost) // its second kind
 	if g.known(t.Context()) != next {
 		t.Error("another cache was forgotten")
+	}
+}
+
+func TestWhatWasFoundAtTheStartIsNotAskedForAgain(t *testing.T) {
+	for name, served := range map[string]children.Served{"nothing is served": nil, "a kind is served": {"HTTPRoute": true}} {
+		t.Run(name, func(t *testing.T) {
+			g, asked := noGatewayAPI(time.Now), 0
+			g.Find = func(context.Context) (GatewayOffer, error) {
+				asked++
+				return GatewayOffer{Served: served}, nil
+			}
+			g.NewCache = func(children.Served, func()) (cache.Cache, error) { return nil, errors.New("no cache") }
+			g.Ask(t.Context())
+			g.known(t.Context())
+			if asked != 1 {
+				t.Errorf("it was asked %d times", asked)
+			}
+		})
+	}
+}
+
+func TestAClusterThatDoesNotAnswerAtTheStartIsAskedByTheFirstPass(t *testing.T) {
+	g, asked := noGatewayAPI(time.Now), 0
+	g.Find = func(context.Context) (GatewayOffer, error) {
+		asked++
+		return GatewayOffer{}, errors.New("unreachable")
+	}
+	g.Ask(t.Context())
+	g.known(t.Context())
+	if asked != 2 {
+		t.Errorf("it was asked %d times", asked)
 	}
 }

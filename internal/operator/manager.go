@@ -188,6 +188,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 	if err != nil {
 		return err
 	}
+	gateways.Ask(context.Background())
 	o.Echoes = &controllers.EchoReconciler{Dependencies: common, History: past, Gateways: gateways}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
 		return err
