@@ -125,6 +125,7 @@ func (a *applied) write(w *jsonWriter) {
 	w.textIf("format", string(a.Format))
 	w.numberIf("percentage", a.Percentage)
 	w.numberIf("failures", a.Failures)
+	w.booleanIf("earlyHints", a.EarlyHints)
 	w.textIf("connection", string(a.Connection))
 	if a.Fault != nil {
 		w.number("fault", int64(*a.Fault))

@@ -23,7 +23,7 @@ func fullAnswer() answer {
 				SHA256: "00", Verified: true}},
 		Trace:  &trace{Version: "00", TraceID: "1", ParentID: "2", Sampled: true},
 		Server: server{Node: "n", PodIP: "p", HostIP: "h", Version: "v", Uptime: "1s", Draining: true, Info: map[string]string{"b": odd, "a": ""}},
-		Applied: &applied{Status: 200, Delay: "1s", SetHeader: []string{"A", odd}, Size: &size, Format: formatText, Percentage: 30, Failures: 2,
+		Applied: &applied{Status: 200, Delay: "1s", SetHeader: []string{"A", odd}, Size: &size, Format: formatText, Percentage: 30, Failures: 2, EarlyHints: true,
 			Connection: connectionReset, Fault: new(0)}}
 }
 

@@ -16,6 +16,7 @@ type applied struct {
 	// The share of the requests that get this response, how many with the same key do, and how it ends.
 	Percentage int             `json:"percentage,omitempty"`
 	Failures   int             `json:"failures,omitempty"`
+	EarlyHints bool            `json:"earlyHints,omitempty"`
 	Connection connectionFault `json:"connection,omitempty"`
 	Fault      *int            `json:"fault,omitempty"` // the index of the fault in the settings
 	body       bool            // only in X-Echo-Applied, because the body is fixed
@@ -26,7 +27,7 @@ func (c *controls) applied() *applied {
 	if c.changeNothing() {
 		return nil
 	}
-	a := &applied{Status: c.status, Size: c.size, Format: c.format, Percentage: c.percentage, Failures: c.failures,
+	a := &applied{Status: c.status, Size: c.size, Format: c.format, Percentage: c.percentage, Failures: c.failures, EarlyHints: c.earlyHints,
 		Connection: c.connection, body: c.body != ""}
 	if c.fault > 0 {
 		a.Fault = new(c.fault - 1)
@@ -42,7 +43,7 @@ func (c *controls) applied() *applied {
 
 func (c *controls) changeNothing() bool {
 	isFault := c.percentage > 0 || c.failures > 0 || c.connection != "" || c.fault > 0
-	return c.status == 0 && c.delay == 0 && len(c.headers) == 0 && c.size == nil && c.format == "" && c.body == "" && !isFault
+	return c.status == 0 && c.delay == 0 && len(c.headers) == 0 && c.size == nil && c.format == "" && c.body == "" && !isFault && !c.earlyHints
 }
 
 // each calls yield with the name and value of each control.
@@ -67,6 +68,9 @@ func (a *applied) each(yield func(name, value string)) {
 	}
 	number("percentage", a.Percentage)
 	number("failures", a.Failures)
+	if a.EarlyHints {
+		yield("early-hints", "true")
+	}
 	if a.Connection != "" {
 		yield("connection", string(a.Connection))
 	}

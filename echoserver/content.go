@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"strconv"
@@ -23,6 +24,9 @@ type content struct {
 	length    int
 	source    io.WriterTo
 	held      int // bytes in memory
+	// Only of text of a requested size.
+	status       int // replaces that of the response, unless it is 0
+	part, ranges string
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format. The body may
@@ -30,7 +34,9 @@ type content struct {
 func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *body, buffer *[answerCapacity]byte) content {
 	switch {
 	case wanted.size != nil:
-		return content{mediaType: plainText, length: *wanted.size, source: filler(*wanted.size)}
+		c := content{mediaType: plainText, length: *wanted.size, source: filler{0, *wanted.size}}
+		c.partOf(r, wanted.statusOrOK())
+		return c
 	case wanted.body != "":
 		return content{mediaType: plainText, length: len(wanted.body), source: strings.NewReader(wanted.body)}
 	}
@@ -55,6 +61,13 @@ func contentOf(mediaType string, data []byte) content {
 
 // write writes the content, unless the status does not allow a body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5).
 func (c *content) write(w http.ResponseWriter, status int) {
+	status = cmp.Or(c.status, status)
+	if c.ranges != "" {
+		w.Header().Set("Accept-Ranges", c.ranges)
+	}
+	if c.part != "" {
+		w.Header().Set("Content-Range", c.part)
+	}
 	switch status {
 	case http.StatusNoContent, http.StatusResetContent, http.StatusNotModified:
 		w.Header().Del("Content-Type")
@@ -69,8 +82,8 @@ func (c *content) write(w http.ResponseWriter, status int) {
 	_, _ = c.source.WriteTo(w) // the client may have disconnected
 }
 
-// filler is text of a given size in bytes.
-type filler int
+// filler is text from one position to before another.
+type filler struct{ begin, end int }
 
 // WriteTo implements io.WriterTo.
 func (f filler) WriteTo(w io.Writer) (int64, error) {
@@ -79,13 +92,14 @@ func (f filler) WriteTo(w io.Writer) (int64, error) {
 		lines = line + line + line + line + line + line + line + line
 		piece = lines + lines + lines + lines + lines + lines + lines + lines // 4 KiB
 	)
-	written := int64(0)
-	for written < int64(f) {
-		n, err := io.WriteString(w, piece[:min(int64(len(piece)), int64(f)-written)])
-		written += int64(n)
+	at := f.begin
+	for at < f.end {
+		from := at % len(piece)
+		n, err := io.WriteString(w, piece[from:min(len(piece), from+f.end-at)])
+		at += n
 		if err != nil {
-			return written, err
+			return int64(at - f.begin), err
 		}
 	}
-	return written, nil
+	return int64(at - f.begin), nil
 }

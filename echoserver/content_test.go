@@ -91,7 +91,7 @@ func TestFillerPieces(t *testing.T) {
 		"fails at the last byte": {piece + 5, piece + 4, []int{piece, 4}, errFull},
 	} {
 		w := &pieceWriter{room: c.room}
-		n, err := filler(c.size).WriteTo(w)
+		n, err := filler{0, c.size}.WriteTo(w)
 		total := int64(0)
 		for _, each := range w.pieces {
 			total += int64(each)

@@ -30,6 +30,7 @@ type controls struct {
 	body       string          // replaces the echo, unless it is empty; a request cannot set it
 	connection connectionFault // empty means that the response is sent
 	percentage int             // the share of the requests to which the controls apply; 0 means all
+	earlyHints bool            // whether a response with status 103 comes first
 	failures   int             // to how many requests with the same key the controls apply; 0 means all
 	fault      int             // the number of the configured fault that applies, starting at 1; 0 means none
 	requested  requested
@@ -111,13 +112,15 @@ func (c *controls) set(name string, values []string, policy controlsPolicy) erro
 		return parsedInto(&c.percentage, parsePercentage)(values[0])
 	case "failures":
 		return parsedInto(&c.failures, parseFailures)(values[0])
+	case "early-hints":
+		return parsedInto(&c.earlyHints, policy.parseEarlyHints)(values[0])
 	case "connection":
 		return parsedInto(&c.connection, policy.parseConnection)(values[0])
 	case "set-header":
 		return c.addHeaders(values, policy)
 	}
 	return errors.New(
-		"unknown control: the controls are status, delay, set-header, size, format, percentage, failures and connection")
+		"unknown control: the controls are status, delay, set-header, size, format, percentage, failures, early-hints and connection")
 }
 
 // request records that the request has a control. The first one removes the default headers by which caches would store the response

@@ -53,6 +53,15 @@ func (p controlsPolicy) parseConnection(text string) (connectionFault, error) {
 	return parseConnection(text)
 }
 
+// parseEarlyHints refuses a response with status 103 unless the policy is Full: a proxy that does not know it can take what follows for the
+// response to the next request, which may be somebody else's.
+func (p controlsPolicy) parseEarlyHints(text string) (bool, error) {
+	if p != controlsFull {
+		return false, errors.New("a request cannot ask for a response with status 103, which not all proxies understand; " + needsFull)
+	}
+	return parseBoolean(text)
+}
+
 // checkHeader refuses, unless the policy is Full, all headers but those that no proxy, cache or browser is known to act upon for
 // others. The name is canonical.
 func (p controlsPolicy) checkHeader(h header) error {

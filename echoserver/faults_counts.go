@@ -40,14 +40,18 @@ func newFailureCounts() *failureCounts {
 // key identifies a request and its repetitions: by the X-Request-Id, which proxies keep when they retry, or else by method, path, query
 // and client. It is a hash, because a query can be long. The number is that of the fault.
 func (c *failureCounts) key(r *http.Request, number int, trusted []netip.Prefix) uint64 {
-	var hash maphash.Hash
-	hash.SetSeed(c.seed)
 	parts := []string{r.Header.Get("X-Request-Id")}
 	if parts[0] == "" || len(parts[0]) > maxRequestID {
 		client := describeClient(r, trusted)
 		parts = []string{r.Method, r.Host, r.RequestURI, client.Address}
 	}
-	for _, part := range append(parts, strconv.Itoa(number)) {
+	return c.hash(append(parts, strconv.Itoa(number))...)
+}
+
+func (c *failureCounts) hash(parts ...string) uint64 {
+	var hash maphash.Hash
+	hash.SetSeed(c.seed)
+	for _, part := range parts {
 		_, _ = hash.WriteString(part) // never fails
 		_ = hash.WriteByte(0)         // never fails
 	}

@@ -32,13 +32,15 @@ type handler struct {
 	buffers sync.Pool // of *[answerCapacity]byte
 	vary    []string  // the value of Vary, which no response changes
 	failed  *failureCounts
-	random  func(n int64) int64 // returns a number from 0 to n-1
+	// attempts counts the requests with the same nonce.
+	attempts *failureCounts
+	random   func(n int64) int64 // returns a number from 0 to n-1
 }
 
 func newHandler(s settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
 	return &handler{settings: s, port: port, started: time.Now(), life: life, metrics: metrics, log: log, pages: newPages(),
 		budget: metrics.budget,
-		vary:   []string{s.controls.vary()}, failed: newFailureCounts(), random: rand.Int64N,
+		vary:   []string{s.controls.vary()}, failed: newFailureCounts(), attempts: newFailureCounts(), random: rand.Int64N,
 		buffers: sync.Pool{New: func() any { return new([answerCapacity]byte) }}}
 }
 
@@ -58,6 +60,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	harden(w.Header())
+	h.prove(w.Header(), r)
 	if h.life.draining.Load() {
 		w.Header().Set("Connection", "close") // so that the next request of the client goes to another pod
 	}
@@ -145,6 +148,9 @@ func (h *handler) answer(e *exchange, r *http.Request, wanted *controls, body *b
 		header.Set("Content-Security-Policy", content.policy)
 	}
 	wanted.setHeaders(header)
+	if wanted.earlyHints && r.ProtoAtLeast(1, 1) {
+		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // it is not the status of the exchange
+	}
 	if wanted.connection == connectionTruncate {
 		content.truncate(e, wanted.statusOrOK())
 		return

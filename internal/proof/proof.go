@@ -1,0 +1,70 @@
+// Package proof is how a client finds out that an Echo responds, and which: the client sends a nonce, and the echo server responds with a
+// digest of it. It tells the name of an Echo to no client that does not know it already.
+package proof
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+const (
+	// RequestHeader is the header of a request that asks for a proof.
+	RequestHeader = "Echo-Check"
+	// ResponseHeader is the header of a response that has the proof.
+	ResponseHeader = "Echo-Proof"
+
+	minNonce, maxNonce = 16, 64
+	byClient, byServer = "client", "server"
+)
+
+// Echo names an Echo. The zero value is any Echo.
+type Echo struct{ Namespace, Name string }
+
+// digest returns what only a party can compute that knows the names and the nonce. The role prevents a digest of a client from being sent
+// back as a proof.
+func (e Echo) digest(role, nonce string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{"echo-proof", role, nonce, e.Namespace, e.Name}, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// Ask returns the value of RequestHeader with which a client asks an Echo that it knows, or any, for a proof.
+func (e Echo) Ask(nonce string) string {
+	if e == (Echo{}) {
+		return nonce
+	}
+	return nonce + "." + e.digest(byClient, nonce)
+}
+
+// Respond returns the nonce in a value of RequestHeader, and the proof of an Echo: that it is this Echo if the client knows it, or else
+// that it is an Echo. There is no proof if the value is not valid.
+func (e Echo) Respond(value string) (nonce, proof string, ok bool) {
+	nonce, known, _ := strings.Cut(value, ".")
+	if len(nonce) < minNonce || len(nonce) > maxNonce || strings.Trim(nonce, "0123456789abcdef") != "" {
+		return "", "", false
+	}
+	if !hmac.Equal([]byte(known), []byte(e.digest(byClient, nonce))) {
+		e = Echo{}
+	}
+	return nonce, e.digest(byServer, nonce), true
+}
+
+// Value returns the value of ResponseHeader: a proof, and how many requests with its nonce the server has received.
+func Value(proof string, attempt int) string { return proof + "; attempt=" + strconv.Itoa(attempt) }
+
+// Verify reports whether a value of ResponseHeader proves that the Echo, or an Echo for the zero value, has received the nonce, and how many
+// requests with it the server says it has received.
+func (e Echo) Verify(nonce, value string) (attempt int, ok bool) {
+	digest, rest, _ := strings.Cut(value, ";")
+	if !hmac.Equal([]byte(strings.TrimSpace(digest)), []byte(e.digest(byServer, nonce))) {
+		return 0, false
+	}
+	number, _ := strings.CutPrefix(strings.TrimSpace(rest), "attempt=")
+	attempt, err := strconv.Atoi(number)
+	if err != nil {
+		return 1, true
+	}
+	return attempt, true
+}
