@@ -1,6 +1,10 @@
 package main
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+)
 
 // webSocket echoes the messages of a WebSocket. It responds to other requests with a page that opens one.
 func (h *handler) webSocket(e *exchange, r *http.Request) {
@@ -26,6 +30,7 @@ func (h *handler) webSocket(e *exchange, r *http.Request) {
 		return
 	}
 	e.status = status
+	response.proof = e.Header().Get(proof.ResponseHeader)
 	h.metrics.webSockets.Add(1)
 	defer h.metrics.webSockets.Add(-1)
 	memory := messageMemory{grow: h.budget.requests.takeLarge, release: h.budget.requests.give}

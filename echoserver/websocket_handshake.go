@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
 const webSocketVersion = "13"
@@ -14,6 +16,7 @@ const webSocketVersion = "13"
 type handshake struct {
 	accept      string
 	subprotocol string // empty for none
+	proof       string // empty if the request does not ask for it
 }
 
 // asksForWebSocket returns whether a request asks for the protocol WebSocket. HTTP/1.0 and HTTP/2 have no upgrades.
@@ -98,6 +101,9 @@ func (s handshake) bytes() []byte {
 	text := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " + s.accept + "\r\n"
 	if s.subprotocol != "" {
 		text += "Sec-WebSocket-Protocol: " + s.subprotocol + "\r\n"
+	}
+	if s.proof != "" {
+		text += proof.ResponseHeader + ": " + s.proof + "\r\n"
 	}
 	return []byte(text + "\r\n")
 }
