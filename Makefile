@@ -150,11 +150,12 @@ run: install ## Run the operator on this machine, against the current cluster.
 ##@ Images
 
 .PHONY: build
-build: ## Build the operator, the echo server and the scorecard tests for PLATFORMS, into bin/.
+build: ## Build the operator, the echo server, pathcheck and the scorecard tests for PLATFORMS, into bin/.
 	@echo "building programs for $(PLATFORMS)"
 	@$(call compile,manager,.)
 	@$(call compile,echo-server,./echoserver)
 	@$(call compile,echo-scorecard,./scorecard)
+	@$(call compile,pathcheck,./pathcheck/program)
 
 .PHONY: kubectl-echo
 kubectl-echo: ## Build the plugin of kubectl for PLATFORMS, which may be other than Linux, into bin/.
@@ -165,6 +166,7 @@ kubectl-echo: ## Build the plugin of kubectl for PLATFORMS, which may be other t
 images: build ## Build the images and push them to REGISTRY, or to the registry of the test cluster, for `make deploy`.
 	@tools/make/push-image echo-operator Dockerfile
 	@tools/make/push-image echo-server echoserver/Dockerfile
+	@tools/make/push-image echo-operator-pathcheck pathcheck/Dockerfile
 
 .PHONY: prober-image
 prober-image: ## The same for the image that sends requests in tests and in the demo.

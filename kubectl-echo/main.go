@@ -40,14 +40,14 @@ func execute(arguments []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:               "kubectl-echo",
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl echo"},
-		Long:              "See what is wrong with Echoes, and send requests to them, with the kubeconfig and the rights that kubectl uses.",
+		Long:              "See what is wrong with Echoes, send requests to them, and examine the way to them, with the kubeconfig and the rights that kubectl uses.",
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(newStatus(flags), newTest(flags))
+	root.AddCommand(newStatus(flags), newTest(flags), newPath())
 	root.SetFlagErrorFunc(usage)
 	root.SetArgs(arguments)
 	root.SetOut(stdout)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +28,9 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"test one --requests=0":    "--requests of at least 1",
 		"test one --requests=many": `error: invalid argument "many" for "--requests"`,
 		"test one --path=x":        "a --path that begins with /",
+		"path":                     "error: it requires one URL",
+		"path ftp://a":             `error: "ftp://a" is not a URL such as`,
+		"path a --expect=b":        `error: invalid argument "b" for "--expect"`,
 	} {
 		code, stdout, stderr := run(t, strings.Fields(line)...)
 		if code != 2 || stdout != "" || !strings.HasPrefix(stderr, "error: ") || !strings.Contains(stderr, want) {
@@ -36,10 +41,11 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for line, want := range map[string][]string{
-		"":              {"kubectl echo [command]", "status ", "test ", "--kubeconfig", "--context", "--as "},
+		"":              {"kubectl echo [command]", "status ", "test ", "path ", "--kubeconfig", "--context", "--as "},
 		"--help":        {"kubectl echo [command]"},
 		"status --help": {"kubectl echo status [NAME] [flags]", "  kubectl echo status -A", "--all-namespaces", "--namespace"},
 		"test --help":   {"kubectl echo test NAME [flags]", "neither kube-proxy nor NetworkPolicies", "--requests", "--path", "--tls"},
+		"path --help":   {"kubectl echo path URL [flags]", "--expect", "requires no right on the cluster", "--groups"},
 		"--version":     {"kubectl echo version dev"},
 	} {
 		code, stdout, stderr := run(t, strings.Fields(line)...)
@@ -47,6 +53,16 @@ func TestHelp(t *testing.T) {
 		if code != 0 || stderr != "" || slices.ContainsFunc(want, isMissing) {
 			t.Errorf("%s: the exit code is %d, and it printed %q and %q", line, code, stdout, stderr)
 		}
+	}
+}
+
+// TestPath sends a request to a server that is no Echo; there is no API server.
+func TestPath(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	code, stdout, stderr := run(t, "path", server.URL)
+	if code != 1 || stderr != "" || !strings.Contains(stdout, "the response 404 does not prove that it comes from an Echo") {
+		t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout, stderr)
 	}
 }
 

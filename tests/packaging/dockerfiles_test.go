@@ -156,7 +156,7 @@ func TestDockerfilesBuildAsMake(t *testing.T) {
 }
 
 func TestDockerfilesHaveTheVersion(t *testing.T) {
-	for _, file := range []string{"Dockerfile", "echoserver/Dockerfile", "scorecard/Dockerfile", "must-gather/Dockerfile"} {
+	for _, file := range []string{"Dockerfile", "echoserver/Dockerfile", "scorecard/Dockerfile", "must-gather/Dockerfile", "pathcheck/Dockerfile"} {
 		if want := "ARG VERSION=" + version(t) + "\n"; !strings.Contains(text(t, file), want) {
 			t.Errorf("%s does not have %q", file, want)
 		}

@@ -19,8 +19,9 @@ test-clients: ## Test the echo server with headless Chromium, behind nginx, with
 
 .PHONY: test-image
 test-image: PLATFORMS := $(release_platforms)
-test-image: ## Check the size and the settings of the image of the echo server, and run it as an unknown user. Requires root.
+test-image: ## Check the sizes and the settings of the images of the echo server and pathcheck, and run that of the echo server as an unknown user. Requires root.
 	@$(call compile,echo-server,./echoserver)
+	@$(call compile,pathcheck,./pathcheck/program)
 	@tools/make/test-image
 
 .PHONY: benchmark-echoserver

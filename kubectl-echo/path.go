@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"flag"
+
+	"github.com/spf13/cobra"
+
+	"github.com/echo-operator/echo-operator/pathcheck"
+)
+
+// newPath returns the command that examines a way. It sends no request to the API server.
+func newPath() *cobra.Command {
+	checked, flags := pathcheck.Command{}, flag.NewFlagSet("path", flag.ContinueOnError)
+	checked.Flags(flags)
+	command := &cobra.Command{
+		Use:   "path URL",
+		Short: "Find out what the way to an Echo does to requests",
+		Long: `Send requests to a URL that leads to an Echo, and tell what an ingress, a gateway or a proxy on the way does to them: headers, paths, bodies,
+addresses, TLS, streams. It sends nothing more unless the first response proves that an Echo responds, and requires no right on the cluster.
+The exit code is 0 if all expectations are met, 1 if one is not or no Echo responds, and 2 for errors.`,
+		Example: `  # Tell what the way does
+  kubectl echo path https://shop.example.com/
+
+  # Fail unless bodies of 10 MiB arrive, and clients cannot forge their address
+  kubectl echo path https://shop.example.com/ --expect 'body.max=>=10Mi' --expect client.forgeable=no`,
+		RunE: func(c *cobra.Command, urls []string) error {
+			if len(urls) != 1 {
+				return usage(c, errors.New("it requires one URL"))
+			}
+			report, err := checked.Run(c.Context(), urls[0], version, c.OutOrStdout())
+			if err != nil {
+				return usage(c, err)
+			}
+			return yes(report.OK())
+		},
+	}
+	command.Flags().AddGoFlagSet(flags)
+	return command
+}

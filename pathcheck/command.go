@@ -1,0 +1,88 @@
+package pathcheck
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+)
+
+// Command is the command line of the programs that check ways.
+type Command struct {
+	address, direct, name, source, groups, ca, output string
+	expect                                            []Expectation
+	deadline                                          time.Duration
+}
+
+// Flags adds the flags of the command.
+func (c *Command) Flags(flags *flag.FlagSet) {
+	all, optIn := GroupNames()
+	flags.StringVar(&c.address, "address", "", "the address to send the requests to, with or without a port, instead of what DNS says")
+	flags.StringVar(&c.source, "source", "", "the address to send the requests from, on a machine with several")
+	flags.StringVar(&c.name, "name", "", "which Echo must respond, as NAMESPACE/NAME; any if it is empty")
+	flags.StringVar(&c.groups, "groups", "", "what to examine, separated by commas: "+strings.Join(all, ", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
+	flags.StringVar(&c.ca, "ca-file", "", "a file of certificates in PEM that are trusted besides those of browsers")
+	flags.StringVar(&c.direct, "direct", "", "the URL of the same Echo without the way, to compare latencies")
+	flags.StringVar(&c.output, "output", "text", "text, json or html")
+	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "how long it may take; then it reports what it knows")
+	flags.Func("expect", "a fact and its value, such as client.address=kept or body.max=>=10Mi; can be repeated", func(text string) error {
+		e, err := ParseExpectation(text)
+		c.expect = append(c.expect, e)
+		return err
+	})
+}
+
+// Run examines the way of a URL, and writes the report.
+func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (*Report, error) {
+	write, ok := map[string]func(*Report, io.Writer) error{"text": (*Report).WriteText, "json": (*Report).WriteJSON, "html": (*Report).WriteHTML}[c.output]
+	if !ok {
+		return nil, fmt.Errorf("--output: %q is not text, json or html", c.output)
+	}
+	options, err := c.options(url, version)
+	if err != nil {
+		return nil, err
+	}
+	report, err := Run(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return report, write(report, out)
+}
+
+func (c *Command) options(url, version string) (*Options, error) {
+	o := &Options{URL: url, Address: c.address, Direct: c.direct, Expect: c.expect, Version: version, Deadline: c.deadline}
+	if c.deadline <= 0 {
+		return nil, fmt.Errorf("--deadline: %s is not longer than 0s", c.deadline)
+	}
+	if c.groups != "" {
+		o.Groups = strings.Split(c.groups, ",")
+	}
+	if c.name != "" {
+		namespace, name, ok := strings.Cut(c.name, "/")
+		if !ok || namespace == "" || name == "" {
+			return nil, fmt.Errorf("--name: %q is not NAMESPACE/NAME", c.name)
+		}
+		o.Echo = proof.Echo{Namespace: namespace, Name: name}
+	}
+	if c.source != "" {
+		source, err := netip.ParseAddr(c.source)
+		if err != nil {
+			return nil, fmt.Errorf("--source: %w", err)
+		}
+		o.Source = source
+	}
+	if c.ca != "" {
+		data, err := os.ReadFile(c.ca)
+		if err != nil {
+			return nil, fmt.Errorf("--ca-file: %w", err)
+		}
+		o.CA = data
+	}
+	return o, nil
+}

@@ -1,0 +1,283 @@
+package pathcheck
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+)
+
+// TestStrangers sends requests to servers that are no Echo: each gets one request.
+func TestStrangers(t *testing.T) {
+	other, _ := startEcho(t, "SERVICE_NAME=other")
+	for name, h := range map[string]http.HandlerFunc{
+		"another server": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") },
+		"an error":       func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://example.com/", http.StatusFound)
+		},
+		"a mirror": func(w http.ResponseWriter, r *http.Request) {
+			w.Header()[proof.ResponseHeader] = r.Header[proof.RequestHeader]
+		},
+		"another Echo": proxyTo(other, nothing).ServeHTTP,
+		"a proof of later": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(proof.ResponseHeader, strings.Repeat("0", 64))
+		},
+	} {
+		var received atomic.Int64
+		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			received.Add(1)
+			h(w, r)
+		}))
+		report := check(t, Options{URL: url, Echo: proof.Echo{Namespace: "shop", Name: "web"}, Expect: []Expectation{{"client.address", kept}}})
+		if received.Load() != 1 || report.Problem == "" || len(report.Facts) > 0 || report.OK() || report.Expected[0].OK {
+			t.Errorf("%s received %d requests; the report is %+v", name, received.Load(), report)
+		}
+	}
+}
+
+// TestDeserters prove once that they are an Echo, and then respond as something else: each group ends with the first such response, and a plain
+// request that confirms it.
+func TestDeserters(t *testing.T) {
+	for _, proven := range []int64{1, 3, 20} {
+		for _, status := range []int{200, 302, 404, 503} {
+			var received atomic.Int64
+			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if received.Add(1) <= proven {
+					prove(w, r)
+				} else {
+					w.WriteHeader(status)
+				}
+			}))
+			report := check(t, Options{URL: url})
+			if most := proven + 2*int64(len(members())); received.Load() > most {
+				t.Errorf("after %d proofs it received %d requests, want at most %d", proven, received.Load(), most)
+			}
+			if len(report.NotTested) == 0 || report.Requests > maxRequests {
+				t.Errorf("the report is %+v", report)
+			}
+		}
+	}
+}
+
+// prove responds as an Echo with a body of its own.
+func prove(w http.ResponseWriter, r *http.Request) {
+	if _, digest, ok := (proof.Echo{}).Respond(r.Header.Get(proof.RequestHeader)); ok {
+		w.Header().Set(proof.ResponseHeader, proof.Value(digest, 1))
+	}
+}
+
+// listen serves connections by a function until the end of the test.
+func listen(t *testing.T, handle func(net.Conn)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = connection.Close() }()
+				handle(connection)
+			}()
+		}
+	}()
+	return "http://" + listener.Addr().String()
+}
+
+// provenHeader reads a request and returns the beginning of a response that proves to come from an Echo.
+func provenHeader(c net.Conn) string {
+	buffer := make([]byte, 64<<10)
+	n, err := c.Read(buffer)
+	if err != nil {
+		return ""
+	}
+	_, after, _ := bytes.Cut(buffer[:n], []byte(proof.RequestHeader+": "))
+	nonce, _, _ := bytes.Cut(after, []byte("\r\n"))
+	_, digest, _ := (proof.Echo{}).Respond(string(nonce))
+	return "HTTP/1.1 200 OK\r\n" + proof.ResponseHeader + ": " + digest + "\r\n"
+}
+
+// TestHostileServers prove that they are an Echo and then do harm: the report comes in time, and memory is bounded.
+func TestHostileServers(t *testing.T) {
+	const megabyte = 1 << 20
+	endless := func(c net.Conn, piece string, bytes int) {
+		for sent := 0; sent < bytes; sent += len(piece) {
+			if _, err := io.WriteString(c, piece); err != nil {
+				return
+			}
+		}
+	}
+	silent := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
+	for name, handle := range map[string]func(net.Conn){
+		"never responds":            silent,
+		"never responds after that": func(c net.Conn) { header := provenHeader(c); _, _ = io.WriteString(c, header); silent(c) },
+		"1 GiB": func(c net.Conn) {
+			_, _ = io.WriteString(c, provenHeader(c)+"Content-Length: 1073741824\r\n\r\n")
+			endless(c, strings.Repeat("x", 64<<10), 1024*megabyte)
+		},
+		"1 GiB in chunks of a byte": func(c net.Conn) {
+			_, _ = io.WriteString(c, provenHeader(c)+"Transfer-Encoding: chunked\r\n\r\n")
+			endless(c, strings.Repeat("1\r\nx\r\n", 10_000), 1024*megabyte)
+		},
+		"endless headers": func(c net.Conn) {
+			_, _ = io.WriteString(c, provenHeader(c))
+			endless(c, strings.Repeat("X-A: b\r\n", 8000), 1024*megabyte)
+		},
+		"an endless line": func(c net.Conn) {
+			_, _ = io.WriteString(c, provenHeader(c)+"X-A: ")
+			endless(c, strings.Repeat("x", 64<<10), 1024*megabyte)
+		},
+		"endless interim responses": func(c net.Conn) {
+			_ = provenHeader(c)
+			endless(c, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1000), 1024*megabyte)
+		},
+		"a byte now and then":        func(c net.Conn) { _, _ = io.WriteString(c, provenHeader(c)+"Content-Length: 1000\r\n\r\n"); drip(c) },
+		"a header byte now and then": func(c net.Conn) { _, _ = io.WriteString(c, provenHeader(c)+"X-A: "); drip(c) },
+		"JSON without an end": func(c net.Conn) {
+			_, _ = io.WriteString(c, provenHeader(c)+"Content-Type: application/json\r\n\r\n")
+			endless(c, strings.Repeat("[", 64<<10), 100*megabyte)
+		},
+		"closes": func(c net.Conn) { _ = provenHeader(c) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			const deadline, most = 1500 * time.Millisecond, 48 * megabyte
+			stop := watchMemory(t, most)
+			began := time.Now()
+			report := check(t, Options{URL: listen(t, handle), Deadline: deadline})
+			took := time.Since(began)
+			stop()
+			if took > 10*deadline || report.Bytes > maxBytes || report.Requests > maxRequests || report.Problem == "" && len(report.NotTested) == 0 {
+				t.Errorf("it took %s; the report is %+v", took, report)
+			}
+			if len(report.Verdict()) > maxVerdict {
+				t.Errorf("the verdict has %d bytes", len(report.Verdict()))
+			}
+		})
+	}
+}
+
+// drip sends a byte now and then.
+func drip(c net.Conn) {
+	for {
+		if _, err := io.WriteString(c, "x"); err != nil {
+			return
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
+// watchMemory fails the test if it takes more memory than allowed until the returned function is called.
+func watchMemory(t *testing.T, most uint64) (stop func()) {
+	t.Helper()
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	ended, done := make(chan struct{}), make(chan uint64)
+	go func() {
+		peak := uint64(0)
+		for {
+			select {
+			case <-ended:
+				done <- peak
+				return
+			case <-time.After(20 * time.Millisecond):
+				var now runtime.MemStats
+				runtime.ReadMemStats(&now)
+				peak = max(peak, now.HeapInuse)
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		if peak := <-done; peak > before.HeapInuse+most {
+			t.Errorf("it took %d MiB of memory", (peak-before.HeapInuse)>>20)
+		}
+	}
+}
+
+// TestLimits uses up what a run may use.
+func TestLimits(t *testing.T) {
+	l := newLimits()
+	for range maxRequests {
+		if err := l.count(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.begin(t.Context()); !isLimit(err) {
+		t.Errorf("the error is %v", err)
+	}
+	near, far := net.Pipe()
+	defer func() { _ = far.Close() }()
+	c := &countedConn{near, l}
+	l.bytes.Store(maxBytes)
+	if _, err := c.Read(make([]byte, 1)); !isLimit(err) {
+		t.Errorf("the error of reading is %v", err)
+	}
+	if _, err := fmt.Fprint(c, "x"); !isLimit(err) {
+		t.Errorf("the error of writing is %v", err)
+	}
+}
+
+// TestDeadline ends a run at its deadline: what is known is reported.
+func TestDeadline(t *testing.T) {
+	address, _ := startEcho(t)
+	proxy := proxyTo(address, nothing)
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/-/") {
+			<-r.Context().Done()
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	report := check(t, Options{URL: url, Deadline: 2 * time.Second, Groups: []string{"request", "client", "websocket"}})
+	expectFacts(t, report, map[string]string{"request.method": kept, "client.address": "lost"})
+	for _, each := range report.NotTested {
+		if each.Name == "websocket" && each.Reason == errDeadline.Error() {
+			return
+		}
+	}
+	t.Errorf("not tested are %v", report.NotTested)
+}
+
+// TestPathsStayBelow checks that no path leads elsewhere, even if dot segments are resolved after escapes are decoded.
+func TestPathsStayBelow(t *testing.T) {
+	for _, probe := range pathProbes() {
+		depth := 0
+		decoded := strings.NewReplacer("%2e", ".", "%2E", ".", "%2F", "/", "%2f", "/").Replace(probe.path)
+		for segment := range strings.SplitSeq(strings.Trim(decoded, "/"), "/") {
+			if depth++; segment == ".." {
+				depth -= 2
+			}
+			if depth < 1 {
+				t.Errorf("%s leaves the path of the Echo", probe.path)
+			}
+		}
+	}
+	address, _ := startEcho(t)
+	var outside atomic.Int64
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/shop/") {
+			outside.Add(1)
+		}
+		proxyTo(address, func(*httputil.ProxyRequest) {}).ServeHTTP(w, r)
+	}))
+	report := check(t, Options{URL: url + "/shop", Groups: []string{"request", "body", "answer", "websocket", "grpc", "retries", "spread"}})
+	if outside.Load() > 0 || report.Problem != "" {
+		t.Errorf("%d requests left the path; %s", outside.Load(), report.Problem)
+	}
+}

@@ -1,0 +1,71 @@
+// pathcheck finds out what the way to an Echo, such as an ingress, a gateway or a proxy, does to requests and responses. It sends requests to a
+// URL that leads to an Echo, and compares what arrived with what was sent.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/echo-operator/echo-operator/internal/memory"
+	"github.com/echo-operator/echo-operator/pathcheck"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run executes a command line and returns the exit code: 0 if all expectations are met, 1 if one is not or no Echo responds, 2 for an error. With
+// a verdict it is 0 as soon as that is written.
+func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
+	var command pathcheck.Command
+	flags := flag.NewFlagSet("pathcheck", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // an error is one line, not the usage
+	command.Flags(flags)
+	verdict := flags.String("verdict-file", "", "a file for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then 0 whatever it says")
+	err := flags.Parse(arguments)
+	if errors.Is(err, flag.ErrHelp) {
+		_, _ = fmt.Fprintln(stdout, "usage: pathcheck [flags] URL")
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return 0
+	}
+	if err == nil && flags.NArg() != 1 {
+		err = errors.New("it requires one URL")
+	}
+	if err == nil {
+		var report *pathcheck.Report
+		if report, err = command.Run(ctx, flags.Arg(0), version, stdout); err == nil {
+			return finish(report, *verdict, stderr)
+		}
+	}
+	_, _ = fmt.Fprintln(stderr, "pathcheck: "+err.Error())
+	return 2
+}
+
+// finish writes the verdict, and returns the exit code.
+func finish(report *pathcheck.Report, verdict string, stderr io.Writer) int {
+	if verdict != "" {
+		if err := os.WriteFile(verdict, report.Verdict(), 0o644); err != nil {
+			_, _ = fmt.Fprintln(stderr, "pathcheck: "+err.Error())
+			return 2
+		}
+		return 0
+	}
+	if !report.OK() {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,75 @@
+package pathcheck
+
+import (
+	"time"
+)
+
+// NotTested is a group or a fact that could not be examined, or a group not to its end, and why.
+type NotTested struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// Report is the result of a run.
+type Report struct {
+	Version   string      `json:"version"`
+	URL       string      `json:"url"`
+	Address   string      `json:"address"` // where the requests were sent to
+	Echo      string      `json:"echo,omitempty"`
+	From      From        `json:"from"`
+	Time      time.Time   `json:"time"`
+	Took      string      `json:"took"`
+	Requests  int         `json:"requests"`
+	Bytes     int64       `json:"bytes"` // sent and received
+	Problem   string      `json:"problem,omitempty"`
+	Facts     []Fact      `json:"facts"`
+	NotTested []NotTested `json:"notTested,omitempty"`
+	Expected  []Result    `json:"expected,omitempty"`
+}
+
+// From is where a run looked from.
+type From struct {
+	Host      string `json:"host,omitempty"`
+	Address   string `json:"address,omitempty"`
+	InCluster bool   `json:"inCluster"`
+	Note      string `json:"note"`
+}
+
+func newReport(o *Options, t *target) *Report {
+	r := &Report{Version: o.Version, URL: o.URL, Address: t.dial, Time: time.Now().UTC().Truncate(time.Second), Facts: []Fact{},
+		From: From{Host: hostname(), InCluster: inCluster(), Note: "from outside a cluster, as far as this program knows"}}
+	if r.From.InCluster {
+		r.From.Note = "from a pod: kube-proxy takes requests to the address of a load balancer of this cluster a shorter way than those from outside"
+	}
+	if o.Echo.Name != "" {
+		r.Echo = o.Echo.Namespace + "/" + o.Echo.Name
+	}
+	return r
+}
+
+func (r *Report) finish(expectations []Expectation) {
+	r.Took = time.Since(r.Time).Round(time.Second).String()
+	for _, each := range expectations {
+		r.Expected = append(r.Expected, each.judge(r))
+	}
+}
+
+// fact returns a fact by its name, or nil.
+func (r *Report) fact(name string) *Fact {
+	for i := range r.Facts {
+		if r.Facts[i].Name == name {
+			return &r.Facts[i]
+		}
+	}
+	return nil
+}
+
+// OK reports whether the Echo was found and all expectations are met.
+func (r *Report) OK() bool {
+	for _, each := range r.Expected {
+		if !each.OK {
+			return false
+		}
+	}
+	return r.Problem == ""
+}

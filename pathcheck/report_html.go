@@ -1,0 +1,41 @@
+package pathcheck
+
+import (
+	_ "embed" // for the page
+	"html/template"
+	"io"
+	"strings"
+)
+
+//go:embed report.html
+var reportPage string
+
+// section is the facts of a group.
+type section struct {
+	Name  string
+	Facts []Fact
+}
+
+// WriteHTML writes the report as a page that needs no other file and no script. html/template escapes what servers have sent.
+func (r *Report) WriteHTML(w io.Writer) error {
+	page, err := template.New("report").Parse(reportPage)
+	if err != nil {
+		return err
+	}
+	return page.Execute(w, struct {
+		*Report
+		Sections []section
+	}{r, r.sections()})
+}
+
+func (r *Report) sections() (all []section) {
+	for _, each := range r.Facts {
+		name, _, _ := strings.Cut(each.Name, ".")
+		if len(all) == 0 || all[len(all)-1].Name != name {
+			all = append(all, section{Name: name})
+		}
+		last := &all[len(all)-1]
+		last.Facts = append(last.Facts, each)
+	}
+	return all
+}

@@ -1,0 +1,79 @@
+package pathcheck
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// lookups is how many requests ask the pods of an Echo how often they have received a nonce.
+const lookups = 4
+
+// examineRetries has the Echo respond with 503, and counts how often the way sends the request again.
+func examineRetries(ctx context.Context, g *group) error {
+	for _, each := range []struct{ fact, method string }{{"retries.get", "GET"}, {"retries.post", "POST"}} {
+		attempts, err := g.attempts(ctx, each.method, "?echo.status=503&echo.failures=8")
+		if err != nil {
+			return err
+		}
+		g.add(decideRetries(each.fact, each.method, "503", attempts))
+	}
+	return nil
+}
+
+// attempts sends a request and returns how often the pods of the Echo have received it.
+func (g *group) attempts(ctx context.Context, method, query string) (int, error) {
+	nonce := newNonce()
+	pods := podCounts{}
+	o, err := g.ask(ctx, &request{method: method, path: plainPath + query, nonce: nonce, fields: []field{{"X-Request-Id", nonce}}})
+	if err != nil {
+		return 0, err
+	}
+	if o.refusal == "" {
+		pods.add(o.echo, o.attempt, true)
+	}
+	for range lookups {
+		o, err := g.ask(ctx, &request{path: plainPath, nonce: nonce})
+		if err != nil {
+			return 0, err
+		}
+		if o.refusal == "" && !o.cached {
+			pods.add(o.echo, o.attempt, false)
+		}
+	}
+	return pods.total(), nil
+}
+
+// podCounts is how often each pod has received a request, without those that ask for it.
+type podCounts map[string]int
+
+// add counts what a pod has received according to its response. Only the first response of a pod tells, because each question counts, too.
+func (c podCounts) add(e *echo, attempt int, isRequest bool) {
+	pod := ""
+	if e != nil {
+		pod = e.Pod
+	}
+	if _, known := c[pod]; known {
+		return
+	}
+	if !isRequest {
+		attempt--
+	}
+	c[pod] = attempt
+}
+
+func (c podCounts) total() (total int) {
+	for _, each := range c {
+		total += each
+	}
+	return total
+}
+
+func decideRetries(fact, method, fault string, attempts int) Fact {
+	meaning := fmt.Sprintf("how often the way sends a request again that the Echo responds to with %s; an application must bear it", fault)
+	received := strconv.Itoa(attempts) + " requests"
+	if attempts == 0 {
+		return newFact(fact, "not told", method, received, meaning)
+	}
+	return newFact(fact, strconv.Itoa(attempts-1), method, received, meaning)
+}

@@ -1,0 +1,225 @@
+package pathcheck
+
+import (
+	"crypto/tls"
+	"encoding/pem"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+)
+
+// TestServices examines WebSockets, gRPC and retries behind proxies.
+func TestServices(t *testing.T) {
+	address, _ := startEcho(t)
+	for name, w := range map[string]way{
+		"WebSocket": {[]string{"websocket"}, changes(nothing), map[string]string{"websocket.upgrade": yes, "websocket.subprotocol": kept, "websocket.messages": kept}},
+		"no Upgrade": {[]string{"websocket"}, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Upgrade"); r.Out.Header.Del("Connection") }),
+			map[string]string{"websocket.upgrade": no}},
+		"WebSockets are refused":        {[]string{"websocket"}, refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), map[string]string{"websocket.upgrade": "refused 403"}},
+		"no sub-protocol":               {[]string{"websocket"}, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Sec-Websocket-Protocol") }), map[string]string{"websocket.subprotocol": dropped}},
+		"gRPC over HTTP/1":              {[]string{"grpc"}, changes(nothing), map[string]string{"grpc.unary": no}},
+		"gRPC":                          {[]string{"grpc"}, overHTTP2, map[string]string{"grpc.unary": yes, "grpc.stream": "streamed"}},
+		"gRPC is refused":               {[]string{"grpc"}, refuseIf(415, func(r *http.Request) bool { return r.Header.Get("Content-Type") == grpcType }), map[string]string{"grpc.unary": "refused 415"}},
+		"no retries":                    {[]string{"retries"}, changes(nothing), map[string]string{"retries.get": "0", "retries.post": "0"}},
+		"retries of GET":                {[]string{"retries"}, retrying, map[string]string{"retries.get": "2", "retries.post": "0"}},
+		"a way that stops after errors": {[]string{"ejection"}, ejecting, map[string]string{"ejection": "all"}},
+		"a way that goes on":            {[]string{"ejection"}, changes(nothing), map[string]string{"ejection": none}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expectFacts(t, check(t, Options{URL: serve(t, w.proxy(address)), Groups: w.groups}), w.facts)
+		})
+	}
+}
+
+func overHTTP2(address string) http.Handler {
+	proxy := proxyTo(address, nothing)
+	transport := &http.Transport{Protocols: &http.Protocols{}}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	proxy.Transport = transport
+	return proxy
+}
+
+// retrying sends GET again twice after 503.
+func retrying(address string) http.Handler {
+	proxy := proxyTo(address, nothing)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for range 2 {
+			recorder := httptest.NewRecorder()
+			if r.Method != http.MethodGet {
+				break
+			}
+			if proxy.ServeHTTP(recorder, r); recorder.Code != http.StatusServiceUnavailable {
+				w.Header().Set(proof.ResponseHeader, recorder.Header().Get(proof.ResponseHeader))
+				w.Header().Set("Content-Type", recorder.Header().Get("Content-Type"))
+				w.Header().Set("X-Echo-Applied", recorder.Header().Get("X-Echo-Applied"))
+				_, _ = w.Write(recorder.Body.Bytes())
+				return
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	})
+}
+
+// ejecting does not use the server any more after five responses with 503.
+func ejecting(address string) http.Handler {
+	var failed atomic.Int64
+	proxy := proxyTo(address, nothing)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if r.StatusCode == http.StatusServiceUnavailable {
+			failed.Add(1)
+		}
+		return nil
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if failed.Load() >= 5 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})
+}
+
+// TestSpread examines a proxy in front of two servers.
+func TestSpread(t *testing.T) {
+	one, _ := startEcho(t, "POD_NAME=web-1")
+	two, _ := startEcho(t, "POD_NAME=web-2")
+	var number atomic.Int64
+	inTurn := func(address string) http.Handler {
+		proxies := []http.Handler{proxyTo(address, nothing), proxyTo(two, nothing)}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { proxies[number.Add(1)%2].ServeHTTP(w, r) })
+	}
+	sticky := func(address string) http.Handler {
+		next := inTurn(address)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.SetCookie(w, &http.Cookie{Name: "route", Value: "1"})
+			next.ServeHTTP(w, r)
+		})
+	}
+	closing := func(address string) http.Handler {
+		next := inTurn(address)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Connection", "close")
+			next.ServeHTTP(w, r)
+		})
+	}
+	for name, c := range map[string]struct {
+		proxy func(string) http.Handler
+		facts map[string]string
+	}{
+		"in turn":            {inTurn, map[string]string{"spread.pods": "2", "spread.affinity": none, "spread.keepAlive": yes, "spread.upstream": "reused"}},
+		"a cookie":           {sticky, map[string]string{"spread.pods": "2", "spread.affinity": "cookie"}},
+		"closed connections": {closing, map[string]string{"spread.keepAlive": no}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := serve(t, c.proxy(one))
+			report := check(t, Options{URL: url, Groups: []string{"spread", "latency"}, Direct: "http://" + one})
+			expectFacts(t, report, c.facts)
+			for _, each := range []string{"latency.p50", "latency.p99", "latency.direct.p50", "latency.direct.p99"} {
+				if f := report.fact(each); f == nil || !f.Detail {
+					t.Errorf("%s is %+v", each, f)
+				}
+			}
+		})
+	}
+}
+
+// TestTLS examines TLS that ends at the way, at the Echo, and at both.
+func TestTLS(t *testing.T) {
+	folder := t.TempDir()
+	authority := writeCertificate(t, folder)
+	address, secure := startEcho(t, "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+folder)
+	terminating := httptest.NewUnstartedServer(proxyTo(address, nothing))
+	terminating.EnableHTTP2, terminating.Config.ErrorLog = true, quiet
+	terminating.StartTLS()
+	t.Cleanup(terminating.Close)
+	again := proxyTo(secure, nothing)
+	rewrite := again.Rewrite
+	again.Rewrite = func(r *httputil.ProxyRequest) { rewrite(r); r.Out.URL.Scheme = "https" }
+	again.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	both := httptest.NewTLSServer(again)
+	t.Cleanup(both.Close)
+	passing := strings.Replace(listen(t, func(c net.Conn) { pipe(c, secure) }), "http:", "https:", 1)
+	for name, c := range map[string]struct {
+		url   string
+		ca    []byte
+		facts map[string]string
+	}{
+		"at the way":  {terminating.URL, nil, map[string]string{"tls.ends": "way", "tls.trust": "no: unknown authority", "tls.alpn": "h2", "tls.version": "TLS 1.3", "tls.oldest": "TLS 1.2", "request.http2": "HTTP/1.1"}},
+		"trusted":     {terminating.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: terminating.Certificate().Raw}), map[string]string{"tls.trust": yes, "tls.name": kept, "tls.chain": "1"}},
+		"at both":     {both.URL, nil, map[string]string{"tls.ends": "both", "tls.alpn": "http/1.1", "request.http2": no}},
+		"at the Echo": {passing, authority, map[string]string{"tls.ends": "Echo", "tls.trust": yes, "tls.name": "another", "client.address": "lost"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expectFacts(t, check(t, Options{URL: c.url, CA: c.ca, Groups: []string{"tls", "request", "client"}}), c.facts)
+		})
+	}
+}
+
+// pipe connects a client with a server.
+func pipe(c net.Conn, address string) {
+	server, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	go func() {
+		_, _ = io.Copy(server, c) // until one side closes
+		_ = server.Close()
+	}()
+	_, _ = io.Copy(c, server)
+}
+
+// writeCertificate writes the files of a certificate for another host, and returns it in PEM.
+func writeCertificate(t *testing.T, folder string) []byte {
+	t.Helper()
+	leaf, key := keyPair(t, "other.example")
+	data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw})
+	for name, content := range map[string][]byte{"tls.crt": data, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})} {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return data
+}
+
+// TestSettingsOfTheEcho examines Echoes that tell less.
+func TestSettingsOfTheEcho(t *testing.T) {
+	for name, c := range map[string]struct {
+		environ   string
+		notTested []string
+		facts     map[string]string
+	}{
+		"a fixed body":      {"ECHO_RESPONSE_BODY=hello", []string{"request", "client", "body", "spread"}, map[string]string{"answer.status": kept, "answer.cached": no}},
+		"no controls":       {"ECHO_CONTROLS=Off", []string{"retries", "answer.status", "answer.earlyHints"}, map[string]string{"client.address": kept, "answer.headers.lost": none}},
+		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"spread.pods": "not told", "request.method": kept}},
+		"its own status":    {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": kept, "request.path.dots": kept, "client.address": kept}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, _ := startEcho(t, c.environ)
+			report := check(t, Options{URL: "http://" + address, Groups: []string{"request", "client", "body", "answer", "retries", "spread"},
+				Echo: proof.Echo{Namespace: "shop", Name: "web"}})
+			expectFacts(t, report, c.facts)
+			for _, want := range c.notTested {
+				found := false
+				for _, each := range report.NotTested {
+					found = found || each.Name == want && each.Reason != ""
+				}
+				if !found {
+					t.Errorf("%s is tested; not tested are %v", want, report.NotTested)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package pathcheck
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// target is where the requests go.
+type target struct {
+	scheme string
+	host   string   // the value of Host
+	name   string   // of the server, without port
+	dial   string   // host and port
+	base   string   // the path of the Echo, which does not end in a slash
+	source net.Addr // the address to send from; nil leaves that to the system
+}
+
+// parseTarget parses a URL. The address, if it is not empty, is an IP address or name, with or without a port, and replaces that of the URL.
+func parseTarget(text, address string) (target, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return target{}, err
+	}
+	if !isPlain(u) {
+		return target{}, fmt.Errorf("%q is not a URL such as https://example.com/shop: a scheme, a host, and maybe a port and a path", text)
+	}
+	if strings.Contains(u.EscapedPath()+"/", "/../") || strings.Contains(u.EscapedPath(), "%") {
+		return target{}, fmt.Errorf("the path of %q must have neither dot segments nor escapes", text)
+	}
+	t := target{scheme: u.Scheme, host: u.Host, name: u.Hostname(), base: strings.TrimRight(u.Path, "/")}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	t.dial = net.JoinHostPort(t.name, port)
+	if address == "" {
+		return t, nil
+	}
+	t.dial = address
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		t.dial = net.JoinHostPort(strings.Trim(address, "[]"), port)
+	}
+	return t, nil
+}
+
+// isPlain reports whether a URL has a scheme, a host, maybe a port and a path, and nothing else.
+func isPlain(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// connect opens a connection that counts.
+func (t *target) connect(ctx context.Context, l *limits) (net.Conn, error) {
+	c, err := (&net.Dialer{Timeout: timeout, LocalAddr: t.source}).DialContext(ctx, "tcp", t.dial)
+	if err != nil {
+		return nil, err
+	}
+	return &countedConn{c, l}, nil
+}
+
+// tlsConfig returns the settings for a protocol. Nothing is verified: whether the certificate is trusted is a fact.
+func (t *target) tlsConfig(protocols ...string) *tls.Config {
+	return &tls.Config{ServerName: t.name, InsecureSkipVerify: true, NextProtos: protocols, MinVersion: tls.VersionTLS10}
+}
+
+var errHandshake = errors.New("TLS handshake")
+
+// secure adds TLS to a connection if the URL has it.
+func (t *target) secure(ctx context.Context, c net.Conn, config *tls.Config) (net.Conn, error) {
+	if t.scheme != "https" {
+		return c, nil
+	}
+	secured := tls.Client(c, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", errHandshake, err), c.Close())
+	}
+	return secured, nil
+}
