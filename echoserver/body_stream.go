@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -32,14 +33,38 @@ func (h *handler) streamBody(e *exchange, r *http.Request) {
 		h.exhausted(e)
 		return
 	}
+	source := withoutSmallChunks(http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed), r)
+	if r.URL.RawQuery == "digest" {
+		h.digestStream(e, r, source)
+		return
+	}
 	e.Header().Set("Content-Type", "application/octet-stream")
 	if r.ContentLength >= 0 {
 		e.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
 	}
-	source := withoutSmallChunks(http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed), r)
 	if err := copyStream(e, source, controller); err != nil {
 		h.abort(err)
 	}
+}
+
+// digestStream responds with the size and the SHA-256 of a body when it has all of it, because not all proxies read and write at the same time.
+func (h *handler) digestStream(e *exchange, r *http.Request, source io.Reader) {
+	digest, counted := sha256.New(), &counter{}
+	if err := copyStream(io.MultiWriter(digest, counted), source, http.NewResponseController(e)); err != nil {
+		h.unreadable(e, r, err)
+		return
+	}
+	e.Header().Set("Content-Type", plainText)
+	_, _ = fmt.Fprintf(e, "%d %x\n", counted.bytes, digest.Sum(nil)) // the client may have disconnected
+}
+
+// counter counts what is written to it.
+type counter struct{ bytes int64 }
+
+// Write implements io.Writer.
+func (c *counter) Write(data []byte) (int, error) {
+	c.bytes += int64(len(data))
+	return len(data), nil
 }
 
 // copyStream copies source to target and fails if either side makes no progress for stallTimeout.

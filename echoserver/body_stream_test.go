@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -153,5 +155,18 @@ func TestStreamOfChunksWithTrailer(t *testing.T) {
 	}
 	if rest, err := io.ReadAll(reader); err != nil || len(rest) > 0 {
 		t.Errorf("after the responses comes %q, %v", rest, err)
+	}
+}
+
+// TestStreamDigest asks for the digest of bodies instead of their content.
+func TestStreamDigest(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range clients(t) {
+		for _, size := range []int{0, 1, 10 << 20} {
+			got := send(t, client, http.MethodPost, server.URL+"/shop/-/body?digest", payload(size))
+			if want := fmt.Sprintf("%d %x\n", size, sha256.Sum256([]byte(payload(size)))); got.StatusCode != http.StatusOK || got.body != want {
+				t.Errorf("%s, %d bytes: %s, %q", proto, size, got.Status, got.body)
+			}
+		}
 	}
 }
