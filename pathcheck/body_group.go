@@ -4,13 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 )
 
 const (
-	// largestBody is what is sent at most. The Echo describes bodies of up to describedBody, and sends larger ones back.
+	// largestBody is what is sent at most. The Echo describes bodies of up to describedBody, and of larger ones only the digest.
 	largestBody, describedBody = 16 << 20, 8 << 20
 	// pause is how long a request or an answer is interrupted, to see whether what came before arrives meanwhile.
 	pause = 1500 * time.Millisecond
@@ -30,7 +31,7 @@ func bodyLadder() ladder {
 		func(size int) *request {
 			path := plainPath
 			if size > describedBody {
-				path = "/-/body"
+				path = "/-/body?digest"
 			}
 			return &request{method: "POST", path: path, body: filler(size), timeout: longTimeout, fields: []field{{"Content-Type", "application/octet-stream"}}}
 		}, size}
@@ -38,15 +39,15 @@ func bodyLadder() ladder {
 
 // arrivedWhole reports whether the Echo received a body of a size as it was sent.
 func arrivedWhole(size int, o outcome) bool {
+	sum := sha256.Sum256(filler(size))
 	switch e := o.echoed(); {
 	case o.refusal != "":
 		return false
 	case size > describedBody:
-		return o.whole && o.size == int64(size)
+		return string(o.body) == fmt.Sprintf("%d %x\n", size, sum)
 	case e == nil || e.Request.Body == nil:
 		return false
 	default:
-		sum := sha256.Sum256(filler(size))
 		return e.Request.Body.SHA256 == hex.EncodeToString(sum[:])
 	}
 }
@@ -77,15 +78,10 @@ func decideChunks(sent int, o outcome) Fact {
 
 // examineRequestBuffer interrupts a body, and finds out by the clock of the Echo whether the header arrived meanwhile.
 func examineRequestBuffer(ctx context.Context, g *group) error {
-	began := time.Now()
-	o, err := g.ask(ctx, &request{path: plainPath})
+	offset, err := g.clock(ctx)
 	if err != nil {
 		return err
 	}
-	if o.echoed() == nil {
-		return nil
-	}
-	offset := o.echo.Request.Time.Sub(began.Add(time.Since(began) / 2)) // of the clock of the Echo
 	s, err := g.open(ctx, &request{method: "POST", path: plainPath, chunked: true})
 	if err != nil {
 		return err
@@ -99,11 +95,28 @@ func examineRequestBuffer(ctx context.Context, g *group) error {
 	if err == nil {
 		g.judge(a, s.nonce)
 	}
-	o, err = g.outcome(ctx, a, err)
+	o, err := g.outcome(ctx, a, err)
 	if err == nil {
 		g.add(decideRequestBuffer(last.Add(offset), o))
 	}
 	return err
+}
+
+// clock returns how much the clock of the Echo is ahead, at least: a request arrives before its response.
+func (g *group) clock(ctx context.Context) (ahead time.Duration, err error) {
+	const requests = 3 // of which the quickest decides
+	for i := range requests {
+		o, err := g.ask(ctx, &request{path: plainPath})
+		if err != nil {
+			return 0, err
+		}
+		if e := o.echoed(); e != nil {
+			if least := time.Until(e.Request.Time); i == 0 || least > ahead {
+				ahead = least
+			}
+		}
+	}
+	return ahead, nil
 }
 
 // sendInterrupted sends a body of two chunks with a pause between them, and returns when the second one was sent.

@@ -17,6 +17,16 @@ test-clients: ## Test the echo server with headless Chromium, behind nginx, with
 	@mkdir -p "$(CACHE)/screenshots"
 	@cd tests/clients && SCREENSHOTS="$(CACHE)/screenshots" go test -trimpath -count=1 $(TESTFLAGS) ./...
 
+.PHONY: test-gateways
+test-gateways: export PATH := $(PATH):/usr/sbin
+test-gateways: ## Examine nginx, HAProxy, Apache httpd, Varnish and Caddy by pathcheck, and compare docs/gateways.md. UPDATE=1 writes its tables.
+	@tools/make/require nginx nginx
+	@tools/make/require haproxy haproxy
+	@tools/make/require apache2 apache2-bin
+	@tools/make/require varnishd varnish
+	@tools/make/require caddy caddy
+	@GATEWAYS=all go test -trimpath -count=1 -parallel=6 -timeout=5m $(TESTFLAGS) ./tests/gateways
+
 .PHONY: test-image
 test-image: PLATFORMS := $(release_platforms)
 test-image: ## Check the sizes and the settings of the images of the echo server and pathcheck, and run that of the echo server as an unknown user. Requires root.

@@ -1,0 +1,32 @@
+package gateways
+
+func caddy() gateway {
+	const docs = "https://caddyserver.com/docs/caddyfile/directives/"
+	return gateway{
+		name: "Caddy", version: []string{"caddy", "version"}, run: []string{"caddy", "run", "--config", "CONFIG", "--adapter", "caddyfile"},
+		config: func(setting string) string {
+			if setting == "" {
+				setting = "reverse_proxy ECHO"
+			}
+			return "{\n admin off\n}\nhttp://:PORT {\n bind HOST\n " + setting + "\n}\n"
+		},
+		facts: []promise{
+			{"client.address", "kept", docs + "reverse_proxy#defaults"},
+			{"client.address.by", "X-Forwarded-For", docs + "reverse_proxy#defaults"},
+			{"client.forgeable", "no", docs + "reverse_proxy#defaults"},
+			{"client.forgeable.host", "no", docs + "reverse_proxy#defaults"},
+			{"client.forgeable.proto", "no", docs + "reverse_proxy#defaults"},
+			{"client.proto", "told", docs + "reverse_proxy#defaults"},
+			{"request.host", "kept", docs + "reverse_proxy#headers"},
+			{"websocket.upgrade", "yes", docs + "reverse_proxy"},
+			{"answer.stream", "streamed", docs + "reverse_proxy#streaming"},
+			{"body.max", "16Mi", docs + "request_body"},
+		},
+		turns: []turn{
+			{setting: "reverse_proxy ECHO {\n trusted_proxies 127.0.0.0/8\n }", groups: "client", facts: map[string]string{"client.forgeable": "in front"}},
+			{setting: "request_body {\n max_size 1MiB\n }\n reverse_proxy ECHO", groups: "body", facts: map[string]string{"body.max": "1Mi"}},
+			{setting: "reverse_proxy ECHO {\n header_up Host {upstream_hostport}\n }", groups: "request", facts: map[string]string{"request.host": "changed"}},
+			{setting: "encode gzip\n reverse_proxy ECHO", groups: "answer", facts: map[string]string{"answer.compression": "gzip"}},
+		},
+	}
+}

@@ -1,0 +1,247 @@
+// Package gateways examines real gateways by pathcheck: what their own documentation promises, and what their settings change.
+package gateways
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/echo-operator/echo-operator/pathcheck"
+)
+
+// clientAddress is the address from which requests are sent: gateways send theirs from another one.
+const clientAddress = "127.0.0.9"
+
+// gateway is a reverse proxy that runs in the foreground.
+type gateway struct {
+	name    string
+	version []string // the command that prints its version
+	// config returns its configuration with a setting, which is empty for none. In it and in run stand LISTEN, HOST and PORT for the address to
+	// listen on, ECHO and ECHO_PORT for that of the echo server, DIR for a folder, and CONFIG for the file of the configuration.
+	config func(setting string) string
+	run    []string // the command
+	facts  []promise
+	turns  []turn
+}
+
+// promise is a fact that the documentation of a gateway promises.
+type promise struct{ fact, value, source string }
+
+// turn is a setting that turns facts round.
+type turn struct {
+	setting string
+	echo    []string // settings of the echo server
+	groups  string
+	facts   map[string]string
+}
+
+var (
+	folder  string
+	started atomic.Int64
+)
+
+// program builds the echo server, once for all tests.
+var program = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(folder, "echo-server")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "../../echoserver")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	output, err := build.CombinedOutput()
+	if err != nil {
+		err = errors.Join(err, errors.New(string(output)))
+	}
+	return path, err
+})
+
+func TestMain(m *testing.M) {
+	if os.Getenv("GATEWAYS") == "" {
+		os.Exit(0) // make test-gateways installs them
+	}
+	made, err := os.MkdirTemp("", "gateways")
+	if err != nil {
+		panic(err)
+	}
+	folder = made
+	code := m.Run()
+	_ = os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// startEcho starts an echo server and returns its address.
+func startEcho(t *testing.T, environ ...string) string {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := exec.CommandContext(t.Context(), path, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--drain-delay=0s")
+	server.Env = append([]string{"POD_NAMESPACE=shop", "SERVICE_NAME=web", "POD_NAME=web-1", "ECHO_CONTROLS=Full"}, environ...)
+	stderr, err := server.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Wait() }) // it is killed
+	reader := bufio.NewReader(stderr)
+	line, err := reader.ReadBytes('\n')
+	var first struct{ Address string }
+	for err == nil && json.Unmarshal(line, &first) == nil && first.Address == "" {
+		line, err = reader.ReadBytes('\n')
+	}
+	if err != nil || first.Address == "" {
+		t.Fatalf("the echo server begins with %q, %v", line, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, reader) }() // until the server ends
+	return first.Address
+}
+
+// start starts a gateway with a setting, and returns its URL.
+func (g *gateway) start(t *testing.T, setting string, environ ...string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.1.%d:0", started.Add(1))) // an address of its own, because the port is not kept
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close() // none of them can listen on a port that the system chooses
+	host, port, _ := net.SplitHostPort(address)
+	work, err := os.MkdirTemp(folder, "gateway")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := work; path != filepath.Dir(folder); path = filepath.Dir(path) {
+		if err := os.Chmod(path, 0o777); err != nil { // they run as other users
+			t.Fatal(err)
+		}
+	}
+	echo := startEcho(t, environ...)
+	fill := strings.NewReplacer("ECHO_PORT", portOf(echo), "HOST", host, "LISTEN", address, "PORT", port, "ECHO", echo, "DIR", work, "CONFIG", filepath.Join(work, "config"))
+	if err := os.WriteFile(filepath.Join(work, "config"), []byte(fill.Replace(g.config(setting))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var arguments []string
+	for _, each := range g.run {
+		arguments = append(arguments, fill.Replace(each))
+	}
+	log, err := os.Create(filepath.Join(work, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	process := exec.CommandContext(t.Context(), arguments[0], arguments[1:]...)
+	process.Env = append(os.Environ(), "HOME="+work)
+	process.Stdout, process.Stderr = log, log
+	process.Cancel = func() error { return process.Process.Signal(os.Interrupt) } // so that it ends its own processes
+	process.WaitDelay = 10 * time.Second
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = process.Wait() }) // it is interrupted
+	await(t, address, log.Name())
+	return "http://" + address
+}
+
+// await waits until a gateway listens.
+func await(t *testing.T, address, log string) {
+	t.Helper()
+	for range 100 {
+		connection, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = connection.Close()
+			return
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	text, err := os.ReadFile(log)
+	t.Fatalf("it does not listen: %s, %v", text, err)
+}
+
+// check examines the way through a gateway.
+func check(t *testing.T, url, groups string) *pathcheck.Report {
+	t.Helper()
+	o := pathcheck.Options{URL: url, Deadline: 2 * time.Minute, Source: netip.MustParseAddr(clientAddress)}
+	if groups != "" {
+		o.Groups = strings.Split(groups, ",")
+	}
+	report, err := pathcheck.Run(t.Context(), &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Problem != "" {
+		t.Error(report.Problem)
+	}
+	for _, each := range report.NotTested {
+		if each.Name != "tls" {
+			t.Errorf("%s is not tested: %s", each.Name, each.Reason)
+		}
+	}
+	return report
+}
+
+func valueOf(r *pathcheck.Report, name string) string {
+	for _, each := range r.Facts {
+		if each.Name == name {
+			return each.Value
+		}
+	}
+	return "not known"
+}
+
+// versionOf returns the version that a gateway prints.
+func (g *gateway) versionOf(t *testing.T) string {
+	t.Helper()
+	output, err := exec.CommandContext(t.Context(), g.version[0], g.version[1:]...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", g.name, err, output)
+	}
+	return regexp.MustCompile(`\d+\.\d+\.\d+`).FindString(string(output))
+}
+
+func gateways() []gateway { return []gateway{nginx(), haproxy(), apache(), varnish(), caddy()} }
+
+// TestGateways examines each gateway as it is, and with each setting.
+func TestGateways(t *testing.T) {
+	reports := map[string]*pathcheck.Report{}
+	var mutex sync.Mutex
+	t.Run("gateways", func(t *testing.T) {
+		for _, g := range gateways() {
+			t.Run(g.name, func(t *testing.T) {
+				t.Parallel()
+				report := check(t, g.start(t, ""), "")
+				for _, each := range g.facts {
+					if got := valueOf(report, each.fact); got != each.value {
+						t.Errorf("%s is %q, want %q by %s", each.fact, got, each.value, each.source)
+					}
+				}
+				mutex.Lock()
+				reports[g.name] = report
+				mutex.Unlock()
+			})
+			for _, turned := range g.turns {
+				t.Run(g.name+" with "+turned.setting, func(t *testing.T) {
+					t.Parallel()
+					report := check(t, g.start(t, turned.setting, turned.echo...), turned.groups)
+					for name, want := range turned.facts {
+						if got := valueOf(report, name); got != want {
+							t.Errorf("%s is %q, want %q", name, got, want)
+						}
+					}
+				})
+			}
+		}
+	})
+	checkTable(t, reports)
+}

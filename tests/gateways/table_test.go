@@ -1,0 +1,105 @@
+package gateways
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/echo-operator/echo-operator/pathcheck"
+)
+
+const document = "../../docs/gateways.md"
+
+// shown are the facts in the table of the documentation.
+func shown() []string {
+	return []string{"request.host", "request.version", "request.http2", "request.method", "request.methodOther", "request.path.encodedSlash", "request.path.dots",
+		"request.path.doubleSlash", "request.headers.underscores", "request.headers.case", "request.headers.twice", "request.headers.size", "request.headers.added", "request.trailers",
+		"client.address", "client.address.by", "client.forgeable", "client.forgeable.forwarded", "client.forgeable.proto", "client.strippable", "client.requestID",
+		"body.max", "body.chunked", "body.request", "body.expect", "body.range", "answer.stream", "answer.status", "answer.headers.added", "answer.compression", "answer.cached",
+		"answer.earlyHints", "websocket.upgrade", "grpc.unary", "retries.get", "spread.keepAlive"}
+}
+
+// table returns the tables of the documentation: what each gateway does, and what changes it.
+func table(t *testing.T, reports map[string]*pathcheck.Report) string {
+	t.Helper()
+	var b strings.Builder
+	all := gateways()
+	b.WriteString("| fact |")
+	for _, g := range all {
+		fmt.Fprintf(&b, " %s %s |", g.name, g.versionOf(t))
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(all)) + "\n")
+	for _, fact := range shown() {
+		fmt.Fprintf(&b, "| `%s` |", fact)
+		for _, g := range all {
+			fmt.Fprintf(&b, " %s |", cell(reports[g.name], fact))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n| gateway | setting | then |\n|---|---|---|\n")
+	for _, g := range all {
+		for _, each := range g.turns {
+			setting := strings.Join(strings.Fields(each.setting), " ")
+			if setting == "" {
+				setting = "Cache-Control: max-age=60 of the Echo"
+			}
+			var facts []string
+			for name, value := range each.facts {
+				facts = append(facts, fmt.Sprintf("`%s` is %s", name, value))
+			}
+			slices.Sort(facts)
+			fmt.Fprintf(&b, "| %s | `%s` | %s |\n", g.name, strings.ReplaceAll(setting, "http://ECHO/", "http://.../"), strings.Join(facts, ", "))
+		}
+	}
+	return b.String()
+}
+
+// cell returns the value of a fact, with all names of headers.
+func cell(r *pathcheck.Report, fact string) string {
+	if !strings.HasSuffix(fact, ".added") || valueOf(r, fact) == "none" {
+		return valueOf(r, fact)
+	}
+	var names []string
+	for _, each := range r.Facts {
+		if each.Name != fact {
+			continue
+		}
+		for part := range strings.SplitSeq(each.Received, "; ") {
+			name, _, _ := strings.Cut(part, ":")
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// checkTable compares the documentation with what the gateways do, or writes it if UPDATE is set. Other versions of the gateways may do other things.
+func checkTable(t *testing.T, reports map[string]*pathcheck.Report) {
+	t.Helper()
+	if t.Failed() {
+		return
+	}
+	const begin, end = "<!-- made by make test-gateways UPDATE=1 -->\n", "<!-- end -->\n"
+	content, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(content), begin)
+	old, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s has no place for the table", document)
+	}
+	made := table(t, reports)
+	title, _, _ := strings.Cut(made, "\n")
+	switch {
+	case os.Getenv("UPDATE") != "":
+		if err := os.WriteFile(document, []byte(before+begin+made+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case !strings.HasPrefix(old, title):
+		t.Logf("the documentation is about other versions than %s", title)
+	case made != old:
+		t.Errorf("%s has another table: run make test-gateways UPDATE=1\n%s", document, made)
+	}
+}
