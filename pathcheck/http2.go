@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -61,7 +62,7 @@ func (c *client) roundTrip(ctx context.Context, transport *http.Transport, r *re
 		if isLimit(err) || ctx.Err() != nil {
 			return nil, nil, err
 		}
-		return nil, nil, errors.Join(errNoHTTP2, err)
+		return nil, nil, fmt.Errorf("%w: %w", errNoHTTP2, err)
 	}
 	if response.ProtoMajor != 2 {
 		_ = response.Body.Close()
