@@ -179,7 +179,10 @@ func (g *GatewayAPI) start(ctx context.Context, next *gatewayCache) (context.Con
 			return objects.Start(running)
 		})))
 	}
-	if err == nil && !objects.WaitForCacheSync(ctx) {
+	waiting, stopWaiting := context.WithCancel(ctx)
+	defer stopWaiting()
+	defer context.AfterFunc(running, stopWaiting)() // it may be lost before it holds anything
+	if err == nil && !objects.WaitForCacheSync(waiting) {
 		err = errors.New("its objects cannot be listed: check the errors in the log")
 	}
 	if err != nil {
