@@ -4,22 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
-	"k8s.io/apiserver/pkg/authentication/token/cache"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	authenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
-
-// tokenTTL is how long a token that the API server accepted is not reviewed again.
-const tokenTTL = time.Minute
 
 // AccessFilter returns a filter that authenticates requests by their bearer token (TokenReview) and authorizes them
 // (SubjectAccessReview). It is a metricsserver.Options.FilterProvider. That of controller-runtime checks permissions on
@@ -43,8 +38,7 @@ func authentication(config *rest.Config, httpClient *http.Client) (authenticator
 	if err != nil {
 		return nil, err
 	}
-	tokens := cache.New(newTokenReviews(reviews.TokenReviews()), false, tokenTTL, denyTTL)
-	return group.NewAuthenticatedGroupAdder(bearertoken.New(tokens)), nil
+	return group.NewAuthenticatedGroupAdder(bearertoken.New(newTokenAnswers(newTokenReviews(reviews.TokenReviews())))), nil
 }
 
 func authorization(config *rest.Config, httpClient *http.Client) (authorizer.Authorizer, error) {

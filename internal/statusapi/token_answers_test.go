@@ -1,0 +1,63 @@
+package statusapi
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestATokenThatWasAcceptedIsNotAskedAboutForAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &reviewer{}
+		tokens := newTokenAnswers(newTokenReviews(api))
+		accepted := func(token string) bool {
+			answer, ok, err := tokens.AuthenticateToken(t.Context(), token)
+			if ok != (err == nil) || ok && answer.User.GetName() != "jane" {
+				t.Errorf("the answer for %s is %+v, %t, %v", token, answer, ok, err)
+			}
+			return ok
+		}
+		if !accepted("good") || accepted("bad") || accepted("bad") || api.asked.Load() != 3 {
+			t.Errorf("after a good and twice a bad one, there were %d reviews", api.asked.Load())
+		}
+		api.revoked.Store(true)
+		time.Sleep(tokenTTL - time.Second) //nolint:forbidigo // the bubble's clock
+		if !accepted("good") || accepted("good-2") || api.asked.Load() != 4 {
+			t.Errorf("within a minute, there were %d reviews", api.asked.Load())
+		}
+		time.Sleep(2 * time.Second) //nolint:forbidigo // the bubble's clock
+		if accepted("good") || api.asked.Load() != 5 {
+			t.Errorf("after a minute, there were %d reviews", api.asked.Load())
+		}
+	})
+}
+
+func TestOneReviewDoesForAllWhoAskAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &reviewer{answer: make(chan struct{})}
+		tokens := newTokenAnswers(newTokenReviews(api))
+		leaving, leave := context.WithCancel(t.Context())
+		rejected := make(chan error, 6)
+		ask := func(ctx context.Context) {
+			_, _, err := tokens.AuthenticateToken(ctx, "slow")
+			rejected <- err
+		}
+		go ask(leaving)
+		synctest.Wait()
+		for range 5 {
+			go ask(t.Context())
+		}
+		leave() // the first client goes away, which is nothing to the others
+		synctest.Wait()
+		close(api.answer)
+		for range 6 {
+			if err := <-rejected; err == nil || err.Error() != "the API server rejects the token: invalid bearer token" {
+				t.Errorf("got %v", err)
+			}
+		}
+		if api.asked.Load() != 1 {
+			t.Errorf("there were %d reviews", api.asked.Load())
+		}
+	})
+}
