@@ -31,6 +31,7 @@ type answer struct {
 	echo    *echo
 
 	local  netip.AddrPort
+	remote string // host and port
 	tls    *tls.ConnectionState
 	took   time.Duration // until the header came
 	closed bool          // the connection is closed after it
@@ -98,7 +99,7 @@ func (s *stream) readAnswer(limit int64) (*answer, error) {
 
 // newAnswer returns an answer without a body.
 func (s *stream) newAnswer(response *http.Response, interim []int) *answer {
-	return &answer{status: response.StatusCode, proto: response.Proto, header: response.Header, interim: interim, local: addressOf(s.LocalAddr()),
+	return &answer{status: response.StatusCode, proto: response.Proto, header: response.Header, interim: interim, local: addressOf(s.LocalAddr()), remote: s.RemoteAddr().String(),
 		tls: s.state(), took: time.Since(s.began), closed: response.Close}
 }
 

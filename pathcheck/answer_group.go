@@ -96,10 +96,15 @@ func examineEvents(ctx context.Context, g *group) error {
 	a := s.newAnswer(response, interim)
 	g.judge(a, s.nonce)
 	if o, err := g.outcome(ctx, a, nil); err != nil || o.refusal != "" {
-		g.add(refusedFact("answer.stream", "GET /-/sse", a.refusal(), "whether a stream of events arrives"))
+		if o.refusal != "" {
+			g.add(refusedFact("answer.stream", "GET /-/sse", o.refusal, "whether a stream of events arrives"))
+		}
 		return err
 	}
-	arrivals, _ := readUntil(response.Body, enough, s.began, readEvent) // the error is that no more comes in time
+	arrivals, err := readUntil(response.Body, enough, s.began, readEvent)
+	if ended := g.interrupted(ctx, err); ended != nil {
+		return ended
+	}
 	g.add(decideEvents(arrivals))
 	return nil
 }
@@ -252,10 +257,10 @@ func decideCaching(second outcome) Fact {
 	const name, sent = "answer.cached", "the same request twice"
 	const meaning = "whether the way responds from a cache; an Echo forbids it, unless spec.response.headers has another Cache-Control"
 	switch {
+	case second.refusal == refusedByCache:
+		return newFact(name, yes, sent, "the first response again", meaning)
 	case second.refusal != "":
 		return refusedFact(name, sent, second.refusal, meaning)
-	case second.cached:
-		return newFact(name, yes, sent, "the first response again", meaning)
 	}
 	return newFact(name, no, sent, "two responses of the Echo", meaning)
 }

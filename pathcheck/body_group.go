@@ -23,18 +23,18 @@ func examineBody(ctx context.Context, g *group) error {
 }
 
 func examineBodyLimit(ctx context.Context, g *group) error {
-	return g.climb(ctx, bodyLadder(), arrivedWhole)
+	return g.climb(ctx, bodyLadder())
 }
 
 func bodyLadder() ladder {
-	return ladder{"body.max", "the largest body that arrives whole, of those that are tried", []int{64 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, largestBody},
+	return ladder{"body.max", "the largest body that arrives whole, of those that are tried", []int{64 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 10 << 20, largestBody},
 		func(size int) *request {
 			path := plainPath
 			if size > describedBody {
 				path = "/-/body?digest"
 			}
 			return &request{method: "POST", path: path, body: filler(size), timeout: longTimeout, fields: []field{{"Content-Type", "application/octet-stream"}}}
-		}, size}
+		}, size, arrivedWhole}
 }
 
 // arrivedWhole reports whether the Echo received a body of a size as it was sent.

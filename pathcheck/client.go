@@ -117,6 +117,17 @@ func (c *client) do(ctx context.Context, r *request) (*answer, error) {
 	return a, nil
 }
 
+// refusedByCache is the refusal of a way that responds with what the Echo has responded to an earlier request, which tells nothing of this one.
+const refusedByCache = "cached"
+
+// over returns why a run is over, if it is: then what came of a request is no fact about the way.
+func over(ctx context.Context, err error) error {
+	if isLimit(err) {
+		return err
+	}
+	return deadlineIn(ctx)
+}
+
 // outcome is what came of a request: the response of the Echo, or how the way refused it instead.
 type outcome struct {
 	*answer        // nil if there was none
@@ -151,7 +162,9 @@ type known struct {
 }
 
 // skip says why a fact of the group could not be found out.
-func (g *group) skip(fact, reason string) { g.skipped = append(g.skipped, NotTested{fact, reason}) }
+func (g *group) skip(fact, reason string) {
+	g.skipped = append(g.skipped, NotTested{Name: fact, Reason: reason})
+}
 
 func (g *group) add(facts ...Fact) { g.facts = append(g.facts, facts...) }
 
@@ -163,11 +176,12 @@ func (g *group) ask(ctx context.Context, r *request) (outcome, error) {
 }
 
 func (g *group) outcome(ctx context.Context, a *answer, err error) (outcome, error) {
+	if ended := over(ctx, err); ended != nil {
+		return outcome{}, ended
+	}
 	switch {
-	case isLimit(err):
-		return outcome{}, err
-	case ctx.Err() != nil:
-		return outcome{}, errDeadline
+	case err == nil && a.proven && a.cached:
+		return outcome{answer: a, refusal: refusedByCache}, nil
 	case err == nil && a.proven:
 		return outcome{answer: a}, nil
 	case err != nil:
@@ -178,18 +192,25 @@ func (g *group) outcome(ctx context.Context, a *answer, err error) (outcome, err
 
 // confirm returns an error unless the Echo responds to a plain request.
 func (g *group) confirm(ctx context.Context) error {
-	a, err := g.do(ctx, &request{path: plainPath})
+	a, err := g.do(ctx, &request{path: plainPath + "?" + newNonce()}) // which no cache has
+	if ended := over(ctx, err); ended != nil {
+		return ended
+	}
 	switch {
-	case isLimit(err):
-		return err
-	case ctx.Err() != nil:
-		return errDeadline
 	case err != nil:
 		return fmt.Errorf("the Echo does not respond any more: %s", refusalOf(err))
 	case !a.proven:
 		return fmt.Errorf("the Echo does not respond any more: the response %d does not prove that it comes from it", a.status)
 	}
 	return nil
+}
+
+// interrupted returns why a stream that ended with an error tells nothing of the way, if it does not: the run is over, or the Echo has gone.
+func (g *group) interrupted(ctx context.Context, err error) error {
+	if ended := over(ctx, err); ended != nil || err == nil {
+		return ended
+	}
+	return g.confirm(ctx)
 }
 
 // each examines parts of a group, until one cannot go on.

@@ -72,7 +72,7 @@ func decideScheme(scheme string, e *echo) Fact {
 	switch {
 	case text == "":
 		return newFact(name, "not told", scheme, "", meaning)
-	case strings.Join(e.values("X-Forwarded-Proto"), "") == scheme, strings.Contains(text, "proto="+scheme):
+	case strings.Join(e.values("X-Forwarded-Proto"), "") == scheme, placeOf(parseForwarded(e.values("Forwarded")), "proto", scheme) >= 0:
 		return newFact(name, "told", scheme, text, meaning)
 	}
 	return newFact(name, "wrong", scheme, text, meaning)
@@ -121,7 +121,16 @@ func decideForgery(f forgery, o outcome) Fact {
 	}
 	received := strings.Join(e.values(f.sent.name), ", ")
 	value := no
-	if _, rest, found := strings.Cut(received, f.sent.value); found {
+	if f.sent.name == "Forwarded" {
+		elements := parseForwarded(e.values(f.sent.name))
+		switch placeOf(elements, "for", forged) {
+		case -1:
+		case len(elements) - 1:
+			value = yes
+		default:
+			value = "in front"
+		}
+	} else if _, rest, found := strings.Cut(received, f.sent.value); found {
 		value = yes
 		if strings.Trim(rest, " ") != "" {
 			value = "in front"

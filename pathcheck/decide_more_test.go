@@ -178,7 +178,7 @@ func TestExpectations(t *testing.T) {
 		want  bool
 	}{
 		"a=kept": {kept, true}, "a=no": {yes, false}, "a=>=10Mi": {"16Mi", true}, "a=>=11Mi ": {"10Mi", false}, "a=>=14": {"14", true}, "a=<=3": {"4", false},
-		"a=<=4": {"4", true}, "a=>=1": {"many", false}, "a=>=512Ki": {"1Mi", true}, "a=refused 405": {"refused 405", true},
+		"a=<=4": {"4", true}, "a=>=1": {"many", false}, "a=>=3000000000": {"4000000000", true}, "a=>30s": {">30s", true}, "a=>=512Ki": {"1Mi", true}, "a=refused 405": {"refused 405", true},
 	} {
 		e, err := ParseExpectation(text)
 		got := e.judge(&Report{Facts: []Fact{{Name: "a", Value: c.value}}})
@@ -186,7 +186,7 @@ func TestExpectations(t *testing.T) {
 			t.Errorf("%s for %s: %+v, %v", text, c.value, got, err)
 		}
 	}
-	for _, text := range []string{"", "a", "a=", "=b", "a b=c", "a=>=many", "a=<="} {
+	for _, text := range []string{"", "a", "a=", "=b", "a b=c", "a=>=many", "a=<=", "a=>10Mi", "a=< 3", "a=>=10MiKi", "a=>=99999999999"} {
 		if e, err := ParseExpectation(text); err == nil {
 			t.Errorf("%q is taken for %v", text, e)
 		}
@@ -200,10 +200,16 @@ func TestTargets(t *testing.T) {
 	for _, c := range []struct{ url, address, dial, host, base string }{
 		{"http://a", "", "a:80", "a", ""}, {"https://a/shop/", "", "a:443", "a", "/shop"}, {"http://[::1]:8080/", "", "[::1]:8080", "[::1]:8080", ""},
 		{"http://a:81/b", "10.0.0.1", "10.0.0.1:81", "a:81", "/b"}, {"https://a", "10.0.0.1:444", "10.0.0.1:444", "a", ""}, {"https://a", "::1", "[::1]:443", "a", ""},
+		{"http://a:/", "b.example:81", "b.example:81", "a", ""}, {"http://a", "[fe80::1%lo]:81", "[fe80::1%lo]:81", "a", ""}, {"http://a", "[::1]", "[::1]:80", "a", ""},
 	} {
 		got, err := parseTarget(c.url, c.address)
 		if err != nil || got.dial != c.dial || got.host != c.host || got.base != c.base {
 			t.Errorf("%s at %q: %+v, %v", c.url, c.address, got, err)
+		}
+	}
+	for _, address := range []string{":8080", "1.2.3.4:", "https://b", "b/c", "b:c", "b:0", "b:70000", "[::1]:", "a b"} {
+		if got, err := parseTarget("http://a", address); err == nil {
+			t.Errorf("%q is taken for %+v", address, got)
 		}
 	}
 	for _, url := range []string{"", "a", "ftp://a", "http://", "http://a/?b", "http://a/#b", "http://u:p@a/", "http://a/../b", "http://a/b/..", "http://a/%2e%2e/", "http://a b/"} {

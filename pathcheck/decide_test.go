@@ -240,7 +240,7 @@ func TestDecideAnswers(t *testing.T) {
 	expectValue(t, "compressed", decideCompression(outcome{answer: &answer{header: http.Header{"Content-Encoding": {"gzip"}}}}), "gzip")
 	expectValue(t, "hints", decideEarlyHints(outcome{answer: &answer{interim: []int{103}}}), kept)
 	expectValue(t, "no hints", decideEarlyHints(outcome{answer: &answer{}}), dropped)
-	expectValue(t, "a cache", decideCaching(outcome{answer: &answer{cached: true}}), yes)
+	expectValue(t, "a cache", decideCaching(outcome{answer: &answer{cached: true}, refusal: refusedByCache}), yes)
 	expectValue(t, "no cache", decideCaching(outcome{answer: &answer{}}), no)
 }
 

@@ -15,7 +15,9 @@ func examineEjection(ctx context.Context, g *group) error {
 	if g.known.full {
 		attempts, err := g.attempts(ctx, "GET", "?echo.connection=reset")
 		if err != nil {
-			g.add(newFact("ejection", "all", "a connection that is reset", "nothing: "+err.Error(), ejectionMeaning))
+			if over(ctx, err) == nil {
+				g.add(newFact("ejection", "all", "a connection that is reset", "nothing: "+err.Error(), ejectionMeaning))
+			}
 			return err
 		}
 		g.add(decideRetries("retries.reset", "GET", "a reset of the connection", attempts))
@@ -24,18 +26,24 @@ func examineEjection(ctx context.Context, g *group) error {
 	}
 	for range failures {
 		if _, err := g.ask(ctx, &request{path: plainPath + "?echo.status=503"}); err != nil {
-			g.add(decideEjection(nil, nil))
-			return err
+			return g.ejected(ctx, err)
 		}
 	}
 	before, err := g.pods(ctx, "?echo.status=503")
 	if err != nil {
-		g.add(decideEjection(nil, nil))
-		return err
+		return g.ejected(ctx, err)
 	}
 	after, err := g.pods(ctx, "")
 	if err == nil {
 		g.add(decideEjection(before, after))
+	}
+	return err
+}
+
+// ejected adds the fact that the Echo no longer responds, which is why the group ends, unless it ends because the run is over.
+func (g *group) ejected(ctx context.Context, err error) error {
+	if over(ctx, err) == nil {
+		g.add(decideEjection(nil, nil))
 	}
 	return err
 }

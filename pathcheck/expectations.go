@@ -27,6 +27,9 @@ func ParseExpectation(text string) (Expectation, error) {
 	if !ok || !regexp.MustCompile(`^[a-zA-Z0-9.]+$`).MatchString(e.Name) || e.Want == "" {
 		return e, fmt.Errorf("%q is not an expectation such as client.address=kept or body.max=>=10Mi", text)
 	}
+	if regexp.MustCompile(`^[<>] ?[0-9]+([KMG]i)?$`).MatchString(e.Want) {
+		return e, fmt.Errorf("%q: write >= or <= before a number", text)
+	}
 	if bound, _, isBound := e.bound(); isBound {
 		if _, err := parseQuantity(bound); err != nil {
 			return e, fmt.Errorf("%q: %w", text, err)
@@ -50,9 +53,10 @@ func parseQuantity(text string) (int64, error) {
 	for suffix, each := range map[string]int64{"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30} {
 		if rest, ok := strings.CutSuffix(number, suffix); ok {
 			number, factor = rest, each
+			break
 		}
 	}
-	value, err := strconv.ParseInt(number, 10, 32)
+	value, err := strconv.ParseInt(number, 10, 33) // with a factor it still fits into 64 bits
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a number such as 14 or 10Mi", text)
 	}

@@ -3,17 +3,20 @@
 package pathcheck
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
 )
 
 const (
 	// maxValue is the maximum length of the value of a fact, and maxText that of its other texts, in bytes.
-	maxValue, maxText = 32, 500
+	maxValue, maxText = pathverdict.MaxValue, 500
 )
 
 // The values that many facts have.
@@ -37,7 +40,7 @@ type Fact struct {
 
 // newFact returns a fact whose texts are bounded and printable, because they contain what a server has sent.
 func newFact(name, value, sent, received, meaning string) Fact {
-	value = printable(value)
+	value = cmp.Or(printable(value), "not told")
 	if len(value) > maxValue {
 		value = value[:maxValue-len(digestOf(""))-1] + "#" + digestOf(value)
 	}
@@ -50,14 +53,20 @@ func detail(f Fact) Fact {
 	return f
 }
 
-// refusedFact returns the fact that the way refuses a request.
+// refusedFact returns the fact that the way refuses a request, or that its response tells nothing if there is no refusal.
 func refusedFact(name, sent, refusal, meaning string) Fact {
+	if refusal == "" { // the Echo responded
+		return newFact(name, "not told", sent, "a response that does not describe the request", meaning)
+	}
 	return newFact(name, "refused "+refusal, sent, "nothing: "+describeRefusal(refusal), meaning)
 }
 
 func describeRefusal(refusal string) string {
 	if _, err := strconv.Atoi(refusal); err == nil {
 		return "the way responds with " + refusal + " itself"
+	}
+	if refusal == refusedByCache {
+		return "the way responds with an earlier response of the Echo"
 	}
 	return "the way responds with nothing (" + refusal + ")"
 }

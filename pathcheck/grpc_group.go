@@ -20,14 +20,11 @@ const (
 // examineGRPC makes calls of gRPC.
 func examineGRPC(ctx context.Context, g *group) error {
 	if g.base != "" {
-		return errors.New("calls of gRPC have no path before their own, and could lead to another server: the URL has one")
+		return notApplicable("calls of gRPC have no path before their own, and could lead to another server: the URL has one")
 	}
 	a, err := g.doHTTP2(ctx, call("/echo.v1.Echo/Unary", message("pathcheck")))
-	switch {
-	case isLimit(err):
-		return err
-	case ctx.Err() != nil:
-		return errDeadline
+	if ended := over(ctx, err); ended != nil {
+		return ended
 	}
 	f := decideUnary(a, err)
 	g.add(f)
@@ -35,8 +32,8 @@ func examineGRPC(ctx context.Context, g *group) error {
 		return nil
 	}
 	arrivals, err := g.serverStream(ctx)
-	if isLimit(err) {
-		return err
+	if ended := g.interrupted(ctx, err); ended != nil {
+		return ended
 	}
 	g.add(decideStream(arrivals))
 	return nil

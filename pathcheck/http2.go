@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,7 +19,7 @@ func (c *client) newHTTP2() *http.Transport {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP2(c.scheme == "https")
 	protocols.SetUnencryptedHTTP2(c.scheme != "https")
-	return &http.Transport{Protocols: protocols, DisableCompression: true, MaxResponseHeaderBytes: maxHeader, TLSClientConfig: c.tlsConfig(),
+	return &http.Transport{Protocols: protocols, DisableCompression: true, DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader, TLSClientConfig: c.tlsConfig(),
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return c.connect(ctx, c.limits) }}
 }
 
@@ -39,7 +41,22 @@ func (c *client) doHTTP2(ctx context.Context, r *request) (*answer, error) {
 	return a, nil
 }
 
-var errNoHTTP2 = errors.New("the way does not take HTTP/2")
+var (
+	errNoHTTP2 = errors.New("the way does not take HTTP/2")
+	errRetried = errors.New("it asks for the request again")
+)
+
+// once returns a context for one attempt of a request: a transport of net/http sends one again by itself if a server ends the connection or the
+// stream, as often as that does. The function ends the context.
+func once(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var attempts atomic.Int32
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		if attempts.Add(1) > 1 {
+			cancel(errRetried)
+		}
+	}}), cancel
+}
 
 // roundTrip sends a request by HTTP/2. The function ends it when the response has been read.
 func (c *client) roundTrip(ctx context.Context, transport *http.Transport, r *request) (*http.Response, func(), error) {
@@ -48,9 +65,14 @@ func (c *client) roundTrip(ctx context.Context, transport *http.Transport, r *re
 		return nil, nil, err
 	}
 	r.nonce = cmp.Or(r.nonce, newNonce())
-	outgoing, err := http.NewRequestWithContext(ctx, r.methodOrGet(), c.scheme+"://"+c.host+c.base+r.path, bytes.NewReader(r.body))
-	if err != nil {
+	attempt, cancel := once(ctx)
+	stop := func() {
+		cancel(nil)
 		end()
+	}
+	outgoing, err := http.NewRequestWithContext(attempt, r.methodOrGet(), c.scheme+"://"+c.host+c.base+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		stop()
 		return nil, nil, err
 	}
 	for _, each := range append([]field{c.check(r.nonce), {"User-Agent", c.agent}, {"Accept", "application/json"}}, r.fields...) {
@@ -58,21 +80,24 @@ func (c *client) roundTrip(ctx context.Context, transport *http.Transport, r *re
 	}
 	response, err := transport.RoundTrip(outgoing)
 	if err != nil {
-		end()
-		if isLimit(err) || ctx.Err() != nil {
+		defer stop()
+		switch {
+		case isLimit(err) || ctx.Err() != nil:
 			return nil, nil, err
+		case errors.Is(context.Cause(attempt), errRetried):
+			err = errRetried
 		}
 		return nil, nil, fmt.Errorf("%w: %w", errNoHTTP2, err)
 	}
-	if response.ProtoMajor != 2 {
+	closeBody := func() {
 		_ = response.Body.Close()
-		end()
+		stop()
+	}
+	if response.ProtoMajor != 2 {
+		closeBody()
 		return nil, nil, errNoHTTP2
 	}
-	return response, func() {
-		_ = response.Body.Close()
-		end()
-	}, nil
+	return response, closeBody, nil
 }
 
 // readUntil reads pieces until enough of them came or the deadline passes, and returns when each came.

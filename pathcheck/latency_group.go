@@ -39,11 +39,10 @@ func (g *group) measure(ctx context.Context, c *client) ([]time.Duration, error)
 	var all []time.Duration
 	for range latencyRequests {
 		a, err := c.do(ctx, &request{path: plainPath})
+		if ended := over(ctx, err); ended != nil {
+			return nil, ended
+		}
 		switch {
-		case ctx.Err() != nil:
-			return nil, errDeadline
-		case isLimit(err):
-			return nil, err
 		case err != nil:
 			return nil, fmt.Errorf("no response: %s", refusalOf(err))
 		case !a.proven:

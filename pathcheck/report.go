@@ -8,6 +8,8 @@ import (
 type NotTested struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
+
+	unfinished bool // another run may test it
 }
 
 // Report is the result of a run.

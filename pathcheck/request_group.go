@@ -76,10 +76,13 @@ func examineVersions(ctx context.Context, g *group) error {
 	g.add(newFact("request.version", g.known.plain.echo.Proto, "HTTP/1.1", g.known.plain.echo.Proto,
 		"the version of HTTP by which a request of HTTP/1.1 arrives; behind HTTP/1.0 there are no chunks, and no connections that remain open"))
 	a, err := g.doHTTP2(ctx, &request{path: plainPath})
-	if isLimit(err) {
-		return err
+	if ended := over(ctx, err); ended != nil {
+		return ended
 	}
 	g.add(decideHTTP2(a, err))
+	if err == nil && !a.proven {
+		return g.confirm(ctx)
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ type ladder struct {
 	sizes         []int
 	request       func(size int) *request
 	text          func(size int) string
+	arrived       func(size int, o outcome) bool // whether the Echo received it whole
 }
 
 func headerLadders() []ladder {
@@ -20,7 +21,7 @@ func headerLadders() []ladder {
 		{"request.headers.size", "the largest header that arrives; the Echo itself takes little more than the largest that is tried", []int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 12 << 10},
 			func(size int) *request {
 				return &request{path: plainPath, fields: []field{{"X-Pathcheck-Size", strings.Repeat("x", size)}}}
-			}, size},
+			}, size, headerArrived},
 		{"request.headers.number", "how many headers arrive at most; the Echo itself takes 100", []int{20, 40, 60, 80},
 			func(size int) *request {
 				fields := make([]field, size)
@@ -28,15 +29,35 @@ func headerLadders() []ladder {
 					fields[i] = field{fmt.Sprintf("X-Pathcheck-%d", i), "1"}
 				}
 				return &request{path: plainPath, fields: fields}
-			}, strconv.Itoa},
+			}, strconv.Itoa, headersArrived},
 		{"request.url.size", "the longest path that arrives; the Echo itself takes little more than the longest that is tried", []int{1 << 10, 2 << 10, 4 << 10, 7 << 10},
-			func(size int) *request { return &request{path: plainPath + "/" + strings.Repeat("x", size)} }, size},
+			func(size int) *request { return &request{path: plainPath + "/" + strings.Repeat("x", size)} }, size, pathArrived},
 	}
+}
+
+func headerArrived(size int, o outcome) bool {
+	e := o.echoed()
+	return e != nil && len(strings.Join(e.values("X-Pathcheck-Size"), "")) == size
+}
+
+func headersArrived(number int, o outcome) bool {
+	e, arrived := o.echoed(), 0
+	for i := range number {
+		if e != nil && e.has(fmt.Sprintf("X-Pathcheck-%d", i)) {
+			arrived++
+		}
+	}
+	return arrived == number
+}
+
+func pathArrived(size int, o outcome) bool {
+	e := o.echoed()
+	return e != nil && strings.HasSuffix(e.Path, "/"+strings.Repeat("x", size))
 }
 
 func examineHeaderLimits(ctx context.Context, g *group) error {
 	for _, each := range headerLadders() {
-		if err := g.climb(ctx, each, func(_ int, o outcome) bool { return o.echoed() != nil }); err != nil {
+		if err := g.climb(ctx, each); err != nil {
 			return err
 		}
 	}
@@ -44,20 +65,19 @@ func examineHeaderLimits(ctx context.Context, g *group) error {
 }
 
 // climb sends larger and larger requests until one is refused, and adds the fact.
-func (g *group) climb(ctx context.Context, l ladder, arrived func(size int, o outcome) bool) error {
+func (g *group) climb(ctx context.Context, l ladder) error {
 	largest, refusal := 0, ""
 	for _, each := range l.sizes {
 		o, err := g.ask(ctx, l.request(each))
 		if err != nil {
-			if largest > 0 && !isLimit(err) {
+			if largest > 0 && over(ctx, err) == nil {
 				g.add(l.decide(largest, "closed"))
 			}
 			return err
 		}
-		if !arrived(each, o) {
-			refusal = o.refusal
-			if refusal == "" {
-				refusal = strconv.Itoa(o.status) + " of the Echo"
+		if !l.arrived(each, o) {
+			if refusal = o.refusal; refusal == "" {
+				refusal = fmt.Sprintf("not all of it arrived, and the Echo responded with %d", o.status)
 			}
 			break
 		}

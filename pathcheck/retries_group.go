@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// lookups is how many requests ask the pods of an Echo how often they have received a nonce.
-const lookups = 4
+// lookups is how many requests for each pod that is known ask the pods of an Echo how often they have received a nonce, and maxLookups how many at
+// most. With so many, it is unlikely that a pod is left out that the way chooses by chance.
+const lookups, maxLookups = 4, 24
 
 // examineRetries has the Echo respond with 503, and counts how often the way sends the request again.
 func examineRetries(ctx context.Context, g *group) error {
@@ -32,7 +33,7 @@ func (g *group) attempts(ctx context.Context, method, query string) (int, error)
 	if o.refusal == "" {
 		pods.add(o.echo, o.attempt, true)
 	}
-	for range lookups {
+	for number := 0; number < min(lookups*len(pods), maxLookups) || number < lookups; number++ {
 		o, err := g.ask(ctx, &request{path: plainPath, nonce: nonce})
 		if err != nil {
 			return 0, err
@@ -62,9 +63,13 @@ func (c podCounts) add(e *echo, attempt int, isRequest bool) {
 	c[pod] = attempt
 }
 
+// total returns how often all pods have received the request, 0 if it is not known: one that is not known may have received it, too.
 func (c podCounts) total() (total int) {
 	for _, each := range c {
 		total += each
+	}
+	if _, hidden := c[""]; hidden && total <= 1 || lookups*len(c) > maxLookups {
+		return 0
 	}
 	return total
 }

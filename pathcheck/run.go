@@ -15,13 +15,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
 // plainPath is the path of a plain request, below that of the Echo.
 const plainPath = "/pathcheck"
 
-var errDeadline = errors.New("the deadline of the run has passed")
+var (
+	errDeadline    = errors.New(pathverdict.DeadlinePassed)
+	errInterrupted = errors.New("the run was interrupted")
+)
+
+// notApplicable is the error of a group that cannot be tested in any run.
+type notApplicable string
+
+func (n notApplicable) Error() string { return string(n) }
 
 // Options are the options of a run.
 type Options struct {
@@ -147,15 +156,20 @@ func (c *client) meet(ctx context.Context) (*known, error) {
 	a, err := c.do(ctx, &request{path: plainPath})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("no response from %s: %w", c.dial, err)
+		return nil, fmt.Errorf("no response from %s: %s", c.dial, networkReason(err))
 	case !a.proven:
 		return nil, c.stranger(a)
 	}
+	c.dial = a.remote // whatever else DNS says of the name was not proven to be the Echo
 	k := &known{plain: a, describe: a.echo != nil}
 	if k.describe {
 		k.base = strings.TrimSuffix(a.echo.Path, plainPath)
 	}
-	controlled, err := c.do(ctx, &request{path: plainPath + "?echo.size=1"})
+	const controls = plainPath + "?echo.size=1"
+	controlled, err := c.do(ctx, &request{path: controls})
+	if err != nil || !controlled.proven {
+		controlled, err = c.do(ctx, &request{path: controls}) // it may have failed by chance
+	}
 	if err != nil || !controlled.proven {
 		return k, nil //nolint:nilerr // the way refuses such queries, and the groups say so
 	}
@@ -165,6 +179,23 @@ func (c *client) meet(ctx context.Context) (*known, error) {
 		k.full = err != nil || hinted.status != http.StatusBadRequest
 	}
 	return k, nil
+}
+
+// networkReason returns why there is no response, without what differs from one attempt to the next, as ports do.
+func networkReason(err error) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &dns) && dns.IsTimeout:
+		return "DNS does not respond"
+	case errors.As(err, &dns):
+		return "lookup " + dns.Name + ": " + dns.Err
+	case errors.As(err, &op) && errors.Is(err, errHandshake):
+		return errHandshake.Error() + ": " + op.Err.Error()
+	case errors.As(err, &op):
+		return op.Err.Error()
+	}
+	return err.Error()
 }
 
 // stranger returns the error for a response that does not come from the Echo.
@@ -184,7 +215,7 @@ func (c *client) stranger(a *answer) error {
 // runGroups examines the groups: most at once, those that measure alone.
 func runGroups(ctx context.Context, chosen []member, report *Report, newGroup func(string) *group) {
 	results := make([]*group, len(chosen))
-	reasons := make([]string, len(chosen))
+	reasons, unfinished := make([]string, len(chosen)), make([]bool, len(chosen))
 	examine := func(i int) {
 		g := newGroup(chosen[i].name)
 		results[i] = g
@@ -192,7 +223,7 @@ func runGroups(ctx context.Context, chosen []member, report *Report, newGroup fu
 			return
 		}
 		if err := chosen[i].examine(ctx, g); err != nil {
-			reasons[i] = printable(cmp.Or(deadlineIn(ctx), err).Error())
+			reasons[i], unfinished[i] = printable(cmp.Or(deadlineIn(ctx), err).Error()), !errors.As(err, new(notApplicable))
 		}
 	}
 	var all sync.WaitGroup
@@ -209,17 +240,20 @@ func runGroups(ctx context.Context, chosen []member, report *Report, newGroup fu
 		report.Facts = append(report.Facts, results[i].facts...)
 		report.NotTested = append(report.NotTested, results[i].skipped...)
 		if reasons[i] != "" {
-			report.NotTested = append(report.NotTested, NotTested{chosen[i].name, reasons[i]})
+			report.NotTested = append(report.NotTested, NotTested{chosen[i].name, reasons[i], unfinished[i]})
 		}
 	}
 }
 
-// deadlineIn returns the error of a run that takes too long, instead of those that follow from it.
+// deadlineIn returns the error of a run that takes too long or is interrupted, instead of those that follow from it.
 func deadlineIn(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return errDeadline
+	switch {
+	case ctx.Err() == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return errInterrupted
 	}
-	return nil
+	return errDeadline
 }
 
 // inCluster reports whether this program runs in a pod.

@@ -67,7 +67,7 @@ func (g *group) shareConnection(ctx context.Context) (*seen, error) {
 		a, err := s.readAnswer(maxBody)
 		if err != nil {
 			all.closed = true
-			return all, nil // which is what was to find out
+			return all, over(ctx, err) // that it is closed is what was to find out
 		}
 		if g.judge(a, s.nonce); !a.proven {
 			return all, nil
@@ -83,7 +83,7 @@ func (g *group) shareConnection(ctx context.Context) (*seen, error) {
 		r := &request{path: plainPath, fields: []field{{"Connection", "keep-alive"}}}
 		if s.send(r.header(&g.target, g.check(s.nonce), g.agent)) != nil {
 			all.closed = true
-			return all, nil
+			return all, over(ctx, nil)
 		}
 	}
 }

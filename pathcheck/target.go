@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -32,7 +34,7 @@ func parseTarget(text, address string) (target, error) {
 	if strings.Contains(u.EscapedPath()+"/", "/../") || strings.Contains(u.EscapedPath(), "%") {
 		return target{}, fmt.Errorf("the path of %q must have neither dot segments nor escapes", text)
 	}
-	t := target{scheme: u.Scheme, host: u.Host, name: u.Hostname(), base: strings.TrimRight(u.Path, "/")}
+	t := target{scheme: u.Scheme, host: strings.TrimSuffix(u.Host, ":"), name: u.Hostname(), base: strings.TrimRight(u.Path, "/")}
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
@@ -41,11 +43,21 @@ func parseTarget(text, address string) (target, error) {
 	if address == "" {
 		return t, nil
 	}
-	t.dial = address
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		t.dial = net.JoinHostPort(strings.Trim(address, "[]"), port)
+	t.dial, err = dialAddress(address, port)
+	return t, err
+}
+
+// dialAddress returns a host and a port to connect to, the given port if the address has none.
+func dialAddress(address, port string) (string, error) {
+	host, own, err := net.SplitHostPort(address)
+	if err != nil {
+		host, own = strings.TrimSuffix(strings.TrimPrefix(address, "["), "]"), port
 	}
-	return t, nil
+	_, isIP := netip.ParseAddr(host)
+	if number, err := strconv.ParseUint(own, 10, 16); err != nil || number == 0 || isIP != nil && (host == "" || strings.ContainsAny(host, ":/[]@? ")) {
+		return "", fmt.Errorf("%q is not the address of a server: a host name or an IP address, and maybe a port, such as 192.0.2.1:8443", address)
+	}
+	return net.JoinHostPort(host, own), nil
 }
 
 // isPlain reports whether a URL has a scheme, a host, maybe a port and a path, and nothing else.

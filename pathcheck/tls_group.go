@@ -17,7 +17,7 @@ import (
 // examineTLS examines the certificate, where TLS ends, and what can be negotiated.
 func examineTLS(ctx context.Context, g *group) error {
 	if g.scheme != "https" {
-		return errors.New("the URL has no TLS")
+		return notApplicable("the URL has no TLS")
 	}
 	roots, err := g.options.roots()
 	if err != nil {
@@ -128,8 +128,8 @@ func (g *group) handshake(ctx context.Context, change func(*tls.Config), protoco
 
 func examineProtocols(ctx context.Context, g *group) error {
 	state, err := g.handshake(ctx, func(*tls.Config) {}, "h2", "http/1.1")
-	if isLimit(err) {
-		return err
+	if ended := over(ctx, err); ended != nil {
+		return ended
 	}
 	value := none
 	switch {
@@ -151,8 +151,8 @@ func examineOldest(ctx context.Context, g *group) error {
 				c.CipherSuites = append(c.CipherSuites, suite.ID)
 			}
 		})
-		if isLimit(err) {
-			return err
+		if ended := over(ctx, err); ended != nil {
+			return ended
 		}
 		if err == nil {
 			g.add(newFact("tls.oldest", tls.VersionName(version), "TLS 1.0 to 1.3", tls.VersionName(version), "the oldest version of TLS that the way takes; those before 1.2 are not safe"))
@@ -169,14 +169,13 @@ func examineEnd(ctx context.Context, g *group) error {
 		g.add(decideEnd(e, nil, 0))
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	older := &client{target: g.target, limits: g.limits, echo: g.echo, agent: g.agent, maxTLS: tls.VersionTLS12}
 	a, err := older.do(ctx, &request{path: plainPath})
-	if isLimit(err) {
+	o, err := g.outcome(ctx, a, err)
+	if err != nil {
 		return err
 	}
-	if err != nil || a.echo == nil {
+	if o.echoed() == nil {
 		g.add(decideEnd(e, nil, 0))
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
@@ -80,12 +81,21 @@ func requestWays() map[string]way {
 		"the host is replaced": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Host = "internal" }), map[string]string{"request.host": changed}},
 		"paths are cleaned": {group, changes(func(r *httputil.ProxyRequest) { r.Out.URL.Path, r.Out.URL.RawPath = path.Clean(r.In.URL.Path), "" }),
 			map[string]string{"request.path.dots": "resolved", "request.path.encodedDots": "resolved", "request.path.doubleSlash": "merged", "request.path.encodedSlash": "decoded"}},
-		"a prefix is added":            {group, changes(func(r *httputil.ProxyRequest) { r.Out.URL.Path = "/v1" + r.In.URL.Path }), map[string]string{"request.path.prefix": changed}},
-		"the query is dropped":         {group, changes(func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = "" }), map[string]string{"request.query": dropped}},
-		"a method is refused":          {group, refuseIf(405, func(r *http.Request) bool { return r.Method == http.MethodPatch || r.Method == http.MethodTrace }), map[string]string{"request.method": "refused PATCH", "request.methodOther": "refused TRACE"}},
-		"long headers are refused":     {group, refuseIf(431, func(r *http.Request) bool { return len(r.Header.Get("X-Pathcheck-Size")) > 4096 }), map[string]string{"request.headers.size": "4Ki"}},
-		"long paths are refused":       {group, refuseIf(414, func(r *http.Request) bool { return len(r.URL.Path) > 2100 }), map[string]string{"request.url.size": "2Ki"}},
-		"many headers are refused":     {group, refuseIf(431, func(r *http.Request) bool { return len(r.Header) > 50 }), map[string]string{"request.headers.number": "40"}},
+		"a prefix is added":        {group, changes(func(r *httputil.ProxyRequest) { r.Out.URL.Path = "/v1" + r.In.URL.Path }), map[string]string{"request.path.prefix": changed}},
+		"the query is dropped":     {group, changes(func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = "" }), map[string]string{"request.query": dropped}},
+		"a method is refused":      {group, refuseIf(405, func(r *http.Request) bool { return r.Method == http.MethodPatch || r.Method == http.MethodTrace }), map[string]string{"request.method": "refused PATCH", "request.methodOther": "refused TRACE"}},
+		"long headers are refused": {group, refuseIf(431, func(r *http.Request) bool { return len(r.Header.Get("X-Pathcheck-Size")) > 4096 }), map[string]string{"request.headers.size": "4Ki"}},
+		"long paths are refused":   {group, refuseIf(414, func(r *http.Request) bool { return len(r.URL.Path) > 2100 }), map[string]string{"request.url.size": "2Ki"}},
+		"many headers are refused": {group, refuseIf(431, func(r *http.Request) bool { return len(r.Header) > 50 }), map[string]string{"request.headers.number": "40"}},
+		"long headers are cut": {group, changes(func(r *httputil.ProxyRequest) {
+			if value := r.Out.Header.Get("X-Pathcheck-Size"); len(value) > 3000 {
+				r.Out.Header.Set("X-Pathcheck-Size", value[:3000])
+			}
+		}), map[string]string{"request.headers.size": "2Ki"}},
+		"many headers are dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Pathcheck-50") }), map[string]string{"request.headers.number": "40"}},
+		"long paths are cut": {group, changes(func(r *httputil.ProxyRequest) {
+			r.Out.URL.Path, r.Out.URL.RawPath = r.In.URL.Path[:min(len(r.In.URL.Path), 5000)], ""
+		}), map[string]string{"request.url.size": "4Ki"}},
 		"escaped slashes are refused":  {group, refuseIf(404, func(r *http.Request) bool { return strings.Contains(r.URL.RawPath, "%2F") }), map[string]string{"request.path.encodedSlash": "refused 404"}},
 		"trailers are dropped":         {group, changes(func(r *httputil.ProxyRequest) { r.Out.Trailer = nil }), map[string]string{"request.trailers": dropped}},
 		"the server has its own paths": {group, refuseIf(403, func(r *http.Request) bool { return strings.Contains(r.URL.Path, "..") }), map[string]string{"request.path.dots": "refused 403"}},
@@ -222,19 +232,40 @@ func compress(r *http.Response) error {
 
 // newCache returns a proxy that stores the responses to some paths.
 func newCache(address string) http.Handler {
-	proxy, stored := proxyTo(address, nothing), map[string]*httptest.ResponseRecorder{}
+	return cacheOf(address, func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/cache/") })
+}
+
+// cacheOf returns a proxy that stores the responses to some requests by their URI.
+func cacheOf(address string, stores func(*http.Request) bool) http.Handler {
+	proxy, stored, mutex := proxyTo(address, nothing), map[string]*httptest.ResponseRecorder{}, sync.Mutex{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.Contains(r.URL.Path, "/cache/") {
+		if !stores(r) {
 			proxy.ServeHTTP(w, r)
 			return
 		}
-		if stored[r.URL.Path] == nil {
-			stored[r.URL.Path] = httptest.NewRecorder()
-			proxy.ServeHTTP(stored[r.URL.Path], r)
+		mutex.Lock()
+		defer mutex.Unlock()
+		first := stored[r.RequestURI]
+		if first == nil {
+			first = httptest.NewRecorder()
+			proxy.ServeHTTP(first, r)
+			stored[r.RequestURI] = first
 		}
-		w.Header().Set(proof.ResponseHeader, stored[r.URL.Path].Header().Get(proof.ResponseHeader))
-		_, _ = w.Write(stored[r.URL.Path].Body.Bytes())
+		maps.Copy(w.Header(), first.Header())
+		w.WriteHeader(first.Code)
+		_, _ = w.Write(first.Body.Bytes())
 	})
+}
+
+// TestACacheOfAllTellsNothing checks that what a cache stored of an earlier request is not taken for what happens to a later one.
+func TestACacheOfAllTellsNothing(t *testing.T) {
+	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
+	plain := func(r *http.Request) bool { return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/-/") }
+	report := check(t, Options{URL: serve(t, cacheOf(address, plain)), Groups: []string{"client", "request"}, Expect: []Expectation{{"client.forgeable", no}}})
+	if report.OK() {
+		t.Error("it says that nobody can forge an address, and does not know")
+	}
+	expectFacts(t, report, map[string]string{"client.forgeable": "refused cached", "client.requestID": "refused cached", "request.query": kept})
 }
 
 // TestWays examines proxies that do one thing each: the facts turn round.

@@ -45,6 +45,9 @@ func examineWebSocket(ctx context.Context, g *group) error {
 	s.limited.N = 4 * largeMessage
 	for _, size := range []int{100, largeMessage} {
 		if err := s.exchangeMessage(filler(size)); err != nil {
+			if ended := g.interrupted(ctx, err); ended != nil {
+				return ended
+			}
 			g.add(decideMessages(size, err))
 			return nil
 		}
@@ -88,17 +91,47 @@ func (s *stream) exchangeMessage(data []byte) error {
 	if err := s.send(clientFrame(data)); err != nil {
 		return err
 	}
-	received, err := readFrame(s.reader, len(data))
+	received, err := readText(s.reader, len(data))
 	if err == nil && !bytes.Equal(received, data) {
 		return errors.New("another message")
 	}
 	return err
 }
 
+// readText reads a text of at most the given length, of as many frames as the way made of it, and skips pings.
+func readText(r io.Reader, length int) (text []byte, err error) {
+	const maxFrames = 1000
+	for range maxFrames {
+		final, opcode, data, err := readFrame(r, max(length-len(text), maxControl))
+		switch {
+		case err != nil:
+			return nil, err
+		case opcode == opcodePing || opcode == opcodePong:
+			continue
+		case len(text) == 0 && opcode != opcodeText, len(text) > 0 && opcode != opcodeContinuation, len(text)+len(data) > length:
+			return nil, errors.New("another message")
+		}
+		if text = append(text, data...); final {
+			return text, nil
+		}
+	}
+	return nil, errors.New("the message has too many frames")
+}
+
+// What frames have (RFC 6455, 5.2): the bit of the last one of a message, the type, and the maximum length of those that are no messages.
+const (
+	finalBit           = 0x80
+	opcodeContinuation = 0
+	opcodeText         = 1
+	opcodePing         = 9
+	opcodePong         = 10
+	maxControl         = 125
+)
+
 // clientFrame returns the only frame of a text, masked as those of clients must be.
 func clientFrame(data []byte) []byte {
-	const final, text, masked = 0x80, 1, 0x80
-	frame := []byte{final | text}
+	const masked = 0x80
+	frame := []byte{finalBit | opcodeText}
 	switch {
 	case len(data) < 126:
 		frame = append(frame, masked|byte(len(data)))
@@ -117,23 +150,23 @@ func clientFrame(data []byte) []byte {
 }
 
 // readFrame reads a frame of a server with at most the given length.
-func readFrame(r io.Reader, length int) ([]byte, error) {
+func readFrame(r io.Reader, length int) (final bool, opcode byte, data []byte, err error) {
 	var header [2]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
-		return nil, err
+		return false, 0, nil, err
 	}
 	size := uint64(header[1] & 0x7f)
 	if extended := map[uint64]int{126: 2, 127: 8}[size]; extended > 0 {
 		var bytes [8]byte
 		if _, err := io.ReadFull(r, bytes[8-extended:]); err != nil {
-			return nil, err
+			return false, 0, nil, err
 		}
 		size = binary.BigEndian.Uint64(bytes[:])
 	}
 	if size > uint64(length) {
-		return nil, errors.New("the message is longer than what was sent")
+		return false, 0, nil, errors.New("the message is longer than what was sent")
 	}
-	data := make([]byte, size)
-	_, err := io.ReadFull(r, data)
-	return data, err
+	data = make([]byte, size)
+	_, err = io.ReadFull(r, data)
+	return header[0]&finalBit != 0, header[0] & 0x7f, data, err // an opcode with a reserved bit is none of those above
 }

@@ -48,7 +48,10 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 	if err == nil {
 		var report *pathcheck.Report
 		if report, err = command.Run(ctx, flags.Arg(0), version, stdout); err == nil {
-			return finish(report, *verdict, stderr)
+			if code := finish(report, *verdict, stderr); code != 0 || ctx.Err() == nil || *verdict != "" {
+				return code
+			}
+			err = errors.New("interrupted, the report is not complete")
 		}
 	}
 	_, _ = fmt.Fprintln(stderr, "pathcheck: "+err.Error())

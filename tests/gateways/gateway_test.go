@@ -3,16 +3,19 @@ package gateways
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,8 +36,10 @@ type gateway struct {
 	// listen on, ECHO and ECHO_PORT for that of the echo server, DIR for a folder, and CONFIG for the file of the configuration.
 	config func(setting string) string
 	run    []string // the command
-	facts  []promise
-	turns  []turn
+	// arguments returns what a setting adds to the command. It is nil if no setting does.
+	arguments func(setting string) []string
+	facts     []promise
+	turns     []turn
 }
 
 // promise is a fact that the documentation of a gateway promises.
@@ -67,7 +72,7 @@ var program = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	if os.Getenv("GATEWAYS") == "" {
-		os.Exit(0) // make test-gateways installs them
+		os.Exit(0) // make test-gateways and make test-traefik install them
 	}
 	made, err := os.MkdirTemp("", "gateways")
 	if err != nil {
@@ -128,13 +133,13 @@ func (g *gateway) start(t *testing.T, setting string, environ ...string) string 
 			t.Fatal(err)
 		}
 	}
-	echo := startEcho(t, environ...)
-	fill := strings.NewReplacer("ECHO_PORT", portOf(echo), "HOST", host, "LISTEN", address, "PORT", port, "ECHO", echo, "DIR", work, "CONFIG", filepath.Join(work, "config"))
-	if err := os.WriteFile(filepath.Join(work, "config"), []byte(fill.Replace(g.config(setting))), 0o644); err != nil {
+	echo, config := startEcho(t, environ...), filepath.Join(work, "config.yaml") // some require the ending, no one minds it
+	fill := strings.NewReplacer("ECHO_PORT", portOf(echo), "HOST", host, "LISTEN", address, "PORT", port, "ECHO", echo, "DIR", work, "CONFIG", config)
+	if err := os.WriteFile(config, []byte(fill.Replace(g.config(setting))), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var arguments []string
-	for _, each := range g.run {
+	for _, each := range g.command(setting) {
 		arguments = append(arguments, fill.Replace(each))
 	}
 	log, err := os.Create(filepath.Join(work, "log"))
@@ -154,14 +159,24 @@ func (g *gateway) start(t *testing.T, setting string, environ ...string) string 
 	return "http://" + address
 }
 
-// await waits until a gateway listens.
+// command returns the command of a gateway with a setting.
+func (g *gateway) command(setting string) []string {
+	if g.arguments == nil {
+		return g.run
+	}
+	return slices.Concat(g.run, g.arguments(setting))
+}
+
+// await waits until a gateway listens, and has read where to send requests to.
 func await(t *testing.T, address, log string) {
 	t.Helper()
 	for range 100 {
-		connection, err := net.Dial("tcp", address)
+		answer, err := http.Get("http://" + address)
 		if err == nil {
-			_ = connection.Close()
-			return
+			_ = answer.Body.Close()
+			if answer.StatusCode != http.StatusNotFound {
+				return
+			}
 		}
 		<-time.After(100 * time.Millisecond)
 	}
@@ -170,9 +185,9 @@ func await(t *testing.T, address, log string) {
 }
 
 // check examines the way through a gateway.
-func check(t *testing.T, url, groups string) *pathcheck.Report {
+func check(t *testing.T, url, groups string, expect ...pathcheck.Expectation) *pathcheck.Report {
 	t.Helper()
-	o := pathcheck.Options{URL: url, Deadline: 2 * time.Minute, Source: netip.MustParseAddr(clientAddress)}
+	o := pathcheck.Options{URL: url, Deadline: 2 * time.Minute, Source: netip.MustParseAddr(clientAddress), Expect: expect}
 	if groups != "" {
 		o.Groups = strings.Split(groups, ",")
 	}
@@ -189,6 +204,19 @@ func check(t *testing.T, url, groups string) *pathcheck.Report {
 		}
 	}
 	return report
+}
+
+// writeReport writes a report as a person gets it, if REPORTS names a folder.
+func writeReport(t *testing.T, name string, report *pathcheck.Report) {
+	t.Helper()
+	folder := os.Getenv("REPORTS")
+	if folder == "" {
+		return
+	}
+	var page bytes.Buffer
+	if err := errors.Join(report.WriteHTML(&page), os.WriteFile(filepath.Join(folder, name+".html"), page.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func valueOf(r *pathcheck.Report, name string) string {
@@ -210,7 +238,13 @@ func (g *gateway) versionOf(t *testing.T) string {
 	return regexp.MustCompile(`\d+\.\d+\.\d+`).FindString(string(output))
 }
 
-func gateways() []gateway { return []gateway{nginx(), haproxy(), apache(), varnish(), caddy()} }
+// gateways returns the gateways that the make target has installed.
+func gateways() []gateway {
+	if os.Getenv("GATEWAYS") == "traefik" {
+		return []gateway{traefik()}
+	}
+	return []gateway{nginx(), haproxy(), apache(), varnish(), caddy()}
+}
 
 // TestGateways examines each gateway as it is, and with each setting.
 func TestGateways(t *testing.T) {
@@ -226,6 +260,7 @@ func TestGateways(t *testing.T) {
 						t.Errorf("%s is %q, want %q by %s", each.fact, got, each.value, each.source)
 					}
 				}
+				writeReport(t, g.name, report)
 				mutex.Lock()
 				reports[g.name] = report
 				mutex.Unlock()

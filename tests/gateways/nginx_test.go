@@ -25,10 +25,10 @@ http {
 			{"client.forgeable", "yes", docs + "proxy_module.html#proxy_pass_request_headers"},
 		},
 		turns: []turn{
-			{setting: "client_max_body_size 10m;", groups: "body", facts: map[string]string{"body.max": "8Mi"}},
+			{setting: "client_max_body_size 10m;", groups: "body", facts: map[string]string{"body.max": "10Mi"}},
 			{setting: "underscores_in_headers on;", groups: "request", facts: map[string]string{"request.headers.underscores": "kept"}},
 			{setting: "large_client_header_buffers 4 16k;", groups: "request", facts: map[string]string{"request.headers.size": "12Ki"}},
-			{setting: "proxy_http_version 1.1;", groups: "request", facts: map[string]string{"request.version": "HTTP/1.1"}},
+			{setting: "proxy_http_version 1.1;", groups: "request,answer", facts: map[string]string{"request.version": "HTTP/1.1", "answer.stream": "streamed"}},
 			{setting: "proxy_http_version 1.1; proxy_request_buffering off;", groups: "body", facts: map[string]string{"body.request": "streamed"}},
 			{setting: "proxy_buffering off;", groups: "answer", facts: map[string]string{"answer.stream": "streamed"}},
 			{setting: "proxy_set_header Host $http_host;", groups: "request", facts: map[string]string{"request.host": "kept"}},

@@ -80,7 +80,11 @@ func checkTable(t *testing.T, reports map[string]*pathcheck.Report) {
 	if t.Failed() {
 		return
 	}
-	const begin, end = "<!-- made by make test-gateways UPDATE=1 -->\n", "<!-- end -->\n"
+	target, end := "make test-gateways UPDATE=1", "<!-- end -->\n"
+	if os.Getenv("GATEWAYS") == "traefik" {
+		target = "make test-traefik UPDATE=1"
+	}
+	begin := "<!-- made by " + target + " -->\n"
 	content, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +104,6 @@ func checkTable(t *testing.T, reports map[string]*pathcheck.Report) {
 	case !strings.HasPrefix(old, title):
 		t.Logf("the documentation is about other versions than %s", title)
 	case made != old:
-		t.Errorf("%s has another table: run make test-gateways UPDATE=1\n%s", document, made)
+		t.Errorf("%s has another table: run %s\n%s", document, target, made)
 	}
 }
