@@ -33,8 +33,9 @@ IMAGE_TAG_BASE ?= $(or $(REGISTRY),quay.io/echo-operator)/echo-operator
 #: the image of the operator
 IMG ?= $(IMAGE_TAG_BASE):v$(VERSION)
 #: the image of the echo server; next to IMG, with the same tag
-ECHO_SERVER_IMG ?= $(if $(findstring @,$(IMG)),$(error IMG has a digest: also set ECHO_SERVER_IMG))$(strip \
-	)$(if $(findstring /,$(IMG)),$(dir $(IMG)))echo-server:$(or $(word 2,$(subst :, ,$(notdir $(IMG)))),latest)
+ECHO_SERVER_IMG ?= $(call beside_img,echo-server,ECHO_SERVER_IMG)
+#: the image of checks; next to IMG, with the same tag
+PATHCHECK_IMG ?= $(call beside_img,echo-operator-pathcheck,PATHCHECK_IMG)
 #: the image of the bundle
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(VERSION)
 #: the image of the catalog
@@ -61,8 +62,12 @@ architectures = $(patsubst linux/%,%,$(subst $(comma), ,$(PLATFORMS)))
 # given VARIABLE: not empty if it was set on the command line or in the environment.
 given = $(filter command environment,$(firstword $(origin $(1))))
 
-# IMG and ECHO_SERVER_IMG if one of them was set, directly or by IMAGE_TAG_BASE.
-given_images = $(if $(call given,IMG)$(call given,ECHO_SERVER_IMG)$(call given,IMAGE_TAG_BASE),$(IMG) $(ECHO_SERVER_IMG))
+# beside_img NAME,SETTING: the image of a name next to IMG, with the same tag.
+beside_img = $(if $(findstring @,$(IMG)),$(error IMG has a digest: also set $(2)))$(strip \
+	)$(if $(findstring /,$(IMG)),$(dir $(IMG)))$(1):$(or $(word 2,$(subst :, ,$(notdir $(IMG)))),latest)
+
+# IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if one of them was set, directly or by IMAGE_TAG_BASE.
+given_images = $(if $(call given,IMG)$(call given,ECHO_SERVER_IMG)$(call given,PATHCHECK_IMG)$(call given,IMAGE_TAG_BASE),$(IMG) $(ECHO_SERVER_IMG) $(PATHCHECK_IMG))
 
 # tool SET: the folder with the programs of a tool set, which are built if they are not there.
 tool = $$(tools/build $(1))
@@ -138,13 +143,17 @@ lint lint-fix:
 	@$(call tool,lint)/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
 	@$(call tool,lint)/misspell -error *.md docs/*.md docs/runbooks/*.md config/catalog/*.md
 
+# To tidy the module of Traefik takes all that its dependencies depend on: gigabytes.
+tidied := . $(dir $(filter-out tools/traefik/%,$(wildcard tools/*/go.mod))) $(test_modules)
+
 .PHONY: verify
 verify: generate manifests bundle catalog ## Fail if a generated file is not current or a go.mod is not tidy.
-	@tools/make/verify . $(dir $(wildcard tools/*/go.mod)) $(test_modules)
+	@tools/make/verify $(tidied)
 
 .PHONY: run
 run: install ## Run the operator on this machine, against the current cluster.
 	RELATED_IMAGE_ECHO_SERVER=$${RELATED_IMAGE_ECHO_SERVER:-$(ECHO_SERVER_IMG)} \
+	RELATED_IMAGE_PATHCHECK=$${RELATED_IMAGE_PATHCHECK:-$(PATHCHECK_IMG)} \
 		go run -trimpath -ldflags "-X main.version=v$(VERSION)" . --zap-encoder=console $(ARGS)
 
 ##@ Images
@@ -177,17 +186,19 @@ prober-image: ## The same for the image that sends requests in tests and in the 
 docker-build bundle-build catalog-build: override PLATFORMS := $(if $(findstring $(comma),$(PLATFORMS)),linux/$(GOARCH),$(PLATFORMS))
 
 .PHONY: docker-build
-docker-build: build ## Build IMG and ECHO_SERVER_IMG as archives for `docker load` in bin/images. Docker is not needed.
+docker-build: build ## Build IMG, ECHO_SERVER_IMG and PATHCHECK_IMG as archives for `docker load` in bin/images. Docker is not needed.
 	@$(build_image) -file=Dockerfile -archive=bin/images/echo-operator.tar $(IMG)
 	@$(build_image) -file=echoserver/Dockerfile -archive=bin/images/echo-server.tar $(ECHO_SERVER_IMG)
+	@$(build_image) -file=pathcheck/Dockerfile -archive=bin/images/echo-operator-pathcheck.tar $(PATHCHECK_IMG)
 
 .PHONY: docker-push docker-buildx
-docker-push: ## Build IMG and ECHO_SERVER_IMG for PLATFORMS and push them, with the credentials of `docker login`.
+docker-push: ## Build IMG, ECHO_SERVER_IMG and PATHCHECK_IMG for PLATFORMS and push them, with the credentials of `docker login`.
 docker-buildx: ## The same for amd64, arm64, ppc64le and s390x, or for PLATFORMS if set.
 docker-buildx: PLATFORMS := $(if $(call given,PLATFORMS),$(PLATFORMS),$(release_platforms))
 docker-push docker-buildx: build
 	@$(build_image) -file=Dockerfile $(IMG)
 	@$(build_image) -file=echoserver/Dockerfile $(ECHO_SERVER_IMG)
+	@$(build_image) -file=pathcheck/Dockerfile $(PATHCHECK_IMG)
 
 ##@ Deployment
 
@@ -203,7 +214,7 @@ uninstall: ## Delete all Echoes, then the CustomResourceDefinition, from the cur
 	@kubectl=$$(tools/make/kubectl); "$$kubectl" delete crd echoes.example.com --ignore-not-found
 
 .PHONY: deploy
-deploy: ## Deploy the operator into the current cluster, from the images of `make images`, or from IMG and ECHO_SERVER_IMG if set.
+deploy: ## Deploy the operator into the current cluster, from the images of `make images`, or from IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if set.
 	@OVERLAY=$(OVERLAY) tools/make/deploy $(given_images)
 
 .PHONY: undeploy
@@ -212,9 +223,9 @@ undeploy: ## Delete all Echoes, then the operator, from the current cluster.
 	@kubectl=$$(tools/make/kubectl); "$$kubectl" kustomize $(OVERLAY) | "$$kubectl" delete --ignore-not-found -f -
 
 .PHONY: build-installer
-build-installer: ## Write dist/install.yaml, which installs the operator from IMG and ECHO_SERVER_IMG.
+build-installer: ## Write dist/install.yaml, which installs the operator from IMG, ECHO_SERVER_IMG and PATHCHECK_IMG.
 	@mkdir -p dist
-	@OVERLAY=$(OVERLAY) tools/make/installer $(IMG) $(ECHO_SERVER_IMG) >dist/install.yaml
+	@OVERLAY=$(OVERLAY) tools/make/installer $(IMG) $(ECHO_SERVER_IMG) $(PATHCHECK_IMG) >dist/install.yaml
 
 ##@ Cluster
 

@@ -105,7 +105,12 @@ func TestEnsure(t *testing.T) {
 		"unwanted, missing": {unwanted, nil, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, seen := newWorld(t), status.Observation{}
+			var there []client.Object
+			if c.child.Want == nil && c.live != nil {
+				there = append(there, c.live)
+				c.live.SetResourceVersion("999") // that of the first version of the fake API server
+			}
+			w, seen := newWorld(t, there...), status.Observation{}
 			if err := w.echoes().ensure(t.Context(), storedEcho(), c.child, c.live, &seen); err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +157,7 @@ func TestDeleteChild(t *testing.T) {
 	if err := deleteChild(t.Context(), w.server, going, metav1.DeletePropagationForeground); err != nil || w.writes != nil {
 		t.Errorf("one that is being deleted: %v, %v", w.writes, err)
 	}
-	if err := deleteChild(t.Context(), w.server, ownedService(storedEcho()), metav1.DeletePropagationForeground); err != nil {
+	if err := deleteChild(t.Context(), w.server, ownedService(storedEcho()), metav1.DeletePropagationForeground); !apierrors.IsNotFound(err) {
 		t.Errorf("one that is gone: %v", err)
 	}
 	w.fail = func(string) error { return errors.New("no") }

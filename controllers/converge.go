@@ -63,8 +63,14 @@ func (r *EchoReconciler) readBefore(
 		read = r.read
 	}
 	live, err := r.readAll(ctx, echo, wanted, read, seen)
-	return live, cmp.Or(err, refused)
+	err = cmp.Or(err, refused)
+	if err != nil && !echo.Spec.Paused && (status.NameWasTaken(echo) || slices.ContainsFunc(live, exists)) {
+		err = cmp.Or(r.addFinalizer(ctx, echo), err) // somebody may have removed it
+	}
+	return live, err
 }
+
+func exists(object client.Object) bool { return object != nil }
 
 // ensureAll adds the finalizer and makes the children as wanted. live are those that exist.
 func (r *EchoReconciler) ensureAll(
@@ -209,7 +215,7 @@ func apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 }
 
 // deleteChild deletes an object and its dependents, in the foreground the object last. It does nothing if the object is already being
-// deleted.
+// deleted. That there is none is an error: the cache holds one, and a pass that tries again finds out which of the two is right.
 func deleteChild(ctx context.Context, writer client.Writer, live client.Object, order metav1.DeletionPropagation) error {
 	if !live.GetDeletionTimestamp().IsZero() {
 		return nil
@@ -218,7 +224,7 @@ func deleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 	err := writer.Delete(ctx, live,
 		client.PropagationPolicy(order),
 		client.Preconditions{UID: &uid, ResourceVersion: &version})
-	if client.IgnoreNotFound(err) != nil {
+	if err != nil {
 		return fmt.Errorf("deleting %T %s: %w", live, client.ObjectKeyFromObject(live), err)
 	}
 	return nil

@@ -86,7 +86,7 @@ func (r *EchoReconciler) release(ctx context.Context, echo *v1.Echo, end status.
 // deleteRemaining deletes what is left of an Echo. Its pods are deleted with their Deployment.
 func (r *EchoReconciler) deleteRemaining(ctx context.Context, left remains) error {
 	for _, object := range left.objects {
-		if err := deleteChild(ctx, r.Client, object, metav1.DeletePropagationForeground); err != nil {
+		if err := deleteChild(ctx, r.Client, object, metav1.DeletePropagationForeground); client.IgnoreNotFound(err) != nil { // it is looked at again
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -84,6 +86,14 @@ func (d *Dependencies) count(ctx context.Context, controller string, failure *st
 	tracing.SetFailure(ctx, reason, failure.Err)
 }
 
+// announce reports transitions as events, and in the log.
+func (d *Dependencies) announce(ctx context.Context, echo *v1.Echo, transitions ...status.Transition) {
+	for _, t := range transitions {
+		log.FromContext(ctx).Info(t.Note, "reason", t.Reason.String())
+		d.Recorder.Eventf(echo, nil, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
+	}
+}
+
 // config returns what the children of an Echo depend on. echo is nil if it does not exist. The TLS profile of the cluster is asked for only
 // if it matters, so that Echoes without TLS, and the deletion of others, do not depend on it.
 func (d *Dependencies) config(ctx context.Context, echo *v1.Echo) (children.Config, error) {
@@ -94,6 +104,22 @@ func (d *Dependencies) config(ctx context.Context, echo *v1.Echo) (children.Conf
 	var err error
 	config.TLS, err = d.TLSProfile(ctx)
 	return config, err
+}
+
+// readOwned returns an object of an Echo that only Echoes that ask for it have, nil if there is none, and a NameConflictError if one is wanted and
+// its name is taken. The cache does not hold those without the operator's label.
+func (d *Dependencies) readOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, child children.Child) (client.Object, error) {
+	live, err := readChild(ctx, cached, child)
+	if err == nil && live == nil && child.Want != nil {
+		live, err = readChild(ctx, d.Live, child)
+	}
+	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
+		return live, err
+	}
+	if child.Want != nil {
+		err = &children.NameConflictError{Kind: child.Kind, Name: child.Key.Name, For: "Echo", Advice: "Delete or rename it, or give the Echo another name."}
+	}
+	return nil, err
 }
 
 // hasTLS reports whether an Echo depends on the TLS profile of the cluster.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,8 +39,8 @@ func (r *EchoReconciler) patchFinalizers(ctx context.Context, echo *v1.Echo, fin
 
 // patchStatus sets the status of an Echo, unless the Echo has changed since it was read.
 func (r *EchoReconciler) patchStatus(ctx context.Context, echo *v1.Echo, status v1.EchoStatus) error {
-	patch, err := echoPatch{}, error(nil)
-	if patch.Status, err = difference(&echo.Status, &status); err != nil {
+	patch, err := statusPatch(echo, &status)
+	if err != nil {
 		return fmt.Errorf("comparing the status: %w", err)
 	}
 	err = r.patchEcho(echo, patch, func(answer client.Object, body client.Patch) error { return r.Client.Status().Patch(ctx, answer, body) })
@@ -50,17 +51,20 @@ func (r *EchoReconciler) patchStatus(ctx context.Context, echo *v1.Echo, status 
 	return nil
 }
 
-// patchEcho writes a patch and updates the version of the Echo. The API server answers the metadata alone, which is enough to know what was
-// written: if a webhook changed the spec as well, the event starts another pass.
-func (r *EchoReconciler) patchEcho(echo *v1.Echo, patch echoPatch, write func(client.Object, client.Patch) error) error {
-	patch.Metadata.ResourceVersion = echo.ResourceVersion
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return err
+// statusPatch returns the patch that sets the status of an Echo.
+func statusPatch(echo *v1.Echo, status *v1.EchoStatus) (patch echoPatch, err error) {
+	var before any = &echo.Status
+	if reflect.ValueOf(echo.Status).IsZero() {
+		before = struct{}{} // nothing is stored, nor are counts of 0
 	}
-	answer := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}}
-	answer.SetGroupVersionKind(v1.GroupVersion.WithKind("Echo"))
-	if err := write(answer, client.RawPatch(types.MergePatchType, body)); err != nil {
+	patch.Status, err = difference(before, status)
+	return patch, err
+}
+
+// patchEcho writes a patch and updates the version of the Echo.
+func (r *EchoReconciler) patchEcho(echo *v1.Echo, patch echoPatch, write func(client.Object, client.Patch) error) error {
+	answer, err := patch.write(echo, write)
+	if err != nil {
 		return err
 	}
 	if answer.Generation == echo.Generation {
@@ -68,6 +72,19 @@ func (r *EchoReconciler) patchEcho(echo *v1.Echo, patch echoPatch, write func(cl
 	}
 	echo.ResourceVersion = answer.ResourceVersion
 	return nil
+}
+
+// write writes a patch of an Echo. The API server answers the metadata alone, which is enough to know what was written: if a webhook changed
+// the spec as well, the event starts another pass.
+func (p echoPatch) write(echo *v1.Echo, write func(client.Object, client.Patch) error) (*metav1.PartialObjectMetadata, error) {
+	p.Metadata.ResourceVersion = echo.ResourceVersion
+	body, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	answer := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}}
+	answer.SetGroupVersionKind(v1.GroupVersion.WithKind("Echo"))
+	return answer, write(answer, client.RawPatch(types.MergePatchType, body))
 }
 
 // difference returns the merge patch that makes one value the other.

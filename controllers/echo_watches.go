@@ -128,6 +128,9 @@ func echoOfChild(child client.Object) types.NamespacedName {
 
 // echoOfPod returns the Echo that a pod belongs to by its labels. Pods that are not the operator's are not in the cache.
 func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
+	if children.CheckOf(pod) != "" { // not of the Deployment
+		return nil
+	}
 	return requestsFor(pod.GetNamespace(), children.EchoOf(pod))
 }
 

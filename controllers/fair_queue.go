@@ -22,7 +22,8 @@ const (
 	// delayedEvent is asked for what waits for a time first, as retries do. It has the priority of events then, but a line of its own: many that
 	// wait long do not make others of their namespace wait.
 	delayedEvent = -1
-	// crowdedPriority is added for an Echo of a namespace of which fairShare others wait at the same priority.
+	// crowdedPriority is that of an Echo of a namespace of which fairShare others wait at the same priority. Whatever they wait for, they are served
+	// in turn: if new ones went first, those that exist would not be looked at until the last was created.
 	crowdedPriority = -10
 	fairShare       = 16
 )
@@ -111,7 +112,7 @@ func (q *fairQueue) enter(request reconcile.Request, asked int) int {
 	q.leave(request)
 	l, p := line{request.Namespace, asked}, turn{asked, max(asked, eventPriority)}
 	if q.lengths[l] >= fairShare {
-		p.has += crowdedPriority
+		p.has = crowdedPriority
 	}
 	q.lengths[l]++
 	q.waiting[request] = p

@@ -82,6 +82,22 @@ func TestChangeDoesNotWaitForStorm(t *testing.T) {
 	}
 }
 
+func TestStormOfNewEchoesLetsEventsThrough(t *testing.T) {
+	q := newTestQueue(t)
+	add := func(name string, count int, priority *int) {
+		for i := range count {
+			request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "storm", Name: fmt.Sprintf("%s-%d", name, i)}}
+			q.AddWithOpts(priorityqueue.AddOpts{Priority: priority}, request)
+		}
+	}
+	add("first", 500, new(createPriority))
+	add("exists", 100, nil)
+	add("later", 500, new(createPriority))
+	if before := drain(t, q, "storm", "exists-99"); before > 600+fairShare {
+		t.Errorf("%d Echoes go before one that exists, although only 599 came before it", before)
+	}
+}
+
 func TestChangeOfWaitingEcho(t *testing.T) {
 	q := newTestQueue(t)
 	addMany(q, "ns", 100, nil)

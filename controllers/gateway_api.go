@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -60,6 +61,15 @@ type gatewayCache struct {
 	GatewayOffer
 	client.Reader
 	stop context.CancelFunc
+	// unknown is why it is not known what the cluster offers, empty if it is.
+	unknown string
+	// first is the offer for which the cache was made, nil if it is this one.
+	first *gatewayCache
+}
+
+// isSameCache reports whether two offers share a cache. It is false for nil, which is what is known at the start.
+func (c *gatewayCache) isSameCache(other *gatewayCache) bool {
+	return c != nil && cmp.Or(c.first, c) == cmp.Or(other.first, other)
 }
 
 // Ask asks what the cluster offers before the first pass, so that no pass has to where the cluster serves nothing of Gateway API. If it does not
@@ -99,9 +109,9 @@ func (g *GatewayAPI) look(ctx context.Context) *gatewayCache {
 		if err := g.refresh(ctx); err != nil {
 			g.Log.Info("The operator could not find out what the cluster serves of Gateway API. It asks again while an Echo requires that.",
 				"cause", err.Error())
+			g.current.CompareAndSwap(nil, &gatewayCache{unknown: err.Error()})
 		}
 	}
-	g.current.CompareAndSwap(nil, &gatewayCache{})
 	return g.current.Load()
 }
 
@@ -114,7 +124,7 @@ func (g *GatewayAPI) refresh(ctx context.Context) error {
 	next, last := &gatewayCache{GatewayOffer: offer}, g.current.Load()
 	switch {
 	case last != nil && last.Served.Equal(offer.Served):
-		next.Reader, next.stop = last.Reader, last.stop
+		next.Reader, next.stop, next.first = last.Reader, last.stop, cmp.Or(last.first, last)
 		g.current.CompareAndSwap(last, next)
 		return nil
 	case len(offer.Served) == 0:
@@ -150,10 +160,14 @@ func (g *GatewayAPI) replace(last, next *gatewayCache) {
 	g.report()
 }
 
-// lose ends a cache, and forgets it.
+// lose ends a cache, and forgets it, whichever offer has it by now.
 func (g *GatewayAPI) lose(lost *gatewayCache) {
 	lost.stop()
-	if g.current.CompareAndSwap(lost, &gatewayCache{}) {
+	current := g.current.Load()
+	for current.isSameCache(lost) && !g.current.CompareAndSwap(current, &gatewayCache{}) {
+		current = g.current.Load()
+	}
+	if current.isSameCache(lost) {
 		g.Log.Info("The cluster no longer serves what the operator watches of Gateway API.")
 		g.report()
 	}

@@ -49,6 +49,9 @@ func TestAClusterIsAskedForGatewayAPIOnceAMinute(t *testing.T) {
 		} else {
 			g.known(t.Context())
 		}
+		if unknown := g.known(t.Context()).unknown != ""; unknown != (asked == 1) {
+			t.Errorf("after %d questions, it is unknown: %t", asked, unknown)
+		}
 		if asked != step.want {
 			t.Errorf("it was asked %d times, want %d", asked, step.want)
 		}
@@ -71,6 +74,36 @@ func TestALostCacheIsForgottenOnce(t *testing.T) {
 	g.lose(lost) // its second kind
 	if g.known(t.Context()) != next {
 		t.Error("another cache was forgotten")
+	}
+}
+
+// TestACacheIsLostBeforeItIsKnown has the API deleted while the first cache starts.
+func TestACacheIsLostBeforeItIsKnown(t *testing.T) {
+	g, stopped := noGatewayAPI(time.Now), 0
+	g.lose(&gatewayCache{stop: func() { stopped++ }})
+	if stopped != 1 || g.current.Load() != nil || len(g.changes) > 0 {
+		t.Errorf("stopped %d times, %d changes", stopped, len(g.changes))
+	}
+}
+
+func TestACacheIsLostWhateverWasOfferedSince(t *testing.T) {
+	now := time.Unix(1000, 0)
+	g := noGatewayAPI(func() time.Time { return now })
+	g.Find = func(context.Context) (GatewayOffer, error) {
+		return GatewayOffer{Served: children.Served{"HTTPRoute": true}, Refused: map[string]string{"Gateway": now.String()}}, nil
+	}
+	first := &gatewayCache{GatewayOffer: GatewayOffer{Served: children.Served{"HTTPRoute": true}}, stop: func() {}}
+	g.current.Store(first)
+	for range 3 { // an Echo waits for something else
+		now = now.Add(gatewayPeriod)
+		g.look(t.Context())
+	}
+	if served := g.known(t.Context()).Served; len(served) != 1 || g.current.Load() == first {
+		t.Fatalf("%v are served", served)
+	}
+	g.lose(first)
+	if served := g.known(t.Context()).Served; len(served) > 0 || len(g.changes) != 1 {
+		t.Errorf("%v are served, %d changes", served, len(g.changes))
 	}
 }
 

@@ -23,9 +23,13 @@ import (
 func (r *EchoReconciler) onGatewayChange() source.Source {
 	r.Gateways.changes = make(chan event.TypedGenericEvent[struct{}], 1)
 	return source.Channel(r.Gateways.changes, handler.TypedEnqueueRequestsFromMapFunc[struct{}, reconcile.Request](
-		func(ctx context.Context, _ struct{}) []reconcile.Request {
-			return r.requestsForAll(ctx, children.HasGateway)
-		}))
+		func(ctx context.Context, _ struct{}) []reconcile.Request { return r.echoesAfterGatewayChange(ctx) }))
+}
+
+// echoesAfterGatewayChange returns requests for all Echoes: one that no longer asks for routes may have some that nobody could see.
+func (r *EchoReconciler) echoesAfterGatewayChange(ctx context.Context) []reconcile.Request {
+	r.settled.clear()
+	return r.requestsForAll(ctx, func(*v1.Echo) bool { return true })
 }
 
 // watchGateways returns a function that makes a controller watch what a cache holds of Gateway API. Objects that are there at the start are

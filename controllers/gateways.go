@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -17,11 +18,17 @@ import (
 // config returns what the children of an Echo depend on. The cluster is asked again for what the Echo requires and the cluster did not serve.
 func (r *EchoReconciler) config(ctx context.Context, echo *v1.Echo) (children.Config, error) {
 	config, err := r.Dependencies.config(ctx, echo)
-	config.Served = r.Gateways.known(ctx).Served
-	if err == nil && echo.DeletionTimestamp.IsZero() && len(children.Unserved(echo, config.Served)) > 0 {
-		config.Served = r.Gateways.look(ctx).Served
+	known := r.Gateways.known(ctx)
+	if err == nil && echo.DeletionTimestamp.IsZero() && lacks(echo, known) {
+		known = r.Gateways.look(ctx)
 	}
+	config.Served = known.Served
 	return config, err
+}
+
+// lacks reports whether an Echo requires something of Gateway API that the operator cannot use. Without Gateways, its URL is not known.
+func lacks(echo *v1.Echo, known *gatewayCache) bool {
+	return len(children.Unserved(echo, known.Served)) > 0 || children.HasGateway(echo) && known.Refused[children.GatewayKind] != ""
 }
 
 // observeGateways reads the Gateways of an Echo from the cache, and says what it requires of Gateway API and the operator cannot use.
@@ -30,8 +37,9 @@ func (r *EchoReconciler) observeGateways(ctx context.Context, echo *v1.Echo, con
 		return nil
 	}
 	known := r.Gateways.known(ctx)
+	seen.GatewaysUnknown = known.unknown != ""
 	for _, kind := range children.Unserved(echo, config.Served) {
-		seen.Unserved = append(seen.Unserved, status.Unserved{Kind: kind, Refused: known.Refused[kind]})
+		seen.Unserved = append(seen.Unserved, status.Unserved{Kind: kind, Refused: cmp.Or(known.Refused[kind], known.unknown)})
 	}
 	if !config.Served[children.GatewayKind] || known.Reader == nil {
 		seen.GatewaysRefused = known.Refused[children.GatewayKind]

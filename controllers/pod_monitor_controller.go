@@ -64,7 +64,7 @@ func (r *PodMonitorReconciler) pass(ctx context.Context, echo *v1.Echo) error {
 		return nil
 	}
 	child := children.PodMonitor(echo)
-	live, err := r.read(ctx, echo, child)
+	live, err := r.readOwned(ctx, r.Cached, echo, child)
 	switch {
 	case err != nil:
 		return err
@@ -78,22 +78,6 @@ func (r *PodMonitorReconciler) pass(ctx context.Context, echo *v1.Echo) error {
 	}
 	log.FromContext(ctx).Info("Applied a PodMonitor.")
 	return nil
-}
-
-// read returns the PodMonitor of an Echo, nil if there is none, and a NameConflictError if one is wanted and its name is taken. The cache does not
-// hold those without the operator's label.
-func (r *PodMonitorReconciler) read(ctx context.Context, echo *v1.Echo, child children.Child) (client.Object, error) {
-	live, err := readChild(ctx, r.Cached, child)
-	if err == nil && live == nil && child.Want != nil {
-		live, err = readChild(ctx, r.Live, child)
-	}
-	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
-		return live, err
-	}
-	if child.Want != nil {
-		err = &children.NameConflictError{Kind: child.Kind, Name: echo.Name, For: "Echo", Advice: "Delete or rename it, or give the Echo another name."}
-	}
-	return nil, err
 }
 
 // report sends an event about an Echo that cannot be monitored, unless it was the last one sent.

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/status"
@@ -37,14 +36,6 @@ func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report stat
 // sameStatus reports whether two statuses say the same. Most are identical, which the first comparison finds in a tenth of the time.
 func sameStatus(a, b *v1.EchoStatus) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
-}
-
-// announce reports transitions as events, and in the log.
-func (r *EchoReconciler) announce(ctx context.Context, echo *v1.Echo, transitions ...status.Transition) {
-	for _, t := range transitions {
-		log.FromContext(ctx).Info(t.Note, "reason", t.Reason.String())
-		r.Recorder.Eventf(echo, nil, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
-	}
 }
 
 // unreported holds what happened to each Echo that no event has reported yet, because a pass failed. Its methods may be called

@@ -76,6 +76,13 @@ func (s *settled) forget(echo types.NamespacedName) {
 	delete(s.of, echo)
 }
 
+// clear drops what is held of all Echoes, because something has changed on which passes depend and which is not among their inputs.
+func (s *settled) clear() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.of = nil
+}
+
 // isSettled reports whether a pass over an Echo would find what the last one found, which was nothing to do. It returns when to look again if
 // no event arrives earlier, zero for never. If not, a pass is to be made, which begins.
 func (r *EchoReconciler) isSettled(ctx context.Context, echo types.NamespacedName) (time.Duration, bool, error) {

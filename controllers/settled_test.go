@@ -99,6 +99,18 @@ func TestAnEchoIsSettledUntilItIsTimeToLookAgain(t *testing.T) {
 	}
 }
 
+// TestNoEchoIsSettledWhenTheOfferOfGatewayAPIChanges checks that a route is found that was made before the operator could see routes.
+func TestNoEchoIsSettledWhenTheOfferOfGatewayAPIChanges(t *testing.T) {
+	echo := storedEcho()
+	r := settledEcho(t, newWorld(t, echo), echo, 0)
+	if requests := r.echoesAfterGatewayChange(t.Context()); len(requests) != 1 {
+		t.Errorf("the passes are %v", requests)
+	}
+	if _, same, err := r.isSettled(t.Context(), client.ObjectKeyFromObject(echo)); same || err != nil {
+		t.Errorf("it is settled: %t, %v", same, err)
+	}
+}
+
 func TestAnEchoWithTLSIsNeverSettled(t *testing.T) {
 	echo := storedEcho(func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "s"} })
 	r := settledEcho(t, newWorld(t, echo), echo, 0)

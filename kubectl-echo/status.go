@@ -140,6 +140,7 @@ func age(t time.Time) string { return duration.HumanDuration(time.Since(t)) }
 func kinds() [][3]string {
 	return [][3]string{
 		{"BackendTLSPolicy", "apis/gateway.networking.k8s.io/v1", "backendtlspolicies"},
+		{"CronJob", "apis/batch/v1", "cronjobs"},
 		{"Deployment", "apis/apps/v1", "deployments"},
 		{"GRPCRoute", "apis/gateway.networking.k8s.io/v1", "grpcroutes"},
 		{"HTTPRoute", "apis/gateway.networking.k8s.io/v1", "httproutes"},

@@ -20,6 +20,8 @@ const (
 	ingresses              = "ingresses.v1.networking.k8s.io"
 	networkPolicies        = "networkpolicies.v1.networking.k8s.io"
 	podMonitors            = "podmonitors.v1.monitoring.coreos.com"
+	cronJobs               = "cronjobs.v1.batch"
+	jobs                   = "jobs.v1.batch"
 	backendTLSPolicies     = "backendtlspolicies.v1.gateway.networking.k8s.io"
 	httpRoutes             = "httproutes.v1.gateway.networking.k8s.io"
 	grpcRoutes             = "grpcroutes.v1.gateway.networking.k8s.io"
@@ -119,7 +121,7 @@ func (g *gatherer) operatorNamespaces() []string {
 
 func (g *gatherer) readChildren(ctx context.Context) {
 	named := []string{deployments, services, disruptionBudgets, ingresses, networkPolicies, podMonitors, backendTLSPolicies, httpRoutes, grpcRoutes}
-	for _, kind := range slices.Concat(named, []string{replicaSets, endpointSlices, pods}) {
+	for _, kind := range slices.Concat(named, []string{cronJobs, jobs, replicaSets, endpointSlices, pods}) {
 		before := len(g.found[kind])
 		g.list(ctx, kind, g.scope(), childrenSelector, g.keep(kind))
 		g.say("  %d %s", len(g.found[kind])-before, where(kind, "", ""))

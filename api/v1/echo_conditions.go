@@ -1,6 +1,6 @@
 package v1
 
-// The condition types of an Echo. All three conditions are always present.
+// The condition types of an Echo. All but ConditionPathsHealthy are always present.
 const (
 	// ConditionReady is True when all requested echo servers are ready and no change is pending.
 	ConditionReady = "Ready"
@@ -9,6 +9,8 @@ const (
 	// ConditionDegraded is True when the Echo needs attention: as soon as a cause is known that does not go away by itself, otherwise
 	// when pods have been missing for longer than the progress deadline.
 	ConditionDegraded = "Degraded"
+	// ConditionPathsHealthy is True when all checks have passed, and present if there are checks. No other condition depends on it.
+	ConditionPathsHealthy = "PathsHealthy"
 )
 
 // The phases of an Echo. The OpenShift console has an icon for each of them.

@@ -14,6 +14,7 @@ type EchoGateway struct {
 
 	// parentRefs are the Gateways that send requests to the echo servers. At least one is required when the gateway is enabled.
 	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.filter(b, a.name == b.name && (has(a.__namespace__) ? a.__namespace__ : '') == (has(b.__namespace__) ? b.__namespace__ : '') && (!has(a.sectionName) || !has(b.sectionName) || a.sectionName == b.sectionName)).size() == 1)",message="Two references to the same Gateway must have different sectionNames, as the Gateway API requires."
 	// +listType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateways",order=50,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
@@ -31,7 +32,7 @@ type EchoGateway struct {
 
 	// path is the path prefix of the requests that the HTTPRoute sends to the echo servers. Defaults to /.
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^/`
+	// +kubebuilder:validation:Pattern=`^/([-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('//|/[.][.]?(/|$)|%2[fF]|#')",message="The path must contain none of //, /./, /../, %2f and #, and must not end with /. or /.., as the Gateway API requires."
 	// +kubebuilder:default="/"
 	// +optional

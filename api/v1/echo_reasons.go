@@ -81,6 +81,12 @@ const (
 	ReasonForbidden WarningReason = "Forbidden"
 	// ReasonApplyFailed means that the API server did not accept a change. The operator retries.
 	ReasonApplyFailed WarningReason = "ApplyFailed"
+	// ReasonChecksPassed means that all checks have passed.
+	ReasonChecksPassed NormalReason = "ChecksPassed"
+	// ReasonCheckFailed means that a check found what should not be so on the way to the echo servers.
+	ReasonCheckFailed WarningReason = "CheckFailed"
+	// ReasonCheckUnknown means that a check has no result.
+	ReasonCheckUnknown NormalReason = "CheckUnknown"
 	// ReasonPaused means that the Echo is paused and its objects are not changed.
 	ReasonPaused NormalReason = "Paused"
 	// ReasonDeleting means that the Echo is being deleted.
@@ -104,6 +110,12 @@ const (
 	EventNotReady WarningReason = "NotReady"
 	// EventRouteAccepted reports that the Gateways of the Echo use its routes again.
 	EventRouteAccepted NormalReason = "RouteAccepted"
+	// EventCheckFailed reports that a check failed, or fails in another way than before.
+	EventCheckFailed WarningReason = "CheckFailed"
+	// EventCheckPassed reports that a check passed for the first time, or again.
+	EventCheckPassed NormalReason = "CheckPassed"
+	// EventCheckUnknown reports that a check cannot run, or gave no result when it should have.
+	EventCheckUnknown WarningReason = "CheckUnknown"
 	// EventDeleteRequested reports that the deletion of the Echo began.
 	EventDeleteRequested NormalReason = "DeleteRequested"
 	// EventDeleted reports that the deletion of the Echo is complete.

@@ -97,8 +97,9 @@ func TestWarnings(t *testing.T) {
 		"ReasonImagePullFailed": true, "ReasonContainerNotStarted": true, "ReasonPodsCrashing": true, "ReasonPodFailed": true,
 		"ReasonInvalidSpec": true, "ReasonNameConflict": true, "ReasonForbidden": true, "ReasonApplyFailed": true,
 		"ReasonDeploymentPaused": true, "ReasonServiceAccountNotFound": true,
-		"ReasonGatewayAPIMissing": true, "ReasonRouteNotAccepted": true,
+		"ReasonGatewayAPIMissing": true, "ReasonRouteNotAccepted": true, "ReasonCheckFailed": true,
 		"EventNotReady": true, "EventNodeProblem": true, "EventEchoNotFound": true, "EventCompanionRefused": true, "EventNotMonitored": true,
+		"EventCheckFailed": true, "EventCheckUnknown": true,
 	}
 	got := map[string]bool{}
 	for name, reason := range declaredReasons(t) {

@@ -70,7 +70,14 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node problems",order=14,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	NodeProblems map[string][]string `json:"nodeProblems,omitempty"`
 
-	// conditions are the conditions of the Echo: Ready, Progressing and Degraded.
+	// checks has the result of each check.
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Checks",order=15,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	Checks []EchoCheckStatus `json:"checks,omitempty"`
+
+	// conditions are the conditions of the Echo: Ready, Progressing and Degraded, and PathsHealthy if it has checks.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

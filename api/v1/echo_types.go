@@ -7,7 +7,7 @@ import (
 
 // Echo is a set of HTTP echo servers behind a Service, which respond with the request that they received. Use it to see what an ingress, a gateway, a service mesh or a load balancer does to requests, and as a server that is known to respond.
 //
-// +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{Pod,v1,""},{Service,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{PodDisruptionBudget,v1,""},{PodMonitor,v1,"podmonitors.monitoring.coreos.com"},{HTTPRoute,v1,"httproutes.gateway.networking.k8s.io"},{GRPCRoute,v1,"grpcroutes.gateway.networking.k8s.io"},{BackendTLSPolicy,v1,"backendtlspolicies.gateway.networking.k8s.io"},{Event,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{Pod,v1,""},{Service,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{PodDisruptionBudget,v1,""},{CronJob,v1,""},{Job,v1,""},{PodMonitor,v1,"podmonitors.monitoring.coreos.com"},{HTTPRoute,v1,"httproutes.gateway.networking.k8s.io"},{GRPCRoute,v1,"grpcroutes.gateway.networking.k8s.io"},{BackendTLSPolicy,v1,"backendtlspolicies.gateway.networking.k8s.io"},{Event,v1,""}}
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=echoes,singular=echo,shortName=echo
 // +kubebuilder:subresource:status
@@ -155,6 +155,14 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Monitoring",order=75
 	Monitoring *EchoMonitoring `json:"monitoring,omitempty"`
 
+	// checks find out on a schedule what the way to the echo servers does to requests. Each is a CronJob. They require the operator's echo server.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Checks",order=77
+	Checks []EchoCheck `json:"checks,omitempty"`
+
 	// podSecurityContext is the security context of the pods. It replaces the default, which meets the Pod Security Standard restricted, as a whole. An Echo whose pods violate the standard of the operator (POD_SECURITY, baseline by default) fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=110,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
@@ -219,7 +227,7 @@ type EchoSpec struct {
 
 	// paused stops the operator from changing the objects of the Echo. The status is still updated, and the Echo can still be deleted.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paused",order=80,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paused",order=89,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Paused bool `json:"paused,omitempty"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // fill sets every exported field of a value, with one element in each list and map, so that a field that is added later is filled,
@@ -17,6 +18,9 @@ func fill(value reflect.Value) {
 		value.Set(reflect.New(value.Type().Elem()))
 		fill(value.Elem())
 	case reflect.Struct:
+		if value.Type() == reflect.TypeFor[metav1.Time]() { // the zero value is null in JSON
+			value.Set(reflect.ValueOf(metav1.Unix(7, 0)))
+		}
 		if value.Type().PkgPath() != reflect.TypeFor[Echo]().PkgPath() {
 			return
 		}

@@ -34,6 +34,9 @@ func HasGateway(echo *v1.Echo) bool { return echo.Spec.Gateway != nil && echo.Sp
 
 // Unserved returns the kinds that an Echo asks for and that are not served, in the order in which they would be created.
 func Unserved(echo *v1.Echo, served Served) []string {
+	if !HasGateway(echo) { // most do not, and each pass asks
+		return nil
+	}
 	var missing []string
 	for _, k := range kinds() {
 		if k.optional && !served[k.name] && k.build(echo, Config{}) != nil {

@@ -1,8 +1,7 @@
 package children
 
 import (
-	"net"
-	"strconv"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -35,19 +34,46 @@ func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) st
 		if gateway == nil || !isAccepted(route, echo, parent) {
 			continue
 		}
-		for _, protocol := range []gatewayv1.ProtocolType{gatewayv1.HTTPSProtocolType, gatewayv1.HTTPProtocolType} {
-			for i := range gateway.Spec.Listeners {
-				listener := &gateway.Spec.Listeners[i]
-				if listener.Protocol != protocol || parent.SectionName != "" && parent.SectionName != string(listener.Name) {
-					continue
-				}
-				if host := listenerHost(listener, echo.Spec.Gateway.Hostnames, gateway.Status.Addresses); host != "" {
-					return listenerURL(listener, host) + strings.TrimSuffix(echo.Spec.Gateway.Path, "/")
-				}
+		for _, scheme := range []string{"https", "http"} {
+			if url := urlAt(gateway, scheme, parent.SectionName, echo); url != "" {
+				return url + strings.TrimSuffix(echo.Spec.Gateway.Path, "/")
 			}
 		}
 	}
 	return ""
+}
+
+// urlAt returns the URL of an Echo by the first listener of a Gateway that serves a scheme and admits its HTTPRoute, of those with a name if one
+// is given. It is empty if there is none.
+func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) string {
+	for i := range gateway.Spec.Listeners {
+		listener := &gateway.Spec.Listeners[i]
+		if string(listener.Protocol) != strings.ToUpper(scheme) || section != "" && section != string(listener.Name) ||
+			!admits(listener.AllowedRoutes, gateway.Namespace == echo.Namespace) {
+			continue
+		}
+		if host := listenerHost(listener, echo.Spec.Gateway.Hostnames, gateway.Status.Addresses); host != "" {
+			return hostURL(scheme, host, listener.Port)
+		}
+	}
+	return ""
+}
+
+// admits reports whether a listener can admit an HTTPRoute, of the namespace of the Gateway or of another. Which namespaces a selector selects is
+// not known.
+func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
+	if allowed == nil {
+		return sameNamespace
+	}
+	isHTTPRoute := func(kind gatewayv1.RouteGroupKind) bool { return kind.Kind == "HTTPRoute" }
+	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, isHTTPRoute) {
+		return false
+	}
+	from := gatewayv1.NamespacesFromSame
+	if allowed.Namespaces != nil && allowed.Namespaces.From != nil {
+		from = *allowed.Namespaces.From
+	}
+	return from == gatewayv1.NamespacesFromAll || from == gatewayv1.NamespacesFromSelector || from == gatewayv1.NamespacesFromSame && sameNamespace
 }
 
 // isAccepted reports whether a Gateway has accepted the HTTPRoute of an Echo.
@@ -118,30 +144,11 @@ func matchesHost(host, name string) bool {
 	return host == "" || host == name || wildcard && strings.HasSuffix(name, suffix)
 }
 
-// listenerURL returns the URL of a host at a listener.
-func listenerURL(listener *gatewayv1.Listener, host string) string {
-	scheme, usual := "http", gatewayv1.PortNumber(80)
-	if listener.Protocol == gatewayv1.HTTPSProtocolType {
-		scheme, usual = "https", 443
-	}
-	switch {
-	case listener.Port != usual:
-		host = net.JoinHostPort(host, strconv.Itoa(int(listener.Port)))
-	case strings.Contains(host, ":"):
-		host = "[" + host + "]"
-	}
-	return scheme + "://" + host
-}
-
 // AttachesTo reports whether an Echo refers to a Gateway.
 func AttachesTo(echo *v1.Echo, gateway metav1.Object) bool {
 	if !HasGateway(echo) {
 		return false
 	}
-	for _, parent := range echo.Spec.Gateway.ParentRefs {
-		if GatewayKey(echo, parent) == (client.ObjectKey{Namespace: gateway.GetNamespace(), Name: gateway.GetName()}) {
-			return true
-		}
-	}
-	return false
+	key := client.ObjectKey{Namespace: gateway.GetNamespace(), Name: gateway.GetName()}
+	return slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, func(parent v1.EchoGatewayReference) bool { return GatewayKey(echo, parent) == key })
 }

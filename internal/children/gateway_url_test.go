@@ -61,7 +61,7 @@ func TestGatewayURL(t *testing.T) {
 				e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: c.hostnames, Path: c.path,
 					ParentRefs: []v1.EchoGatewayReference{{Name: "missing"}, {Name: "g", SectionName: c.section}}}
 			})
-			gateway := &gatewayv1.Gateway{Spec: gatewayv1.GatewaySpec{Listeners: c.listeners}}
+			gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "g"}, Spec: gatewayv1.GatewaySpec{Listeners: c.listeners}}
 			if c.address != "" {
 				gateway.Status.Addresses = []gatewayv1.GatewayStatusAddress{{Value: c.address}}
 			}
@@ -74,6 +74,39 @@ func TestGatewayURL(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestListenersThatDoNotAdmitTheRouteHaveNoURL(t *testing.T) {
+	from := func(from gatewayv1.FromNamespaces) *gatewayv1.RouteNamespaces {
+		return &gatewayv1.RouteNamespaces{From: &from}
+	}
+	for name, c := range map[string]struct {
+		allowed     *gatewayv1.AllowedRoutes
+		same, other bool
+	}{
+		"nothing is said":  {nil, true, false},
+		"no namespaces":    {&gatewayv1.AllowedRoutes{}, true, false},
+		"its own":          {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromSame)}, true, false},
+		"all":              {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromAll)}, true, true},
+		"by their labels":  {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromSelector)}, true, true},
+		"none":             {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromNone)}, false, false},
+		"all, but of gRPC": {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromAll), Kinds: []gatewayv1.RouteGroupKind{{Kind: "GRPCRoute"}}}, false, false},
+	} {
+		for namespace, want := range map[string]bool{"ns": c.same, "other": c.other} {
+			internal, public := listener("internal", "HTTP", 8080, ""), listener("public", "HTTP", 80, "")
+			internal.AllowedRoutes, public.AllowedRoutes = c.allowed, &gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromAll)}
+			echo := support.Echo("ns", "x", func(e *v1.Echo) {
+				e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{"a.example.com"}, ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: namespace}}}
+			})
+			gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}, Spec: gatewayv1.GatewaySpec{Listeners: []gatewayv1.Listener{internal, public}}}
+			route := acceptedBy("g", "", metav1.ConditionTrue)
+			route.Status.Parents[0].ParentRef.Namespace = new(gatewayv1.Namespace(namespace))
+			got := ExternalURL(echo, nil, route, Gateways{client.ObjectKeyFromObject(gateway): gateway})
+			if got != map[bool]string{true: "http://a.example.com:8080", false: "http://a.example.com"}[want] {
+				t.Errorf("%s, a Gateway in %s: got %q", name, namespace, got)
+			}
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 type Images struct {
 	// EchoServer is the image of Echoes without spec.image. It is required.
 	EchoServer string
+	// PathCheck is the image of checks. Without it no checks run.
+	PathCheck string
 }
 
 // Of returns the image of an Echo.

@@ -3,6 +3,7 @@ package children
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +13,16 @@ import (
 // IsOwn reports whether an entry of the managed fields of an object says what the operator applied.
 func IsOwn(entry metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == FieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
+}
+
+// AppliedAt returns when the operator last changed an object, or when it was created if that is not known.
+func AppliedAt(object client.Object) time.Time {
+	for _, entry := range object.GetManagedFields() {
+		if IsOwn(entry) && entry.Time != nil {
+			return entry.Time.Time
+		}
+	}
+	return object.GetCreationTimestamp().Time
 }
 
 // ownedFields returns the fields of an object that the operator applied and nobody else has changed since.

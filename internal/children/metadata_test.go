@@ -95,7 +95,7 @@ func fieldChanges() map[string]fieldChange {
 		"env":                              {func(s *v1.EchoSpec) { s.Env[0].Value = "c" }, "Deployment companion"},
 		"args":                             {func(s *v1.EchoSpec) { s.Args = []string{"-w"} }, "Deployment companion"},
 		"imagePullPolicy":                  {func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullNever }, "Deployment companion"},
-		"imagePullSecrets":                 {func(s *v1.EchoSpec) { s.ImagePullSecrets[0].Name = "other" }, "Deployment companion"},
+		"imagePullSecrets":                 {func(s *v1.EchoSpec) { s.ImagePullSecrets[0].Name = "other" }, "Deployment CronJob companion"},
 		"response.statusCode":              {func(s *v1.EchoSpec) { s.Response.StatusCode = 500 }, "Deployment companion"},
 		"response.delayMilliseconds":       {func(s *v1.EchoSpec) { s.Response.DelayMilliseconds = 21 }, "Deployment companion"},
 		"response.headers":                 {func(s *v1.EchoSpec) { s.Response.Headers[0].Value = "c" }, "Deployment companion"},
@@ -138,10 +138,11 @@ func fieldChanges() map[string]fieldChange {
 		"monitoring.enabled":               {func(s *v1.EchoSpec) { s.Monitoring = &v1.EchoMonitoring{Enabled: true} }, "PodMonitor"},
 		"networkPolicy.enabled":            {func(s *v1.EchoSpec) { s.NetworkPolicy.Enabled = false }, "NetworkPolicy"},
 		"networkPolicy.from":               {func(s *v1.EchoSpec) { s.NetworkPolicy.From[0].IPBlock.CIDR = "10.2.0.0/16" }, "NetworkPolicy"},
+		"checks":                           {func(s *v1.EchoSpec) { s.Checks[0].Schedule = "@daily" }, "CronJob"},
 		"podSecurityContext":               {func(s *v1.EchoSpec) { s.PodSecurityContext = nil }, "Deployment companion"},
 		"securityContext":                  {func(s *v1.EchoSpec) { s.SecurityContext = nil }, "Deployment companion"},
-		"nodeSelector":                     {func(s *v1.EchoSpec) { s.NodeSelector["disk"] = "hdd" }, "Deployment"},
-		"tolerations":                      {func(s *v1.EchoSpec) { s.Tolerations[0].Key = "other" }, "Deployment"},
+		"nodeSelector":                     {func(s *v1.EchoSpec) { s.NodeSelector["disk"] = "hdd" }, "Deployment CronJob"},
+		"tolerations":                      {func(s *v1.EchoSpec) { s.Tolerations[0].Key = "other" }, "Deployment CronJob"},
 		"affinity":                         {func(s *v1.EchoSpec) { s.Affinity = nil }, "Deployment"},
 		"topologySpreadConstraints":        {func(s *v1.EchoSpec) { s.TopologySpreadConstraints[0].MaxSkew = 3 }, "Deployment"},
 		"priorityClassName":                {func(s *v1.EchoSpec) { s.PriorityClassName = "low" }, "Deployment"},
@@ -160,7 +161,11 @@ func digests(t *testing.T, echo *v1.Echo) map[string]string {
 		t.Fatal(err)
 	}
 	made := map[string]string{"companion": companionFor(t, asking(), echo).Annotations[v1.AppliedHashAnnotation]}
-	for _, c := range append(all, PodMonitor(echo)) {
+	job, err := Check(echo, &echo.Spec.Checks[0], checkImages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range append(all, PodMonitor(echo), job) {
 		if c.Want != nil {
 			if err := addDigest(c.Want); err != nil {
 				t.Fatal(err)
@@ -177,7 +182,7 @@ func digested() []string {
 	for _, k := range kinds() {
 		names = append(names, k.name)
 	}
-	return append(names, "PodMonitor", "companion")
+	return append(names, "PodMonitor", "CronJob", "companion")
 }
 
 func TestEachFieldOfTheSpecReachesItsChildrenAndNoOthers(t *testing.T) {

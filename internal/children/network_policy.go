@@ -1,6 +1,8 @@
 package children
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,12 +25,12 @@ func networkPolicy(echo *v1.Echo, _ Config) any {
 	for i := range wanted.From {
 		allow.WithFrom(asConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&wanted.From[i]))
 	}
-	ports := []int32{echo.Spec.Port, metricsPort(echo)}
-	if HasTLS(&echo.Spec) {
-		ports = append(ports, echo.Spec.TLS.Port)
+	for _, port := range slices.Insert(requestPorts(echo), 1, metricsPort(echo)) {
+		allow.WithPorts(tcpPort(port))
 	}
-	for _, port := range ports {
-		allow.WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port)))
+	rules := []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration{allow}
+	if len(echo.Spec.Checks) > 0 && len(wanted.From) > 0 {
+		rules = append(rules, fromChecks(echo))
 	}
 	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
@@ -39,7 +41,29 @@ func networkPolicy(echo *v1.Echo, _ Config) any {
 					WithOperator(metav1.LabelSelectorOpIn).
 					WithValues(nameValue, companionNameValue))).
 			WithPolicyTypes(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress).
-			WithIngress(allow))
+			WithIngress(rules...))
+}
+
+// fromChecks allows the checks of an Echo to send requests to it without a way around.
+func fromChecks(echo *v1.Echo) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
+	rule := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
+		WithMatchLabels(map[string]string{labelName: checkNameValue, labelInstance: echo.Name})))
+	for _, port := range requestPorts(echo) {
+		rule.WithPorts(tcpPort(port))
+	}
+	return rule
+}
+
+// requestPorts returns the ports on which the echo servers receive requests.
+func requestPorts(echo *v1.Echo) []int32 {
+	if HasTLS(&echo.Spec) {
+		return []int32{echo.Spec.Port, echo.Spec.TLS.Port}
+	}
+	return []int32{echo.Spec.Port}
+}
+
+func tcpPort(port int32) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
+	return networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port))
 }
 
 // noEgress states that a NetworkPolicy has no egress rules, so that rules that others add are removed. An apply configuration cannot

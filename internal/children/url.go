@@ -39,13 +39,17 @@ func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRo
 }
 
 // serviceURL returns the URL of a Service on a host name or an IP address.
-func serviceURL(host string, port int32) string {
-	if port != 80 {
+func serviceURL(host string, port int32) string { return hostURL("http", host, port) }
+
+// hostURL returns the URL of a port of a host name or an IP address, without the port if it is the usual one of the scheme, http or https.
+func hostURL(scheme, host string, port int32) string {
+	usual := map[string]int32{"http": 80, "https": 443}
+	if port != usual[scheme] {
 		host = net.JoinHostPort(host, strconv.Itoa(int(port)))
 	} else if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	return "http://" + host
+	return scheme + "://" + host
 }
 
 func ingressURL(ingress *v1.EchoIngress) string {

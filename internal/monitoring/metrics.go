@@ -16,6 +16,7 @@ const prefix = "echo_operator_"
 type Metrics struct {
 	Echoes     *Echoes
 	Companions *Companions
+	Checks     *Checks
 	// Failures counts passes that failed.
 	Failures *Failures
 	// Requests counts requests to the API server.
@@ -27,7 +28,7 @@ type Metrics struct {
 // New returns metrics that read the time from a clock.
 func New(now func() time.Time) *Metrics {
 	return &Metrics{
-		Echoes: newEchoes(now), Companions: newCompanions(), Failures: newFailures(), Requests: newRequests(), SpansDropped: newSpansDropped(),
+		Echoes: newEchoes(now), Companions: newCompanions(), Checks: newChecks(), Failures: newFailures(), Requests: newRequests(), SpansDropped: newSpansDropped(),
 	}
 }
 
@@ -36,7 +37,7 @@ func New(now func() time.Time) *Metrics {
 func (m *Metrics) Register(registry prometheus.Registerer, version string, elected <-chan struct{}) error {
 	var problems []error
 	for _, c := range []prometheus.Collector{
-		m.Echoes, m.Companions, m.Failures.counter, m.Requests.counter, m.SpansDropped, build(version), leader(elected),
+		m.Echoes, m.Companions, m.Checks, m.Failures.counter, m.Requests.counter, m.SpansDropped, build(version), leader(elected),
 	} {
 		problems = append(problems, registry.Register(c))
 	}

@@ -29,6 +29,7 @@ func TestConventions(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Echoes.Reported(newEcho("a", 1), newStatus(1, v1.PhaseWarning, "Unschedulable", 1))
+	m.Checks.Reported(types.NamespacedName{Namespace: "ns", Name: "a"}, []v1.EchoCheckStatus{{Name: "path", Result: v1.CheckFailed}})
 	m.Failures.Add("echo", true, "ApplyFailed")
 	m.Requests.counter.WithLabelValues("get", "echoes", "200")
 	problems, err := testutil.GatherAndLint(registry)
@@ -38,7 +39,7 @@ func TestConventions(t *testing.T) {
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-	const all = 14
+	const all = 16
 	if families, err := registry.Gather(); err != nil || len(families) != all {
 		t.Errorf("%d metrics, %v; want %d", len(families), err, all)
 	}

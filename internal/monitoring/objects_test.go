@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 )
 
 // alertsOf returns the alerts of the PrometheusRule.
@@ -50,7 +51,7 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 			t.Errorf("%s has the severity %q", name, severity)
 		}
 		if alert["for"] == nil {
-			t.Errorf("%s fires at once", name)
+			t.Errorf("%s does not say for how long", name)
 		}
 		url, _, _ := unstructured.NestedString(alert, "annotations", "runbook_url")
 		text, err := os.ReadFile(path.Join("../../docs/runbooks", path.Base(url)))
@@ -59,6 +60,38 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 		}
 		if !strings.HasPrefix(string(text), "# "+name+"\n\n```sh\n") {
 			t.Errorf("the runbook of %s does not begin with its name and commands", name)
+		}
+	}
+}
+
+// TestAlertsAreTested checks that the tests of promtool have for each alert a case in which it fires, and one in which nothing does.
+func TestAlertsAreTested(t *testing.T) {
+	text, err := os.ReadFile("testdata/alerts_test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var suite struct {
+		Tests []struct {
+			Name  string
+			Cases []struct {
+				Alert    string `json:"alertname"`
+				Expected []any  `json:"exp_alerts"`
+			} `json:"alert_rule_test"`
+		}
+	}
+	if err := yaml.Unmarshal(text, &suite); err != nil {
+		t.Fatal(err)
+	}
+	fires, silent := map[string]bool{}, map[string]bool{}
+	for i, test := range suite.Tests {
+		for _, c := range test.Cases {
+			fires[c.Alert] = fires[c.Alert] || len(c.Expected) > 0
+			silent[c.Alert] = silent[c.Alert] || i == 0 && len(c.Expected) == 0
+		}
+	}
+	for _, alert := range alertsOf(t) {
+		if name := alert["alert"].(string); !fires[name] || !silent[name] {
+			t.Errorf("%s: there is a case in which it fires: %t; it is among those of %q: %t", name, fires[name], suite.Tests[0].Name, silent[name])
 		}
 	}
 }

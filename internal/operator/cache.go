@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -37,6 +38,14 @@ func cacheOptions(namespaces []string, store *packed.Store, monitors bool) cache
 	return o
 }
 
+// furtherCacheOptions returns the options that all caches beside that of the manager have.
+func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options {
+	return cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		DefaultNamespaces: namespaceConfigs(namespaces), ReaderFailOnMissingInformer: true,
+	}
+}
+
 // packEcho packs an Echo without its managed fields. It is a transform of a cache.
 func packEcho(object any) (any, error) {
 	if echo, ok := object.(*v1.Echo); ok {
@@ -48,18 +57,18 @@ func packEcho(object any) (any, error) {
 // packChild packs a child without the managed fields that are not the operator's. It is a transform of a cache.
 func packChild(object any) (any, error) {
 	if o, ok := object.(client.Object); ok && packed.Packs(object) {
-		o.SetManagedFields(ownFields(o.GetManagedFields()))
+		own := ownFields(o.GetManagedFields())
+		for i := range own {
+			own[i].Time = nil // it differs from object to object, and nobody reads it
+		}
+		o.SetManagedFields(own)
 	}
 	return packed.Pack(object)
 }
 
-// ownFields returns what the operator applied. When it did so differs from object to object, and nobody reads it.
+// ownFields returns what the operator applied.
 func ownFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
-	own := slices.DeleteFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return !children.IsOwn(entry) })
-	for i := range own {
-		own[i].Time = nil
-	}
-	return own
+	return slices.DeleteFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return !children.IsOwn(entry) })
 }
 
 // namespaceConfigs returns the namespaces that a cache watches, nil for all.

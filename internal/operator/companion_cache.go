@@ -21,16 +21,11 @@ func newLabelledPods(mgr manager.Manager, namespaces []string) (cache.Cache, err
 	if err != nil {
 		return nil, err
 	}
-	pods, err := cache.New(mgr.GetConfig(), cache.Options{
-		HTTPClient:                  mgr.GetHTTPClient(),
-		Scheme:                      mgr.GetScheme(),
-		Mapper:                      mgr.GetRESTMapper(),
-		DefaultNamespaces:           namespaceConfigs(namespaces),
-		ReaderFailOnMissingInformer: true,
-		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: {Label: labels.NewSelector().Add(*labelled), Transform: stripLabelledPod},
-		},
-	})
+	o := furtherCacheOptions(mgr, namespaces)
+	o.ByObject = map[client.Object]cache.ByObject{
+		&corev1.Pod{}: {Label: labels.NewSelector().Add(*labelled), Transform: stripLabelledPod},
+	}
+	pods, err := cache.New(mgr.GetConfig(), o)
 	if err != nil {
 		return nil, fmt.Errorf("setting up the cache of labelled pods: %w", err)
 	}

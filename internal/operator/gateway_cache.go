@@ -18,24 +18,18 @@ import (
 // newGatewayCache returns a cache of some kinds of Gateway API: of the routes that the operator created, and of all Gateways. It is apart
 // from the cache of the manager, which could not be made where one of its kinds is not served. lost is called when a kind is no longer served.
 func newGatewayCache(mgr manager.Manager, namespaces []string, served children.Served, lost func()) (cache.Cache, error) {
-	o := cache.Options{
-		HTTPClient:                  mgr.GetHTTPClient(),
-		Scheme:                      mgr.GetScheme(),
-		Mapper:                      mgr.GetRESTMapper(),
-		DefaultNamespaces:           namespaceConfigs(namespaces),
-		ReaderFailOnMissingInformer: true,
-		ByObject:                    map[client.Object]cache.ByObject{},
-		DefaultWatchErrorHandler: func(ctx context.Context, r *toolscache.Reflector, err error) {
-			if apierrors.IsNotFound(err) {
-				lost()
-				return
-			}
-			toolscache.DefaultWatchErrorHandler(ctx, r, err)
-		},
+	o := furtherCacheOptions(mgr, namespaces)
+	o.ByObject = map[client.Object]cache.ByObject{}
+	o.DefaultWatchErrorHandler = func(ctx context.Context, r *toolscache.Reflector, err error) {
+		if apierrors.IsNotFound(err) {
+			lost()
+			return
+		}
+		toolscache.DefaultWatchErrorHandler(ctx, r, err)
 	}
 	for kind, object := range children.OptionalKinds() {
 		if served[kind] {
-			o.ByObject[object] = cache.ByObject{Label: children.ManagedSelector(), Transform: stripRoute}
+			o.ByObject[object] = cache.ByObject{Label: children.ManagedSelector(), Transform: stripManagedFields}
 		}
 	}
 	if served[children.GatewayKind] {
@@ -55,8 +49,8 @@ func newGatewayCache(mgr manager.Manager, namespaces []string, served children.S
 	return made, nil
 }
 
-// stripRoute removes the managed fields of others from a route. It is a transform of a cache.
-func stripRoute(object any) (any, error) {
+// stripManagedFields removes the managed fields of others from an object. It is a transform of a cache.
+func stripManagedFields(object any) (any, error) {
 	if o, ok := object.(client.Object); ok {
 		o.SetManagedFields(ownFields(o.GetManagedFields()))
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -157,7 +158,7 @@ func (o *Operator) Start(ctx context.Context) error {
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		v1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme,
+		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme,
 		rbacv1.AddToScheme, gatewayv1.Install,
 	} {
 		if err := add(scheme); err != nil {
@@ -191,6 +192,10 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 	gateways.Ask(context.Background())
 	o.Echoes = &controllers.EchoReconciler{Dependencies: common, History: past, Gateways: gateways}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
+		return err
+	}
+	checks := &controllers.CheckReconciler{Dependencies: common, CronJobs: newCronJobs(o.Manager, options.Namespaces)}
+	if err := checks.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
 	labelled, err := newLabelledPods(o.Manager, options.Namespaces)

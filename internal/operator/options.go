@@ -25,6 +25,8 @@ const (
 	defaultMaxReplicas = "20"
 	// defaultPodSecurity is the Pod Security Standard that the pods of Echoes must meet, unless the installer sets another.
 	defaultPodSecurity = "baseline"
+	// checkOwnURLs and checkAnyURLs are the values of CHECK_URLS.
+	checkOwnURLs, checkAnyURLs = "own", "any"
 	// schemaMaxReplicas is the largest number of replicas that the schema accepts.
 	schemaMaxReplicas = 1000
 )
@@ -53,8 +55,8 @@ type Options struct {
 	// Traces say where spans are sent. They are read from the environment alone, as OpenTelemetry specifies.
 	Traces tracing.Settings
 
-	watchNamespace, maxReplicas, podSecurity string // as given
-	getenv                                   func(string) string
+	watchNamespace, maxReplicas, podSecurity, checkURLs string // as given
+	getenv                                              func(string) string
 
 	// missing are the rights that are missing in Namespaces. Such namespaces are not watched.
 	missing missingRights
@@ -74,8 +76,11 @@ func (o *Options) settings() []setting {
 			fmt.Sprintf("largest spec.replicas of an Echo that is allowed, from 1 to %d", schemaMaxReplicas)},
 		{&o.podSecurity, "pod-security", "POD_SECURITY", defaultPodSecurity,
 			"Pod Security Standard that the pods of Echoes must meet: privileged, baseline or restricted"},
+		{&o.checkURLs, "check-urls", "CHECK_URLS", checkOwnURLs,
+			"URLs that checks may examine: " + checkOwnURLs + " for those of their Echo, or " + checkAnyURLs},
 		{&o.CSV, "cluster-service-version", "OPERATOR_CONDITION_NAME", "", "ClusterServiceVersion from which OLM installed the operator; OLM sets it"},
 		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image of Echoes without spec.image; required"},
+		{&o.Images.PathCheck, "pathcheck-image", "RELATED_IMAGE_PATHCHECK", "", "image of checks; empty for no checks"},
 	}
 }
 
@@ -102,6 +107,10 @@ func (o *Options) Complete() error {
 	if o.Images.EchoServer == "" {
 		return errors.New("no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image")
 	}
+	if o.checkURLs != checkOwnURLs && o.checkURLs != checkAnyURLs {
+		return fmt.Errorf("CHECK_URLS: %q is not %s or %s", o.checkURLs, checkOwnURLs, checkAnyURLs)
+	}
+	o.Policy.AnyCheckURL = o.checkURLs == checkAnyURLs
 	var err error
 	if o.Namespaces, err = parseNamespaces(o.watchNamespace); err != nil {
 		return err

@@ -3,6 +3,7 @@ package packed
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,6 +86,12 @@ func Unpack(object any) (any, error) {
 		return nil, fmt.Errorf("unpacking the status of %s: %w", packed.name, err)
 	}
 	return unpacked, nil
+}
+
+// HasField reports whether a field of a name is set in the JSON of the spec or the status of an Echo, at whatever depth. It unpacks nothing.
+func (o *Object) HasField(name string) bool {
+	key := `"` + name + `":`
+	return strings.Contains(o.spec.with(o.name), key) || strings.Contains(o.status, key)
 }
 
 func (o *Object) readMetadata(into *metav1.ObjectMeta) error {

@@ -1,7 +1,9 @@
 package status
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +58,28 @@ func Classify(err error) *Failure {
 		return forbidden(err)
 	default:
 		return &Failure{Err: err, Reason: v1.ReasonApplyFailed, Transient: true}
+	}
+}
+
+// RetriedFirst returns that of the errors of independent parts of a pass which is retried first, so that no part has to wait for another. Errors that
+// are nil are left out; it returns nil if all are.
+func RetriedFirst(errs []error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) == 0 {
+		return nil
+	}
+	return slices.MinFunc(errs, func(a, b error) int { return cmp.Compare(Classify(a).urgency(), Classify(b).urgency()) })
+}
+
+// urgency is lower for failures that are retried earlier.
+func (f *Failure) urgency() int {
+	switch {
+	case f.NoRetry:
+		return 2
+	case f.RetryAfter > 0:
+		return 1
+	default:
+		return 0
 	}
 }
 

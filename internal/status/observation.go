@@ -28,6 +28,8 @@ type Observation struct {
 	GRPCRoute *gatewayv1.GRPCRoute
 	// Gateways are the Gateways of the Echo that exist, nil if they cannot be read.
 	Gateways children.Gateways
+	// GatewaysUnknown is true if it could not be found out what the cluster serves of Gateway API.
+	GatewaysUnknown bool
 	// GatewaysRefused is why the operator may not read Gateways, empty if it may or if there are none.
 	GatewaysRefused string
 	// Unserved are the kinds of Gateway API that the Echo requires and the operator cannot use.

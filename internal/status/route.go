@@ -2,6 +2,8 @@ package status
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// routePatience is how long the controller of a Gateway may take to say anything of a new route.
+// routePatience is how long the controller of a Gateway may take to say anything of a route that is new or was changed.
 const routePatience = 30 * time.Second
 
 // Unserved is a kind that the operator cannot use. Refused is why it may not, empty if the cluster does not serve it.
@@ -58,13 +60,13 @@ func parentCause(route client.Object, gateway client.ObjectKey, said []gatewayv1
 	for _, status := range said {
 		for _, condition := range status.Conditions {
 			if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
-				c.message = fmt.Sprintf("Gateway %s does not use the %s as it should (%s, %s): %s",
-					gateway, kindOf(route), condition.Type, condition.Reason, sentence(condition.Message))
+				c.message = fmt.Sprintf("Gateway %s does not use the %s as it should (%s, %s)", gateway, kindOf(route), condition.Type, condition.Reason)
+				c.message = sentence(strings.TrimSuffix(c.message+": "+condition.Message, ": ")) // some controllers give a reason alone
 				return c
 			}
 		}
 	}
-	if len(said) > 0 || now.Sub(route.GetCreationTimestamp().Time) < routePatience {
+	if len(said) > 0 || now.Sub(children.AppliedAt(route)) < routePatience {
 		return cause{}
 	}
 	c.message = fmt.Sprintf("No controller says whether Gateway %s accepts the %s. Check that the GatewayClass of the Gateway has a controller that is running.",
@@ -82,12 +84,15 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 	if !children.HasGateway(echo) {
 		return 0
 	}
-	if len(seen.Unserved) > 0 {
+	if len(seen.Unserved) > 0 || seen.GatewaysRefused != "" {
 		return lookPeriod
 	}
 	next := time.Duration(0)
 	for _, route := range seen.routes() {
-		if left := routePatience - now.Sub(route.GetCreationTimestamp().Time); left > 0 && len(statusOf(route).Parents) < len(echo.Spec.Gateway.ParentRefs) {
+		silent := func(parent v1.EchoGatewayReference) bool {
+			return len(children.ParentStatuses(statusOf(route), echo, parent)) == 0
+		}
+		if left := routePatience - now.Sub(children.AppliedAt(route)); left > 0 && slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, silent) {
 			next = earliest(next, left)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -47,6 +48,10 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 		"a reference is not resolved": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "ResolvedRefs",
 			Status: metav1.ConditionFalse, Reason: "BackendNotFound", Message: "no Service"}), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted", Message: twoOfTwo + " Gateway ns/g does not use the HTTPRoute as it should (ResolvedRefs, BackendNotFound): no Service."}},
+		"refused without a word": {seen: Observation{HTTPRoute: routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse,
+			Reason: "NoMatchingListenerHostname"}), Gateways: there},
+			want: said{Degraded: "True RouteNotAccepted",
+				Message: twoOfTwo + " Gateway ns/g does not use the HTTPRoute as it should (Accepted, NoMatchingListenerHostname)."}},
 		"something else is false": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "PartiallyInvalid",
 			Status: metav1.ConditionFalse}), Gateways: there},
 			want: said{Degraded: "False AsExpected", Message: twoOfTwo}},
@@ -62,7 +67,7 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 				" The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1. Install Gateway API; the operator looks for it each minute."}},
 		"no right": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "forbidden"}}}, next: lookPeriod,
 			want: said{Degraded: "True GatewayAPIMissing", Message: twoOfTwo + " The operator cannot use the kind HTTPRoute of Gateway API: forbidden."}},
-		"no right to Gateways": {seen: Observation{HTTPRoute: routeWith(now, accepted), GatewaysRefused: "forbidden"},
+		"no right to Gateways": {seen: Observation{HTTPRoute: routeWith(now, accepted), GatewaysRefused: "forbidden"}, next: lookPeriod,
 			want: said{Degraded: "False AsExpected", Message: twoOfTwo + " The URL at the Gateway is not known: forbidden."}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +84,34 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 	}
 }
 
+// TestTheURLStaysWhileTheAPIIsNotKnown checks that an API server that does not answer is not taken for one that serves no Gateway API.
+func TestTheURLStaysWhileTheAPIIsNotKnown(t *testing.T) {
+	for unknown, want := range map[bool]string{true: "http://a.example.com", false: ""} {
+		echo := support.Echo("ns", "x", behindGateway, func(e *v1.Echo) { e.Status.ExternalURL = "http://a.example.com" })
+		report := Evaluate(echo, Observation{Deployment: seenDeployment(done, 2, 2, 2), Service: &corev1.Service{}, GatewaysUnknown: unknown,
+			Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "time out"}}}, nil, time.Now())
+		if report.Status.ExternalURL != want || report.Next != lookPeriod {
+			t.Errorf("unknown %t: the URL is %q, and it looks again in %s", unknown, report.Status.ExternalURL, report.Next)
+		}
+	}
+}
+
+// TestAChangedRouteIsGivenTime checks that a Gateway to which a route was added a moment ago is not told to be silent.
+func TestAChangedRouteIsGivenTime(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	old, changed := routeWith(now), routeWith(now)
+	applied := metav1.NewTime(now.Add(-10 * time.Second))
+	changed.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: children.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, Time: &applied}}
+	seen := Observation{Deployment: seenDeployment(done, 2, 2, 2), Gateways: children.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}}
+	for route, next := range map[*gatewayv1.HTTPRoute]time.Duration{old: 0, changed: 20 * time.Second} {
+		seen.HTTPRoute = route
+		report := Evaluate(support.Echo("ns", "x", behindGateway), seen, nil, now)
+		if silent := report.Status.Phase == v1.PhaseWarning; silent != (next == 0) || report.Next != next {
+			t.Errorf("the phase is %s, and it looks again in %s", report.Status.Phase, report.Next)
+		}
+	}
+}
+
 func TestEventsOfRoutes(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	echo, there := support.Echo("ns", "x", behindGateway), children.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}
@@ -89,7 +122,9 @@ func TestEventsOfRoutes(t *testing.T) {
 		want  []string
 	}{
 		{accepted, []string{"Ready"}}, {refused, []string{"RouteNotAccepted"}}, {refused, nil}, {accepted, []string{"RouteAccepted"}}, {accepted, nil},
+		{refused, []string{"RouteNotAccepted"}}, {nil, nil}, {nil, nil},
 	} {
+		echo.Spec.Gateway.Enabled = step.route != nil
 		report := Evaluate(echo, Observation{Deployment: seenDeployment(done, 2, 2, 2), HTTPRoute: step.route, Gateways: there}, nil, now)
 		var got []string
 		for _, transition := range report.Transitions {

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -95,7 +96,7 @@ func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	measureObjects(status, seen)
 	if failure == nil && !echo.Spec.Paused {
 		status.URL = children.URL(echo)
-		if seen.Service != nil {
+		if seen.Service != nil && !seen.GatewaysUnknown {
 			status.ExternalURL = children.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)
 		}
 	}
@@ -140,7 +141,7 @@ func measureDeployment(status *v1.EchoStatus, seen Observation) {
 func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
 	status.Phase, status.Message = v.phase, truncate(v.message, maxStatusMessage)
 	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, message string) {
-		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		setCondition(status, metav1.Condition{
 			Type: kind, Status: value, Reason: reason.String(), Message: truncate(message, maxMessage),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
 		})
@@ -152,4 +153,17 @@ func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
 	set(v1.ConditionReady, v.ready, v.readyReason, v.message)
 	set(v1.ConditionProgressing, v.progressing, v.progressingReason, v.message)
 	set(v1.ConditionDegraded, v.degraded, v.degradedReason, attention)
+}
+
+// setCondition sets a condition. All are in one order, whichever was set first: that in which the console shows them.
+func setCondition(status *v1.EchoStatus, condition metav1.Condition) {
+	meta.SetStatusCondition(&status.Conditions, condition)
+	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionPathsHealthy}
+	rank := func(c metav1.Condition) int {
+		if i := slices.Index(order, c.Type); i >= 0 {
+			return i
+		}
+		return len(order) // somebody else's
+	}
+	slices.SortStableFunc(status.Conditions, func(a, b metav1.Condition) int { return rank(a) - rank(b) })
 }

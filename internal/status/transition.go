@@ -25,6 +25,7 @@ const (
 	actionUpdate          = "Update"
 	actionDelete          = "Delete"
 	actionObserve         = "Observe"
+	actionCheck           = "Check"
 	actionCreateCompanion = "CreateCompanion"
 )
 
@@ -52,14 +53,14 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 }
 
 // routeTransition returns what happened to the routes of an Echo, given the Degraded condition before: that they are not used as they should
-// be, or that they are again.
+// be, or that they are again. It is no news if it does not ask for any.
 func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	before := was != nil && was.Status == metav1.ConditionTrue &&
 		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())
 	switch {
 	case v.routes != (cause{}) && (!before || was.Reason != v.routes.reason.String()) && v.degradedReason == v.routes.reason:
 		return []Transition{{v.routes.reason, actionReconcile, v.routes.message}}
-	case before && v.degraded != metav1.ConditionTrue && !v.final:
+	case before && v.degraded != metav1.ConditionTrue && !v.final && v.routed:
 		return []Transition{{v1.EventRouteAccepted, actionReconcile, "The Gateways of the Echo use its routes again."}}
 	default:
 		return nil

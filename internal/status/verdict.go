@@ -20,8 +20,9 @@ type verdict struct {
 	event v1.Reason
 	// eventNote is the note of that event, empty for the message.
 	eventNote string
-	// routes is why Gateways do not send requests to the Echo, if they do not.
+	// routes is why Gateways do not send requests to the Echo, if they do not. routed is true if they do.
 	routes cause
+	routed bool
 	// final is true if the Echo does not leave this state, so that it is always reported.
 	final bool
 }
@@ -35,7 +36,7 @@ func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) ver
 		return pausedVerdict(&echo.Status, seen, now)
 	default:
 		return podsVerdict(&echo.Status, rolloutOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now), seen).
-			behind(routeCause(echo, seen, now)).
+			behind(echo, routeCause(echo, seen, now)).
 			unsaid(echo, seen)
 	}
 }
@@ -69,8 +70,9 @@ func (v verdict) because(c cause) verdict {
 }
 
 // behind returns a verdict with why Gateways do not send requests to the Echo, if they do not. Whether it is ready depends on its pods alone.
-func (v verdict) behind(c cause) verdict {
+func (v verdict) behind(echo *v1.Echo, c cause) verdict {
 	if c == (cause{}) {
+		v.routed = children.HasGateway(echo)
 		return v
 	}
 	v.message += " " + c.message

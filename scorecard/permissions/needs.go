@@ -42,6 +42,7 @@ func optional() []Permission {
 		console(),
 		monitoring(),
 		gateways(),
+		checks(),
 		// The TLS profile of an OpenShift cluster.
 		onNamed("config.openshift.io", "apiservers", "cluster", "get", "list", "watch"))
 }
@@ -54,6 +55,11 @@ func monitoring() []Permission {
 		all = slices.Concat(all, on(group, resource, "create"), onNamed(group, resource, "echo-operator", "patch", "delete"))
 	}
 	return all
+}
+
+// checks returns the permissions that are used only for Echoes with checks.
+func checks() []Permission {
+	return on("batch", "cronjobs", "get", "list", "watch", "create", "patch", "delete")
 }
 
 // gateways returns the permissions that are used only where Gateway API is served.
@@ -72,7 +78,7 @@ func console() []Permission {
 	var all []Permission
 	for _, resource := range []string{"consoleyamlsamples", "consolequickstarts"} {
 		all = append(all, on("console.openshift.io", resource, "create")...)
-		for _, name := range []string{"example-faults", "example-full", "example-gateway", "example-grpc", "example-hello", "example-ingress",
+		for _, name := range []string{"example-checks", "example-faults", "example-full", "example-gateway", "example-grpc", "example-hello", "example-ingress",
 			"example-tls", "first-echo", "snippet-env", "snippet-ingress", "snippet-response", "snippet-zones"} {
 			all = append(all, onNamed("console.openshift.io", resource, "echo-operator-"+name, "patch", "delete")...)
 		}

@@ -2,12 +2,7 @@ package e2e
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"math/big"
 	"strings"
 	"time"
@@ -16,8 +11,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -93,40 +86,8 @@ func httpsURL(echo *v1.Echo) string {
 // applyCertificate stores a new certificate in the Secret of an Echo, and returns its serial number.
 func applyCertificate(ctx context.Context, echo *v1.Echo) *big.Int {
 	GinkgoHelper()
-	certificate, key, serial := selfSigned(echo)
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: certificateSecret},
-		Type:       corev1.SecretTypeTLS,
-		Data:       map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key},
-	}
-	err := k8s.Update(ctx, secret)
-	if apierrors.IsNotFound(err) {
-		err = k8s.Create(ctx, secret)
-	}
-	Expect(err).NotTo(HaveOccurred())
-	return serial
-}
-
-// selfSigned returns a new certificate for the Service of an Echo and its key, in PEM, and its serial number.
-func selfSigned(echo *v1.Echo) (certificate, key []byte, serial *big.Int) {
-	GinkgoHelper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	Expect(err).NotTo(HaveOccurred())
-	serial, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-	Expect(err).NotTo(HaveOccurred())
-	template := &x509.Certificate{
-		SerialNumber: serial,
-		DNSNames:     []string{echo.Name + "." + echo.Namespace + ".svc"},
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(24 * time.Hour),
-	}
-	certificate, err = x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	Expect(err).NotTo(HaveOccurred())
-	key, err = x509.MarshalPKCS8PrivateKey(private)
-	Expect(err).NotTo(HaveOccurred())
-	certificate = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
-	key = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})
-	return certificate, key, serial
+	secret := client.ObjectKey{Namespace: echo.Namespace, Name: certificateSecret}
+	return support.ApplyCertificate(ctx, k8s, secret, 24*time.Hour, echo.Name+"."+echo.Namespace+".svc").SerialNumber
 }
 
 // eventuallyServes waits until all pods of an Echo serve a certificate.

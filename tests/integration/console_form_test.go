@@ -3,12 +3,14 @@ package integration
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -26,8 +28,8 @@ var _ = Describe("the OpenShift console", func() {
 		return b
 	}
 
-	entries := make([]any, 0, 2*len(fields()))
-	for _, f := range fields() {
+	var entries []any
+	for _, f := range append(fields(), fieldsWithOtherTests()...) {
 		entries = append(entries, Entry(f.name, f.one), Entry(f.name+", another value", f.two))
 	}
 	DescribeTable("posts a form in which one field was filled in that is accepted", append([]any{func(ctx SpecContext, fillIn func(*v1.EchoSpec)) {
@@ -46,21 +48,22 @@ var _ = Describe("the OpenShift console", func() {
 	}}, entries...)...)
 
 	It("has a switch on the page of an Echo only for what can be switched by itself", func(ctx SpecContext) {
-		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "switched"))
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "switched", func(e *v1.Echo) {
+			e.Spec.Checks = []v1.EchoCheck{{Name: "way", Schedule: "@daily"}}
+		}))
 		switches := 0
 		for _, d := range shipped().CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors {
-			for _, x := range d.XDescriptors {
-				if x != "urn:alm:descriptor:com.tectonic.ui:booleanSwitch" {
-					continue
-				}
-				switches++
-				for _, on := range []bool{true, false} {
-					patch := map[string]any{}
-					Expect(unstructured.SetNestedField(patch, on, append([]string{"spec"}, strings.Split(d.Path, ".")...)...)).To(Succeed())
-					text, err := json.Marshal(patch)
-					Expect(err).NotTo(HaveOccurred())
-					Expect(k8s.Patch(ctx, echo.DeepCopy(), client.RawPatch("application/merge-patch+json", text), client.DryRunAll)).To(Succeed(), d.Path)
-				}
+			if !slices.Contains(d.XDescriptors, "urn:alm:descriptor:com.tectonic.ui:booleanSwitch") {
+				continue
+			}
+			switches++
+			for _, on := range []bool{true, false} {
+				spec := asMap(echo.Spec)
+				switchField(spec, d.Path, on)
+				patch, err := json.Marshal(map[string]any{"spec": spec})
+				Expect(err).NotTo(HaveOccurred())
+				Expect(k8s.Patch(ctx, echo.DeepCopy(), client.RawPatch(types.MergePatchType, patch), client.DryRunAll,
+					client.FieldValidation("Strict"))).To(Succeed(), d.Path)
 			}
 		}
 		Expect(switches).To(BeNumerically(">=", 4))
@@ -80,6 +83,23 @@ func schemaOfEcho() map[string]any {
 	Expect(err).NotTo(HaveOccurred())
 	delete(schema["properties"].(map[string]any), "status")
 	return schema
+}
+
+// switchField sets a field that the path of a descriptor names. A list in the path has one element.
+func switchField(object map[string]any, path string, on bool) {
+	name, inside, nested := strings.Cut(path, ".")
+	if !nested {
+		object[name] = on
+		return
+	}
+	if list, isList := strings.CutSuffix(name, "[0]"); isList {
+		switchField(object[list].([]any)[0].(map[string]any), inside, on)
+		return
+	}
+	if object[name] == nil {
+		object[name] = map[string]any{}
+	}
+	switchField(object[name].(map[string]any), inside, on)
 }
 
 // asMap returns a value as JSON has it.

@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,7 +34,8 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 	const namespace, gateways = "routed", "gateways"
 	var server *envtest.Environment
 	var admin client.Client
-	var ahead atomic.Int64 // how much the operator's clock is ahead
+	var run struct{ start, stop func() } // the operator
+	var ahead atomic.Int64               // how much the operator's clock is ahead
 	crds := func(ctx context.Context) envtest.CRDInstallOptions {
 		return envtest.CRDInstallOptions{Paths: support.GatewayCRDs(ctx), Scheme: runtime.NewScheme()}
 	}
@@ -102,16 +104,20 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		grants, err := client.New(server.Config, client.Options{Scheme: scheme})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(controlplane.GrantOperatorsRole(ctx, grants, configFolder)).To(Succeed())
-		operator, err := controlplane.NewOperator(server.Config, "baseline")
-		Expect(err).NotTo(HaveOccurred())
-		operator.Echoes.Gateways.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-		run, stop := context.WithCancel(context.Background())
-		stopped := make(chan error, 1)
-		go func() { stopped <- operator.Start(run) }()
-		DeferCleanup(func() {
-			stop()
-			Eventually(stopped).WithTimeout(10 * time.Second).Should(Receive(BeNil()))
-		})
+		run.start = func() {
+			operator, err := controlplane.NewOperator(server.Config, "baseline")
+			Expect(err).NotTo(HaveOccurred())
+			operator.Echoes.Gateways.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			running, stop := context.WithCancel(context.Background())
+			stopped := make(chan error, 1)
+			go func() { stopped <- operator.Start(running) }()
+			run.stop = func() {
+				stop()
+				Eventually(stopped).WithTimeout(10 * time.Second).Should(Receive(BeNil()))
+			}
+		}
+		run.start()
+		DeferCleanup(func() { run.stop() })
 	})
 
 	It("an Echo says that the cluster does not serve the API, and others do not need it", SpecTimeout(time.Minute), func(ctx SpecContext) {
@@ -141,7 +147,9 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		echo := routed("early")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: gateways, Name: "public"}, Spec: gatewayv1.GatewaySpec{
-			GatewayClassName: "example", Listeners: []gatewayv1.Listener{{Name: "web", Protocol: "HTTP", Port: 8080}}}}
+			GatewayClassName: "example", Listeners: []gatewayv1.Listener{
+				{Name: "own", Protocol: "HTTP", Port: 8081},
+				{Name: "web", Protocol: "HTTP", Port: 8080, AllowedRoutes: &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: new(gatewayv1.NamespacesFromAll)}}}}}}
 		Expect(admin.Create(ctx, gateway)).To(Succeed())
 		expectDegraded(ctx, echo, "AsExpected", "No pods are requested")
 		say(ctx, echo, metav1.ConditionFalse, "NotAllowedByListeners", "the namespace is not allowed")
@@ -156,7 +164,8 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			}).WithContext(ctx).Should(Succeed())
 		}
 		expectURL("http://early.example.com:8080")
-		Expect(admin.Patch(ctx, gateway, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"listeners":[{"name":"web","protocol":"HTTP","port":80}]}}`)))).To(Succeed())
+		Expect(admin.Patch(ctx, gateway, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"listeners":[
+			{"name":"web","protocol":"HTTP","port":80,"allowedRoutes":{"namespaces":{"from":"All"}}}]}}`)))).To(Succeed())
 		expectURL("http://early.example.com")
 		events := &eventsv1.EventList{}
 		Eventually(func(g Gomega) {
@@ -215,10 +224,58 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 	})
 
+	It("an Echo says that its Gateway was deleted, and has its route while paused", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo := routed("other")
+		gateway := &gatewayv1.Gateway{}
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: gateways, Name: "public"}, gateway)).To(Succeed())
+		Expect(admin.Delete(ctx, gateway)).To(Succeed())
+		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
+		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":true,"gateway":{"enabled":false}}}`)))).To(Succeed())
+		expectDegraded(ctx, echo, "AsExpected", "The Echo is paused")
+		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
+		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":false,"gateway":{"enabled":true}}}`)))).To(Succeed())
+		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
+	})
+
+	It("the definition of one kind is deleted, and the others are used on", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo, both := routed("http"), routed("other")
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
+		only := crds(ctx)
+		only.Paths = slices.DeleteFunc(only.Paths, func(file string) bool { return !strings.HasSuffix(file, "_grpcroutes.yaml") })
+		uninstallDefinitions(ctx, server.Config, admin, only)
+		expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve")
+		look(ctx, both)
+		expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute")
+		route := &gatewayv1.HTTPRoute{}
+		expectRoute(ctx, echo, route)
+		Expect(admin.Delete(ctx, route)).To(Succeed())
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), route) }).WithContext(ctx).Should(Succeed())
+		_, err := envtest.InstallCRDs(server.Config, only)
+		Expect(err).NotTo(HaveOccurred())
+		look(ctx, both)
+		expectRoute(ctx, both, &gatewayv1.GRPCRoute{})
+		Expect(admin.Delete(ctx, echo)).To(Succeed())
+		eventuallyReleased(ctx, admin, echo, route)
+	})
+
+	It("a route that is no longer wanted goes at the next start", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo := routed("left", func(e *v1.Echo) { e.Spec.Gateway.Enabled = false })
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), &corev1.Service{}) }).WithContext(ctx).Should(Succeed())
+		run.stop()
+		left := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name, Labels: map[string]string{
+			"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": echo.Name, "app.kubernetes.io/managed-by": "echo-operator"},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}}
+		Expect(admin.Create(ctx, left)).To(Succeed())
+		run.start()
+		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), left) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+	})
+
 	It("it goes on when the API is deleted, and when it is installed again", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
 		echo := routed("other")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		Expect(envtest.UninstallCRDs(server.Config, crds(ctx))).To(Succeed())
+		uninstallDefinitions(ctx, server.Config, admin, crds(ctx))
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute")
 		late := support.Echo(namespace, "late", func(e *v1.Echo) { e.Spec.Replicas = 0 })
 		Expect(admin.Create(ctx, late)).To(Succeed())
@@ -236,33 +293,4 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		eventuallyReleased(ctx, admin, echo, &gatewayv1.HTTPRoute{}, &gatewayv1.GRPCRoute{})
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), &gatewayv1.HTTPRoute{})).To(Satisfy(apierrors.IsNotFound))
 	})
-
-	DescribeTable("refuses a gateway that could not work", func(ctx SpecContext, field, message string, change func(*v1.Echo)) {
-		err := admin.Create(ctx, routed("wrong", change))
-		Expect(err).To(Satisfy(apierrors.IsInvalid))
-		Expect(err).To(MatchError(And(ContainSubstring(field), ContainSubstring(message))))
-	},
-		Entry("without a Gateway", "spec.gateway", "The field parentRefs is required when the gateway is enabled.",
-			func(e *v1.Echo) { e.Spec.Gateway.ParentRefs = nil }),
-		Entry("gRPC without host names", "spec.gateway.hostnames", "The field hostnames is required beside grpc", func(e *v1.Echo) {
-			e.Spec.Gateway.Hostnames, e.Spec.Gateway.GRPC = nil, &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}}
-		}),
-		Entry("the same host name", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
-			e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com", "wrong.example.com"}}
-		}),
-		Entry("a wildcard over gRPC", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
-			e.Spec.Gateway.Hostnames, e.Spec.Gateway.GRPC = []string{"*.example.com"}, &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}}
-		}),
-		Entry("a wildcard of gRPC", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
-			e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"*.example.com"}}
-		}),
-		Entry("HTTPS without a certificate", "spec.gateway.backendTLS", "requires tls.secretName", func(e *v1.Echo) {
-			e.Spec.Gateway.BackendTLS = &v1.EchoGatewayBackendTLS{Hostname: "x.example.com", CAConfigMap: "ca"}
-		}),
-		Entry("a path with two dots", "spec.gateway.path", "must contain none of", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/../b" }),
-		Entry("a path that ends with a dot", "spec.gateway.path", "must contain none of", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/." }),
-		Entry("too long a host name", "spec.gateway.hostnames", "Too long", func(e *v1.Echo) {
-			e.Spec.Gateway.Hostnames = []string{strings.Repeat("a.", 150) + "example.com"}
-		}),
-	)
 })

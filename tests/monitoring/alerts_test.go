@@ -2,18 +2,11 @@ package monitoring
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -42,12 +35,12 @@ spec: {policyName: echo-operator-test, validationActions: [Deny]}
 `
 
 var _ = Describe("Prometheus", Ordered, func() {
-	var p prometheus
+	var p support.Prometheus
 	var namespace string
 	healthy := func() *v1.Echo { return support.Echo(namespace, "healthy", monitored) }
 	names := func(g Gomega, ctx context.Context) []string {
 		var all []string
-		for name := range p.firing(ctx, g) {
+		for name := range p.Firing(ctx, g) {
 			all = append(all, name)
 		}
 		slices.Sort(all)
@@ -55,7 +48,8 @@ var _ = Describe("Prometheus", Ordered, func() {
 	}
 
 	BeforeAll(func(ctx SpecContext) {
-		p, namespace = installPrometheus(ctx), namespaces.New(ctx)
+		p, namespace = support.InstallPrometheus(ctx, namespaces.New(ctx)), namespaces.New(ctx)
+		restartOperator(ctx) // it asks for the API of the Prometheus Operator only at its start
 	}, NodeTimeout(10*time.Minute))
 
 	It("reads the metrics of the operator, of echo servers and of companions", func(ctx SpecContext) {
@@ -63,7 +57,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 		Expect(k8s.Create(ctx, support.WebPod(namespace, "web", "healthy"))).To(Succeed())
 		Eventually(func(g Gomega) {
 			up := map[string]int{}
-			for _, t := range p.targets(ctx, g) {
+			for _, t := range p.Targets(ctx, g) {
 				g.Expect(t.Health).To(Equal("up"), "%v: %s", t.Labels, t.LastError)
 				up[t.Labels["job"]]++
 			}
@@ -90,12 +84,12 @@ var _ = Describe("Prometheus", Ordered, func() {
 		}
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(ConsistOf(
 			"EchoNotReady", "EchoOperatorPassesFail", "EchoCompanionMissing", "EchoCertificateExpiresSoon"))
-		for _, a := range p.firing(ctx, Default) {
+		for _, a := range p.Firing(ctx, Default) {
 			Expect(a.Annotations).To(HaveKeyWithValue("runbook_url", HaveSuffix("/docs/runbooks/"+a.Labels["alertname"]+".md")))
 			AddReportEntry(a.Labels["alertname"], a.Annotations["summary"])
 		}
 		Expect(k8s.Patch(ctx, healthy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"podAnnotations":{"changed":"now"}}}`)))).To(Succeed())
-		Eventually(func(g Gomega) { g.Expect(p.withoutData(ctx, g)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
+		Eventually(func(g Gomega) { g.Expect(withoutData(ctx, g, p)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 	}, SpecTimeout(45*time.Minute))
 
 	It("resolves them when it is mended", func(ctx SpecContext) {
@@ -130,29 +124,16 @@ var _ = Describe("Prometheus", Ordered, func() {
 	}, SpecTimeout(60*time.Minute))
 })
 
+func restartOperator(ctx context.Context) {
+	GinkgoHelper()
+	support.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment)
+	support.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+}
+
 func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
 
 // applyCertificate stores a certificate for an Echo in the Secret of its name.
 func applyCertificate(ctx context.Context, echo *v1.Echo, valid time.Duration) {
 	GinkgoHelper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	Expect(err).NotTo(HaveOccurred())
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{echo.Name + "." + echo.Namespace + ".svc"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(valid),
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	Expect(err).NotTo(HaveOccurred())
-	key, err := x509.MarshalPKCS8PrivateKey(private)
-	Expect(err).NotTo(HaveOccurred())
-	data := map[string][]byte{
-		corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
-		corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
-	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}, Type: corev1.SecretTypeTLS, Data: data}
-	err = k8s.Create(ctx, secret)
-	if client.IgnoreAlreadyExists(err) == nil && err != nil {
-		err = k8s.Update(ctx, secret)
-	}
-	Expect(err).NotTo(HaveOccurred())
+	support.ApplyCertificate(ctx, k8s, client.ObjectKeyFromObject(echo), valid, echo.Name+"."+echo.Namespace+".svc")
 }

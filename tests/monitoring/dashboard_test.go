@@ -40,12 +40,12 @@ func dashboard() []panel {
 }
 
 // withoutData returns the queries of the dashboard that have no value, or only values that are no numbers.
-func (p prometheus) withoutData(ctx context.Context, g Gomega) []string {
+func withoutData(ctx context.Context, g Gomega, p support.Prometheus) []string {
 	var empty []string
 	for _, panel := range dashboard() {
 		for _, target := range panel.Targets {
 			numbers := 0
-			for _, s := range p.query(ctx, g, target.Expression) {
+			for _, s := range p.Query(ctx, g, target.Expression) {
 				if value, _ := s.Value[1].(string); value != "" && !strings.Contains(value, "NaN") {
 					numbers++
 				}

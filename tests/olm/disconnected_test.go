@@ -25,7 +25,8 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 	It("needs the images that are listed, and OLM says so if one is missing", func(ctx SpecContext) {
 		images := listedImages(ctx)
 		bundle := slices.IndexFunc(images, func(image string) bool { return strings.Contains(image, "-bundle@") })
-		Expect(images).To(And(HaveLen(3), ContainElement(ContainSubstring("/echo-operator@")), ContainElement(ContainSubstring("/echo-server@"))))
+		Expect(images).To(And(HaveLen(4), ContainElement(ContainSubstring("/echo-operator@")), ContainElement(ContainSubstring("/echo-server@")),
+			ContainElement(ContainSubstring("/echo-operator-pathcheck@"))))
 		Expect(bundle).NotTo(Equal(-1), "the list is %v", images)
 		mirror := mirror()
 		disconnect(ctx, mirror)

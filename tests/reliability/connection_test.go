@@ -35,7 +35,7 @@ type call struct {
 
 // RoundTrip answers a request, or lets a fault happen to it.
 func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
-	if answer := discover(request.URL.Path); answer != nil {
+	if answer := c.discover(request.URL.Path); answer != nil {
 		return respond(request, answer, nil)
 	}
 	to, err := parse(request)
@@ -58,16 +58,16 @@ func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // discover answers a request for what the API server serves. It is nil for other requests.
-func discover(path string) any {
+func (c scenario) discover(path string) any {
 	switch parts := strings.Split(strings.Trim(path, "/"), "/"); {
 	case path == "/api":
 		return metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}}
 	case path == "/apis":
-		return apiGroups()
+		return c.apiGroups()
 	case parts[0] == "api" && len(parts) == 2:
-		return apiResources("", parts[1])
+		return c.apiResources("", parts[1])
 	case parts[0] == "apis" && len(parts) == 3:
-		return apiResources(parts[1], parts[2])
+		return c.apiResources(parts[1], parts[2])
 	default:
 		return nil
 	}

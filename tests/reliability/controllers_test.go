@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // templateAnnotation has the digest of the template that a pod was created from.
@@ -21,7 +22,7 @@ const templateAnnotation = "template"
 // orphanedReplicaSet is the UID of the ReplicaSet of a Deployment that was orphaned.
 const orphanedReplicaSet = types.UID("orphaned")
 
-// control does what the Deployment controller, the kubelet and the garbage collector do.
+// control does what the Deployment controller, the controller of Gateways, the kubelet and the garbage collector do.
 func (s *simulation) control() {
 	for _, o := range s.list("deployments") {
 		if o.GetDeletionTimestamp() == nil {
@@ -30,6 +31,9 @@ func (s *simulation) control() {
 	}
 	for _, o := range s.list("pods") {
 		s.runPod(o)
+	}
+	for _, o := range s.list("httproutes") {
+		s.acceptRoute(typed(o, &gatewayv1.HTTPRoute{}))
 	}
 	s.collectGarbage()
 }
@@ -126,6 +130,16 @@ func (s *simulation) runPod(o *unstructured.Unstructured) {
 		s.edit(k, func(pod map[string]any) { pod["spec"].(map[string]any)["nodeName"] = "node" })
 	}
 	s.setStatus(k, corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
+}
+
+// acceptRoute says of a route that its Gateways use it.
+func (s *simulation) acceptRoute(route *gatewayv1.HTTPRoute) {
+	status := gatewayv1.HTTPRouteStatus{}
+	for _, parent := range route.Spec.ParentRefs {
+		status.Parents = append(status.Parents, gatewayv1.RouteParentStatus{ParentRef: parent, ControllerName: "example.com/controller",
+			Conditions: []metav1.Condition{{Type: "Accepted", Status: metav1.ConditionTrue, Reason: "Accepted"}}})
+	}
+	s.setStatus(objectKey{"httproutes", route.Namespace, route.Name}, status)
 }
 
 // drop deletes an object, and does not wait for anything.

@@ -7,12 +7,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/applyconfigurations"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gateways "sigs.k8s.io/gateway-api/applyconfiguration"
 )
 
 // kind is a kind that the simulated API server serves.
@@ -35,6 +38,9 @@ var kinds = map[string]kind{
 	"poddisruptionbudgets": builtIn("policy", "PodDisruptionBudget"),
 	"ingresses":            builtIn("networking.k8s.io", "Ingress"),
 	"networkpolicies":      builtIn("networking.k8s.io", "NetworkPolicy"),
+	"cronjobs":             builtIn("batch", "CronJob"),
+	"httproutes":           ofGatewayAPI("HTTPRoute"),
+	"gateways":             {group: gatewayv1.GroupName, version: "v1", kind: "Gateway", custom: true},
 	"nodes":                {version: "v1", kind: "Node", cluster: true, custom: true},
 	"events":               {group: "events.k8s.io", version: "v1", kind: "Event", custom: true},
 }
@@ -46,6 +52,19 @@ func builtIn(group, name string) kind {
 	k := kind{group: group, version: "v1", kind: name}
 	k.fields = sync.OnceValue(func() *managedfields.FieldManager {
 		return managedfieldstest.NewFakeFieldManager(typeConverter(), k.gvk())
+	})
+	return k
+}
+
+// ofGatewayAPI returns a kind of Gateway API, which a cluster serves only if somebody has installed it.
+func ofGatewayAPI(name string) kind {
+	k := kind{group: gatewayv1.GroupName, version: "v1", kind: name}
+	k.fields = sync.OnceValue(func() *managedfields.FieldManager {
+		known := runtime.NewScheme()
+		if err := gatewayv1.Install(known); err != nil {
+			panic(err)
+		}
+		return managedfieldstest.NewFakeFieldManager(gateways.NewTypeConverter(known), k.gvk())
 	})
 	return k
 }
@@ -80,12 +99,15 @@ func (k kind) replace(live, after *unstructured.Unstructured, part, manager stri
 	return tracked.(*unstructured.Unstructured), nil
 }
 
+// serves reports whether the simulated API server serves a kind.
+func (c scenario) serves(k kind) bool { return k.group != gatewayv1.GroupName || c.gateways }
+
 // apiResources returns what the discovery of a group and version answers.
-func apiResources(group, version string) metav1.APIResourceList {
+func (c scenario) apiResources(group, version string) metav1.APIResourceList {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
 		GroupVersion: schema.GroupVersion{Group: group, Version: version}.String()}
 	for resource, k := range kinds {
-		if k.group == group && k.version == version {
+		if k.group == group && k.version == version && c.serves(k) {
 			list.APIResources = append(list.APIResources, metav1.APIResource{Name: resource, Namespaced: !k.cluster, Kind: k.kind,
 				Verbs: metav1.Verbs{"create", "delete", "get", "list", "patch", "watch"}})
 		}
@@ -94,10 +116,10 @@ func apiResources(group, version string) metav1.APIResourceList {
 }
 
 // apiGroups returns what the discovery of the groups answers.
-func apiGroups() metav1.APIGroupList {
+func (c scenario) apiGroups() metav1.APIGroupList {
 	list, seen := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}, map[string]bool{"": true}
 	for _, k := range kinds {
-		if !seen[k.group] {
+		if !seen[k.group] && c.serves(k) {
 			seen[k.group] = true
 			version := metav1.GroupVersionForDiscovery{GroupVersion: k.group + "/" + k.version, Version: k.version}
 			list.Groups = append(list.Groups, metav1.APIGroup{Name: k.group, Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version})

@@ -49,7 +49,7 @@ func (s *simulation) start(t *testing.T) {
 		MetricsAddress: "0",
 		Metrics:        prometheus.NewRegistry(),
 		ProbeAddress:   "0",
-		Images:         children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
+		Images:         children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1", PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},
 		Policy:         children.Policy{MaxReplicas: 20},
 		Namespaces:     s.namespaces,
 	}, statusapi.NewLogLevel(zapcore.ErrorLevel))

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -20,6 +21,8 @@ type scenario struct {
 	steps []step
 	// namespaces are those that the operator watches, empty for all.
 	namespaces []string
+	// gateways is true if the cluster serves Gateway API, and has the Gateway that routes refer to.
+	gateways bool
 	// like is the scenario that ends in the same state, empty if none does.
 	like string
 	// gone is true if there is no Echo at the end.
@@ -36,6 +39,9 @@ var (
 	deploymentKey = objectKey{"deployments", "ns", "x"}
 	budgetKey     = objectKey{"poddisruptionbudgets", "ns", "x"}
 	policyKey     = objectKey{"networkpolicies", "ns", "x"}
+	cronJobKey    = objectKey{"cronjobs", "ns", "x-path"}
+	routeKey      = objectKey{"httproutes", "ns", "x"}
+	gatewayKey    = objectKey{"gateways", "ns", "public"}
 	ownerKey      = objectKey{"pods", "ns", "web"}
 	nodeKey       = objectKey{resource: "nodes", name: "node"}
 )
@@ -51,7 +57,7 @@ func basics() []scenario {
 
 // others are the scenarios that are not basic.
 func others() []scenario {
-	return slices.Concat(changes(), drifts(), []scenario{
+	return slices.Concat(changes(), drifts(), checks(), routes(), []scenario{
 		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 3 })}},
 		{name: "prune", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) })}},
 		{name: "pause", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused, s.Replicas = true, 3 }), changeSpec(func(s *v1.EchoSpec) { s.Paused = false })}},
@@ -124,6 +130,54 @@ func drifts() []scenario {
 		{name: "the Deployment deleted", like: "create", steps: []step{create, func(s *simulation) { s.drop(deploymentKey) }}},
 		{name: "the finalizer removed", like: "create", steps: []step{create, edit(echoKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "finalizers") })}},
 	}
+}
+
+// checks are scenarios of an Echo with a check of its Service.
+func checks() []scenario {
+	created := func(s *simulation) {
+		s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) {
+			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
+		}))
+	}
+	const like = "create with a check"
+	return []scenario{
+		{name: like, steps: []step{created}},
+		{name: "a check changed", like: like, steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Checks[0].Schedule = "@daily" }),
+			changeSpec(func(s *v1.EchoSpec) { s.Checks[0].Schedule = "@hourly" })}},
+		{name: "a check removed", like: "create", steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Checks = nil })}},
+		{name: "a CronJob deleted", like: like, steps: []step{created, func(s *simulation) { s.drop(cronJobKey) }}},
+		{name: "drift of a CronJob", like: like, steps: []step{created, func(s *simulation) { s.edit(cronJobKey, set("@yearly", "spec", "schedule")) }}},
+		{name: "delete with a check", gone: true, steps: []step{created, remove}},
+	}
+}
+
+// routes are scenarios of an Echo behind a Gateway.
+func routes() []scenario {
+	created := func(s *simulation) {
+		s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) {
+			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}, Hostnames: []string{"x.example.com"}}
+		}))
+	}
+	const like = "create with a route"
+	all := []scenario{
+		{name: like, steps: []step{created}},
+		{name: "a route changed", like: like, steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Gateway.Path = "/a" }),
+			changeSpec(func(s *v1.EchoSpec) { s.Gateway.Path = "" })}},
+		{name: "no route any more", like: "create behind a Gateway", steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Gateway = nil })}},
+		{name: "create behind a Gateway", steps: []step{create}},
+		{name: "a route deleted", like: like, steps: []step{created, func(s *simulation) { s.drop(routeKey) }}},
+		{name: "drift of a route", like: like, steps: []step{created, func(s *simulation) { s.edit(routeKey, set([]any{"y.example.com"}, "spec", "hostnames")) }}},
+		{name: "a Gateway deleted", steps: []step{created, func(s *simulation) { s.drop(gatewayKey) }}},
+		{name: "delete with a route", gone: true, steps: []step{created, remove}},
+	}
+	for i := range all {
+		all[i].gateways, all[i].seed = true, createGateway
+	}
+	return all
+}
+
+func createGateway(s *simulation) {
+	s.create(gatewayKey, gatewayv1.Gateway{Spec: gatewayv1.GatewaySpec{GatewayClassName: "a", Listeners: []gatewayv1.Listener{{Name: "web", Protocol: "HTTP", Port: 80}}}})
 }
 
 func create(s *simulation) { s.create(echoKey, support.Echo("ns", "x")) }

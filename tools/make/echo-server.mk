@@ -27,6 +27,11 @@ test-gateways: ## Examine nginx, HAProxy, Apache httpd, Varnish and Caddy by pat
 	@tools/make/require caddy caddy
 	@GATEWAYS=all go test -trimpath -count=1 -parallel=6 -timeout=5m $(TESTFLAGS) ./tests/gateways
 
+.PHONY: test-traefik
+test-traefik: ## The same for Traefik, which takes 10 minutes to build.
+	@traefik=$(call tool,traefik)/traefik; \
+	GATEWAYS=traefik TRAEFIK="$$traefik" go test -trimpath -count=1 -parallel=6 -timeout=5m $(TESTFLAGS) ./tests/gateways
+
 .PHONY: test-image
 test-image: PLATFORMS := $(release_platforms)
 test-image: ## Check the sizes and the settings of the images of the echo server and pathcheck, and run that of the echo server as an unknown user. Requires root.

@@ -23,7 +23,7 @@ setup-envtest: ## Build the API server for integration tests and print its folde
 # -count=1 because the cache of test results ignores files outside of the module.
 .PHONY: test
 test: ## Run the unit tests, and the integration tests on a real API server. Does not require root.
-	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|integration|monitoring|olm|reliability|reliability/crashes)$$')
+	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|gateways/traefik|integration|monitoring|olm|reliability|reliability/crashes)$$')
 	@go test -trimpath -timeout=30m -v $(TESTFLAGS) ./tests/reliability | $(summary)
 	@$(assets) $(read_only) go test -trimpath $(TESTFLAGS) $(integration)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
@@ -86,6 +86,15 @@ e2e-monitoring: ## Have a real Prometheus monitor the operator on the test clust
 	@tools/make/prometheus-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
 	@tools/make/suite kubernetes ./tests/monitoring $(TESTFLAGS)
+
+.PHONY: e2e-gateways
+e2e-gateways: ## Run Echoes behind Traefik on the test cluster, and checks of it. 30 minutes, and 10 to build Traefik. Requires root.
+	@tools/make/e2e-possible own
+	@$(MAKE) --no-print-directory cluster-up images
+	@tools/make/prometheus-images
+	@tools/make/push-tool traefik traefik docker.io/library/traefik:v3.6.1 tests/gateways/images/traefik.Dockerfile
+	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
+	@tools/make/suite kubernetes ./tests/gateways/traefik $(TESTFLAGS)
 
 .PHONY: reliability-crashes
 reliability-crashes: ## Crash the operator, the control plane and the node of the test cluster while Echoes change. Requires root.

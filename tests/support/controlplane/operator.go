@@ -19,6 +19,7 @@ import (
 // How the operator is set up in the suites.
 const (
 	EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
+	PathCheckImage  = "quay.io/echo-operator/echo-operator-pathcheck:v0.1.0"
 	MaxReplicas     = 20
 	// OperatorUser is the user with the permissions of the operator.
 	OperatorUser = "echo-operator-test"
@@ -52,7 +53,7 @@ func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string)
 		Metrics:        prometheus.NewRegistry(),
 		ProbeAddress:   "0",
 		Namespaces:     namespaces,
-		Images:         children.Images{EchoServer: EchoServerImage},
+		Images:         children.Images{EchoServer: EchoServerImage, PathCheck: PathCheckImage},
 		Policy:         children.Policy{MaxReplicas: MaxReplicas, PodSecurity: standard},
 	}, statusapi.NewLogLevel(zapcore.InfoLevel))
 }

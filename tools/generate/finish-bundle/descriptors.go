@@ -45,10 +45,11 @@ func sortResources(resources *yaml.RNode) {
 
 // insert inserts a descriptor after the last one of the same list, or of a list in it.
 func insert(descriptors, one *yaml.RNode) error {
-	list, _, _ := strings.Cut(textOf(one, "path"), "[")
+	path := textOf(one, "path")
+	list := path[:max(0, strings.LastIndexByte(path, '['))]
 	content := descriptors.YNode().Content
 	for i, other := range slices.Backward(content) {
-		if path := textOf(yaml.NewRNode(other), "path"); path == list || strings.HasPrefix(path, list+"[") {
+		if before := textOf(yaml.NewRNode(other), "path"); before == list || strings.HasPrefix(before, list+"[") {
 			descriptors.YNode().Content = slices.Insert(content, i+1, one.Copy().YNode())
 			return nil
 		}

@@ -26,6 +26,10 @@ const described = `spec:
         path: response.headers[0].name
       - description: Kept as it is.
         path: response.body
+      - description: names are what is listed.
+        path: lists[0].names
+      - description: Last.
+        path: lists[0].last
       statusDescriptors:
       - description: url is where it is.
         path: url
@@ -36,6 +40,8 @@ const more = `
   description: The value.
 - path: replicas[0]
   description: One.
+- path: lists[0].names[0]
+  description: A name.
 `
 
 const wanted = `spec:
@@ -61,6 +67,12 @@ const wanted = `spec:
         description: The value.
       - description: Kept as it is.
         path: response.body
+      - description: What is listed.
+        path: lists[0].names
+      - path: lists[0].names[0]
+        description: A name.
+      - description: Last.
+        path: lists[0].last
       statusDescriptors:
       - description: Where it is.
         path: url

@@ -1,0 +1,142 @@
+package v1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// EchoCheck is a check that runs on a schedule: it sends requests to a URL that leads to the echo servers, and finds out what the way there, such as an ingress or a gateway, does to them.
+type EchoCheck struct {
+	// name is the name of the check. The CronJob has the name of the Echo, '-' and this name.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=30
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Name",order=78,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Name string `json:"name"`
+
+	// schedule is when the check runs, in Cron syntax, such as */15 * * * * for each quarter of an hour. The time zone is that of the CronJob controller, mostly UTC.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[^ @=]+( [^ @=]+){4})$')",message="The schedule must have five fields: minute, hour, day of the month, month and day of the week; or be @hourly, @daily, @weekly, @monthly or @yearly."
+	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Schedule",order=79,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Schedule string `json:"schedule"`
+
+	// url is the URL to which the requests are sent. Defaults to status.externalURL. A URL other than those of the Echo itself requires that the operator allows it (CHECK_URLS).
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^https?://[^\s/?#@]+(/[^\s?#]*)?$`
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="URL",order=80,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	URL string `json:"url,omitempty"`
+
+	// address is the host name or the IP address to connect to, with or without a port, instead of what DNS says of the host name in the URL. It requires that the operator allows all URLs (CHECK_URLS).
+	// +kubebuilder:validation:MaxLength=320
+	// +kubebuilder:validation:Pattern=`^[-a-zA-Z0-9._:\[\]]+$`
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Address",order=81,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Address string `json:"address,omitempty"`
+
+	// caConfigMap is the name of the ConfigMap in the namespace of the Echo that contains, as ca.crt, the certificates of authorities that are trusted in addition to those of browsers.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=82,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:io.kubernetes:ConfigMap"}
+	CAConfigMap string `json:"caConfigMap,omitempty"`
+
+	// groups are what is examined. Defaults to all but timeouts, which takes long, and ejection, which takes pods out of service for a while.
+	// +kubebuilder:validation:MaxItems=12
+	// +kubebuilder:validation:items:Enum=request;client;tls;body;answer;websocket;grpc;retries;spread;latency;timeouts;ejection
+	// +listType=set
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Groups",order=83
+	Groups []string `json:"groups,omitempty"`
+
+	// expect lists facts and the values that they must have.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=fact
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Expectations",order=84
+	Expect []EchoExpectation `json:"expect,omitempty"`
+
+	// baseline specifies whether the facts of the first complete run are kept, so that the check fails when one of them changes. Defaults to false. The annotation echoes.example.com/accept-<name> of the Echo, with the digest in the status, makes the present facts the baseline.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Baseline",order=87,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Baseline bool `json:"baseline,omitempty"`
+
+	// deadlineSeconds is how long a run may take, in seconds. Defaults to 120.
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=600
+	// +kubebuilder:default=120
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Deadline",order=88,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	DeadlineSeconds int32 `json:"deadlineSeconds,omitempty"`
+}
+
+// EchoExpectation is the value that a fact must have.
+type EchoExpectation struct {
+	// fact is the name of a fact, such as client.address.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9.]+$`
+	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Fact",order=85,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Fact string `json:"fact"`
+
+	// value is the value that the fact must have, such as kept, or a bound, such as >=14 or <=10Mi.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[!-~]([ -~]*[!-~])?$`
+	// +kubebuilder:validation:XValidation:rule="!(self.startsWith('>=') || self.startsWith('<=')) || self.matches('^[<>]= *-?[0-9]{1,9}(Ki|Mi|Gi)?$')",message="A bound must be >= or <= and a whole number, such as >=14 or <=10Mi."
+	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Value",order=86,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Value string `json:"value"`
+}
+
+// CheckResult is the result of a check.
+type CheckResult string
+
+// The results of checks.
+const (
+	// CheckPassed means that the echo servers respond, that all expectations are met, and that no fact differs from the baseline.
+	CheckPassed CheckResult = "Passed"
+	// CheckFailed means that one of these is not so.
+	CheckFailed CheckResult = "Failed"
+	// CheckUnknown means that there is no result.
+	CheckUnknown CheckResult = "Unknown"
+)
+
+// EchoCheckStatus is what the last run of a check found out.
+type EchoCheckStatus struct {
+	// name is the name of the check.
+	// +required
+	Name string `json:"name"`
+
+	// lastTime is when the last run ended that gave a result.
+	// +optional
+	LastTime *metav1.Time `json:"lastTime,omitempty"`
+
+	// result is Passed, Failed or Unknown.
+	// +optional
+	Result CheckResult `json:"result,omitempty"`
+
+	// message says what failed, or why there is no result.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// changed lists the facts that differ from the baseline, with both values.
+	// +listType=atomic
+	// +optional
+	Changed []string `json:"changed,omitempty"`
+
+	// digest is a digest of the facts of the last complete run. The annotation echoes.example.com/accept-<name> with this value makes these facts the baseline.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+
+	// accepted is the value that the annotation echoes.example.com/accept-<name> had when the baseline was made. It accepts nothing again unless the annotation was removed or had another value since.
+	// +optional
+	Accepted string `json:"accepted,omitempty"`
+
+	// baseline has the facts that are compared with.
+	// +mapType=atomic
+	// +optional
+	Baseline map[string]string `json:"baseline,omitempty"`
+}

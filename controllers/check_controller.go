@@ -1,0 +1,207 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/tracing"
+)
+
+// CheckReconciler runs the checks of Echoes, and reports what they find. It is apart from the reconciler of Echoes: no Echo is less ready because
+// of the way to it. All fields are required.
+type CheckReconciler struct {
+	Dependencies
+	// CronJobs is a cache of CronJobs that is started by the first Echo with checks.
+	CronJobs *LazyCache
+
+	failures failures
+}
+
+// +kubebuilder:rbac:groups=batch,resources=cronjobs,verbs=get;list;watch;create;patch;delete
+
+// Reconcile makes one pass over the checks of an Echo.
+func (r *CheckReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	echo, err := find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // the CronJobs of an Echo go with it: it owns them
+		r.Metrics.Checks.Reported(request.NamespacedName, nil)
+		r.failures.end(request.NamespacedName, nil)
+		return ctrl.Result{}, nil
+	}
+	tracing.SetGeneration(ctx, echo.Generation)
+	next, failure := r.pass(ctx, echo)
+	r.failures.end(request.NamespacedName, failure)
+	r.count(ctx, "check", failure)
+	return result(next, failure)
+}
+
+// hasChecks reports whether an Echo has checks, or had.
+func hasChecks(echo *v1.Echo) bool { return len(echo.Spec.Checks)+len(echo.Status.Checks) > 0 }
+
+// pass makes the CronJobs of an Echo as wanted, and writes what their last runs found out, even if the former failed. It returns when to look
+// again if no event arrives earlier, and what failed.
+func (r *CheckReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
+	key := client.ObjectKeyFromObject(echo)
+	seen, err := r.converge(ctx, echo)
+	failure := r.failures.tolerate(key, status.Classify(err), r.Now())
+	if failure.Silent() {
+		return 0, failure
+	}
+	report := status.EvaluateChecks(echo, seen, r.Now())
+	if err := r.publish(ctx, echo, report); err != nil {
+		return 0, r.failures.tolerate(key, status.Classify(err), r.Now())
+	}
+	if failure != nil && failure.NoRetry {
+		failure.RetryAfter = report.Next // other checks wait for the time
+	}
+	return report.Next, failure
+}
+
+// converge makes the CronJobs of an Echo as wanted, and returns what is known of its checks. A check that cannot be made as wanted does not keep
+// others from it. The status names a check before its CronJob is created, so that the CronJob is found again whatever happens to either.
+func (r *CheckReconciler) converge(ctx context.Context, echo *v1.Echo) (status.ChecksObservation, error) {
+	seen := status.ChecksObservation{Checks: map[string]status.CheckObservation{}, Gone: map[string]bool{}}
+	if !status.NamesAllChecks(echo) {
+		return seen, nil
+	}
+	pods, err := r.podsOf(ctx, echo)
+	if err != nil {
+		return seen, err
+	}
+	cronJobs, unread := r.CronJobs.Reader(ctx)
+	failed := []error{unread}
+	for i := range echo.Spec.Checks {
+		check, observed, err := &echo.Spec.Checks[i], status.CheckObservation{}, unread
+		if err == nil {
+			observed, err = r.ensure(ctx, cronJobs, echo, check)
+		}
+		if err != nil {
+			failed, observed.Refused = append(failed, err), err.Error()
+		}
+		observed.Pods = pods[check.Name]
+		seen.Checks[check.Name] = observed
+	}
+	if unread == nil && !echo.Spec.Paused {
+		failed = append(failed, r.prune(ctx, echo, seen.Gone))
+	}
+	return seen, status.RetriedFirst(failed)
+}
+
+// podsOf returns the pods of the checks of an Echo, by the names of the checks.
+func (r *CheckReconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(echo.Namespace), cachedPodsOf(echo)); err != nil {
+		return nil, fmt.Errorf("listing the pods: %w", err)
+	}
+	pods := map[string][]corev1.Pod{}
+	for _, pod := range list.Items {
+		ofFormer := pod.CreationTimestamp.Before(&echo.CreationTimestamp) // an Echo of the same name was deleted
+		if check := children.CheckOf(&pod); check != "" && !ofFormer {
+			pods[check] = append(pods[check], pod)
+		}
+	}
+	return pods, nil
+}
+
+// ensure makes the CronJob of a check as wanted, and returns what is known of it. A check that is not allowed has none.
+func (r *CheckReconciler) ensure(
+	ctx context.Context, cronJobs client.Reader, echo *v1.Echo, check *v1.EchoCheck,
+) (status.CheckObservation, error) {
+	seen, refused := status.CheckObservation{}, r.Policy.CheckCheck(echo, check, r.Images)
+	child, err := children.Check(echo, check, r.Images)
+	if err != nil {
+		return seen, err
+	}
+	if refused != nil {
+		child.Want = nil
+	}
+	seen.Hash = children.CheckHash(child)
+	live, err := r.readOwned(ctx, cronJobs, echo, child)
+	if err != nil {
+		return seen, err
+	}
+	if cronJob, ok := live.(*batchv1.CronJob); ok && cronJob.Status.LastScheduleTime != nil {
+		seen.Scheduled = cronJob.Status.LastScheduleTime.Time
+	}
+	if echo.Spec.Paused {
+		return seen, refused
+	}
+	return seen, cmp.Or(r.makeAsWanted(ctx, child, live), refused)
+}
+
+// makeAsWanted applies a CronJob that is not as wanted, and deletes one that is not wanted, or of which somebody edited the key of a list item:
+// then to apply it would add another item.
+func (r *CheckReconciler) makeAsWanted(ctx context.Context, child children.Child, live client.Object) error {
+	if live != nil && child.Want == nil {
+		return deleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground)
+	}
+	if child.Want == nil {
+		return nil
+	}
+	if live != nil {
+		difference, err := r.Schema.Compare(child, live)
+		if err != nil || difference.None {
+			return err
+		}
+		if !difference.Renamed.Empty() {
+			return deleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground)
+		}
+	}
+	if _, err := apply(ctx, r.Client, child, live); err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("Applied a CronJob.", "cronJob", child.Key.Name)
+	return nil
+}
+
+// prune deletes the CronJobs of the checks that an Echo no longer has, and notes which are gone. It asks the API server, because the cache may
+// not hold yet what the pass before this one created.
+func (r *CheckReconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]bool) error {
+	for _, former := range status.FormerChecks(echo) {
+		live, err := readChild(ctx, r.Live, children.CronJob(echo, former))
+		switch {
+		case err != nil:
+			return err
+		case live == nil || !metav1.IsControlledBy(live, echo):
+			gone[former] = true
+			continue
+		}
+		if err := deleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground); err != nil {
+			return err
+		}
+		log.FromContext(ctx).Info("Deleted a CronJob.", "cronJob", live.GetName())
+	}
+	return nil
+}
+
+// publish writes the results of the checks of an Echo if they differ, and then reports what changed. The API server rejects results that were
+// computed from an old version of the Echo, so that nothing is reported twice.
+func (r *CheckReconciler) publish(ctx context.Context, echo *v1.Echo, report status.CheckReport) error {
+	if !sameStatus(&echo.Status, &report.Status) {
+		patch, err := statusPatch(echo, &report.Status)
+		if err != nil {
+			return fmt.Errorf("comparing the results of the checks: %w", err)
+		}
+		_, err = patch.write(echo, func(answer client.Object, body client.Patch) error { return r.Client.Status().Patch(ctx, answer, body) })
+		if err != nil {
+			return fmt.Errorf("writing the results of the checks: %w", err)
+		}
+	}
+	r.Metrics.Checks.Reported(client.ObjectKeyFromObject(echo), report.Status.Checks)
+	r.announce(ctx, echo, report.Transitions...)
+	return nil
+}

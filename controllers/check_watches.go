@@ -1,0 +1,63 @@
+package controllers
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when it, a pod of a check or a CronJob changes.
+func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("check").
+		WithOptions(controllerOptions()).
+		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(checksChanged())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheckPod), builder.WithPredicates(sinceStart(), runChanged())).
+		Build(r.Traces.Passes("check", r))
+	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
+	r.CronJobs.watch = func(from cache.Cache) error {
+		return c.Watch(source.Kind(from, children.BlankCronJob(), ofOwner, sinceStart()))
+	}
+	return err
+}
+
+// checksChanged selects the Echoes with checks, so that others start no passes.
+func checksChanged() predicate.Predicate {
+	return predicate.And(predicate.ResourceVersionChangedPredicate{}, predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return mayHaveChecks(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return mayHaveChecks(e.ObjectOld) || mayHaveChecks(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return mayHaveChecks(e.Object) },
+	})
+}
+
+// mayHaveChecks reports whether an Echo, as an event has it, may have checks: its text has the name of the field.
+func mayHaveChecks(echo client.Object) bool {
+	packed, ok := echo.(interface{ HasField(name string) bool })
+	return !ok || packed.HasField("checks")
+}
+
+// echoOfCheckPod returns the Echo that a pod of a check belongs to.
+func echoOfCheckPod(_ context.Context, pod client.Object) []reconcile.Request {
+	if children.CheckOf(pod) == "" {
+		return nil
+	}
+	return requestsFor(pod.GetNamespace(), children.EchoOf(pod))
+}
+
+// runChanged selects the updates of pods from which another result may follow.
+func runChanged() predicate.Predicate {
+	return updated(func(before, after *corev1.Pod) bool { return !equality.Semantic.DeepEqual(before.Status, after.Status) })
+}

@@ -1,0 +1,44 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
+)
+
+// shifted returns a pod that ended after a run was due, on a node whose clock is ahead, or behind.
+func shifted(ahead time.Duration) corev1.Pod {
+	pod := ended(-150, 0, `{"facts":{"a":"b"}}`)
+	end := pod.Status.ContainerStatuses[0].State.Terminated
+	end.FinishedAt = metav1.NewTime(end.FinishedAt.Add(ahead))
+	return pod
+}
+
+func TestOfTwoRunsOfOneSecondTheOneThatEndedLaterCounts(t *testing.T) {
+	first, second := found(pathverdict.Verdict{Problem: "no response"}), ended(1, 0, `{"facts":{"a":"b"}}`)
+	second.CreationTimestamp = first.CreationTimestamp
+	for _, pods := range [][]corev1.Pod{{first, second}, {second, first}} {
+		if got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), CheckObservation{Pods: pods}); got.Result != v1.CheckPassed {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+func TestARunOfANodeWhoseClockIsAheadHidesNoLaterOne(t *testing.T) {
+	early := shifted(6 * time.Hour)
+	first, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), CheckObservation{Pods: []corev1.Pod{early}})
+	if first.Result != v1.CheckPassed || first.LastTime.After(checkTime) {
+		t.Fatalf("got %+v", first)
+	}
+	again, _ := evaluateCheck(checkedEcho(first), CheckObservation{Pods: []corev1.Pod{early}})
+	later := found(pathverdict.Verdict{Problem: "no response from a:80"})
+	failed, _ := evaluateCheck(checkedEcho(first), CheckObservation{Pods: []corev1.Pod{early, later}})
+	if !again.LastTime.Equal(first.LastTime) || failed.Result != v1.CheckFailed {
+		t.Errorf("got %+v, then %+v", again, failed)
+	}
+}

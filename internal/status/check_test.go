@@ -1,0 +1,293 @@
+package status
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var checkTime = time.Unix(1_000_000, 0).UTC()
+
+// checkedEcho returns an Echo with a check, and with what its status says of it.
+func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
+	was.Name = "path"
+	return support.Echo("ns", "web", append([]func(*v1.Echo){func(e *v1.Echo) {
+		e.Generation, e.Spec.Replicas = 3, 1
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", DeadlineSeconds: 60}}
+		e.Status.ExternalURL = "http://web.example.com"
+		e.Status.Checks = []v1.EchoCheckStatus{was}
+	}}, changes...)...)
+}
+
+func withBaseline(e *v1.Echo) { e.Spec.Checks[0].Baseline = true }
+
+// ended returns a pod of a check that ended some seconds after checkTime, and was created ten seconds before.
+func ended(seconds int, code int32, message string) corev1.Pod {
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web-path-1-x", CreationTimestamp: metav1.NewTime(checkTime.Add(time.Duration(seconds-10) * time.Second)), Annotations: map[string]string{v1.AppliedHashAnnotation: "h"}},
+		Status: corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: children.CheckContainer,
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", Message: message,
+				FinishedAt: metav1.NewTime(checkTime.Add(time.Duration(seconds) * time.Second))}}}}},
+	}
+}
+
+func found(v pathverdict.Verdict) corev1.Pod { return ended(0, 0, string(v.Encode())) }
+
+func evaluateCheck(echo *v1.Echo, seen CheckObservation) (v1.EchoCheckStatus, CheckReport) {
+	seen.Hash = "h"
+	report := EvaluateChecks(echo, ChecksObservation{Checks: map[string]CheckObservation{"path": seen}}, checkTime.Add(10*time.Second))
+	return report.Status.Checks[0], report
+}
+
+func TestResultOfCheck(t *testing.T) {
+	facts := map[string]string{"client.address": "replaced"}
+	passed := pathverdict.Verdict{Facts: facts, Expected: 1}
+	failed := pathverdict.Verdict{Facts: facts, Expected: 1, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}, {Name: "tls.daysLeft", Want: ">=14"}}}
+	unfinished := pathverdict.Verdict{Facts: facts, Unfinished: true, NotTested: map[string]string{"body": pathverdict.DeadlinePassed}}
+	for name, c := range map[string]struct {
+		pods    []corev1.Pod
+		was     v1.CheckResult
+		change  func(*v1.Echo)
+		want    v1.CheckResult
+		message string
+	}{
+		"no run yet":                    {nil, "", nil, v1.CheckUnknown, checkNotRunYet},
+		"a run passed":                  {[]corev1.Pod{found(passed)}, "", nil, v1.CheckPassed, ""},
+		"expectations are not met":      {[]corev1.Pod{found(failed)}, v1.CheckPassed, nil, v1.CheckFailed, "client.address is replaced, expected kept. tls.daysLeft is not known, expected >=14."},
+		"no Echo responds":              {[]corev1.Pod{found(pathverdict.Verdict{Problem: "no response from a:80"})}, "", nil, v1.CheckFailed, "No Echo responds: no response from a:80."},
+		"a run that did not finish":     {[]corev1.Pod{found(unfinished)}, "", nil, v1.CheckUnknown, "within its deadline of 60 seconds"},
+		"a run that crashed":            {[]corev1.Pod{ended(0, 137, "")}, v1.CheckPassed, nil, v1.CheckUnknown, "it ended with the exit code 137 (Error)"},
+		"a pod of somebody else":        {[]corev1.Pod{ended(0, 0, `{"facts":{"<b>":"x"}}`)}, v1.CheckPassed, nil, v1.CheckUnknown, "no valid result: it has a fact whose name is not valid."},
+		"the last of two runs counts":   {[]corev1.Pod{found(failed), ended(5, 0, string(passed.Encode()))}, "", nil, v1.CheckPassed, ""},
+		"a pod of an old configuration": {[]corev1.Pod{func() corev1.Pod { p := found(failed); p.Annotations = nil; return p }()}, v1.CheckPassed, nil, v1.CheckPassed, ""},
+		"the pods are gone":             {nil, v1.CheckFailed, nil, v1.CheckFailed, "as before"},
+		"scaled down":                   {[]corev1.Pod{found(passed)}, v1.CheckPassed, func(e *v1.Echo) { e.Spec.Replicas = 0 }, v1.CheckUnknown, checkScaledDown},
+		"no URL":                        {nil, "", func(e *v1.Echo) { e.Status.ExternalURL = "" }, v1.CheckUnknown, checkWithoutURL},
+	} {
+		was := v1.EchoCheckStatus{Result: c.was}
+		if c.was == v1.CheckFailed {
+			was.Message = "as before"
+		}
+		echo := checkedEcho(was)
+		if c.change != nil {
+			c.change(echo)
+		}
+		if got, _ := evaluateCheck(echo, CheckObservation{Pods: c.pods}); got.Result != c.want || !strings.Contains(got.Message, c.message) || (got.Message == "") != (c.message == "") {
+			t.Errorf("%s: %s, %q", name, got.Result, got.Message)
+		}
+	}
+}
+
+func TestRefusedCheck(t *testing.T) {
+	got, report := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed, Digest: "d"}), CheckObservation{Refused: "CronJob is invalid"})
+	if got.Result != v1.CheckUnknown || got.Message != "The check cannot run: CronJob is invalid." || got.Digest != "d" {
+		t.Errorf("got %+v", got)
+	}
+	if len(report.Transitions) != 1 || report.Transitions[0].Reason != v1.EventCheckUnknown {
+		t.Errorf("got %+v", report.Transitions)
+	}
+}
+
+func TestVerdictThatIsDue(t *testing.T) {
+	unschedulable := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime)}, Status: corev1.PodStatus{Phase: corev1.PodPending,
+		Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}}}
+	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(checkTime)}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	before := metav1.NewTime(checkTime.Add(-time.Hour))
+	for name, c := range map[string]struct {
+		ago     time.Duration // since a run should have begun
+		pods    []corev1.Pod
+		last    *metav1.Time
+		want    v1.CheckResult
+		message string
+		next    time.Duration
+	}{
+		"not yet":             {100 * time.Second, nil, &before, v1.CheckPassed, "", 50 * time.Second},
+		"no pod":              {3 * time.Minute, nil, &before, v1.CheckUnknown, "its Job has created no pod", 0},
+		"not scheduled":       {3 * time.Minute, []corev1.Pod{unschedulable}, &before, v1.CheckUnknown, "Pod of the check cannot be scheduled: 0/1 nodes are available.", 0},
+		"no pod but the last": {3 * time.Minute, []corev1.Pod{ended(-3600, 0, `{"facts":{"a":"b"}}`)}, &before, v1.CheckUnknown, "its Job has created no pod", 0},
+		"a node is behind":    {3 * time.Minute, []corev1.Pod{shifted(-time.Minute)}, &before, v1.CheckPassed, "", 0},
+		"a node is ahead":     {3 * time.Minute, []corev1.Pod{shifted(time.Hour)}, &before, v1.CheckPassed, "", 0},
+		"still running":       {3 * time.Minute, []corev1.Pod{running}, &before, v1.CheckUnknown, "has not ended in time", 0},
+		"never run, no pod":   {3 * time.Minute, nil, nil, v1.CheckUnknown, "its Job has created no pod", 0},
+		"it is there":         {3 * time.Minute, []corev1.Pod{ended(-150, 0, `{"facts":{"a":"b"}}`)}, &before, v1.CheckPassed, "", 0},
+		"it is in the status": {3 * time.Minute, nil, &metav1.Time{Time: checkTime.Add(-150 * time.Second)}, v1.CheckPassed, "", 0},
+		"of another check":    {3 * time.Minute, []corev1.Pod{func() corev1.Pod { p := ended(-150, 0, ""); p.Annotations = nil; return p }()}, &before, v1.CheckPassed, "", 0},
+	} {
+		echo := checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed, LastTime: c.last})
+		got, report := evaluateCheck(echo, CheckObservation{Pods: c.pods, Scheduled: checkTime.Add(10*time.Second - c.ago)})
+		if got.Result != c.want || !strings.Contains(got.Message, c.message) || report.Next != c.next {
+			t.Errorf("%s: %s, %q, next in %s", name, got.Result, got.Message, report.Next)
+		}
+	}
+}
+
+func TestBaseline(t *testing.T) {
+	first, second := pathverdict.Verdict{Facts: map[string]string{"a.b": "kept", "c.d": "yes"}}, pathverdict.Verdict{Facts: map[string]string{"a.b": "dropped", "c.d": "yes"}}
+	taken, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}, withBaseline), CheckObservation{Pods: []corev1.Pod{found(first)}})
+	if taken.Result != v1.CheckPassed || taken.Digest != first.Digest() || taken.Baseline["a.b"] != "kept" || len(taken.Changed) > 0 {
+		t.Fatalf("the first run: %+v", taken)
+	}
+	changed, report := evaluateCheck(checkedEcho(taken, withBaseline), CheckObservation{Pods: []corev1.Pod{found(second)}})
+	if changed.Result != v1.CheckFailed || !slices.Equal(changed.Changed, []string{"a.b: kept -> dropped"}) || changed.Baseline["a.b"] != "kept" ||
+		changed.Message != "Since the baseline has changed: a.b: kept -> dropped." || len(report.Transitions) != 1 {
+		t.Errorf("a change: %+v, %+v", changed, report.Transitions)
+	}
+	back, _ := evaluateCheck(checkedEcho(changed, withBaseline), CheckObservation{Pods: []corev1.Pod{found(first)}})
+	if back.Result != v1.CheckPassed || len(back.Changed) > 0 {
+		t.Errorf("back again: %+v", back)
+	}
+	accept := func(digest string) func(*v1.Echo) {
+		return func(e *v1.Echo) { e.Annotations = map[string]string{"echoes.example.com/accept-path": digest} }
+	}
+	accepted, _ := evaluateCheck(checkedEcho(changed, withBaseline, accept(changed.Digest)), CheckObservation{Pods: []corev1.Pod{found(second)}})
+	if accepted.Result != v1.CheckPassed || accepted.Baseline["a.b"] != "dropped" || len(accepted.Changed) > 0 {
+		t.Errorf("accepted: %+v", accepted)
+	}
+	away, _ := evaluateCheck(checkedEcho(accepted, withBaseline, accept(changed.Digest)), CheckObservation{Pods: []corev1.Pod{found(first)}})
+	if away.Result != v1.CheckFailed || away.Baseline["a.b"] != "dropped" {
+		t.Errorf("other facts than those that were accepted: %+v", away)
+	}
+	added, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}, withBaseline, accept(changed.Digest)), CheckObservation{Pods: []corev1.Pod{found(first)}})
+	again, _ := evaluateCheck(checkedEcho(added, withBaseline, accept(changed.Digest)), CheckObservation{Pods: []corev1.Pod{found(second)}})
+	if again.Result != v1.CheckFailed || again.Baseline["a.b"] != "kept" {
+		t.Errorf("an annotation of a former check accepts facts: %+v", again)
+	}
+	removed, _ := evaluateCheck(checkedEcho(again, withBaseline), CheckObservation{Pods: []corev1.Pod{found(second)}})
+	if once, _ := evaluateCheck(checkedEcho(removed, withBaseline, accept(changed.Digest)), CheckObservation{Pods: []corev1.Pod{found(second)}}); once.Result != v1.CheckPassed {
+		t.Errorf("an annotation that was given anew does not accept facts: %+v", once)
+	}
+	stale, _ := evaluateCheck(checkedEcho(changed, withBaseline, accept("other")), CheckObservation{Pods: []corev1.Pod{found(second)}})
+	if stale.Result != v1.CheckFailed {
+		t.Errorf("the digest of other facts was accepted: %+v", stale)
+	}
+	off, _ := evaluateCheck(checkedEcho(changed), CheckObservation{Pods: []corev1.Pod{found(second)}})
+	if off.Result != v1.CheckPassed || len(off.Baseline)+len(off.Changed) > 0 {
+		t.Errorf("without a baseline: %+v", off)
+	}
+}
+
+func TestOnlyCompleteRunsAreBaselines(t *testing.T) {
+	for name, v := range map[string]pathverdict.Verdict{
+		"a problem":  {Problem: "no response"},
+		"unfinished": {Facts: map[string]string{"a.b": "c"}, Unfinished: true},
+	} {
+		got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}, withBaseline), CheckObservation{Pods: []corev1.Pod{found(v)}})
+		if len(got.Baseline) > 0 || got.Digest != "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestPathsHealthy(t *testing.T) {
+	for name, c := range map[string]struct {
+		results []v1.CheckResult
+		want    metav1.ConditionStatus
+		reason  v1.Reason
+	}{
+		"passed":              {[]v1.CheckResult{v1.CheckPassed, v1.CheckPassed}, metav1.ConditionTrue, v1.ReasonChecksPassed},
+		"one failed":          {[]v1.CheckResult{v1.CheckPassed, v1.CheckUnknown, v1.CheckFailed}, metav1.ConditionFalse, v1.ReasonCheckFailed},
+		"one has no result":   {[]v1.CheckResult{v1.CheckUnknown, v1.CheckPassed}, metav1.ConditionUnknown, v1.ReasonCheckUnknown},
+		"a check without any": {nil, "", nil},
+	} {
+		var checks []v1.EchoCheckStatus
+		for _, result := range c.results {
+			checks = append(checks, v1.EchoCheckStatus{Name: string(result), Result: result, Message: "why."})
+		}
+		got := pathsHealthy(checkedEcho(v1.EchoCheckStatus{}), checks, checkTime)
+		if got == nil {
+			if c.reason != nil {
+				t.Errorf("%s: no condition", name)
+			}
+			continue
+		}
+		if got.Status != c.want || got.Reason != c.reason.String() || got.Message == "" || got.ObservedGeneration != 3 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestChecksChangeNoOtherCondition evaluates checks that fail, and that are removed.
+func TestChecksChangeNoOtherCondition(t *testing.T) {
+	echo := checkedEcho(v1.EchoCheckStatus{}, func(e *v1.Echo) {
+		e.Status.Phase, e.Status.Message = v1.PhaseReady, "ready"
+		e.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllPodsReady"}}
+	})
+	_, report := evaluateCheck(echo, CheckObservation{Pods: []corev1.Pod{found(pathverdict.Verdict{Problem: "x"})}})
+	if report.Status.Phase != v1.PhaseReady || len(report.Status.Conditions) != 2 || !meta.IsStatusConditionTrue(report.Status.Conditions, v1.ConditionReady) {
+		t.Errorf("got %+v", report.Status)
+	}
+	if len(echo.Status.Conditions) != 1 || echo.Status.Checks[0].Result != "" {
+		t.Error("the Echo itself was changed, which the cache holds")
+	}
+	echo.Status, echo.Spec.Checks = report.Status, nil
+	if left := EvaluateChecks(echo, ChecksObservation{}, checkTime); len(left.Status.Checks) != 1 || left.Next != lookPeriod {
+		t.Error("it is forgotten that the check may still have a CronJob")
+	}
+	gone := EvaluateChecks(echo, ChecksObservation{Gone: map[string]bool{"path": true}}, checkTime)
+	if len(gone.Status.Checks) > 0 || meta.FindStatusCondition(gone.Status.Conditions, v1.ConditionPathsHealthy) != nil || len(gone.Status.Conditions) != 1 {
+		t.Errorf("without checks: %+v", gone.Status)
+	}
+}
+
+func TestChecksOfTheStatus(t *testing.T) {
+	named := func(names ...string) *v1.Echo {
+		echo := checkedEcho(v1.EchoCheckStatus{})
+		echo.Status.Checks = nil
+		for _, name := range names {
+			echo.Status.Checks = append(echo.Status.Checks, v1.EchoCheckStatus{Name: name})
+		}
+		return echo
+	}
+	for _, c := range []struct {
+		echo   *v1.Echo
+		all    bool
+		former []string
+	}{
+		{named(), false, nil},
+		{named("path"), true, nil},
+		{named("other"), false, []string{"other"}},
+		{named("a", "path", "b"), true, []string{"a", "b"}},
+	} {
+		if all, former := NamesAllChecks(c.echo), FormerChecks(c.echo); all != c.all || !slices.Equal(former, c.former) {
+			t.Errorf("%v: all are named: %t, former ones are %v", c.echo.Status.Checks, all, former)
+		}
+	}
+}
+
+func TestCheckTransitions(t *testing.T) {
+	status := func(result v1.CheckResult, message string) v1.EchoCheckStatus {
+		return v1.EchoCheckStatus{Name: "path", Result: result, Message: message}
+	}
+	for name, c := range map[string]struct {
+		before, after v1.EchoCheckStatus
+		want          v1.Reason // nil if it is no news
+	}{
+		"it passed at first":           {status("", ""), status(v1.CheckPassed, ""), v1.EventCheckPassed},
+		"it passes on":                 {status(v1.CheckPassed, ""), status(v1.CheckPassed, ""), nil},
+		"it fails":                     {status(v1.CheckPassed, ""), status(v1.CheckFailed, "a"), v1.EventCheckFailed},
+		"it fails on":                  {status(v1.CheckFailed, "a"), status(v1.CheckFailed, "a"), nil},
+		"it fails in another way":      {status(v1.CheckFailed, "a"), status(v1.CheckFailed, "b"), v1.EventCheckFailed},
+		"it passes again":              {status(v1.CheckFailed, "a"), status(v1.CheckPassed, ""), v1.EventCheckPassed},
+		"it has not run yet":           {status("", ""), status(v1.CheckUnknown, checkNotRunYet), nil},
+		"it need not run":              {status(v1.CheckPassed, ""), status(v1.CheckUnknown, checkScaledDown), nil},
+		"it has no URL":                {status(v1.CheckPassed, ""), status(v1.CheckUnknown, checkWithoutURL), nil},
+		"no result":                    {status(v1.CheckPassed, ""), status(v1.CheckUnknown, "a"), v1.EventCheckUnknown},
+		"still no result":              {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "a"), nil},
+		"no result for another reason": {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "b"), v1.EventCheckUnknown},
+	} {
+		got := checkTransitions([]v1.EchoCheckStatus{c.before}, []v1.EchoCheckStatus{c.after})
+		if (len(got) == 1) != (c.want != nil) || len(got) == 1 && (got[0].Reason != c.want || !strings.HasPrefix(got[0].Note, "Check path")) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

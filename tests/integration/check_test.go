@@ -1,0 +1,230 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// No controller of CronJobs runs beside the API server: the specs make the pods, with what a check would write.
+var _ = Describe("a check", func() {
+	good := pathverdict.Verdict{Facts: map[string]string{"client.address": "kept", "body.max": "16Mi"}}
+	bad := pathverdict.Verdict{Facts: map[string]string{"client.address": "replaced", "body.max": "16Mi"}}
+
+	It("is a CronJob, which is restored and goes with the check", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
+		job := cronJobNow(ctx, Default, echo, "web-path")
+		Expect(metav1.IsControlledBy(job, echo)).To(BeTrue())
+		By("restoring what somebody edits, and keeping what somebody adds")
+		edit(ctx, job, func(job *batchv1.CronJob) {
+			job.Spec.Schedule, job.Spec.Suspend = "@yearly", new(true)
+			job.Labels["team"] = "a"
+			job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args = []string{"http://other.example.com"}
+		})
+		Eventually(func(g Gomega) {
+			job = cronJobNow(ctx, g, echo, "web-path")
+			g.Expect(job.Spec.Schedule).To(Equal("*/5 * * * *"))
+			g.Expect(*job.Spec.Suspend).To(BeFalse())
+			g.Expect(job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args).To(ContainElement(echo.Status.URL))
+			g.Expect(job.Labels).To(HaveKeyWithValue("team", "a"))
+		}).WithContext(ctx).Should(Succeed())
+		By("creating it anew when its container was renamed, or it was deleted")
+		edit(ctx, job, func(job *batchv1.CronJob) { job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Name = "other" })
+		eventuallyReplaced(ctx, echo, job)
+		job = cronJobNow(ctx, Default, echo, "web-path")
+		Expect(k8s.Delete(ctx, job)).To(Succeed())
+		eventuallyReplaced(ctx, echo, job)
+		By("pausing it while there are no echo servers")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 0 })
+		Eventually(func(g Gomega) {
+			g.Expect(*cronJobNow(ctx, g, echo, "web-path").Spec.Suspend).To(BeTrue())
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("spec.replicas is 0"))
+		}).WithContext(ctx).Should(Succeed())
+		By("writing nothing when nothing has changed")
+		version := cronJobNow(ctx, Default, echo, "web-path").ResourceVersion
+		edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"a": "b"} })
+		Consistently(func(g Gomega) {
+			g.Expect(cronJobNow(ctx, g, echo, "web-path").ResourceVersion).To(Equal(version))
+		}).WithContext(ctx).Should(Succeed())
+		By("deleting it with the check, unless the Echo is paused")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused, e.Spec.Checks = true, nil })
+		Consistently(func(g Gomega) { cronJobNow(ctx, g, echo, "web-path") }).WithContext(ctx).Should(Succeed())
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
+		Eventually(func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(job), job) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+		Eventually(func(g Gomega) {
+			now := echoNow(ctx, g, echo.Namespace, echo.Name)
+			g.Expect(now.Status.Checks).To(BeEmpty())
+			g.Expect(now.Status.Conditions).NotTo(ContainElement(HaveField("Type", v1.ConditionPathsHealthy)))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("tells what its last run found, and what has changed since the baseline", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web", func(c *v1.EchoCheck) { c.Baseline = true }))
+		expectCheck(ctx, echo, v1.CheckUnknown, "has not run yet")
+		run(ctx, echo, "web-path", string(good.Encode()))
+		expectCheck(ctx, echo, v1.CheckPassed, "")
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionTrue, v1.ReasonChecksPassed))
+		}).WithContext(ctx).Should(Succeed())
+		run(ctx, echo, "web-path", string(bad.Encode()))
+		expectCheck(ctx, echo, v1.CheckFailed, "Since the baseline has changed: client.address: kept -> replaced.")
+		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
+		Expect(now).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionFalse, v1.ReasonCheckFailed))
+		Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, nil), "the way changes nothing else")
+		Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, nil))
+		edit(ctx, echo, func(e *v1.Echo) {
+			e.Annotations = map[string]string{v1.AcceptAnnotationPrefix + "path": now.Status.Checks[0].Digest}
+		})
+		expectCheck(ctx, echo, v1.CheckPassed, "")
+		Eventually(func(g Gomega) []string { return eventReasons(ctx, g, echo) }).WithContext(ctx).Should(ContainElements("CheckPassed", "CheckFailed", "CheckPassed"))
+	})
+
+	It("keeps its result when its pods are gone, and says when a run gives none", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
+		pod := run(ctx, echo, "web-path", string(good.Encode()))
+		expectCheck(ctx, echo, v1.CheckPassed, "")
+		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		job := cronJobNow(ctx, Default, echo, "web-path")
+		job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Second)}
+		Expect(k8s.Status().Update(ctx, job)).To(Succeed())
+		expectCheck(ctx, echo, v1.CheckPassed, "")
+		run(ctx, echo, "web-path", "panic: not a verdict")
+		expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no valid result: it is not the JSON of a verdict.")
+		Eventually(func(g Gomega) []string { return eventReasons(ctx, g, echo) }).WithContext(ctx).Should(ContainElement("CheckUnknown"))
+	})
+
+	It("says that its Job has made no pod", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
+		job := cronJobNow(ctx, Default, echo, "web-path")
+		job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
+		Expect(k8s.Status().Update(ctx, job)).To(Succeed())
+		expectCheck(ctx, echo, v1.CheckUnknown, "its Job has created no pod, for example because of a quota")
+		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionUnknown, v1.ReasonCheckUnknown))
+	})
+
+	It("says why it cannot run, and the others run", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		foreign := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-path"}, Spec: batchv1.CronJobSpec{Schedule: "@yearly",
+			JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}}}}}}
+		Expect(k8s.Create(ctx, foreign)).To(Succeed())
+		echo := createReadyEcho(ctx, checkedEcho(namespace, "web", nil, func(c *v1.EchoCheck) { c.Name, c.Schedule = "late", "99 * * * *" },
+			func(c *v1.EchoCheck) { c.Name, c.URL = "other", "http://example.org/" }, func(c *v1.EchoCheck) { c.Name = "good" },
+			func(c *v1.EchoCheck) { c.Name, c.URL = "outside", "" }))
+		Eventually(func(g Gomega) {
+			messages := map[string]string{}
+			for _, check := range echoNow(ctx, g, namespace, "web").Status.Checks {
+				g.Expect(check.Result).To(Equal(v1.CheckUnknown))
+				messages[check.Name] = check.Message
+			}
+			g.Expect(messages).To(HaveKeyWithValue("path", ContainSubstring(`CronJob "web-path" already exists and was not created for this Echo.`)))
+			g.Expect(messages).To(HaveKeyWithValue("late", ContainSubstring("spec.schedule")))
+			g.Expect(messages).To(HaveKeyWithValue("other", ContainSubstring("this operator allows only the URLs of the Echo itself")))
+			g.Expect(messages).To(HaveKeyWithValue("good", ContainSubstring("has not run yet")))
+			g.Expect(messages).To(HaveKeyWithValue("outside", ContainSubstring("no external URL yet")))
+		}).WithContext(ctx).Should(Succeed())
+		run(ctx, echo, "web-good", string(good.Encode()))
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, namespace, "web").Status.Checks[3].Result).To(Equal(v1.CheckPassed))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(cronJobNow(ctx, Default, echo, "web-path").ResourceVersion).To(Equal(foreign.ResourceVersion))
+		By("running as soon as the cause is gone")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Schedule = "@hourly" })
+		Eventually(func(g Gomega) { cronJobNow(ctx, g, echo, "web-late") }).WithContext(ctx).Should(Succeed())
+		By("no longer running when it is no longer allowed")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Address = "192.0.2.1" })
+		Eventually(func() error {
+			return k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "web-late"}, &batchv1.CronJob{})
+		}).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+	})
+
+	It("does not keep its Echo from being deleted", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
+		pod := run(ctx, echo, "web-path", string(good.Encode()))
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		eventuallyReleased(ctx, k8s, echo)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed(), "the garbage collector deletes it, after the CronJob")
+	})
+
+	DescribeTable("that could not work is refused", func(ctx SpecContext, field, message string, change func(*v1.EchoCheck)) {
+		err := k8s.Create(ctx, checkedEcho("default", "wrong", change))
+		Expect(err).To(Satisfy(apierrors.IsInvalid))
+		Expect(err).To(MatchError(And(ContainSubstring(field), ContainSubstring(message))))
+	},
+		Entry("two fields", "schedule", "must have five fields", func(c *v1.EchoCheck) { c.Schedule = "* *" }),
+		Entry("a time zone", "schedule", "must have five fields", func(c *v1.EchoCheck) { c.Schedule = "TZ=UTC * * * * *" }),
+		Entry("a name in capitals", "name", "should match", func(c *v1.EchoCheck) { c.Name = "Path" }),
+		Entry("a URL of another scheme", "url", "should match", func(c *v1.EchoCheck) { c.URL = "ftp://a" }),
+		Entry("a query", "url", "should match", func(c *v1.EchoCheck) { c.URL = "http://a/?b" }),
+		Entry("an unknown group", "groups", "Unsupported value", func(c *v1.EchoCheck) { c.Groups = []string{"others"} }),
+		Entry("a bound that is no number", "value", "whole number", func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "body.max", Value: ">=many"}} }),
+		Entry("a fact with an equals sign", "fact", "should match", func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "a=b", Value: "c"}} }),
+		Entry("too short a deadline", "deadlineSeconds", "greater than or equal to 10", func(c *v1.EchoCheck) { c.DeadlineSeconds = 9 }),
+	)
+})
+
+// checkedEcho returns an Echo with a check of its Service for each change, or one. A nil change changes nothing.
+func checkedEcho(namespace, name string, changes ...func(*v1.EchoCheck)) *v1.Echo {
+	return support.Echo(namespace, name, func(e *v1.Echo) {
+		e.Spec.Replicas = 1
+		for _, change := range append(changes, nil)[:max(1, len(changes))] {
+			check := v1.EchoCheck{Name: "path", Schedule: "*/5 * * * *", URL: fmt.Sprintf("http://%s.%s.svc", name, namespace)}
+			if change != nil {
+				change(&check)
+			}
+			e.Spec.Checks = append(e.Spec.Checks, check)
+		}
+	})
+}
+
+func cronJobNow(ctx context.Context, g Gomega, echo *v1.Echo, name string) *batchv1.CronJob {
+	return get(ctx, g, echo.Namespace, name, &batchv1.CronJob{})
+}
+
+// eventuallyReplaced waits until another CronJob has the name of one.
+func eventuallyReplaced(ctx context.Context, echo *v1.Echo, job *batchv1.CronJob) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) types.UID { return cronJobNow(ctx, g, echo, job.Name).UID }).WithContext(ctx).ShouldNot(Equal(job.UID))
+}
+
+// run makes a pod of a CronJob that has ended with a message.
+func run(ctx context.Context, echo *v1.Echo, name, message string) *corev1.Pod {
+	GinkgoHelper()
+	var job *batchv1.CronJob
+	Eventually(func(g Gomega) { job = cronJobNow(ctx, g, echo, name) }).WithContext(ctx).Should(Succeed())
+	template := job.Spec.JobTemplate.Spec.Template
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	pod.Namespace, pod.GenerateName = echo.Namespace, name+"-"
+	earlier := &corev1.PodList{}
+	Expect(k8s.List(ctx, earlier, client.InNamespace(echo.Namespace))).To(Succeed())
+	last := metav1.NewTime(time.Now().Add(time.Duration(len(earlier.Items)) * time.Second))
+	Expect(k8s.Create(ctx, pod)).To(Succeed())
+	pod.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: "check", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{Message: message, Reason: "Completed", FinishedAt: last}}}}}
+	Expect(k8s.Status().Update(ctx, pod)).To(Succeed())
+	return pod
+}
+
+// expectCheck waits for the result of the first check.
+func expectCheck(ctx context.Context, echo *v1.Echo, result v1.CheckResult, message string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		checks := echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks
+		g.Expect(checks).NotTo(BeEmpty())
+		g.Expect(checks[0].Result).To(Equal(result), checks[0].Message)
+		g.Expect(checks[0].Message).To(ContainSubstring(message))
+	}).WithContext(ctx).Should(Succeed())
+}

@@ -1,0 +1,27 @@
+package integration
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// uninstallDefinitions deletes definitions, and waits until they are gone: what is installed while they still exist would go with them.
+func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client.Client, options envtest.CRDInstallOptions) {
+	GinkgoHelper()
+	Expect(envtest.UninstallCRDs(config, options)).To(Succeed())
+	definitions := &metav1.PartialObjectMetadataList{}
+	definitions.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
+	Eventually(func(g Gomega) {
+		g.Expect(admin.List(ctx, definitions)).To(Succeed())
+		for _, definition := range definitions.Items {
+			g.Expect(definition.DeletionTimestamp).To(BeNil(), definition.Name)
+		}
+	}).WithContext(ctx).Should(Succeed())
+}

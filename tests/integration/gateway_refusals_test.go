@@ -1,0 +1,60 @@
+package integration
+
+import (
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = DescribeTable("the API server refuses a gateway that could not work", func(ctx SpecContext, field, message string, change func(*v1.Echo)) {
+	err := k8s.Create(ctx, support.Echo("default", "wrong", func(e *v1.Echo) {
+		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{"wrong.example.com"}, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
+	}, change))
+	Expect(err).To(Satisfy(apierrors.IsInvalid))
+	Expect(err).To(MatchError(And(ContainSubstring(field), ContainSubstring(message))))
+},
+	Entry("without a Gateway", "spec.gateway", "The field parentRefs is required when the gateway is enabled.",
+		func(e *v1.Echo) { e.Spec.Gateway.ParentRefs = nil }),
+	Entry("gRPC without host names", "spec.gateway.hostnames", "The field hostnames is required beside grpc", func(e *v1.Echo) {
+		e.Spec.Gateway.Hostnames, e.Spec.Gateway.GRPC = nil, &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}}
+	}),
+	Entry("the same host name", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
+		e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com", "wrong.example.com"}}
+	}),
+	Entry("a wildcard over gRPC", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
+		e.Spec.Gateway.Hostnames, e.Spec.Gateway.GRPC = []string{"*.example.com"}, &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}}
+	}),
+	Entry("a wildcard of gRPC", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
+		e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"*.example.com"}}
+	}),
+	Entry("HTTPS without a certificate", "spec.gateway.backendTLS", "requires tls.secretName", func(e *v1.Echo) {
+		e.Spec.Gateway.BackendTLS = &v1.EchoGatewayBackendTLS{Hostname: "x.example.com", CAConfigMap: "ca"}
+	}),
+	Entry("a path with two dots", "spec.gateway.path", "must contain none of", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/../b" }),
+	Entry("a path that ends with a dot", "spec.gateway.path", "must contain none of", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/." }),
+	Entry("a path with a space", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a b" }),
+	Entry("a path with a query", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a?b" }),
+	Entry("a path with half an escape", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/100%" }),
+	Entry("a Gateway twice", "spec.gateway.parentRefs", "must have different sectionNames", func(e *v1.Echo) {
+		e.Spec.Gateway.ParentRefs = []v1.EchoGatewayReference{{Name: "public", Namespace: "a"}, {Name: "public"}, {Name: "public", Namespace: "a"}}
+	}),
+	Entry("a Gateway and one of its listeners", "spec.gateway.parentRefs", "must have different sectionNames", func(e *v1.Echo) {
+		e.Spec.Gateway.ParentRefs = []v1.EchoGatewayReference{{Name: "public"}, {Name: "public", SectionName: "https"}}
+	}),
+	Entry("too long a host name", "spec.gateway.hostnames", "Too long", func(e *v1.Echo) {
+		e.Spec.Gateway.Hostnames = []string{strings.Repeat("a.", 150) + "example.com"}
+	}),
+)
+
+var _ = It("the API server accepts several listeners of a Gateway, and escapes in its path", func(ctx SpecContext) {
+	Expect(k8s.Create(ctx, support.Echo("default", "right", func(e *v1.Echo) {
+		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Path: "/a%20b/~c", ParentRefs: []v1.EchoGatewayReference{
+			{Name: "public", SectionName: "http"}, {Name: "public", SectionName: "https"}, {Name: "public", Namespace: "other"}}}
+	}), client.DryRunAll)).To(Succeed())
+})

@@ -1,0 +1,100 @@
+package support
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// Prometheus is a Prometheus on the test cluster.
+type Prometheus struct{ namespace string }
+
+// InstallPrometheus runs the Prometheus Operator and a Prometheus in a namespace. The Echo Operator asks for its API only at its start. What has
+// TestLabel is left to the suite to delete.
+func InstallPrometheus(ctx context.Context, namespace string) Prometheus {
+	GinkgoHelper()
+	p := Prometheus{namespace}
+	folder := filepath.Dir(MonitoringCRDs(ctx)[0])
+	Kubectl(ctx, "apply", "--server-side", "-f", folder)
+	Kubectl(ctx, "label", "--overwrite", "-f", folder, TestLabel+"=true")
+	Kubectl(ctx, "wait", "--for=condition=Established", "-f", folder, "--timeout=5m")
+	manifest, err := os.ReadFile(filepath.Join(Root(), "tests", "support", "prometheus.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	KubectlInput(ctx, strings.ReplaceAll(string(manifest), "NAMESPACE", p.namespace), "apply", "-n", p.namespace, "-f", "-")
+	binding := "prometheus-reads-echo-operator"
+	Kubectl(ctx, "create", "clusterrolebinding", binding, "--clusterrole=echo-operator-metrics-reader", "--serviceaccount="+p.namespace+":prometheus")
+	Kubectl(ctx, "label", "clusterrolebinding", binding, TestLabel+"=true")
+	return p
+}
+
+// Sample is a time series in the result of a query.
+type Sample struct {
+	Metric map[string]string `json:"metric"`
+	Value  [2]any            `json:"value"` // Unix time, and the value as a text
+}
+
+// Query returns the result of a query now.
+func (p Prometheus) Query(ctx context.Context, g Gomega, expression string) []Sample {
+	var answer struct {
+		Data struct {
+			Result []Sample `json:"result"`
+		} `json:"data"`
+	}
+	p.get(ctx, g, "query?query="+url.QueryEscape(expression), &answer)
+	return answer.Data.Result
+}
+
+// Alert is an alert that is pending or fires.
+type Alert struct {
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	State       string            `json:"state"`
+}
+
+// Firing returns the names of the alerts of the operator that fire, each once.
+func (p Prometheus) Firing(ctx context.Context, g Gomega) map[string]Alert {
+	var answer struct {
+		Data struct {
+			Alerts []Alert `json:"alerts"`
+		} `json:"data"`
+	}
+	p.get(ctx, g, "alerts", &answer)
+	found := map[string]Alert{}
+	for _, a := range answer.Data.Alerts {
+		if a.State == "firing" {
+			found[a.Labels["alertname"]] = a
+		}
+	}
+	return found
+}
+
+// Target is an endpoint that Prometheus reads.
+type Target struct {
+	Labels    map[string]string `json:"labels"`
+	Health    string            `json:"health"`
+	LastError string            `json:"lastError"`
+}
+
+// Targets returns all endpoints that Prometheus reads.
+func (p Prometheus) Targets(ctx context.Context, g Gomega) []Target {
+	var answer struct {
+		Data struct {
+			ActiveTargets []Target `json:"activeTargets"`
+		} `json:"data"`
+	}
+	p.get(ctx, g, "targets?state=active", &answer)
+	return answer.Data.ActiveTargets
+}
+
+// get asks Prometheus through the API server.
+func (p Prometheus) get(ctx context.Context, g Gomega, path string, answer any) {
+	output, err := TryKubectl(ctx, "get", "--raw", "/api/v1/namespaces/"+p.namespace+"/services/prometheus-operated:web/proxy/api/v1/"+path)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(json.Unmarshal([]byte(output), answer)).To(Succeed(), output)
+}
