@@ -1,0 +1,110 @@
+package traefik
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// gateway is a Traefik on the test cluster.
+type gateway struct {
+	namespace, address string
+	// authority is the certificate that it shows, in PEM.
+	authority string
+}
+
+// standardCRDs returns the folder with the CustomResourceDefinitions of the standard channel of Gateway API, of the version that Traefik implements.
+func standardCRDs(ctx context.Context) string {
+	GinkgoHelper()
+	const module = "sigs.k8s.io/gateway-api"
+	tools := filepath.Join(support.Root(), "tools", "traefik")
+	folder, err := exec.CommandContext(ctx, "go", "-C", tools, "list", "-m", "-f", "{{.Dir}}", module).Output()
+	Expect(err).NotTo(HaveOccurred())
+	return filepath.Join(strings.TrimSpace(string(folder)), "config", "crd", "standard")
+}
+
+func installCRDs(ctx context.Context) {
+	GinkgoHelper()
+	folder := standardCRDs(ctx)
+	support.Kubectl(ctx, "apply", "--server-side", "-f", folder)
+	support.Kubectl(ctx, "wait", "--for=condition=Established", "-f", folder, waitTimeout)
+}
+
+func deleteCRDs(ctx context.Context) {
+	GinkgoHelper()
+	support.Kubectl(ctx, "delete", "--ignore-not-found", "-f", standardCRDs(ctx), waitTimeout)
+}
+
+// removeAll deletes what the specs create.
+func removeAll(ctx context.Context) {
+	GinkgoHelper()
+	namespaces.RemoveAllBut(ctx)
+	deleteCRDs(ctx)
+	for _, kind := range []string{"clusterrolebindings", "clusterroles", "ingressclasses", "customresourcedefinitions"} {
+		support.Kubectl(ctx, "delete", kind, "-l", support.TestLabel)
+	}
+}
+
+// newGateway creates the addresses of a Traefik, and the certificate that it will show.
+func newGateway(ctx context.Context) gateway {
+	GinkgoHelper()
+	g := gateway{namespace: namespaces.New(ctx)}
+	services, err := os.ReadFile("testdata/services.yaml")
+	Expect(err).NotTo(HaveOccurred())
+	support.KubectlInput(ctx, string(services), "apply", "-n", g.namespace, "-f", "-")
+	g.address = support.Kubectl(ctx, "get", "service", "-n", g.namespace, "traefik", "-o", "jsonpath={.spec.clusterIP}")
+	g.authority = certificate(ctx, g.namespace, "gateway", "*."+g.namespace+".svc.cluster.local")
+	return g
+}
+
+// certificate stores a new certificate in a Secret, and returns it in PEM.
+func certificate(ctx context.Context, namespace, secret string, names ...string) string {
+	GinkgoHelper()
+	key := client.ObjectKey{Namespace: namespace, Name: secret}
+	support.ApplyCertificate(ctx, k8s, key, 90*24*time.Hour, names...)
+	object := &corev1.Secret{}
+	Expect(k8s.Get(ctx, key, object)).To(Succeed())
+	return string(object.Data["ca.crt"])
+}
+
+// host returns the host name by which one of its Services is reached.
+func (g gateway) host(service string) string {
+	return service + "." + g.namespace + ".svc.cluster.local"
+}
+
+// apply applies a file of testdata.
+func (g gateway) apply(ctx context.Context, file string) {
+	GinkgoHelper()
+	manifest, err := os.ReadFile(filepath.Join("testdata", file))
+	Expect(err).NotTo(HaveOccurred())
+	filled := strings.NewReplacer("NAMESPACE", g.namespace, "ADDRESS", g.address).Replace(string(manifest))
+	support.KubectlInput(ctx, filled, "apply", "-n", g.namespace, "-f", "-")
+}
+
+// run runs Traefik with more arguments, and waits until no other runs.
+func (g gateway) run(ctx context.Context, arguments ...string) {
+	GinkgoHelper()
+	g.apply(ctx, "traefik.yaml")
+	for _, each := range arguments {
+		support.Kubectl(ctx, "patch", "-n", g.namespace, "deployment/traefik", "--type=json", "-p",
+			`[{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "`+each+`"}]`)
+	}
+	support.Kubectl(ctx, "rollout", "status", "-n", g.namespace, "deployment/traefik", waitTimeout)
+}
+
+// trust stores a certificate as that of an authority in a ConfigMap.
+func trust(ctx context.Context, namespace, name, authority string) {
+	GinkgoHelper()
+	Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"ca.crt": authority}})).To(Succeed())
+}
