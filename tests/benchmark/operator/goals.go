@@ -69,7 +69,7 @@ func convergenceRows() []row {
 
 func restartRows() []row {
 	return []row{
-		{"requests after a restart, 2,000, other than for leases, and 1 each for OpenShift and for the Prometheus Operator", "restart.2000.requests", "", absolute, atMost(12), "", 0},
+		{"requests after a restart, 2,000, other than for leases, and 1 each for OpenShift, the Prometheus Operator and Gateway API", "restart.2000.requests", "", absolute, atMost(12), "", 0},
 		{"requests after a restart, 10,000, the same", "restart.10000.requests", "", absolute, atMost(12), "", 0},
 		{"writes after a restart, 2,000", "restart.2000.writes", "", absolute, atMost(0), "", 0},
 		{"writes after a restart, 10,000", "restart.10000.writes", "", absolute, atMost(0), "", 0},
