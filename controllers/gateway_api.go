@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 const (
@@ -98,7 +99,7 @@ func (g *GatewayAPI) known(ctx context.Context) *gatewayCache {
 	return g.look(ctx)
 }
 
-// look asks what the cluster offers, unless it was asked less than gatewayPeriod ago.
+// look asks what the cluster offers, unless it was asked less than gatewayPeriod ago, or status.UnknownPeriod if there was no answer.
 func (g *GatewayAPI) look(ctx context.Context) *gatewayCache {
 	g.looking.Lock()
 	defer g.looking.Unlock()
@@ -109,6 +110,7 @@ func (g *GatewayAPI) look(ctx context.Context) *gatewayCache {
 		if err := g.refresh(ctx); err != nil {
 			g.Log.Info("The operator could not find out what the cluster serves of Gateway API. It asks again while an Echo requires that.",
 				"cause", err.Error())
+			g.asked = now.Add(status.UnknownPeriod - gatewayPeriod)
 			g.current.CompareAndSwap(nil, &gatewayCache{unknown: err.Error()})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 // noGatewayAPI returns what a cluster offers that does not serve Gateway API.
@@ -38,8 +39,9 @@ func TestAClusterIsAskedForGatewayAPIOnceAMinute(t *testing.T) {
 		want  int
 	}{
 		{0, false, errors.New("unreachable"), 1}, // the first pass asks, whatever comes of it
-		{gatewayPeriod, false, nil, 1},           // nobody waits
-		{0, true, nil, 2},
+		{status.UnknownPeriod, false, nil, 1},    // nobody waits
+		{-1, true, nil, 1},
+		{1, true, nil, 2},
 		{gatewayPeriod - 1, true, nil, 2},
 		{1, true, nil, 3},
 	} {

@@ -78,20 +78,30 @@ func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
 
 // isAccepted reports whether a Gateway has accepted the HTTPRoute of an Echo.
 func isAccepted(route *gatewayv1.HTTPRoute, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
-	for _, status := range ParentStatuses(route.Status.RouteStatus, echo, parent) {
-		if meta.IsStatusConditionTrue(status.Conditions, string(gatewayv1.RouteConditionAccepted)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(RouteConditions(route.Status.RouteStatus, echo, parent), func(conditions []metav1.Condition) bool {
+		return meta.IsStatusConditionTrue(conditions, string(gatewayv1.RouteConditionAccepted))
+	})
 }
 
-// ParentStatuses returns what controllers say of a route about a Gateway of the Echo.
-func ParentStatuses(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.EchoGatewayReference) []gatewayv1.RouteParentStatus {
-	var all []gatewayv1.RouteParentStatus
+// RouteConditions returns the conditions that each controller tells of a route about a Gateway of the Echo.
+func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
+	var all [][]metav1.Condition
 	for _, each := range status.Parents {
 		if refersTo(each.ParentRef, echo, parent) {
-			all = append(all, each)
+			all = append(all, each.Conditions)
+		}
+	}
+	return all
+}
+
+// PolicyConditions returns the conditions that each controller tells of a policy about a Gateway of the Echo, whichever of its listeners it names.
+func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
+	var all [][]metav1.Condition
+	for _, each := range status.Ancestors {
+		gateway := each.AncestorRef
+		gateway.SectionName = nil
+		if refersTo(gateway, echo, v1.EchoGatewayReference{Name: parent.Name, Namespace: parent.Namespace}) {
+			all = append(all, each.Conditions)
 		}
 	}
 	return all

@@ -114,8 +114,14 @@ func TestAGatewayOfAnotherNamespaceIsAnother(t *testing.T) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: "other"}}}
 	})
-	if said := ParentStatuses(acceptedBy("g", "", "True").Status.RouteStatus, echo, echo.Spec.Gateway.ParentRefs[0]); said != nil {
+	if said := RouteConditions(acceptedBy("g", "", "True").Status.RouteStatus, echo, echo.Spec.Gateway.ParentRefs[0]); said != nil {
 		t.Errorf("what is said of another Gateway was taken: %+v", said)
+	}
+	ancestor := gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("other")), SectionName: new(gatewayv1.SectionName("http"))}
+	policy := gatewayv1.PolicyStatus{Ancestors: []gatewayv1.PolicyAncestorStatus{
+		{AncestorRef: gatewayv1.ParentReference{Name: "g"}}, {AncestorRef: ancestor, Conditions: []metav1.Condition{{Type: "Accepted"}}}}}
+	if told := PolicyConditions(policy, echo, echo.Spec.Gateway.ParentRefs[0]); len(told) != 1 || len(told[0]) != 1 {
+		t.Errorf("of the policy is told: %+v", told)
 	}
 	gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "g"}}
 	if !AttachesTo(echo, gateway) {

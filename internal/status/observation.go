@@ -26,6 +26,8 @@ type Observation struct {
 	Nodes     map[string]Node
 	HTTPRoute *gatewayv1.HTTPRoute
 	GRPCRoute *gatewayv1.GRPCRoute
+	// BackendTLSPolicy is how Gateways connect to the pods, nil if they do not use TLS.
+	BackendTLSPolicy *gatewayv1.BackendTLSPolicy
 	// Gateways are the Gateways of the Echo that exist, nil if they cannot be read.
 	Gateways children.Gateways
 	// GatewaysUnknown is true if it could not be found out what the cluster serves of Gateway API.
@@ -63,6 +65,8 @@ func (o *Observation) See(object client.Object) {
 		o.HTTPRoute = object
 	case *gatewayv1.GRPCRoute:
 		o.GRPCRoute = object
+	case *gatewayv1.BackendTLSPolicy:
+		o.BackendTLSPolicy = object
 	}
 }
 

@@ -17,6 +17,10 @@ import (
 // routePatience is how long the controller of a Gateway may take to say anything of a route that is new or was changed.
 const routePatience = 30 * time.Second
 
+// UnknownPeriod is how often the operator asks what the cluster serves of Gateway API while an Echo waits for that and the API server gives no
+// answer.
+const UnknownPeriod = 10 * time.Second
+
 // Unserved is a kind that the operator cannot use. Refused is why it may not, empty if the cluster does not serve it.
 type Unserved struct{ Kind, Refused string }
 
@@ -35,7 +39,12 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 				"Gateway %s does not exist. Create it, or edit spec.gateway.parentRefs.", key)}
 		}
 		for _, route := range seen.routes() {
-			if c := parentCause(route, key, children.ParentStatuses(statusOf(route), echo, parent), now); c != (cause{}) {
+			if c := parentCause(route, key, conditionsOf(route, echo, parent), now); c != (cause{}) {
+				return c
+			}
+		}
+		if policy := seen.BackendTLSPolicy; policy != nil { // not all controllers tell that they use one
+			if c := refusal(policy, key, conditionsOf(policy, echo, parent)); c != (cause{}) {
 				return c
 			}
 		}
@@ -54,27 +63,38 @@ func unservedCause(u Unserved) cause {
 	return c
 }
 
-// parentCause returns why a Gateway does not use a route, in the words of its controllers. said is what they say.
-func parentCause(route client.Object, gateway client.ObjectKey, said []gatewayv1.RouteParentStatus, now time.Time) cause {
-	c := cause{reason: v1.ReasonRouteNotAccepted, lasting: true}
-	for _, status := range said {
-		for _, condition := range status.Conditions {
-			if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
-				c.message = fmt.Sprintf("Gateway %s does not use the %s as it should (%s, %s)", gateway, kindOf(route), condition.Type, condition.Reason)
-				c.message = sentence(strings.TrimSuffix(c.message+": "+condition.Message, ": ")) // some controllers give a reason alone
-				return c
-			}
-		}
+// parentCause returns why a Gateway does not use a route.
+func parentCause(route client.Object, gateway client.ObjectKey, told [][]metav1.Condition, now time.Time) cause {
+	if !isSilent(route, told) || now.Sub(children.AppliedAt(route)) < routePatience {
+		return refusal(route, gateway, told)
 	}
-	if len(said) > 0 || now.Sub(children.AppliedAt(route)) < routePatience {
-		return cause{}
-	}
-	c.message = fmt.Sprintf("No controller says whether Gateway %s accepts the %s. Check that the GatewayClass of the Gateway has a controller that is running.",
-		gateway, kindOf(route))
-	return c
+	return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: fmt.Sprintf(
+		"No controller says whether Gateway %s accepts the %s. Check that the GatewayClass of the Gateway has a controller that is running.",
+		gateway, kindOf(route))}
 }
 
-// isRequired reports whether a condition of a route has to be true.
+// refusal returns that a Gateway does not use a route or a policy, in the words of its controllers.
+func refusal(object client.Object, gateway client.ObjectKey, told [][]metav1.Condition) cause {
+	for _, condition := range slices.Concat(told...) {
+		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
+			text := fmt.Sprintf("Gateway %s does not use the %s as it should (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason)
+			text = sentence(strings.TrimSuffix(text+": "+condition.Message, ": ")) // some controllers give a reason alone
+			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: text}
+		}
+	}
+	return cause{}
+}
+
+// isSilent reports whether no controller has said anything of a route as it is now. One that does not tell which generation it means is taken to
+// mean the present one.
+func isSilent(route client.Object, told [][]metav1.Condition) bool {
+	isOld := func(c metav1.Condition) bool {
+		return isRequired(c.Type) && c.ObservedGeneration != 0 && c.ObservedGeneration < route.GetGeneration()
+	}
+	return !slices.ContainsFunc(told, func(conditions []metav1.Condition) bool { return !slices.ContainsFunc(conditions, isOld) })
+}
+
+// isRequired reports whether a condition of a route or a policy has to be true.
 func isRequired(kind string) bool {
 	return kind == string(gatewayv1.RouteConditionAccepted) || kind == string(gatewayv1.RouteConditionResolvedRefs)
 }
@@ -84,13 +104,16 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 	if !children.HasGateway(echo) {
 		return 0
 	}
-	if len(seen.Unserved) > 0 || seen.GatewaysRefused != "" {
+	switch {
+	case seen.GatewaysUnknown:
+		return UnknownPeriod
+	case len(seen.Unserved) > 0 || seen.GatewaysRefused != "":
 		return lookPeriod
 	}
 	next := time.Duration(0)
 	for _, route := range seen.routes() {
 		silent := func(parent v1.EchoGatewayReference) bool {
-			return len(children.ParentStatuses(statusOf(route), echo, parent)) == 0
+			return isSilent(route, conditionsOf(route, echo, parent))
 		}
 		if left := routePatience - now.Sub(children.AppliedAt(route)); left > 0 && slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, silent) {
 			next = earliest(next, left)
@@ -111,21 +134,27 @@ func (o *Observation) routes() []client.Object {
 	return routes
 }
 
-// statusOf returns what controllers say of a route.
-func statusOf(route client.Object) gatewayv1.RouteStatus {
-	switch route := route.(type) {
+// conditionsOf returns what controllers say of a route or a policy about a Gateway of the Echo.
+func conditionsOf(object client.Object, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
+	switch object := object.(type) {
 	case *gatewayv1.HTTPRoute:
-		return route.Status.RouteStatus
+		return children.RouteConditions(object.Status.RouteStatus, echo, parent)
 	case *gatewayv1.GRPCRoute:
-		return route.Status.RouteStatus
+		return children.RouteConditions(object.Status.RouteStatus, echo, parent)
+	case *gatewayv1.BackendTLSPolicy:
+		return children.PolicyConditions(object.Status, echo, parent)
 	default:
-		return gatewayv1.RouteStatus{}
+		return nil
 	}
 }
 
-func kindOf(route client.Object) string {
-	if _, ok := route.(*gatewayv1.GRPCRoute); ok {
+func kindOf(object client.Object) string {
+	switch object.(type) {
+	case *gatewayv1.GRPCRoute:
 		return "GRPCRoute"
+	case *gatewayv1.BackendTLSPolicy:
+		return "BackendTLSPolicy"
+	default:
+		return "HTTPRoute"
 	}
-	return "HTTPRoute"
 }

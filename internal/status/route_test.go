@@ -33,6 +33,11 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 	accepted := metav1.Condition{Type: "Accepted", Status: metav1.ConditionTrue}
 	young := routeWith(now)
 	young.CreationTimestamp = metav1.NewTime(now.Add(-time.Second))
+	edited := routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionTrue, ObservedGeneration: 1})
+	edited.Generation = 2
+	policy := &gatewayv1.BackendTLSPolicy{Status: gatewayv1.PolicyStatus{Ancestors: []gatewayv1.PolicyAncestorStatus{{
+		AncestorRef: gatewayv1.ParentReference{Name: "g"}, Conditions: []metav1.Condition{accepted,
+			{Type: "ResolvedRefs", Status: metav1.ConditionFalse, Reason: "InvalidCACertificateRef", Message: "no ConfigMap"}}}}}}
 	const ready, twoOfTwo = "True AllPodsReady", "2 of 2 pods are ready."
 	for name, c := range map[string]struct {
 		seen Observation
@@ -62,6 +67,14 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 		"nobody says anything": {seen: Observation{HTTPRoute: routeWith(now), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted", Message: twoOfTwo + " No controller says whether Gateway ns/g accepts the HTTPRoute. " +
 				"Check that the GatewayClass of the Gateway has a controller that is running."}},
+		"nobody says anything of what it is now": {seen: Observation{HTTPRoute: edited, Gateways: there},
+			want: said{Degraded: "True RouteNotAccepted", Message: twoOfTwo + " No controller says whether Gateway ns/g accepts the HTTPRoute. " +
+				"Check that the GatewayClass of the Gateway has a controller that is running."}},
+		"a policy is refused": {seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: policy, Gateways: there},
+			want: said{Degraded: "True RouteNotAccepted",
+				Message: twoOfTwo + " Gateway ns/g does not use the BackendTLSPolicy as it should (ResolvedRefs, InvalidCACertificateRef): no ConfigMap."}},
+		"nobody says anything of a policy": {seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: &gatewayv1.BackendTLSPolicy{}, Gateways: there},
+			want: said{Degraded: "False AsExpected", Message: twoOfTwo}},
 		"no API": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute"}}}, next: lookPeriod,
 			want: said{Degraded: "True GatewayAPIMissing", Message: twoOfTwo +
 				" The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1. Install Gateway API; the operator looks for it each minute."}},
@@ -90,7 +103,8 @@ func TestTheURLStaysWhileTheAPIIsNotKnown(t *testing.T) {
 		echo := support.Echo("ns", "x", behindGateway, func(e *v1.Echo) { e.Status.ExternalURL = "http://a.example.com" })
 		report := Evaluate(echo, Observation{Deployment: seenDeployment(done, 2, 2, 2), Service: &corev1.Service{}, GatewaysUnknown: unknown,
 			Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "time out"}}}, nil, time.Now())
-		if report.Status.ExternalURL != want || report.Next != lookPeriod {
+		next := map[bool]time.Duration{true: UnknownPeriod, false: lookPeriod}[unknown]
+		if report.Status.ExternalURL != want || report.Next != next {
 			t.Errorf("unknown %t: the URL is %q, and it looks again in %s", unknown, report.Status.ExternalURL, report.Next)
 		}
 	}
