@@ -134,10 +134,14 @@ func (r *CheckReconciler) ensure(
 	if err != nil {
 		return seen, err
 	}
-	if cronJob, ok := live.(*batchv1.CronJob); ok && cronJob.Status.LastScheduleTime != nil {
+	cronJob, _ := live.(*batchv1.CronJob)
+	if cronJob != nil && cronJob.Status.LastScheduleTime != nil {
 		seen.Scheduled = cronJob.Status.LastScheduleTime.Time
 	}
 	if echo.Spec.Paused {
+		if cronJob != nil { // it runs on as it is
+			seen.Hash = cronJob.Spec.JobTemplate.Spec.Template.Annotations[v1.AppliedHashAnnotation]
+		}
 		return seen, refused
 	}
 	return seen, cmp.Or(r.makeAsWanted(ctx, child, live), refused)

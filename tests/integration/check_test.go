@@ -106,6 +106,15 @@ var _ = Describe("a check", func() {
 		Eventually(func(g Gomega) []string { return eventReasons(ctx, g, echo) }).WithContext(ctx).Should(ContainElement("CheckUnknown"))
 	})
 
+	It("tells what its CronJob finds while the Echo is paused, though the check was edited", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
+		run(ctx, echo, "web-path", string(good.Encode()))
+		expectCheck(ctx, echo, v1.CheckPassed, "")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused, e.Spec.Checks[0].Groups = true, []string{"client"} })
+		run(ctx, echo, "web-path", "panic: not a verdict")
+		expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no valid result: it is not the JSON of a verdict.")
+	})
+
 	It("says that its Job has made no pod", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 		job := cronJobNow(ctx, Default, echo, "web-path")
