@@ -179,6 +179,7 @@ func TestExpectations(t *testing.T) {
 	}{
 		"a=kept": {kept, true}, "a=no": {yes, false}, "a=>=10Mi": {"16Mi", true}, "a=>=11Mi ": {"10Mi", false}, "a=>=14": {"14", true}, "a=<=3": {"4", false},
 		"a=<=4": {"4", true}, "a=>=1": {"many", false}, "a=>=3000000000": {"4000000000", true}, "a=>30s": {">30s", true}, "a=>=512Ki": {"1Mi", true}, "a=refused 405": {"refused 405", true},
+		"a=<=50ms": {"12.34ms", true}, "a=<=9ms": {"12.34ms", false}, "a=>=30s": {">30s", true}, "a=<=30s": {">30s", false}, "a=>=1s": {"5", false}, "a=<=5": {"1s", false},
 	} {
 		e, err := ParseExpectation(text)
 		got := e.judge(&Report{Facts: []Fact{{Name: "a", Value: c.value}}})
@@ -186,7 +187,7 @@ func TestExpectations(t *testing.T) {
 			t.Errorf("%s for %s: %+v, %v", text, c.value, got, err)
 		}
 	}
-	for _, text := range []string{"", "a", "a=", "=b", "a b=c", "a=>=many", "a=<=", "a=>10Mi", "a=< 3", "a=>=10MiKi", "a=>=99999999999"} {
+	for _, text := range []string{"", "a", "a=", "=b", "a b=c", "a=>=many", "a=<=", "a=>10Mi", "a=< 3", "a=>=10MiKi", "a=>=10sKi", "a=<=many s", "a=>=99999999999"} {
 		if e, err := ParseExpectation(text); err == nil {
 			t.Errorf("%q is taken for %v", text, e)
 		}
@@ -201,6 +202,7 @@ func TestTargets(t *testing.T) {
 		{"http://a", "", "a:80", "a", ""}, {"https://a/shop/", "", "a:443", "a", "/shop"}, {"http://[::1]:8080/", "", "[::1]:8080", "[::1]:8080", ""},
 		{"http://a:81/b", "10.0.0.1", "10.0.0.1:81", "a:81", "/b"}, {"https://a", "10.0.0.1:444", "10.0.0.1:444", "a", ""}, {"https://a", "::1", "[::1]:443", "a", ""},
 		{"http://a:/", "b.example:81", "b.example:81", "a", ""}, {"http://a", "[fe80::1%lo]:81", "[fe80::1%lo]:81", "a", ""}, {"http://a", "[::1]", "[::1]:80", "a", ""},
+		{"http://[fe80::1%25lo]:81/a", "", "[fe80::1%lo]:81", "[fe80::1]:81", "/a"},
 	} {
 		got, err := parseTarget(c.url, c.address)
 		if err != nil || got.dial != c.dial || got.host != c.host || got.base != c.base {

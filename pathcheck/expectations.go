@@ -5,12 +5,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Expectation is a value that a fact must have.
 type Expectation struct {
 	Name string `json:"name"`
-	Want string `json:"want"` // a value, or >= or <= and a number such as 14 or 10Mi
+	Want string `json:"want"` // a value, or >= or <= and a number such as 14 or 10Mi, or a time such as 50ms
 }
 
 // Result is how an expectation compares with the facts.
@@ -47,8 +48,14 @@ func (e Expectation) bound() (number string, isLeast, ok bool) {
 	return number, false, ok
 }
 
-// parseQuantity parses a number of bytes, days or others, such as 14, 512Ki or 10Mi.
-func parseQuantity(text string) (int64, error) {
+// quantity is a number, or a time in nanoseconds.
+type quantity struct {
+	value  int64
+	isTime bool
+}
+
+// parseQuantity parses a number of bytes, days or others, such as 14, 512Ki or 10Mi, or a time such as 50ms.
+func parseQuantity(text string) (quantity, error) {
 	number, factor := strings.TrimSpace(text), int64(1)
 	for suffix, each := range map[string]int64{"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30} {
 		if rest, ok := strings.CutSuffix(number, suffix); ok {
@@ -56,11 +63,13 @@ func parseQuantity(text string) (int64, error) {
 			break
 		}
 	}
-	value, err := strconv.ParseInt(number, 10, 33) // with a factor it still fits into 64 bits
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a number such as 14 or 10Mi", text)
+	if value, err := strconv.ParseInt(number, 10, 33); err == nil { // with a factor it still fits into 64 bits
+		return quantity{value: value * factor}, nil
 	}
-	return value * factor, nil
+	if d, err := time.ParseDuration(number); err == nil && factor == 1 {
+		return quantity{int64(d), true}, nil
+	}
+	return quantity{}, fmt.Errorf("%q is not a number such as 14 or 10Mi, nor a time such as 50ms", text)
 }
 
 // judge compares an expectation with the facts of a report.
@@ -77,10 +86,14 @@ func (e Expectation) met(value string) bool {
 	if !ok {
 		return value == e.Want
 	}
-	got, noNumber := parseQuantity(value)
+	exact, isMore := strings.CutPrefix(value, ">") // such as >30s
+	got, noNumber := parseQuantity(exact)
 	want, err := parseQuantity(bound)
-	if noNumber != nil || err != nil {
+	if noNumber != nil || err != nil || got.isTime != want.isTime {
 		return false
 	}
-	return isLeast && got >= want || !isLeast && got <= want
+	if isMore {
+		got.value++
+	}
+	return isLeast && got.value >= want.value || !isLeast && got.value <= want.value
 }

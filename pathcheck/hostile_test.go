@@ -122,6 +122,10 @@ func TestHostileServers(t *testing.T) {
 			}
 		}
 	}
+	var names strings.Builder
+	for i := range 70_000 {
+		fmt.Fprintf(&names, `"%x":[""],`, i)
+	}
 	silent := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 	for name, handle := range map[string]func(net.Conn){
 		"never responds":            silent,
@@ -151,6 +155,9 @@ func TestHostileServers(t *testing.T) {
 		"JSON without an end": func(c net.Conn) {
 			_, _ = io.WriteString(c, provenHeader(c)+"Content-Type: application/json\r\n\r\n")
 			endless(c, strings.Repeat("[", 64<<10), 100*megabyte)
+		},
+		"JSON of many names": func(c net.Conn) {
+			_, _ = io.WriteString(c, provenHeader(c)+"Content-Type: application/json\r\n\r\n"+`{"method": "GET", "path": "/pathcheck", "headers": {`+names.String()+`"a": []}}`)
 		},
 		"closes": func(c net.Conn) { _ = provenHeader(c) },
 	} {

@@ -26,6 +26,7 @@ func examineLatency(ctx context.Context, g *group) error {
 	if err != nil {
 		return err
 	}
+	t.source = g.source
 	direct := &client{target: t, limits: g.limits, echo: g.echo, agent: g.agent}
 	if took, err = g.measure(ctx, direct); err != nil {
 		return fmt.Errorf("without the way: %w", err)

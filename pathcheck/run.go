@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"slices"
@@ -175,8 +174,9 @@ func (c *client) meet(ctx context.Context) (*known, error) {
 	}
 	k.controls = controlled.header.Get("X-Echo-Applied") != "" && controlled.size == 1
 	if k.controls {
-		hinted, err := c.do(ctx, &request{path: plainPath + "?echo.early-hints=true"})
-		k.full = err != nil || hinted.status != http.StatusBadRequest
+		const name = "Pathcheck-Full" // which spec.server.controls: Full alone lets a request set
+		full, err := c.do(ctx, &request{path: plainPath + "?echo.set-header=" + name + ":1"})
+		k.full = err == nil && full.proven && full.header.Get(name) != ""
 	}
 	return k, nil
 }

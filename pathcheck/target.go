@@ -34,12 +34,13 @@ func parseTarget(text, address string) (target, error) {
 	if strings.Contains(u.EscapedPath()+"/", "/../") || strings.Contains(u.EscapedPath(), "%") {
 		return target{}, fmt.Errorf("the path of %q must have neither dot segments nor escapes", text)
 	}
-	t := target{scheme: u.Scheme, host: strings.TrimSuffix(u.Host, ":"), name: u.Hostname(), base: strings.TrimRight(u.Path, "/")}
+	name, zone, _ := strings.Cut(u.Hostname(), "%") // a zone means something on this machine alone (RFC 6874)
+	t := target{scheme: u.Scheme, host: strings.Replace(strings.TrimSuffix(u.Host, ":"), "%"+zone+"]", "]", 1), name: name, base: strings.TrimRight(u.Path, "/")}
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	t.dial = net.JoinHostPort(t.name, port)
+	t.dial = net.JoinHostPort(u.Hostname(), port)
 	if address == "" {
 		return t, nil
 	}
@@ -76,7 +77,18 @@ func (t *target) connect(ctx context.Context, l *limits) (net.Conn, error) {
 
 // tlsConfig returns the settings for a protocol. Nothing is verified: whether the certificate is trusted is a fact.
 func (t *target) tlsConfig(protocols ...string) *tls.Config {
-	return &tls.Config{ServerName: t.name, InsecureSkipVerify: true, NextProtos: protocols, MinVersion: tls.VersionTLS10}
+	return &tls.Config{ServerName: t.name, InsecureSkipVerify: true, NextProtos: protocols, MinVersion: tls.VersionTLS10, CipherSuites: cipherSuites()}
+}
+
+// cipherSuites returns what Go offers, and the exchange of keys by RSA, which browsers offer, too: to some servers there is no other way.
+func cipherSuites() []uint16 {
+	suites := []uint16{
+		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA,
+	}
+	for _, suite := range tls.CipherSuites() {
+		suites = append(suites, suite.ID)
+	}
+	return suites
 }
 
 var errHandshake = errors.New("TLS handshake")

@@ -81,11 +81,11 @@ type EchoExpectation struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Fact",order=85,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Fact string `json:"fact"`
 
-	// value is the value that the fact must have, such as kept, or a bound, such as >=14 or <=10Mi.
+	// value is the value that the fact must have, such as kept, or a bound, such as >=14, <=10Mi or >=30s.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[!-~]([ -~]*[!-~])?$`
-	// +kubebuilder:validation:XValidation:rule="!(self.startsWith('>=') || self.startsWith('<=')) || self.matches('^[<>]= *-?[0-9]{1,9}(Ki|Mi|Gi)?$')",message="A bound must be >= or <= and a whole number, such as >=14 or <=10Mi."
+	// +kubebuilder:validation:XValidation:rule="!(self.startsWith('>=') || self.startsWith('<=')) || self.matches('^[<>]= *-?[0-9]{1,9}(Ki|Mi|Gi|ms|s)?$')",message="A bound must be >= or <= and a whole number, such as >=14, <=10Mi or >=30s."
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Value",order=86,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Value string `json:"value"`

@@ -1,0 +1,42 @@
+package pathcheck
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+)
+
+// TestRSAKeyExchange checks that a server is reached that knows no other exchange of keys.
+func TestRSAKeyExchange(t *testing.T) {
+	address, _ := startEcho(t)
+	server := httptest.NewUnstartedServer(proxyTo(address, nothing))
+	server.TLS = &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}} //nolint:gosec // the subject
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	report := check(t, Options{URL: server.URL, Groups: []string{"tls"}})
+	expectFacts(t, report, map[string]string{"tls.cipher": "RSA_WITH_AES_128_GCM_SHA256"})
+}
+
+// TestDirectRequestsHaveTheSource checks that requests without the way come from the address that was asked for, too.
+func TestDirectRequestsHaveTheSource(t *testing.T) {
+	address, _ := startEcho(t)
+	proxy, sources := proxyTo(address, nothing), sync.Map{}
+	direct := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		sources.Store(host, true)
+		proxy.ServeHTTP(w, r)
+	}))
+	report := check(t, Options{URL: serve(t, proxy), Direct: direct, Groups: []string{"latency"}})
+	if report.fact("latency.direct.p50") == nil {
+		t.Errorf("the report is %+v", report)
+	}
+	sources.Range(func(source, _ any) bool {
+		if source != client127 {
+			t.Errorf("a request came from %s", source)
+		}
+		return true
+	})
+}
