@@ -12,7 +12,7 @@ benchmark-programs: build
 benchmark: benchmark-programs ## Compare the operator with a writer of the same requests, with 1,000 Echoes, and restart it with 2,000. 25 minutes.
 	@$(call benchmark_operator,operator)
 benchmark-scale: benchmark-programs ## The same with up to 10,000 Echoes, and with 20,000 simulated pods; plots the cost of an Echo into docs/performance.svg. Hours.
-	@$(call benchmark_operator,operator-scale,-only=restart$(comma)scale$(comma)cluster -large=10000 -scale=10000 -plot=docs/performance.svg \
+	@$(call benchmark_operator,operator-scale,-only=restart$(comma)scale$(comma)cluster$(comma)few$(comma)many -large=10000 -scale=10000 -plot=docs/performance.svg \
 		-cluster=10000 -kwok=$(call tool,kwok)/kwok)
 
 .PHONY: benchmark-timeline

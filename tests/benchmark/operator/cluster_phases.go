@@ -33,7 +33,7 @@ func (b *benchmark) cluster(ctx context.Context) error {
 		name string
 		n    int
 	}{{"few", b.inCluster / 10}, {"many", b.inCluster}} {
-		if size.n == 0 {
+		if size.n == 0 || !b.selects(size.name) {
 			continue
 		}
 		if err := b.oneCluster(ctx, "cluster."+size.name, size.n); err != nil {

@@ -87,7 +87,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags.IntVar(&b.inCluster, "cluster", 0, "the largest number of Echoes on a cluster with controllers and simulated pods; 0 if that is not measured")
 	flags.StringVar(&b.kwok, "kwok", "kwok", "the program that simulates nodes")
 	flags.StringVar(&b.plot, "plot", "", "where to plot that")
-	flags.StringVar(&b.only, "only", "", "the measurements to make, separated by commas; all if empty. Besides their names: pods, as a part of restart")
+	flags.StringVar(&b.only, "only", "", "the measurements to make, separated by commas; all if empty. Besides their names: pods, a part of restart, and few and many, the parts of cluster")
 	flags.StringVar(&b.json, "json", "", "where to write all figures")
 	if err := flags.Parse(arguments); err != nil {
 		return err
