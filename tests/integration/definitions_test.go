@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -12,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// uninstallDefinitions deletes definitions, and waits until they are gone: what is installed while they still exist would go with them.
+// uninstallDefinitions deletes definitions, and waits until they are gone: what is installed while they still exist would go with them. API
+// servers before 1.35 take a minute longer if an object is applied anew while they delete all: they look for a minute before they delete again.
 func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client.Client, options envtest.CRDInstallOptions) {
 	GinkgoHelper()
 	Expect(envtest.UninstallCRDs(config, options)).To(Succeed())
@@ -23,5 +25,5 @@ func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client
 		for _, definition := range definitions.Items {
 			g.Expect(definition.DeletionTimestamp).To(BeNil(), definition.Name)
 		}
-	}).WithContext(ctx).Should(Succeed())
+	}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
 }

@@ -237,7 +237,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
 	})
 
-	It("the definition of one kind is deleted, and the others are used on", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("the definition of one kind is deleted, and the others are used on", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
 		echo, both := routed("http"), routed("other")
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
@@ -272,7 +272,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), left) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
 	})
 
-	It("it goes on when the API is deleted, and when it is installed again", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
+	It("it goes on when the API is deleted, and when it is installed again", SpecTimeout(4*time.Minute), func(ctx SpecContext) {
 		echo := routed("other")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		uninstallDefinitions(ctx, server.Config, admin, crds(ctx))
