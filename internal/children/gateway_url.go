@@ -95,12 +95,11 @@ func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.Echo
 }
 
 // PolicyConditions returns the conditions that each controller tells of a policy about a Gateway of the Echo, whichever of its listeners it names.
-func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
+// The namespace is not compared, because some name that of the policy instead (Traefik 3.6).
+func PolicyConditions(status gatewayv1.PolicyStatus, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	var all [][]metav1.Condition
 	for _, each := range status.Ancestors {
-		gateway := each.AncestorRef
-		gateway.SectionName = nil
-		if refersTo(gateway, echo, v1.EchoGatewayReference{Name: parent.Name, Namespace: parent.Namespace}) {
+		if string(each.AncestorRef.Name) == parent.Name && isGateway(each.AncestorRef) {
 			all = append(all, each.Conditions)
 		}
 	}
@@ -116,8 +115,11 @@ func refersTo(reference gatewayv1.ParentReference, echo *v1.Echo, parent v1.Echo
 	if reference.SectionName != nil {
 		found.SectionName = string(*reference.SectionName)
 	}
-	return GatewayKey(echo, found) == GatewayKey(echo, parent) && found.SectionName == parent.SectionName &&
-		(reference.Kind == nil || *reference.Kind == GatewayKind)
+	return GatewayKey(echo, found) == GatewayKey(echo, parent) && found.SectionName == parent.SectionName && isGateway(reference)
+}
+
+func isGateway(reference gatewayv1.ParentReference) bool {
+	return reference.Kind == nil || *reference.Kind == GatewayKind
 }
 
 // listenerHost returns a host by which a listener has requests for the host names of a route, an empty list for all: the first name that both

@@ -6,7 +6,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -72,6 +74,10 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 		url := expectURL(ctx, namespace, name)
 		seen := facts(examine(ctx, namespace, url, "--groups=tls,request", "--name="+namespace+"/"+name))
 		Expect(seen).To(HaveKeyWithValue("tls.ends", "both"))
+		By("saying so when the authority is gone")
+		Expect(k8s.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})).To(Succeed())
+		expectDegraded(ctx, namespace, name, v1.ReasonRouteNotAccepted.String(), "does not use the BackendTLSPolicy as it should (ResolvedRefs, ")
+		AddReportEntry("message", echoNow(ctx, Default, namespace, name).Status.Message)
 	}, SpecTimeout(10*time.Minute))
 
 	It("say why a Gateway refuses a route", func(ctx SpecContext) {
