@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -11,34 +10,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// filledCache is a cache that holds what a client reads.
-type filledCache struct {
-	cache.Cache
-	from client.Reader
-}
-
-func (f filledCache) Get(ctx context.Context, key client.ObjectKey, into client.Object, o ...client.GetOption) error {
-	return f.from.Get(ctx, key, into, o...)
-}
-
-func (f filledCache) List(ctx context.Context, into client.ObjectList, o ...client.ListOption) error {
-	return f.from.List(ctx, into, o...)
-}
-
-func (f filledCache) WaitForCacheSync(context.Context) bool { return true }
-
 // checkPass makes a pass over the checks of Echo "x", and returns the writes and the checks that the status names then.
 func (w *world) checkPass(t *testing.T) (writes, named []string, next ctrl.Result) {
 	t.Helper()
 	w.dependencies.Images.PathCheck = "quay.io/echo-operator/echo-operator-pathcheck:v1"
-	r := &CheckReconciler{Dependencies: w.dependencies, CronJobs: &LazyCache{objects: filledCache{from: w.cache}}}
+	r := &CheckReconciler{Dependencies: w.dependencies, CronJobs: &LazyCache{objects: readerCache{reader: w.cache}}}
 	key := client.ObjectKey{Namespace: "ns", Name: "x"}
 	next, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 	if err != nil {
@@ -114,7 +96,7 @@ func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 		}
 		return nil
 	}
-	r := &CheckReconciler{Dependencies: w.dependencies, CronJobs: &LazyCache{objects: filledCache{from: w.cache}}}
+	r := &CheckReconciler{Dependencies: w.dependencies, CronJobs: &LazyCache{objects: readerCache{reader: w.cache}}}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !apierrors.IsInternalError(err) ||
 		errors.Is(err, reconcile.TerminalError(nil)) {
 		t.Errorf("it ends with %v", err)

@@ -18,7 +18,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// readerCache is a cache of which only reading works.
+// readerCache is a cache that is filled, and of which only reading works.
 type readerCache struct {
 	cache.Cache
 	reader client.Reader
@@ -33,6 +33,9 @@ func (c readerCache) Get(ctx context.Context, key client.ObjectKey, object clien
 func (c readerCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	return c.reader.List(ctx, list, options...)
 }
+
+// WaitForCacheSync implements cache.Informers.
+func (c readerCache) WaitForCacheSync(context.Context) bool { return true }
 
 func (w *world) companions() *CompanionReconciler {
 	return &CompanionReconciler{Dependencies: w.dependencies, Labelled: readerCache{reader: w.cache}}
