@@ -70,6 +70,22 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestVerdictOfALatency checks that two runs that measure different latencies above a bound say the same, and that what lasts is told.
+func TestVerdictOfALatency(t *testing.T) {
+	verdicts := map[string]bool{}
+	for _, took := range []string{"61.20ms", "70.01ms"} {
+		r := &Report{Facts: []Fact{newFact("request.host", kept, "", "", "m"), detail(newFact("latency.p99", took, "", "", "m")),
+			detail(newFact("tls.daysLeft", "13", "", "", "m")), newFact("timeouts.answer", "5s", "", "", "m")}}
+		r.finish([]Expectation{{"latency.p99", "<=50ms"}, {"tls.daysLeft", ">=14"}, {"timeouts.answer", ">=30s"}})
+		verdicts[string(r.Verdict())] = true
+	}
+	want := `{"facts":{"request.host":"kept","timeouts.answer":"5s"},"failed":[{"name":"latency.p99","want":"\u003c=50ms","got":"another time"},` +
+		`{"name":"tls.daysLeft","want":"\u003e=14","got":"13"},{"name":"timeouts.answer","want":"\u003e=30s","got":"5s"}],"expected":3}`
+	if len(verdicts) != 1 || !verdicts[want] {
+		t.Errorf("the verdicts are %v", verdicts)
+	}
+}
+
 // TestVerdictHasRoom checks that the facts of all groups that are not opt-in have room in a verdict.
 func TestVerdictHasRoom(t *testing.T) {
 	folder := t.TempDir()

@@ -9,7 +9,7 @@ func (r *Report) Verdict() []byte {
 	}
 	for _, each := range r.Expected {
 		if !each.OK {
-			v.Failed = append(v.Failed, pathverdict.Unmet{Name: cut(each.Name, pathverdict.MaxName), Want: cut(printable(each.Want), pathverdict.MaxValue), Got: each.Got})
+			v.Failed = append(v.Failed, pathverdict.Unmet{Name: cut(each.Name, pathverdict.MaxName), Want: cut(printable(each.Want), pathverdict.MaxValue), Got: r.lasting(each)})
 		}
 	}
 	for _, each := range r.Facts {
@@ -22,4 +22,13 @@ func (r *Report) Verdict() []byte {
 		v.Unfinished = v.Unfinished || each.unfinished
 	}
 	return v.Encode()
+}
+
+// lasting returns the value of a fact that is not as expected. What was measured is left out, so that a failure that lasts is no news in each run.
+func (r *Report) lasting(result Result) string {
+	fact, got := r.fact(result.Name), result.Got
+	if q, err := parseQuantity(got); err == nil && q.isTime && fact != nil && fact.Detail {
+		return "another time"
+	}
+	return got
 }
