@@ -95,11 +95,13 @@ func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.Echo
 }
 
 // PolicyConditions returns the conditions that each controller tells of a policy about a Gateway of the Echo, whichever of its listeners it names.
-// The namespace is not compared, because some name that of the policy instead (Traefik 3.6).
-func PolicyConditions(status gatewayv1.PolicyStatus, parent v1.EchoGatewayReference) [][]metav1.Condition {
+// Some name it with the namespace of the policy (Traefik 3.6).
+func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
+	wanted := GatewayKey(echo, parent)
 	var all [][]metav1.Condition
 	for _, each := range status.Ancestors {
-		if string(each.AncestorRef.Name) == parent.Name && isGateway(each.AncestorRef) {
+		told := GatewayKey(echo, referenceOf(each.AncestorRef))
+		if isGateway(each.AncestorRef) && told.Name == wanted.Name && (told.Namespace == wanted.Namespace || told.Namespace == echo.Namespace) {
 			all = append(all, each.Conditions)
 		}
 	}
@@ -108,6 +110,12 @@ func PolicyConditions(status gatewayv1.PolicyStatus, parent v1.EchoGatewayRefere
 
 // refersTo reports whether a reference of a status is to a Gateway of the Echo, or to the listener that the Echo names.
 func refersTo(reference gatewayv1.ParentReference, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
+	found := referenceOf(reference)
+	return GatewayKey(echo, found) == GatewayKey(echo, parent) && found.SectionName == parent.SectionName && isGateway(reference)
+}
+
+// referenceOf returns a reference of a status as one of an Echo.
+func referenceOf(reference gatewayv1.ParentReference) v1.EchoGatewayReference {
 	found := v1.EchoGatewayReference{Name: string(reference.Name)}
 	if reference.Namespace != nil {
 		found.Namespace = string(*reference.Namespace)
@@ -115,7 +123,7 @@ func refersTo(reference gatewayv1.ParentReference, echo *v1.Echo, parent v1.Echo
 	if reference.SectionName != nil {
 		found.SectionName = string(*reference.SectionName)
 	}
-	return GatewayKey(echo, found) == GatewayKey(echo, parent) && found.SectionName == parent.SectionName && isGateway(reference)
+	return found
 }
 
 func isGateway(reference gatewayv1.ParentReference) bool {

@@ -118,9 +118,10 @@ func TestAGatewayOfAnotherNamespaceIsAnother(t *testing.T) {
 		t.Errorf("what is said of another Gateway was taken: %+v", said)
 	}
 	policy := gatewayv1.PolicyStatus{Ancestors: []gatewayv1.PolicyAncestorStatus{
-		{AncestorRef: gatewayv1.ParentReference{Name: "h"}}, {AncestorRef: gatewayv1.ParentReference{Name: "g", Kind: new(gatewayv1.Kind("Mesh"))}},
-		{AncestorRef: gatewayv1.ParentReference{Name: "g", SectionName: new(gatewayv1.SectionName("http"))}, Conditions: []metav1.Condition{{Type: "Accepted"}}}}}
-	if told := PolicyConditions(policy, echo.Spec.Gateway.ParentRefs[0]); len(told) != 1 || len(told[0]) != 1 {
+		{AncestorRef: gatewayv1.ParentReference{Name: "h"}}, {AncestorRef: gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("third"))}}, {AncestorRef: gatewayv1.ParentReference{Name: "g", Kind: new(gatewayv1.Kind("Mesh"))}},
+		{AncestorRef: gatewayv1.ParentReference{Name: "g", SectionName: new(gatewayv1.SectionName("http"))}, Conditions: []metav1.Condition{{Type: "Accepted"}}},
+		{AncestorRef: gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("other"))}, Conditions: []metav1.Condition{{Type: "Accepted"}}}}}
+	if told := PolicyConditions(policy, echo, echo.Spec.Gateway.ParentRefs[0]); len(told) != 2 || len(told[0]) != 1 || len(told[1]) != 1 {
 		t.Errorf("of the policy is told: %+v", told)
 	}
 	gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "g"}}

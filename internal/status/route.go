@@ -142,7 +142,7 @@ func conditionsOf(object client.Object, echo *v1.Echo, parent v1.EchoGatewayRefe
 	case *gatewayv1.GRPCRoute:
 		return children.RouteConditions(object.Status.RouteStatus, echo, parent)
 	case *gatewayv1.BackendTLSPolicy:
-		return children.PolicyConditions(object.Status, parent)
+		return children.PolicyConditions(object.Status, echo, parent)
 	default:
 		return nil
 	}
