@@ -13,7 +13,7 @@ benchmark: benchmark-programs ## Compare the operator with a writer of the same 
 	@$(call benchmark_operator,operator)
 benchmark-scale: benchmark-programs ## The same with up to 10,000 Echoes, and with 20,000 simulated pods; plots the cost of an Echo into docs/performance.svg. Hours.
 	@$(call benchmark_operator,operator-scale,-only=restart$(comma)scale$(comma)cluster$(comma)few$(comma)many -large=10000 -scale=10000 -plot=docs/performance.svg \
-		-cluster=10000 -kwok=$(call tool,kwok)/kwok)
+		-cluster=10000)
 
 .PHONY: benchmark-timeline
 benchmark-timeline: ## Measure where the time goes until an Echo is ready, on the test cluster. 15 minutes. Requires root, or KUBECONFIG and REGISTRY.

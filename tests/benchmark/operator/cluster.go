@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -14,14 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-
-	"github.com/echo-operator/echo-operator/tests/cluster/kwok"
 )
 
 const (
+	// stormNamespaces is how many namespaces the Echoes of a storm are in. The controllers of Kubernetes read all pods and ReplicaSets of the
+	// namespace for each change of a Deployment: with 20,000 pods in one, that would take more than all else.
+	stormNamespaces = 20
 	// otherNamespace is a namespace without a storm.
 	otherNamespace = "other"
-	// podsPerNode is the largest number of pods on a node. Each node renews a lease every 10 seconds.
+	// podsPerNode is the largest number of pods on a node.
 	podsPerNode = 500
 	// podsAtRollout is how many pods an Echo can have while it is rolled out: the old ones, new ones, and those that are being deleted.
 	podsAtRollout = 2 * podsPerEcho
@@ -36,29 +36,61 @@ profiles:
 - plugins: {preScore: {disabled: [{name: "*"}]}, score: {disabled: [{name: "*"}]}}
 `
 
-// cluster is a control plane with the controllers and the scheduler that pods require, and with nodes that kwok simulates.
+// emulatedVersion is the release that the programs of Kubernetes behave like: the last one that has a choice in allocateFromBitmap.
+const emulatedVersion = "1.33"
+
+// allocateFromBitmap has the API server allocate the addresses of Services as before 1.33. Since then, it lists the addresses of all Services
+// twice for each new one, one request after the other (Allocator.Used of pkg/registry/core/service/ipallocator): with thousands of them, that
+// would take most of the time. Objects can be read as streams nevertheless, as in 1.32 and since 1.34.
+func allocateFromBitmap(server *envtest.APIServer) {
+	server.Configure().Set("emulated-version", emulatedVersion).Append("feature-gates", "MultiCIDRServiceAllocator=false,WatchList=true")
+}
+
+// cluster is a control plane with the controllers and the scheduler that pods require, and with nodes whose kubelets are simulated.
 type cluster struct {
 	*controlPlane
-	programs []*program // besides those of the control plane
+	programs     []*program // besides those of the control plane
+	stopKubelets context.CancelFunc
 }
 
 // startCluster starts a cluster with nodes for the pods of a number of Echoes.
-func (b *benchmark) startCluster(ctx context.Context, echoes int) (_ *cluster, err error) {
-	p, err := startControlPlane(ctx)
+func startCluster(ctx context.Context, echoes int) (_ *cluster, err error) {
+	p, err := startControlPlaneWith(ctx, allocateFromBitmap)
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{controlPlane: p}
+	running, stop := context.WithCancel(ctx)
+	c := &cluster{controlPlane: p, stopKubelets: stop}
 	defer func() {
 		if err != nil {
 			err = errors.Join(c.failure(err), c.stop())
 		}
 	}()
-	other := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: otherNamespace}}
-	if err := errors.Join(c.client.Create(ctx, other), c.addNodes(ctx, nodesFor(echoes)), c.startNodes(ctx, b.kwok)); err != nil {
-		return c, err
+	return c, errors.Join(c.addNamespaces(ctx), c.addNodes(ctx, nodesFor(echoes)), startKubelets(running, c.env.Config),
+		c.startControllers(ctx), c.startScheduler(ctx))
+}
+
+// stormNamespace returns the namespace of an Echo of a storm.
+func stormNamespace(number int) string {
+	return fmt.Sprintf("%s-%02d", namespace, number%stormNamespaces)
+}
+
+// namespaces returns the namespaces of all Echoes.
+func namespaces() []string {
+	all := []string{otherNamespace}
+	for i := range stormNamespaces {
+		all = append(all, stormNamespace(i))
 	}
-	return c, errors.Join(c.startControllers(ctx), c.startScheduler(ctx))
+	return all
+}
+
+func (c *cluster) addNamespaces(ctx context.Context) error {
+	for _, name := range namespaces() {
+		if err := c.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nodesFor returns how many nodes the pods of a number of Echoes require, and some others.
@@ -71,41 +103,14 @@ func (c *cluster) addNodes(ctx context.Context, count int) error {
 		corev1.ResourcePods: *resource.NewQuantity(podsPerNode, resource.DecimalSI),
 	}
 	return parallel(ctx, count, func(ctx context.Context, i int) error {
-		node := &corev1.Node{Status: corev1.NodeStatus{Capacity: room, Allocatable: room}}
+		ready := []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}}
+		node := &corev1.Node{Status: corev1.NodeStatus{Capacity: room, Allocatable: room, Conditions: ready}}
 		node.Name = fmt.Sprintf("node-%03d", i)
-		node.Annotations = map[string]string{"kwok.x-k8s.io/node": "fake"}
 		node.Labels = map[string]string{corev1.LabelHostname: node.Name, corev1.LabelOSStable: "linux"}
 		if err := c.client.Create(ctx, node); err != nil {
 			return err
 		}
 		return c.client.Patch(ctx, node, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"taints":null}}`)))
-	})
-}
-
-// startNodes starts kwok and waits until all nodes are ready.
-func (c *cluster) startNodes(ctx context.Context, path string) error {
-	if err := c.addUser("kwok", "system:masters"); err != nil {
-		return err
-	}
-	arguments, err := kwok.Arguments(ctx, ".", c.kubeconfig("kwok"))
-	if err != nil {
-		return err
-	}
-	if err := c.launch(ctx, path, arguments...); err != nil {
-		return err
-	}
-	return poll(ctx, startTimeout, func(ctx context.Context) (bool, error) {
-		nodes := &corev1.NodeList{}
-		if err := c.client.List(ctx, nodes); err != nil {
-			return false, err
-		}
-		return !slices.ContainsFunc(nodes.Items, isNotReady), nil
-	})
-}
-
-func isNotReady(node corev1.Node) bool {
-	return !slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
 }
 
@@ -119,7 +124,7 @@ func (c *cluster) startControllers(ctx context.Context) error {
 	return c.launch(ctx, c.kubernetes("kube-controller-manager"), "--kubeconfig="+c.kubeconfig(user), "--use-service-account-credentials",
 		"--controllers=deployment-controller,replicaset-controller,garbage-collector-controller",
 		"--concurrent-deployment-syncs=20", "--concurrent-replicaset-syncs=20", "--concurrent-gc-syncs=20",
-		"--kube-api-qps=5000", "--kube-api-burst=5000", "--leader-elect=false", "--secure-port=0")
+		"--emulated-version="+emulatedVersion, "--kube-api-qps=5000", "--kube-api-burst=5000", "--leader-elect=false", "--secure-port=0")
 }
 
 func (c *cluster) startScheduler(ctx context.Context) error {
@@ -131,7 +136,7 @@ func (c *cluster) startScheduler(ctx context.Context) error {
 	if err := os.WriteFile(config, fmt.Appendf(nil, schedulerConfig, c.kubeconfig(user)), 0o600); err != nil {
 		return err
 	}
-	return c.launch(ctx, c.kubernetes("kube-scheduler"), "--config="+config, "--secure-port=0")
+	return c.launch(ctx, c.kubernetes("kube-scheduler"), "--config="+config, "--emulated-version="+emulatedVersion, "--secure-port=0")
 }
 
 // addUser adds a user and writes its kubeconfig.
@@ -170,6 +175,7 @@ func (c *cluster) failure(err error) error {
 }
 
 func (c *cluster) stop() error {
+	c.stopKubelets()
 	var err error
 	for _, g := range c.programs {
 		err = errors.Join(err, g.kill())

@@ -57,7 +57,7 @@ func (r *clusterRun) isLeft(ctx context.Context, kind client.Object) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	for _, namespace := range []string{namespace, otherNamespace} {
+	for _, namespace := range namespaces() {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk)
 		if err := r.client.List(ctx, list, client.InNamespace(namespace), client.Limit(1)); err != nil || len(list.Items) > 0 {

@@ -45,7 +45,7 @@ func (b *benchmark) cluster(ctx context.Context) error {
 
 func (b *benchmark) oneCluster(ctx context.Context, name string, n int) (err error) {
 	b.say("starting a cluster with %d nodes", nodesFor(n))
-	c, err := b.startCluster(ctx, n)
+	c, err := startCluster(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (r *clusterRun) converge(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
 	}
-	for _, namespace := range []string{namespace, otherNamespace} {
+	for _, namespace := range []string{stormNamespace(0), otherNamespace} {
 		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: podsPerEcho}}
 		echo.Name, echo.Namespace = singleName, namespace
 		if err := r.client.Create(ctx, echo); err != nil {
@@ -88,11 +88,20 @@ func (r *clusterRun) converge(ctx context.Context) error {
 		return err
 	}
 	return r.measure(ctx, "converge", func(ctx context.Context) (int, error) {
-		if err := r.b.create(ctx, r.controlPlane, r.n); err != nil {
+		if err := r.createEchoes(ctx); err != nil {
 			return 0, err
 		}
 		r.all += r.n
 		return r.storm(ctx, "converge", echoServerImage)
+	})
+}
+
+// createEchoes creates the Echoes of a storm.
+func (r *clusterRun) createEchoes(ctx context.Context) error {
+	return parallel(ctx, r.n, func(ctx context.Context, i int) error {
+		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: podsPerEcho}}
+		echo.Name, echo.Namespace = fmt.Sprintf("echo-%05d", i), stormNamespace(i)
+		return r.client.Create(ctx, echo)
 	})
 }
 
@@ -143,7 +152,7 @@ func (r *clusterRun) roll(ctx context.Context) error {
 // delete deletes all Echoes.
 func (r *clusterRun) delete(ctx context.Context) error {
 	return r.measure(ctx, "delete", func(ctx context.Context) (int, error) {
-		for _, namespace := range []string{namespace, otherNamespace} {
+		for _, namespace := range namespaces() {
 			if err := r.deleteEchoes(ctx, namespace); err != nil {
 				return 0, err
 			}

@@ -71,8 +71,8 @@ func TestEchoCount(t *testing.T) {
 	handler := e.handler()
 	check := func(all, ready, named int) {
 		t.Helper()
-		if a, b, c := e.all(), e.ready("", "image"), e.ready(namespace+"/echo-", "image"); a != all || b != ready || c != named {
-			t.Errorf("%d Echoes, %d of them ready, %d of those with a prefix; not %d, %d and %d", a, b, c, all, ready, named)
+		if a, b, c := e.all(), e.ready("", "image"), e.ready("/echo-", "image"); a != all || b != ready || c != named {
+			t.Errorf("%d Echoes, %d of them ready, %d of those with a name; not %d, %d and %d", a, b, c, all, ready, named)
 		}
 	}
 	starting := func(echo *v1.Echo) { echo.Status.Conditions = nil }

@@ -52,7 +52,12 @@ type controlPlane struct {
 }
 
 // startControlPlane starts an empty control plane. The files for those that use it are in a folder of its own.
-func startControlPlane(ctx context.Context) (_ *controlPlane, err error) {
+func startControlPlane(ctx context.Context) (*controlPlane, error) {
+	return startControlPlaneWith(ctx, func(*envtest.APIServer) {})
+}
+
+// startControlPlaneWith starts such a control plane with other arguments of the API server.
+func startControlPlaneWith(ctx context.Context, configure func(*envtest.APIServer)) (_ *controlPlane, err error) {
 	p := &controlPlane{}
 	defer func() {
 		if err != nil {
@@ -62,7 +67,7 @@ func startControlPlane(ctx context.Context) (_ *controlPlane, err error) {
 	if p.folder, err = os.MkdirTemp("", "operator-benchmark"); err != nil {
 		return nil, err
 	}
-	if p.env, err = controlplane.Start(filepath.Join("config", "crd", "bases")); err != nil {
+	if p.env, err = controlplane.StartWith(configure, filepath.Join("config", "crd", "bases")); err != nil {
 		return nil, err
 	}
 	started, err := process.Children()

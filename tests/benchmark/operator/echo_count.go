@@ -81,13 +81,13 @@ func (e *echoCount) all() int {
 	return len(e.images)
 }
 
-// ready returns how many Echoes are ready with an image, of those whose namespace and name begin with a prefix.
-func (e *echoCount) ready(prefix, image string) int {
+// ready returns how many Echoes are ready with an image, of those whose namespace and name, separated by a slash, contain a text.
+func (e *echoCount) ready(text, image string) int {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	count := 0
 	for name, its := range e.images {
-		if its == image && strings.HasPrefix(name, prefix) {
+		if its == image && strings.Contains(name, text) {
 			count++
 		}
 	}

@@ -38,7 +38,7 @@ func (r *clusterRun) singleChanges(phase string) []singleChange {
 		return func(ctx context.Context, _ int) (latency, error) { return r.scaleSingle(ctx, namespace) }
 	}
 	return []singleChange{
-		{"same", scale(namespace)},
+		{"same", scale(stormNamespace(0))},
 		{"other", scale(otherNamespace)},
 		{"new", func(ctx context.Context, i int) (latency, error) {
 			return r.createSingle(ctx, fmt.Sprintf("%s-%s-%d", singleName, phase, i))
@@ -49,7 +49,7 @@ func (r *clusterRun) singleChanges(phase string) []singleChange {
 // storm waits until all Echoes are ready with an image, and meanwhile measures how long single changes take. It returns the number of
 // Echoes that have changed.
 func (r *clusterRun) storm(ctx context.Context, phase, image string) (int, error) {
-	waiting := func() int { return r.n - r.echoes.ready(namespace+"/echo-", image) }
+	waiting := func() int { return r.n - r.echoes.ready("/echo-", image) }
 	changes := r.singleChanges(phase)
 	took := make([][]latency, len(changes))
 	err := parallel(ctx, len(changes)+1, func(ctx context.Context, i int) (err error) {
@@ -110,7 +110,7 @@ func (r *clusterRun) scaleSingle(ctx context.Context, namespace string) (latency
 	return r.untilDeployed(ctx, echo, func() error { return r.client.Patch(ctx, echo, client.MergeFrom(before)) })
 }
 
-// createSingle creates an Echo outside the namespace of the storm.
+// createSingle creates an Echo outside the namespaces of the storm.
 func (r *clusterRun) createSingle(ctx context.Context, name string) (latency, error) {
 	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: podsPerEcho}}
 	echo.Name, echo.Namespace = name, otherNamespace

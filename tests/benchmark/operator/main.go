@@ -2,7 +2,7 @@
 // It prints a Markdown table. Run it with `make benchmark` or `make benchmark-scale`.
 //
 // Each measurement has a control plane of its own: etcd and kube-apiserver, without controllers. Only the measurement cluster has some,
-// and nodes that kwok simulates.
+// and nodes whose kubelets are simulated.
 package main
 
 import (
@@ -41,7 +41,6 @@ type benchmark struct {
 	n, large, rounds    int
 	most                int // Echoes of which the cost is compared, 0 for none
 	inCluster           int // Echoes with pods, 0 for none
-	kwok                string
 	only                string
 	json, plot          string
 	began               time.Time
@@ -85,7 +84,6 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags.IntVar(&b.rounds, "rounds", 3, "how often each client is measured")
 	flags.IntVar(&b.most, "scale", 0, "the largest number of Echoes for which the cost of an Echo is compared; 0 if it is not")
 	flags.IntVar(&b.inCluster, "cluster", 0, "the largest number of Echoes on a cluster with controllers and simulated pods; 0 if that is not measured")
-	flags.StringVar(&b.kwok, "kwok", "kwok", "the program that simulates nodes")
 	flags.StringVar(&b.plot, "plot", "", "where to plot that")
 	flags.StringVar(&b.only, "only", "", "the measurements to make, separated by commas; all if empty. Besides their names: pods, a part of restart, and few and many, the parts of cluster")
 	flags.StringVar(&b.json, "json", "", "where to write all figures")

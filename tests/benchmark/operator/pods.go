@@ -42,22 +42,26 @@ func createPod(ctx context.Context, c client.Client, pod *corev1.Pod) error {
 	if err := c.Create(ctx, pod); err != nil {
 		return err
 	}
-	now := metav1.Now()
-	pod.Status = corev1.PodStatus{
-		Phase: corev1.PodRunning, StartTime: &now, PodIP: "10.200.0.1", HostIP: "192.0.2.1",
+	pod.Status = runningStatus(pod, metav1.Now())
+	return c.Status().Update(ctx, pod)
+}
+
+// runningStatus returns the status of a pod that has been ready since a time.
+func runningStatus(pod *corev1.Pod, since metav1.Time) corev1.PodStatus {
+	return corev1.PodStatus{
+		Phase: corev1.PodRunning, StartTime: &since, PodIP: "10.200.0.1", HostIP: "192.0.2.1",
 		Conditions: []corev1.PodCondition{
-			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now},
-			{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: now},
-			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: now},
-			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now},
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: since},
+			{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: since},
+			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: since},
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: since},
 		},
 		ContainerStatuses: []corev1.ContainerStatus{{
 			Name: pod.Spec.Containers[0].Name, Image: pod.Spec.Containers[0].Image, Ready: true, Started: new(true),
 			ImageID: "quay.io/echo-operator/echo-server@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-			State:   corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+			State:   corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}},
 		}},
 	}
-	return c.Status().Update(ctx, pod)
 }
 
 // podOf returns a pod of a Deployment, as its ReplicaSet creates it.

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
+
+// kubelets does for the pods of all nodes what a kubelet does that takes no time: it has them run, and removes those that are being deleted.
+// kwok, with which other suites simulate nodes, takes several milliseconds of CPU for each event of a pod, and so much longer than the
+// cluster for the events of 20,000.
+type kubelets struct{ client.Client }
+
+// startKubelets starts the kubelets. They end with the context.
+func startKubelets(ctx context.Context, config *rest.Config) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	manager, err := ctrl.NewManager(config, ctrl.Options{
+		Metrics: server.Options{BindAddress: "0"},
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Field: fields.OneTermNotEqualSelector("spec.nodeName", "")}},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	// There is a cluster for each number of Echoes, all in this process.
+	options := controller.Options{MaxConcurrentReconciles: 8, SkipNameValidation: new(true)}
+	err = ctrl.NewControllerManagedBy(manager).For(&corev1.Pod{}).WithEventFilter(predicate.NewPredicateFuncs(hasWork)).WithOptions(options).
+		Complete(&kubelets{manager.GetClient()})
+	if err != nil {
+		return err
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- manager.Start(ctx) }()
+	if !manager.GetCache().WaitForCacheSync(ctx) {
+		return errors.Join(errors.New("the kubelets do not start"), <-failed)
+	}
+	return nil
+}
+
+// hasWork reports whether a kubelet has to do something for a pod.
+func hasWork(object client.Object) bool {
+	pod, isPod := object.(*corev1.Pod)
+	return isPod && (pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodPending)
+}
+
+// Reconcile has a pod run, or removes it. Where the pod of the cache is an old one, the API server refuses it, and its event follows.
+func (k *kubelets) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	pod := &corev1.Pod{}
+	if err := k.Get(ctx, request.NamespacedName, pod); err != nil || !hasWork(pod) {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if pod.DeletionTimestamp != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(k.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID}))
+	}
+	pod.Status = runningStatus(pod, metav1.Now())
+	return ctrl.Result{}, client.IgnoreNotFound(k.Status().Update(ctx, pod))
+}
