@@ -22,20 +22,23 @@ const (
 	// delayedEvent is asked for what waits for a time first, as retries do. It has the priority of events then, but a line of its own: many that
 	// wait long do not make others of their namespace wait.
 	delayedEvent = -1
-	// crowdedPriority is that of an Echo of a namespace of which fairShare others wait at the same priority. Whatever they wait for, they are served
-	// in turn: if new ones went first, those that exist would not be looked at until the last was created.
-	crowdedPriority = -10
-	fairShare       = 16
+	// These are the priorities of an Echo of a namespace of which others wait at the same priority: fewer than few, fewer than many, or more.
+	// Whatever they wait for, they are served in turn: if new ones went first, those that exist would not be looked at until the last was created.
+	fewPriority     = -10
+	somePriority    = -20
+	crowdedPriority = -30
+	few, many       = 4, 16
 )
 
 // fairQueue is a queue of Echoes in which a single change does not wait until a storm of others is over: changes go before other events, and
-// a namespace of which many wait goes behind the others. Each Echo is in it once.
+// a namespace of which many wait goes behind those of which fewer do, so that a storm may also be one of many namespaces. Each Echo is in it
+// once.
 type fairQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 
 	lock    sync.Mutex
 	waiting map[reconcile.Request]turn
-	lengths map[line]int
+	lines   map[line]crowd
 }
 
 // turn is where an Echo waits in the queue: the priority that was asked for, and that which it has.
@@ -47,11 +50,14 @@ type line struct {
 	asked     int
 }
 
+// crowd is how many Echoes wait in a line, and the priority of the last one, which nobody of the line goes before.
+type crowd struct{ waiting, last int }
+
 // newFairQueue returns an empty queue, as a controller makes it when it starts.
 func newFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) queue {
 	return &fairQueue{
 		PriorityQueue: priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter }),
-		waiting:       map[reconcile.Request]turn{}, lengths: map[line]int{},
+		waiting:       map[reconcile.Request]turn{}, lines: map[line]crowd{},
 	}
 }
 
@@ -110,13 +116,28 @@ func (q *fairQueue) enter(request reconcile.Request, asked int) int {
 		return p.has
 	}
 	q.leave(request)
-	l, p := line{request.Namespace, asked}, turn{asked, max(asked, eventPriority)}
-	if q.lengths[l] >= fairShare {
-		p.has = crowdedPriority
+	l := line{request.Namespace, asked}
+	c := q.lines[l]
+	has := priorityBehind(c.waiting, asked)
+	if c.waiting > 0 {
+		has = min(has, c.last)
 	}
-	q.lengths[l]++
-	q.waiting[request] = p
-	return p.has
+	q.lines[l], q.waiting[request] = crowd{c.waiting + 1, has}, turn{asked, has}
+	return has
+}
+
+// priorityBehind returns the priority of an Echo that enters a line in which others wait.
+func priorityBehind(others, asked int) int {
+	switch {
+	case others == 0:
+		return max(asked, eventPriority)
+	case others < few:
+		return fewPriority
+	case others < many:
+		return somePriority
+	default:
+		return crowdedPriority
+	}
 }
 
 // leave takes an Echo out of its line. The caller holds the lock.
@@ -127,9 +148,12 @@ func (q *fairQueue) leave(request reconcile.Request) {
 	}
 	delete(q.waiting, request)
 	l := line{request.Namespace, p.asked}
-	if q.lengths[l]--; q.lengths[l] == 0 {
-		delete(q.lengths, l)
+	c := q.lines[l]
+	if c.waiting--; c.waiting == 0 {
+		delete(q.lines, l)
+		return
 	}
+	q.lines[l] = c
 }
 
 // echoEvents returns a handler that adds Echoes by what happened to them, and calls a function with those whose spec is new.

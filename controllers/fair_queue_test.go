@@ -47,14 +47,14 @@ func drain(t *testing.T, q *fairQueue, namespace, name string) int {
 	if before < 0 {
 		t.Fatalf("%v was never in the queue", wanted)
 	}
-	if len(q.waiting)+len(q.lengths) > 0 {
-		t.Errorf("the empty queue holds %d Echoes and %d lines", len(q.waiting), len(q.lengths))
+	if len(q.waiting)+len(q.lines) > 0 {
+		t.Errorf("the empty queue holds %d Echoes and %d lines", len(q.waiting), len(q.lines))
 	}
 	return before
 }
 
 func TestChangeDoesNotWaitForStorm(t *testing.T) {
-	const many = 1000
+	const storm = 1000
 	for name, c := range map[string]struct {
 		storm     *int // the priority of the storm
 		namespace string
@@ -62,18 +62,18 @@ func TestChangeDoesNotWaitForStorm(t *testing.T) {
 		least     int  // how many go before it
 		most      int
 	}{
-		"a change, new Echoes of the same namespace":       {new(createPriority), "storm", new(changePriority), 0, fairShare},
-		"a change, changes of another namespace":           {new(changePriority), "other", new(changePriority), 0, fairShare},
+		"a change, new Echoes of the same namespace":       {new(createPriority), "storm", new(changePriority), 0, 0},
+		"a change, changes of another namespace":           {new(changePriority), "other", new(changePriority), 0, 1},
 		"a change, events of the same namespace":           {nil, "storm", new(changePriority), 0, 0},
 		"a new Echo, events of the same namespace":         {nil, "storm", new(createPriority), 0, 0},
-		"an event, events of another namespace":            {nil, "other", nil, 0, fairShare},
+		"an event, events of another namespace":            {nil, "other", nil, 0, 1},
 		"a change, Echoes that were there at the start":    {new(handler.LowPriority), "storm", new(changePriority), 0, 0},
 		"an event, Echoes that were there at the start":    {new(handler.LowPriority), "storm", nil, 0, 0},
-		"an event, new Echoes of another namespace":        {new(createPriority), "other", nil, 0, fairShare},
-		"a change, changes of the same namespace: in turn": {new(changePriority), "storm", new(changePriority), many, many},
+		"an event, new Echoes of another namespace":        {new(createPriority), "other", nil, 0, 1},
+		"a change, changes of the same namespace: in turn": {new(changePriority), "storm", new(changePriority), storm, storm},
 	} {
 		q := newTestQueue(t)
-		addMany(q, "storm", many, c.storm)
+		addMany(q, "storm", storm, c.storm)
 		single := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: c.namespace, Name: "single"}}
 		q.AddWithOpts(priorityqueue.AddOpts{Priority: c.single}, single)
 		if before := drain(t, q, c.namespace, "single"); before < c.least || before > c.most {
@@ -93,8 +93,54 @@ func TestStormOfNewEchoesLetsEventsThrough(t *testing.T) {
 	add("first", 500, new(createPriority))
 	add("exists", 100, nil)
 	add("later", 500, new(createPriority))
-	if before := drain(t, q, "storm", "exists-99"); before > 600+fairShare {
+	if before := drain(t, q, "storm", "exists-99"); before > 600+many {
 		t.Errorf("%d Echoes go before one that exists, although only 599 came before it", before)
+	}
+}
+
+func TestStormInManyNamespaces(t *testing.T) {
+	const namespaces, echoes = 20, 50
+	for name, c := range map[string]struct{ storm, single *int }{
+		"a new Echo, new ones of others": {new(createPriority), new(createPriority)},
+		"a change, changes of others":    {new(changePriority), new(changePriority)},
+		"an event, events of others":     {nil, nil},
+	} {
+		q := newTestQueue(t)
+		for i := range namespaces {
+			addMany(q, fmt.Sprintf("storm-%d", i), echoes, c.storm)
+		}
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: c.single}, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "other", Name: "single"}})
+		if before := drain(t, q, "other", "single"); before > namespaces {
+			t.Errorf("%s: %d go before it, more than one of each namespace", name, before)
+		}
+	}
+}
+
+func TestFewGoBeforeMany(t *testing.T) {
+	q := newTestQueue(t)
+	addMany(q, "storm", 1000, new(createPriority))
+	addMany(q, "some", many-1, new(createPriority))
+	addMany(q, "few", few, new(createPriority))
+	if before := drain(t, q, "few", fmt.Sprintf("echo-%d", few-1)); before > 3*few {
+		t.Errorf("%d go before the last of %d", before, few)
+	}
+}
+
+func TestNobodyGoesBeforeThoseWhoWaitInItsLine(t *testing.T) {
+	q := newTestQueue(t)
+	first := types.NamespacedName{Namespace: "ns", Name: "waits"}
+	addMany(q, "ns", many, nil)
+	q.Add(reconcile.Request{NamespacedName: first})
+	for i := range many { // all but one
+		request, _ := q.Get()
+		q.Done(request)
+		if request.NamespacedName == first {
+			t.Fatalf("it was %d in the line of %d", i, many+1)
+		}
+	}
+	addMany(q, "ns", 1, nil)
+	if request, _ := q.Get(); request.NamespacedName != first {
+		t.Errorf("%s goes before the one that waits", request)
 	}
 }
 
@@ -128,20 +174,19 @@ func TestRetriesHaveNoPrecedence(t *testing.T) {
 
 func TestDelayedStormIsCrowded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const many = 1000
 		q := newTestQueue(t)
-		storm := make([]reconcile.Request, many)
+		storm := make([]reconcile.Request, 1000)
 		for i := range storm {
 			storm[i] = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "storm", Name: fmt.Sprintf("echo-%d", i)}}
 			q.AddAfter(storm[i], time.Second)
 		}
 		q.AddRateLimited(storm[0])
-		addMany(q, "storm", 2*fairShare, new(changePriority))
+		addMany(q, "storm", 2*many, new(changePriority))
 		other := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "other", Name: "single"}}
 		q.AddAfter(other, 2*time.Second)
 		<-time.After(2 * time.Second)
 		synctest.Wait()
-		if before := drain(t, q, "other", "single"); before > 2*fairShare+fairShare {
+		if before := drain(t, q, "other", "single"); before > 2*many+many {
 			t.Errorf("%d Echoes go before the one of another namespace", before)
 		}
 	})
