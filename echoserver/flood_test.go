@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,7 +49,7 @@ func TestFloods(t *testing.T) {
 		"many fields":                    {2000, writes("GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A:\r\n", 95) + "X-A: " + strings.Repeat("x", 14<<10))},
 		"incomplete bodies":              {2000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n" + payload(65535))},
 		"large bodies":                   {1000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" + payload(4_000_000))},
-		"incomplete WebSocket messages":  {1000, incompleteMessage},
+		"incomplete WebSocket messages":  {1000, writes(incompleteMessage())},
 		"responses that nobody reads":    {1000, writes(strings.Repeat("GET /?echo.size=16000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20))},
 		"idle connections":               {4500, writes("")},
 		"idle connections after use":     {4500, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n")},
@@ -135,17 +136,26 @@ func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
 	}
 }
 
-// writes returns a function that writes a text and reads nothing.
+// writes returns a function that writes a text and reads nothing. It writes a little at a time and then lets others run: a thousand that write
+// megabytes at once would take the processors for so long that the requests and probes of this test do not even leave.
 func writes(text string) func(net.Conn) error {
+	const piece = 64 << 10
 	return func(connection net.Conn) error {
-		_, err := io.WriteString(connection, text)
-		return err
+		for rest := text; rest != ""; runtime.Gosched() {
+			now := min(piece, len(rest))
+			if _, err := io.WriteString(connection, rest[:now]); err != nil {
+				return err
+			}
+			rest = rest[now:]
+		}
+		return nil
 	}
 }
 
-func incompleteMessage(connection net.Conn) error {
-	return writes("GET /-/ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
-		"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n\x82\xff\x00\x00\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00" + payload(1<<20-1))(connection)
+// incompleteMessage returns a WebSocket message of which the last byte never comes.
+func incompleteMessage() string {
+	return "GET /-/ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+		"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n\x82\xff\x00\x00\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00" + payload(1<<20-1)
 }
 
 // How a request of HTTP/2 goes on after its header.
