@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/util/retry"
 )
 
 var leases = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
@@ -64,4 +65,31 @@ func (s *leaseServer) write(changed *coordinationv1.Lease, allowed func() bool) 
 		l.saw(s.stored.DeepCopy())
 	}
 	return s.stored.DeepCopy(), nil
+}
+
+// current returns the lease, nil if there is none.
+func (s *leaseServer) current() *coordinationv1.Lease {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.stored.DeepCopy()
+}
+
+// received returns how many requests there were.
+func (s *leaseServer) received() int {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.requests
+}
+
+// annotate edits the lease as others do: the leader may renew it between the read and the update.
+func (s *leaseServer) annotate(ctx context.Context, key, value string) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		edited, err := s.Get(ctx, leaseName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		metav1.SetMetaDataAnnotation(&edited.ObjectMeta, key, value)
+		_, err = s.Update(ctx, edited, metav1.UpdateOptions{})
+		return err
+	})
 }

@@ -126,9 +126,9 @@ func TestALeaderRenewsAsOftenAsItMust(t *testing.T) {
 		leader := s.lead(t, true)
 		standby := s.enter(t, "standby", true)
 		time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
-		before := s.requests
+		before := s.received()
 		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's clock
-		if sent := s.requests - before; sent < 25 || sent > 30 {
+		if sent := s.received() - before; sent < 25 || sent > 30 {
 			t.Errorf("they send %d requests in a minute", sent)
 		}
 		standby.stop()
@@ -148,7 +148,7 @@ func TestALeaderThatCannotRenewStopsBeforeAnotherLeads(t *testing.T) {
 		if lasted := took(leader.ended); lasted < renewDeadline || lasted > leaseDuration-renewPeriod {
 			t.Errorf("it leads for another %s", lasted)
 		}
-		if sent := s.requests - before; sent > 7 {
+		if sent := s.received() - before; sent > 7 {
 			t.Errorf("it sent %d requests to an API server that is away", sent)
 		}
 	})
@@ -161,12 +161,7 @@ func TestAnEditOfTheLeaseByOthersDoesNotEndALeader(t *testing.T) {
 			leader := s.lead(t, watches)
 			for range 10 {
 				time.Sleep(3 * time.Second) //nolint:forbidigo // the bubble's clock
-				edited, err := s.Get(t.Context(), leaseName, metav1.GetOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				edited.Annotations = map[string]string{"edited": "yes"}
-				if _, err := s.Update(t.Context(), edited, metav1.UpdateOptions{}); err != nil {
+				if err := s.annotate(t.Context(), "edited", "yes"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -176,8 +171,8 @@ func TestAnEditOfTheLeaseByOthersDoesNotEndALeader(t *testing.T) {
 				t.Errorf("%s: it ended", name)
 			default:
 			}
-			if s.stored.Annotations["edited"] != "yes" || time.Since(s.stored.Spec.RenewTime.Time) > 2*renewPeriod {
-				t.Errorf("%s: the lease is %+v", name, s.stored)
+			if found := s.current(); found.Annotations["edited"] != "yes" || time.Since(found.Spec.RenewTime.Time) > 2*renewPeriod {
+				t.Errorf("%s: the lease is %+v", name, found)
 			}
 			leader.retire()
 		})
@@ -193,8 +188,8 @@ func TestALeaseThatIsDeletedIsMadeAgain(t *testing.T) {
 		s.lock.Unlock()
 		leader.forget()
 		time.Sleep(2 * renewPeriod) //nolint:forbidigo // the bubble's clock
-		if s.stored == nil || *s.stored.Spec.HolderIdentity != "leader" {
-			t.Errorf("the lease is %+v", s.stored)
+		if found := s.current(); found == nil || *found.Spec.HolderIdentity != "leader" {
+			t.Errorf("the lease is %+v", found)
 		}
 		leader.retire()
 	})
