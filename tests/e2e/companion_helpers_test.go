@@ -86,7 +86,7 @@ func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status in
 	session, err := gexec.Start(d.command(ctx, find+"; exec "+forward), GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { session.Terminate().Wait() }()
-	address := forwardedAddress(ctx, session)
+	address := forwardedAddress(ctx, Default, session)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", http.NoBody)
 	Expect(err).NotTo(HaveOccurred())
 	response, err := http.DefaultClient.Do(request)

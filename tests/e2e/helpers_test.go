@@ -155,29 +155,20 @@ func awaitMetricsServer(ctx context.Context) {
 		Should(ContainSubstring("Serving metrics server"))
 }
 
-// portForward makes a port of a pod reachable while the test runs, and returns the address.
-func portForward(ctx context.Context, namespace, target, port string) string {
+// throughPortForward calls a function with the address of a port-forward of its own, because kubectl ends one when a connection is reset.
+func throughPortForward(ctx context.Context, g Gomega, namespace, target, port string, call func(address string)) {
 	GinkgoHelper()
-	command := exec.Command("kubectl", "port-forward", "-n", namespace, target, ":"+port)
-	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { session.Terminate().Wait() })
-	return forwardedAddress(ctx, session)
+	session, err := gexec.Start(kubectlCommand(ctx, "port-forward", "-n", namespace, target, ":"+port), GinkgoWriter, GinkgoWriter)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { session.Terminate().Wait() }()
+	call(forwardedAddress(ctx, g, session))
 }
 
-// forwardedAddress waits until a port-forward prints its address.
-func forwardedAddress(ctx context.Context, session *gexec.Session) string {
+// forwardedAddress waits until a port-forward prints its address. One that ends before fails at once.
+func forwardedAddress(ctx context.Context, g Gomega, session *gexec.Session) string {
 	GinkgoHelper()
-	Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+`))
+	g.Eventually(session.Out).WithContext(ctx).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+`))
 	return regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(string(session.Out.Contents()))
-}
-
-// eventuallyFetch gets a page of a server that may have just started, or with a permission that may have just been granted.
-func eventuallyFetch(ctx context.Context, url, token string) string {
-	GinkgoHelper()
-	var page string
-	Eventually(func(g Gomega) { page = fetch(ctx, g, url, token) }).WithContext(ctx).Should(Succeed())
-	return page
 }
 
 // fetch gets a page from a server with a self-signed certificate.

@@ -9,7 +9,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -102,18 +101,17 @@ func eventuallyServes(ctx context.Context, echo *v1.Echo, serial *big.Int) {
 	}).WithContext(ctx).WithTimeout(rotation).WithPolling(2 * time.Second).Should(Succeed())
 }
 
-// servedSerial returns the serial number of the certificate that a pod serves. Each call has a port-forward of its own, because kubectl
-// ends it when a connection is reset.
-func servedSerial(ctx context.Context, g Gomega, pod *corev1.Pod) string {
+// servedSerial returns the serial number of the certificate that a pod serves.
+func servedSerial(ctx context.Context, g Gomega, pod *corev1.Pod) (serial string) {
 	GinkgoHelper()
-	session, err := gexec.Start(kubectlCommand(ctx, "port-forward", "-n", pod.Namespace, "pod/"+pod.Name, ":8443"), GinkgoWriter, GinkgoWriter)
-	g.Expect(err).NotTo(HaveOccurred())
-	defer func() { session.Terminate().Wait() }()
-	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the certificate is what is looked for
-	connection, err := dialer.DialContext(ctx, "tcp", forwardedAddress(ctx, session))
-	g.Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = connection.Close() }()
-	secure, ok := connection.(*tls.Conn)
-	g.Expect(ok).To(BeTrue())
-	return secure.ConnectionState().PeerCertificates[0].SerialNumber.String()
+	throughPortForward(ctx, g, pod.Namespace, "pod/"+pod.Name, "8443", func(address string) {
+		dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the certificate is what is looked for
+		connection, err := dialer.DialContext(ctx, "tcp", address)
+		g.Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = connection.Close() }()
+		secure, ok := connection.(*tls.Conn)
+		g.Expect(ok).To(BeTrue())
+		serial = secure.ConnectionState().PeerCertificates[0].SerialNumber.String()
+	})
+	return serial
 }

@@ -42,7 +42,7 @@ var _ = Describe("an Echo that others change too", func() {
 		}).WithContext(ctx).Should(Succeed())
 
 		namespaces.RemoveAllBut(ctx, namespace)
-		metrics := forwardMetrics(ctx, namespace)
+		metrics := metricsReader(ctx, namespace)
 		before, written := whatIsThere(ctx, Default, echo), writes(ctx, metrics)
 		Consistently(func(g Gomega) {
 			g.Expect(whatIsThere(ctx, g, echo)).To(Equal(before))
@@ -118,9 +118,9 @@ func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 	return versions
 }
 
-// forwardMetrics makes the metrics of the operator reachable while the test runs, as documented, for a service account of its namespace,
-// and returns a command that reads them.
-func forwardMetrics(ctx context.Context, namespace string) func(context.Context) string {
+// metricsReader gives a service account of a namespace the documented right to read the metrics of the operator while the test runs, and
+// returns a function that reads them.
+func metricsReader(ctx context.Context, namespace string) func(context.Context) string {
 	GinkgoHelper()
 	support.Kubectl(ctx, "create", "serviceaccount", "scraper", "-n", namespace)
 	DeferCleanup(func(ctx SpecContext) {
@@ -128,11 +128,14 @@ func forwardMetrics(ctx context.Context, namespace string) func(context.Context)
 	}, NodeTimeout(2*time.Minute))
 	support.Kubectl(ctx, "create", "clusterrolebinding", namespace, "--clusterrole=echo-operator-metrics-reader", "--serviceaccount="+namespace+":scraper")
 	token := strings.TrimSpace(support.Kubectl(ctx, "create", "token", "scraper", "-n", namespace))
-	awaitMetricsServer(ctx)
-	address := portForward(ctx, operatorNamespace, "deployment/"+operatorDeployment, "8443")
-	return func(ctx context.Context) string {
+	return func(ctx context.Context) (page string) {
 		GinkgoHelper()
-		return eventuallyFetch(ctx, "https://"+address+"/metrics", token)
+		Eventually(func(g Gomega) { // it may have just started, and the right may have just been given
+			throughPortForward(ctx, g, operatorNamespace, "deployment/"+operatorDeployment, "8443", func(address string) {
+				page = fetch(ctx, g, "https://"+address+"/metrics", token)
+			})
+		}).WithContext(ctx).Should(Succeed())
+		return page
 	}
 }
 

@@ -47,7 +47,7 @@ var _ = Describe("the operator with 2,000 Echoes", Label("scale"), func() {
 		support.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, creator.Name, waitTimeout)
 		awaitOperator(ctx)
 		restarted := operatorPod(ctx)
-		metrics := forwardMetrics(ctx, namespace)
+		metrics := metricsReader(ctx, namespace)
 		passes := func() float64 {
 			return support.SumOfMetric(metrics(ctx), "controller_runtime_reconcile_total", `controller="echo"`)
 		}

@@ -58,7 +58,7 @@ func forwardDocumented(ctx context.Context, arguments string) string {
 	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { session.Terminate().Wait() })
-	return forwardedAddress(ctx, session)
+	return forwardedAddress(ctx, Default, session)
 }
 
 // askAt returns the documented commands with the address of the port-forward.
