@@ -147,8 +147,7 @@ func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.key.Namespace, Name: l.key.Name},
 		Spec:       resourcelock.LeaderElectionRecordToLeaseSpec(&record),
 	}
-	_, err := l.request(func() (*coordinationv1.Lease, error) { return l.leases.Create(ctx, made, metav1.CreateOptions{}) })
-	return err
+	return l.write(func() (*coordinationv1.Lease, error) { return l.leases.Create(ctx, made, metav1.CreateOptions{}) })
 }
 
 // Update implements resourcelock.Interface. A leader that renewed the lease a moment ago sends no request.
@@ -161,8 +160,7 @@ func (l *lease) Update(ctx context.Context, record resourcelock.LeaderElectionRe
 		return nil
 	}
 	changed.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
-	_, err := l.request(func() (*coordinationv1.Lease, error) { return l.leases.Update(ctx, changed, metav1.UpdateOptions{}) })
-	return err
+	return l.write(func() (*coordinationv1.Lease, error) { return l.leases.Update(ctx, changed, metav1.UpdateOptions{}) })
 }
 
 // isRenewed reports whether this process holds the lease, keeps it, and wrote it a moment ago.
@@ -171,6 +169,17 @@ func (l *lease) isRenewed(held *coordinationv1.Lease, record resourcelock.Leader
 	defer l.lock.Unlock()
 	return held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity == l.identity && record.HolderIdentity == l.identity &&
 		l.now().Sub(l.renewed) < renewPeriod
+}
+
+// write sends a request that writes the lease. Only that renews it: a leader that only reads its lease would lead on while others see it expire.
+func (l *lease) write(send func() (*coordinationv1.Lease, error)) error {
+	if _, err := l.request(send); err != nil {
+		return err
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.renewed = l.now()
+	return nil
 }
 
 // request sends a request, unless one failed a moment ago, and keeps the answer. After an error it is not known what the lease is.
@@ -185,11 +194,6 @@ func (l *lease) request(send func() (*coordinationv1.Lease, error)) (*coordinati
 		return nil, err
 	}
 	l.saw(answer)
-	if holder := answer.Spec.HolderIdentity; holder != nil && *holder == l.identity {
-		l.lock.Lock()
-		defer l.lock.Unlock()
-		l.renewed = l.now()
-	}
 	return answer, nil
 }
 

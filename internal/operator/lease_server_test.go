@@ -24,6 +24,7 @@ type leaseServer struct {
 	version  int
 	requests int
 	away     error // of all requests, nil while the server answers
+	readOnly error // of writes, nil while the server takes them
 	watching []*lease
 }
 
@@ -55,6 +56,8 @@ func (s *leaseServer) write(changed *coordinationv1.Lease, allowed func() bool) 
 	switch {
 	case s.away != nil:
 		return nil, s.away
+	case s.readOnly != nil:
+		return nil, s.readOnly
 	case !allowed():
 		return nil, apierrors.NewConflict(leases, leaseName, errors.New("another version"))
 	}

@@ -179,6 +179,43 @@ func TestAnEditOfTheLeaseByOthersDoesNotEndALeader(t *testing.T) {
 	}
 }
 
+// TestALeaderRenewsALeaseThatOthersKeepEditing checks that a conflict, after which the leader reads its lease, does not count as renewing it.
+func TestALeaderRenewsALeaseThatOthersKeepEditing(t *testing.T) {
+	for name, watches := range map[string]bool{"seen": true, "not seen": false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &leaseServer{}
+			leader := s.lead(t, watches)
+			for range 60 {
+				time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
+				if err := s.annotate(t.Context(), "edited", time.Now().String()); err != nil {
+					t.Fatal(err)
+				}
+				if age := time.Since(s.current().Spec.RenewTime.Time); age > 2*renewPeriod {
+					t.Fatalf("%s: it was renewed %s ago", name, age)
+				}
+			}
+			leader.retire()
+		})
+	}
+}
+
+func TestALeaderWhoseWritesAreRefusedStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &leaseServer{}
+		leader := s.lead(t, true)
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's clock
+		s.lock.Lock()
+		s.readOnly = apierrors.NewInternalError(errors.New("no space"))
+		s.lock.Unlock()
+		select {
+		case <-leader.ended:
+		case <-time.After(leaseDuration - renewPeriod):
+			t.Error("it leads on")
+			leader.retire()
+		}
+	})
+}
+
 func TestALeaseThatIsDeletedIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &leaseServer{}
