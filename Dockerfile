@@ -1,7 +1,7 @@
 # The operator. make builds the same image from this file without a container engine: it takes the program from bin/.
 ARG VERSION=0.1.0
 
-FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
+FROM --platform=$BUILDPLATFORM golang:1.27.3 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download

@@ -6,6 +6,8 @@ SHELL := /usr/bin/env bash -o pipefail
 # Prerequisites that are commands depend on their order.
 .NOTPARALLEL:
 export CGO_ENABLED := 0
+# The Go that everything is built with, also on a machine that is set to use only its own. `make test` ties it to go.mod and the Dockerfiles.
+export GOTOOLCHAIN := go1.27.3
 # What debuggers read takes time to compile. The same flags for programs, tests and tools keep Go's build cache shared.
 no_dwarf := -gcflags=all=-dwarf=false
 export GOFLAGS := $(filter-out $(no_dwarf),$(shell go env GOFLAGS)) $(no_dwarf)

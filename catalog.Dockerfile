@@ -1,6 +1,6 @@
 # The catalog, which serves itself: opm, the catalog and a cache that the same opm made.
 
-FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
+FROM --platform=$BUILDPLATFORM golang:1.27.3 AS build
 WORKDIR /src
 COPY tools tools
 COPY catalog catalog

@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator
 
 go 1.26.0
 
+toolchain go1.27.3
+
 require (
 	github.com/coder/websocket v1.8.15
 	github.com/go-logr/logr v1.4.3

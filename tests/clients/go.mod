@@ -4,6 +4,8 @@ module github.com/echo-operator/echo-operator/tests/clients
 
 go 1.26.0
 
+toolchain go1.27.3
+
 require (
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/chromedp/cdproto v0.0.0-20250724212937-08a3db8b4327

@@ -62,12 +62,9 @@ func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	}
 }
 
-// TestBaseImagesArePinned: programs are built with one exact version of Go, which go.mod allows, on the platform of the builder; images
-// contain nothing else.
+// TestBaseImagesArePinned: programs are built with an exact version of Go, on the platform of the builder; images contain nothing else.
 func TestBaseImagesArePinned(t *testing.T) {
-	golang := regexp.MustCompile(`^--platform=\$BUILDPLATFORM golang:(\d+\.\d+\.\d+) AS \w+$`)
-	needed := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(text(t, "go.mod"))[1]
-	versions := map[string]bool{}
+	golang := regexp.MustCompile(`^--platform=\$BUILDPLATFORM golang:\d+\.\d+\.\d+ AS \w+$`)
 	for file, all := range dockerfiles(t) {
 		var bases []string
 		for _, i := range all {
@@ -80,16 +77,9 @@ func TestBaseImagesArePinned(t *testing.T) {
 			continue
 		}
 		for _, base := range bases[:len(bases)-1] {
-			if version := golang.FindStringSubmatch(base); version == nil {
+			if !golang.MatchString(base) {
 				t.Errorf("%s: FROM %s is not an exact version of golang on $BUILDPLATFORM", file, base)
-			} else {
-				versions[version[1]] = true
 			}
-		}
-	}
-	for version := range versions {
-		if len(versions) > 1 || strings.Join(strings.Split(version, ".")[:2], ".") != strings.Join(strings.Split(needed, ".")[:2], ".") {
-			t.Errorf("the Dockerfiles have Go %s, and %d different versions; go.mod requires %s", version, len(versions), needed)
 		}
 	}
 }

@@ -3,6 +3,8 @@ module github.com/echo-operator/echo-operator/tests/packaging
 
 go 1.26.3
 
+toolchain go1.27.3
+
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/operator-framework/api v0.45.0

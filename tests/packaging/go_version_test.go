@@ -2,7 +2,10 @@ package packaging
 
 import (
 	goversion "go/version"
+	"path"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -26,18 +29,48 @@ func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	}
 }
 
-// TestWorkflowsUseTheGoVersionOfTheDockerfiles checks that workflows build the same programs as the Dockerfiles.
-func TestWorkflowsUseTheGoVersionOfTheDockerfiles(t *testing.T) {
+// TestEverythingIsBuiltWithOneVersionOfGo checks that the toolchain lines of all modules, make, CI, workflows and Dockerfiles have one
+// version.
+func TestEverythingIsBuiltWithOneVersionOfGo(t *testing.T) {
+	want := regexp.MustCompile(`(?m)^toolchain go(\d+\.\d+\.\d+)$`).FindStringSubmatch(text(t, "go.mod"))
+	if want == nil {
+		t.Fatal("go.mod has no toolchain line with an exact version")
+	}
+	patterns := map[string]string{
+		"Makefile": `(?m)^export GOTOOLCHAIN := go(\S+)$`,
+		".ci/run":  `(?m)^export GOTOOLCHAIN=go(\S+)`,
+	}
+	for _, folder := range moduleFolders(t) {
+		patterns[path.Join(folder, "go.mod")] = `(?m)^toolchain go(\S+)$`
+	}
 	for file := range dockerfiles(t) {
-		for _, found := range regexp.MustCompile(`golang:(\S+)`).FindAllStringSubmatch(text(t, file), -1) {
-			for _, used := range regexp.MustCompile(`go-version: (\S+)`).FindAllStringSubmatch(text(t, ".github", "workflows", "ci.yml"), -1) {
-				if used[1] != found[1] {
-					t.Errorf("%s has Go %s, but ci.yml has %s", file, found[1], used[1])
-				}
+		patterns[file] = `golang:(\S+)`
+	}
+	for _, file := range workflows(t) {
+		patterns[file] = `go-version: (\S+)`
+	}
+	for file, pattern := range patterns {
+		found := regexp.MustCompile(pattern).FindAllStringSubmatch(text(t, file), -1)
+		if len(found) == 0 && !strings.HasSuffix(file, "Dockerfile") { // some build nothing
+			t.Errorf("%s names no version of Go", file)
+		}
+		for _, each := range found {
+			if each[1] != want[1] {
+				t.Errorf("%s has Go %s, but go.mod has %s", file, each[1], want[1])
 			}
 		}
 	}
-	if regexp.MustCompile(`go-version-file`).MatchString(text(t, ".github", "workflows", "ci.yml")) {
-		t.Error("ci.yml takes the Go version from a file")
+}
+
+// workflows returns the GitHub workflows of the project.
+func workflows(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(inProject(".github", "workflows", "*.yml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no workflows: %v", err)
 	}
+	for i, file := range files {
+		files[i] = path.Join(".github", "workflows", filepath.Base(file))
+	}
+	return files
 }

@@ -4,6 +4,8 @@ module github.com/echo-operator/echo-operator/tools/cluster
 
 go 1.26.0
 
+toolchain go1.27.3
+
 require (
 	github.com/coredns/coredns v1.14.1
 	github.com/distribution/distribution/v3 v3.1.2

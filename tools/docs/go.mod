@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator/tools/docs
 
 go 1.26.0
 
+toolchain go1.27.3
+
 tool github.com/elastic/crd-ref-docs
 
 require (

@@ -3,6 +3,8 @@ module github.com/echo-operator/echo-operator/tools/echo-peers
 
 go 1.26.0
 
+toolchain go1.27.3
+
 tool (
 	github.com/hashicorp/http-echo
 	github.com/mccutchen/go-httpbin/v2/cmd/go-httpbin

@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator/tools/generate
 
 go 1.26.0
 
+toolchain go1.27.3
+
 require sigs.k8s.io/kustomize/kyaml v0.21.2
 
 require (

@@ -18,7 +18,7 @@ import (
 
 // everything is a Dockerfile with all that an image may have.
 const everything = `ARG VERSION=0.0.0
-FROM golang:1.26.8 AS build
+FROM golang:1.27.3 AS build
 FROM scratch
 ARG VERSION
 ARG TARGETARCH

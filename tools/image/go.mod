@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator/tools/image
 
 go 1.26.3
 
+toolchain go1.27.3
+
 require (
 	github.com/google/go-containerregistry v0.22.1
 	github.com/moby/buildkit v0.33.0

@@ -19,7 +19,7 @@ import (
 )
 
 const program = `ARG VERSION=0.0.0
-FROM golang:1.26.8 AS build
+FROM golang:1.27.3 AS build
 FROM scratch
 ARG VERSION
 LABEL version=$VERSION

@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator/tools/kubernetes-oldest
 
 go 1.26.0
 
+toolchain go1.27.3
+
 tool k8s.io/kubernetes/cmd/kube-apiserver
 
 require (

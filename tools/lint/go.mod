@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator/tools/lint
 
 go 1.26.0
 
+toolchain go1.27.3
+
 require (
 	4d63.com/gocheckcompilerdirectives v1.4.0 // indirect
 	4d63.com/gochecknoglobals v0.2.2 // indirect

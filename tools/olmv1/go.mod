@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator/tools/olmv1
 
 go 1.26.0
 
+toolchain go1.27.3
+
 require (
 	carvel.dev/kapp v0.64.0 // indirect
 	carvel.dev/vendir v0.40.0 // indirect

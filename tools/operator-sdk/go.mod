@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator/tools/operator-sdk
 
 go 1.26.0
 
+toolchain go1.27.3
+
 tool (
 	github.com/operator-framework/operator-sdk/cmd/operator-sdk
 	github.com/operator-framework/operator-sdk/images/scorecard-test

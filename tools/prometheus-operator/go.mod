@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator/tools/prometheus-operator
 
 go 1.26.0
 
+toolchain go1.27.3
+
 tool (
 	github.com/prometheus-operator/prometheus-operator/cmd/operator
 	github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader

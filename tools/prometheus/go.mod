@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator/tools/prometheus
 
 go 1.26.0
 
+toolchain go1.27.3
+
 tool (
 	github.com/prometheus/prometheus/cmd/prometheus
 	github.com/prometheus/prometheus/cmd/promtool

@@ -2,6 +2,8 @@ module github.com/echo-operator/echo-operator/tools/traefik
 
 go 1.26.0
 
+toolchain go1.27.3
+
 tool github.com/traefik/traefik/v3/cmd/traefik
 
 require github.com/traefik/traefik/v3 v3.6.1 // indirect

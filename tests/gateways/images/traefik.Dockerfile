@@ -1,6 +1,6 @@
 # Traefik, for tests. The build context is the root of the project.
 
-FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
+FROM --platform=$BUILDPLATFORM golang:1.27.3 AS build
 WORKDIR /src
 COPY tools/traefik .
 ARG TARGETOS TARGETARCH

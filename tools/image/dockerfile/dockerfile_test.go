@@ -27,7 +27,7 @@ func read(t *testing.T, content string, args map[string]string) (*Stage, error) 
 
 func TestFinalStage(t *testing.T) {
 	stage, err := read(t, `ARG VERSION=0.1.0
-FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
+FROM --platform=$BUILDPLATFORM golang:1.27.3 AS build
 ARG TARGETARCH
 RUN GOARCH=$TARGETARCH go build -o /out/program .
 
