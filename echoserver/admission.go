@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,35 +8,47 @@ import (
 
 const overBudget = "the server holds as much as its memory allows: try again later"
 
-func tooManyFields() string { return fmt.Sprintf("the header has more than %d fields", maxFields) }
-
 // admit decides whether a request is handled. It takes what the request holds from the budget, and responds if that is not available.
 func (h *handler) admit(e *exchange, r *http.Request) bool {
 	c := connectionOf(r)
-	switch {
-	case c == nil: // a test without a connection
+	if c == nil { // a test without a connection
 		return true
-	case r.ProtoMajor == 1:
+	}
+	size, longestField := measureHeader(r)
+	e.headerSize = size.bytes
+	if r.ProtoMajor == 1 {
 		c.headerEnds()
 		if len(r.TransferEncoding) > 0 && (!c.header.isOf(r) || slices.ContainsFunc(c.header.names(), isContentLength)) {
 			e.Header().Set("Connection", "close") // another server may have read the request differently (RFC 9112, 6.1)
 		}
-		return true
-	}
-	return h.admitStream(e, r, c)
-}
-
-// admitStream is admit for a request of HTTP/2, of which a connection has many.
-func (h *handler) admitStream(e *exchange, r *http.Request, c *connection) bool {
-	e.stream = c
-	fields, size := measureHeader(r)
-	if fields > maxFields {
-		h.metrics.limited(limitHeader)
-		refuse(e, http.StatusRequestHeaderFieldsTooLarge, tooManyFields())
+	} else if !h.admitStream(e, r, c, size.bytes) {
 		return false
 	}
-	e.headerSize = size
+	return h.checkHeader(e, r, size, longestField)
+}
+
+// checkHeader rejects a request whose header or trailer is over a limit.
+func (h *handler) checkHeader(e *exchange, r *http.Request, size headerSize, longestField string) bool {
+	rejected := checkHeader(size, h.maxHeaderBytes)
+	if rejected == nil {
+		return true
+	}
+	h.metrics.limited(limitHeader)
+	rejected.log(h.log, r.RemoteAddr, longestField)
+	clear(r.Header) // neither is needed while the response waits for the client
+	clear(r.Trailer)
+	refuse(e, rejected.status, rejected.reason)
+	e.finish()
+	return false
+}
+
+// admitStream is admit for a request of HTTP/2, of which a connection has many. The size is that of its header, in bytes.
+func (h *handler) admitStream(e *exchange, r *http.Request, c *connection, size int64) bool {
+	e.stream = c
 	cost := max(0, size-includedHeader) * headerFactor
+	if len(r.Trailer) > 0 { // it was announced, and may become as long as net/http decodes
+		cost += int64(decoderFactor * h.maxHeaderBytes)
+	}
 	if c.inProgress.Add(1) > includedStreams {
 		cost += requestCost
 	}
@@ -46,7 +57,7 @@ func (h *handler) admitStream(e *exchange, r *http.Request, c *connection) bool 
 		return true
 	}
 	defer c.refusing.Add(-1)
-	if c.refusing.Add(1) > includedStreams { // clients that do not read would make refusals expensive
+	if c.refusing.Add(1) > includedStreams || keepsMuch(r) { // clients that do not read would make refusals expensive
 		h.metrics.limited(limitMemory)
 		panic(http.ErrAbortHandler)
 	}
@@ -56,23 +67,27 @@ func (h *handler) admitStream(e *exchange, r *http.Request, c *connection) bool 
 	return false
 }
 
+// keepsMuch reports whether net/http holds much for a request until its handler returns, even if the header is cleared: it has copies of some
+// strings, and receives the trailer.
+func keepsMuch(r *http.Request) bool {
+	return len(r.Method)+len(r.RequestURI)+len(r.Host) > includedHeader || len(r.Trailer) > 0
+}
+
+// admitTrailer decides whether a request is handled whose body was read. What its trailer holds was taken with the header.
+func (h *handler) admitTrailer(e *exchange, r *http.Request) bool {
+	size, longestField := fieldsSize(r.Trailer)
+	if size.bytes == 0 {
+		return true
+	}
+	e.headerSize += size.bytes
+	return h.checkHeader(e, r, size, longestField)
+}
+
 // exhausted responds to a request for which the budget does not suffice.
 func (h *handler) exhausted(e *exchange) {
 	h.metrics.limited(limitMemory)
 	e.Header().Set("Retry-After", "1")
 	refuse(e, http.StatusServiceUnavailable, overBudget)
-}
-
-// measureHeader returns the number of fields of a header, and its size in bytes.
-func measureHeader(r *http.Request) (fields int, size int64) {
-	size = int64(len(r.RequestURI))
-	for name, values := range r.Header {
-		fields += len(values)
-		for _, value := range values {
-			size += int64(len(name) + len(value))
-		}
-	}
-	return fields, size
 }
 
 func isContentLength(name string) bool { return strings.EqualFold(name, "Content-Length") }

@@ -12,7 +12,8 @@ const (
 	connectionCost = 24 << 10
 	// tlsConnectionCost is what a connection with TLS holds.
 	tlsConnectionCost = connectionCost + 40<<10
-	// http2Cost is what a connection holds in addition if its protocol is HTTP/2: receive windows, frames, and includedStreams requests.
+	// http2Cost is what a connection holds in addition if its protocol is HTTP/2: receive windows, frames, and includedStreams requests. A
+	// header that net/http decodes comes on top.
 	http2Cost = 136 << 10
 	// includedStreams is how many requests in progress the cost of an HTTP/2 connection includes.
 	includedStreams = 4

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -18,13 +19,19 @@ const lingerTimeout = 500 * time.Millisecond
 // errRefused ends a connection whose request was refused before it was parsed. It has the type to which net/http does not respond.
 var errRefused = &net.OpError{Op: "read", Err: errors.New("the request was refused")}
 
+// bounds is what the connections of the public ports share.
+type bounds struct {
+	metrics        *metrics
+	maxHeaderBytes int
+	log            *slog.Logger
+}
+
 // connection is a connection of a client. It accounts for what a client makes the server hold before a handler knows of it, and bounds
 // what net/http does not bound: the fields of a header, and the time in which an HTTP/2 client sends one.
 type connection struct {
 	net.Conn
-	budget  *budget
-	metrics *metrics
-	left    func() // gives the place of the connection back, once
+	*bounds
+	left func() // gives the place of the connection back, once
 
 	closed     atomic.Bool
 	cost       atomic.Int64 // taken from budget.connections, in bytes
@@ -36,15 +43,16 @@ type connection struct {
 	received atomic.Int64 // bytes
 
 	// What follows is used by one goroutine at a time: that which reads.
-	frames *frames // nil unless the protocol is HTTP/2
-	header rawHeader
+	frames  *frames // nil unless the protocol is HTTP/2
+	header  rawHeader
+	refused error // ends the connection
 }
 
 // accept returns the connection of a client, or false if the budget does not allow one more. left is called when it is closed.
-func accept(c net.Conn, cost int64, m *metrics, left func()) (*connection, bool) {
-	accepted := &connection{Conn: c, budget: m.budget, metrics: m, left: sync.OnceFunc(left)}
+func accept(c net.Conn, cost int64, b *bounds, left func()) (*connection, bool) {
+	accepted := &connection{Conn: c, bounds: b, left: sync.OnceFunc(left)}
 	accepted.inHeader.Store(true)
-	return accepted, accepted.take(&m.budget.connections, &accepted.cost, cost)
+	return accepted, accepted.take(&b.metrics.budget.connections, &accepted.cost, cost)
 }
 
 // take takes bytes until the connection is closed, and adds them to held.
@@ -60,11 +68,11 @@ func (c *connection) take(p *pool, held *atomic.Int64, bytes int64) bool {
 }
 
 func (c *connection) giveAll() {
-	c.budget.connections.give(c.cost.Swap(0))
+	c.metrics.budget.connections.give(c.cost.Swap(0))
 	c.giveHeader()
 }
 
-func (c *connection) giveHeader() { c.budget.requests.give(c.heldHeader.Swap(0)) }
+func (c *connection) giveHeader() { c.metrics.budget.requests.give(c.heldHeader.Swap(0)) }
 
 type connectionKey struct{}
 
@@ -90,23 +98,25 @@ func trackState(c net.Conn, state http.ConnState) {
 
 // Read implements net.Conn.
 func (c *connection) Read(p []byte) (int, error) {
+	if c.refused != nil { // net/http reads again after it has looked for HTTP/2
+		return 0, c.refused
+	}
 	n, err := c.Conn.Read(p)
 	c.received.Add(int64(n))
-	var refused error
 	switch {
 	case n == 0:
 	case c.frames != nil:
-		refused = c.follow(p[:n])
+		c.refused = c.follow(p[:n])
 	case c.inHeader.Load():
-		refused = c.meter(p[:n])
+		c.refused = c.meter(p[:n])
 	case len(p) == 1: // net/http waits for the next request while it handles one
 		c.header.ahead = p[0]
 		c.header.hasAhead = true
 	default: // a body, with which the beginning of the next request may come
 		c.header.nextIsPartial = true
 	}
-	if refused != nil {
-		return 0, refused
+	if c.refused != nil {
+		return 0, c.refused
 	}
 	return n, err
 }
@@ -119,14 +129,13 @@ func (c *connection) meter(piece []byte) error {
 	if c.header.isPreface() {
 		return c.upgrade(rest)
 	}
-	if !c.header.isPartial && c.header.requestLine > maxRequestLine {
-		return c.refuse(http.StatusRequestURITooLong, limitHeader, fmt.Sprintf("the request line is longer than %d bytes", maxRequestLine))
+	size := c.header.size()
+	if rejected := checkHeader(size, c.maxHeaderBytes); rejected != nil {
+		rejected.log(c.log, c.RemoteAddr().String(), c.header.longestField())
+		return c.refuse(rejected.status, limitHeader, rejected.reason)
 	}
-	if c.header.lines > maxFields+2 {
-		return c.refuse(http.StatusRequestHeaderFieldsTooLarge, limitHeader, tooManyFields())
-	}
-	more := max(0, int64(c.header.size)-includedHeader)*headerFactor - c.heldHeader.Load()
-	if more > 0 && !c.take(&c.budget.requests, &c.heldHeader, more) {
+	more := max(0, size.bytes-includedHeader)*headerFactor - c.heldHeader.Load()
+	if more > 0 && !c.take(&c.metrics.budget.requests, &c.heldHeader, more) {
 		return c.refuse(http.StatusServiceUnavailable, limitMemory, overBudget)
 	}
 	return nil
@@ -134,7 +143,7 @@ func (c *connection) meter(piece []byte) error {
 
 // upgrade accounts for a connection of HTTP/2, of which a piece was read already.
 func (c *connection) upgrade(piece []byte) error {
-	if !c.take(&c.budget.connections, &c.cost, http2Cost) {
+	if !c.take(&c.metrics.budget.connections, &c.cost, http2Cost+int64(decoderFactor*c.maxHeaderBytes)) {
 		c.metrics.limited(limitMemory)
 		return errRefused
 	}
@@ -178,7 +187,7 @@ func (c *connection) refuse(status int, reason, why string) error {
 // linger ends the sending side, and waits until the client has the response. What the client still sends is not parsed.
 func (c *connection) linger() {
 	if errors.Join(c.CloseWrite(), c.SetReadDeadline(time.Now().Add(lingerTimeout))) == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, maxHeaders)) // until the client closes
+		_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, int64(c.maxHeaderBytes))) // until the client closes
 	}
 }
 

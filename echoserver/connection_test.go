@@ -93,6 +93,28 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 	})
 }
 
+// TestRefusedConnectionsEnd checks that nothing of a refused connection is read, even if there is memory for it later: net/http reads again
+// after it has looked for HTTP/2, and would take its frames for a request line.
+func TestRefusedConnectionsEnd(t *testing.T) {
+	near, far := net.Pipe()
+	go func() {
+		_, _ = io.WriteString(near, http2.ClientPreface+"frames") // far reads it
+		_, _ = io.WriteString(near, "more")                       // fails when far is closed
+	}()
+	m := newMetrics(newBudget(4 * (connectionCost + 1)))
+	c, ok := accept(far, connectionCost, boundsOf(m), func() {})
+	if !ok {
+		t.Fatal("the connection is not accepted")
+	}
+	buffer := make([]byte, 1024)
+	_, first := c.Read(buffer)
+	m.budget.connections.limit = unlimitedMemory
+	if n, err := c.Read(buffer); n != 0 || !errors.Is(first, errRefused) || !errors.Is(err, errRefused) {
+		t.Errorf("reading returns %v, then %q and %v", first, buffer[:n], err)
+	}
+	_ = far.Close() // never fails
+}
+
 // TestHTTP2ResponseTimeout requests what a client then does not take, and measures when the stream is reset.
 func TestHTTP2ResponseTimeout(t *testing.T) {
 	for path, limit := range map[string]time.Duration{"/": responseTimeout, "/?echo.size=1000000": slowTimeout, "/-/sse": stallTimeout, "/?echo.delay=20s": 20*time.Second + responseTimeout} {
@@ -234,7 +256,7 @@ func TestAdminPortAlwaysAccepts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := newServer(newAdmin(h.life, h.metrics), quiet)
+	server := newServer(newAdmin(h.life, h.metrics), defaultHeaderBytes, quiet)
 	listener := &renewingListener{Listener: inner, limit: 3}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })

@@ -18,7 +18,7 @@ type exchange struct {
 	began      time.Time
 	pool       *pool       // of the bytes that requests hold; nil does not bound them
 	held       int64       // bytes that were taken from it
-	headerSize int64       // of a request of HTTP/2, in bytes
+	headerSize int64       // of the request with its trailer, in bytes
 	stream     *connection // of a request of HTTP/2 that is in progress
 	status     int         // 0 before the response
 	written    int64

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -31,39 +33,82 @@ func TestFloods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each flood takes some seconds")
 	}
-	for name, c := range map[string]struct {
-		connections int
-		open        func(net.Conn) error
-	}{
+	for name, f := range floods() {
+		t.Run(name, func(t *testing.T) { f.run(t) })
+	}
+	for _, limit := range []int{defaultHeaderBytes, mostHeaderBytes} {
+		for name, f := range headerFloods(limit) {
+			t.Run(fmt.Sprintf("%s, %d", name, limit), func(t *testing.T) { f.run(t, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit)) })
+		}
+	}
+}
+
+// clientFlood is what many connections do.
+type clientFlood struct {
+	connections int
+	open        func(net.Conn) error
+}
+
+func (f clientFlood) run(t *testing.T, environ ...string) {
+	t.Helper()
+	p := start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
+	others := ordinaryClients(t, p)
+	peak := flood(t, p, f.connections, f.open)
+	served := others()
+	t.Logf("at its peak it took %d MiB of memory; meanwhile %d requests and probes of others were served", peak, served)
+	if peak >= containerMemory {
+		t.Errorf("its memory limit would have killed it: %d MiB", peak)
+	}
+}
+
+// floods returns all floods but those whose header is large.
+func floods() map[string]clientFlood {
+	return map[string]clientFlood{
 		"slow bodies over HTTP/2":        {200, overHTTP2("POST", "/", withBody)},
 		"delayed responses over HTTP/2":  {200, overHTTP2("GET", "/?echo.delay=30s", complete)},
 		"event streams over HTTP/2":      {200, overHTTP2("GET", "/-/sse", complete)},
 		"windows of zero over HTTP/2":    {200, overHTTP2("GET", "/?echo.size=1000000", withoutWindow)},
 		"echoes that nobody reads":       {200, overHTTP2("GET", "/"+strings.Repeat("x", 8000), withoutWindow)},
-		"echoes that need escapes":       {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", 3800))},
-		"pages that need escapes":        {200, overHTTP2("GET", "/?echo.format=html", withoutWindow, "forwarded", strings.Repeat(`for="<<<<<<<<",`, 90), "x-a", strings.Repeat("<", 2000))},
-		"long headers over HTTP/2":       {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("x", 15_000))},
 		"stalled streams over HTTP/2":    {200, overHTTP2("POST", "/-/body", withBody)},
-		"incomplete headers over HTTP/2": {1000, incompleteHTTP2Header},
-		"incomplete headers":             {2000, writes("GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 15<<10))},
-		"many fields":                    {2000, writes("GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A:\r\n", 95) + "X-A: " + strings.Repeat("x", 14<<10))},
+		"long frames over HTTP/2":        {200, longFrame},
 		"incomplete bodies":              {2000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n" + payload(65535))},
 		"large bodies":                   {1000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" + payload(4_000_000))},
 		"incomplete WebSocket messages":  {1000, writes(incompleteMessage())},
 		"responses that nobody reads":    {1000, writes(strings.Repeat("GET /?echo.size=16000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20))},
 		"idle connections":               {4500, writes("")},
 		"idle connections after use":     {4500, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := start(t, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")
-			others := ordinaryClients(t, p)
-			peak := flood(t, p, c.connections, c.open)
-			served := others()
-			t.Logf("at its peak it took %d MiB of memory; meanwhile %d requests and probes of others were served", peak, served)
-			if peak >= containerMemory {
-				t.Errorf("its memory limit would have killed it: %d MiB", peak)
-			}
-		})
+		"unfinished gRPC messages":       {30, grpcStreams("Unary", 31, unfinished(1<<20))},
+		"unfinished gRPC streams":        {30, grpcStreams("ClientStream", 31, unfinished(1<<20))},
+		"small unfinished gRPC messages": {200, grpcStreams("Unary", 31, unfinished(16<<10))},
+		"announced gRPC messages":        {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withBody, unfinished(1 << 20)[:16], grpcFields()...)},
+		"gRPC responses that nobody reads": {200, overHTTP2Body("POST", "/echo.v1.Echo/ServerStream", withoutWindow,
+			delimited("\x12"+varint(16<<10)+payload(16<<10)+"\x18\xe8\x07"), grpcFields()...)},
+		"gRPC reflection that nobody reads": {200, overHTTP2Body("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", withoutWindow,
+			bytes.Repeat(delimited("\x22\x0cecho.v1.Echo"), 500), grpcFields()...)},
+	}
+}
+
+// headerFloods returns floods of headers near the limit, and near what net/http decodes before the handler rejects it.
+func headerFloods(limit int) map[string]clientFlood {
+	allowed, decoded := limit*95/100, decoderFactor*limit*95/100
+	cookie := func(length int) []string { return []string{"cookie", strings.Repeat("x", length)} }
+	return map[string]clientFlood{
+		"echoes that need escapes":       {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", allowed))},
+		"short echoes that need escapes": {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", 3800))},
+		"pages that need escapes": {200, overHTTP2("GET", "/?echo.format=html", withoutWindow, "forwarded", strings.Repeat(`for="<<<<<<<<",`, 90),
+			"x-a", strings.Repeat("<", allowed-1500))},
+		"long headers over HTTP/2":       {200, overHTTP2("GET", "/", withoutWindow, cookie(allowed)...)},
+		"delayed long headers":           {200, overHTTP2("GET", "/?echo.delay=30s", complete, cookie(allowed)...)},
+		"rejected headers over HTTP/2":   {200, overHTTP2("GET", "/", withoutWindow, cookie(decoded)...)},
+		"rejected fields over HTTP/2":    {200, overHTTP2("GET", "/", withoutWindow, manyFields(400, decoded)...)},
+		"rejected paths over HTTP/2":     {200, overHTTP2("GET", "/"+payload(decoded), withoutWindow)},
+		"long trailers over HTTP/2":      {200, withTrailer(decoded)},
+		"incomplete headers over HTTP/2": {1000, incompleteHTTP2Header(manyFields(decoded/1000, decoded)...)},
+		"incomplete field over HTTP/2":   {1000, incompleteHTTP2Header(cookie(decoded)...)},
+		"incomplete headers":             {2000, writes("GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", allowed))},
+		"escapes over HTTP/1.1":          {2000, writes("GET /?echo.delay=1s HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("\xff", allowed) + "\r\n\r\n")},
+		"many fields":                    {2000, writes("GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A:\r\n", 95) + "X-A: " + strings.Repeat("x", allowed-1000))},
+		"idle after long headers":        {2000, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", allowed) + "\r\n\r\n")},
 	}
 }
 
@@ -169,24 +214,32 @@ const (
 
 // overHTTP2 returns a function that begins requests of HTTP/2 on a connection.
 func overHTTP2(method, path string, kind streamKind, fields ...string) func(net.Conn) error {
+	var body []byte
+	if kind == withBody {
+		body = []byte(payload(600)) // all fit into the window of a connection
+	}
+	return overHTTP2Body(method, path, kind, body, fields...)
+}
+
+// overHTTP2Body is overHTTP2 for requests with a body.
+func overHTTP2Body(method, path string, kind streamKind, body []byte, fields ...string) func(net.Conn) error {
 	return func(connection net.Conn) error {
 		framer, err := greet(connection, kind)
 		if err != nil {
 			return err
 		}
 		go func() { _, _ = io.Copy(io.Discard, connection) }() // until the connection is closed
-		body := []byte(payload(600))
 		for id := uint32(1); id < 2*maxStreams; id += 2 {
-			if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: headerBlock(method, path, fields...), EndHeaders: true,
-				EndStream: kind != withBody}); err != nil {
+			err := writeHeader(framer, id, headerBlock(method, path, fields...), body == nil, true)
+			for rest := body; err == nil && len(rest) > 0; {
+				piece := rest[:min(len(rest), maxFrame)]
+				rest = rest[len(piece):]
+				err = framer.WriteData(id, kind != withBody && len(rest) == 0, piece)
+			}
+			if err != nil {
 				return err
 			}
-			if kind != withBody {
-				continue
-			}
-			if err := framer.WriteData(id, false, body); err != nil { // all fit into the window of a connection
-				return err
-			}
+			runtime.Gosched()
 		}
 		return nil
 	}
@@ -217,20 +270,124 @@ func headerBlock(method, path string, fields ...string) []byte {
 	return block.Bytes()
 }
 
-// incompleteHTTP2Header begins a header and never ends it.
-func incompleteHTTP2Header(connection net.Conn) error {
-	framer, err := greet(connection, complete)
-	if err != nil {
+// writeHeader writes a header in frames of the size that every server accepts.
+func writeHeader(framer *http2.Framer, stream uint32, block []byte, endStream, endHeaders bool) error {
+	first := min(len(block), maxFrame)
+	err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block[:first], EndStream: endStream,
+		EndHeaders: endHeaders && first == len(block)})
+	for block = block[first:]; err == nil && len(block) > 0; {
+		next := min(len(block), maxFrame)
+		err = framer.WriteContinuation(stream, endHeaders && next == len(block), block[:next])
+		block = block[next:]
+	}
+	return err
+}
+
+// incompleteHTTP2Header returns a function that begins a header and never ends it. The last byte of the last field is missing.
+func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
+	return func(connection net.Conn) error {
+		framer, err := greet(connection, complete)
+		if err != nil {
+			return err
+		}
+		block := headerBlock("GET", "/", fields...)
+		return writeHeader(framer, 1, block[:len(block)-1], true, false)
+	}
+}
+
+// manyFields returns a number of fields that are together of a size.
+func manyFields(number, size int) (fields []string) {
+	for i := range number {
+		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK adds 32 to each
+	}
+	return fields
+}
+
+// withTrailer returns a function that sends requests with a trailer of a size, whose responses are delayed.
+func withTrailer(size int) func(net.Conn) error {
+	return func(connection net.Conn) error {
+		framer, err := greet(connection, complete)
+		if err != nil {
+			return err
+		}
+		go func() { _, _ = io.Copy(io.Discard, connection) }() // until the connection is closed
+		var trailer bytes.Buffer
+		_ = hpack.NewEncoder(&trailer).WriteField(hpack.HeaderField{Name: "x-a", Value: payload(size), Sensitive: true})
+		for id := uint32(1); id < 2*maxStreams; id += 2 {
+			err := writeHeader(framer, id, headerBlock("POST", "/?echo.delay=30s", "trailer", "x-a"), false, true)
+			if err := errors.Join(err, framer.WriteData(id, false, []byte("body")), writeHeader(framer, id, trailer.Bytes(), true, true)); err != nil {
+				return err
+			}
+			runtime.Gosched()
+		}
+		return nil
+	}
+}
+
+// longFrame sends nearly all of a frame that is as long as frames can be.
+func longFrame(connection net.Conn) error {
+	if _, err := greet(connection, complete); err != nil {
 		return err
 	}
-	block := headerBlock("GET", "/")
-	for i := range 15 {
-		var field bytes.Buffer
-		_ = hpack.NewEncoder(&field).WriteField(hpack.HeaderField{Name: fmt.Sprint("x-", i), Value: strings.Repeat("x", 1000), Sensitive: true})
-		block = append(block, field.Bytes()...)
-	}
-	if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block[:8000]}); err != nil {
+	if _, err := io.WriteString(connection, "\xff\xff\xff\x01\x05\x00\x00\x00\x01"); err != nil {
 		return err
 	}
-	return framer.WriteContinuation(1, false, block[8000:])
+	return writes(payload(1 << 20))(connection)
+}
+
+func grpcFields() []string { return []string{"content-type", "application/grpc", "te", "trailers"} }
+
+// delimited returns a message with its prefix.
+func delimited(message string) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
+}
+
+// unfinished returns an EchoRequest of about a size, of which the last byte is missing.
+func unfinished(size int) []byte {
+	message := delimited("\x12" + varint(size-8) + payload(size-8))
+	return message[:len(message)-1]
+}
+
+func varint(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
+
+// grpcStreams returns a function that begins calls, each of which sends a message and then nothing, as fast as the server takes it.
+func grpcStreams(method string, streams int, message []byte) func(net.Conn) error {
+	return func(connection net.Conn) error {
+		client, err := (&http2.Transport{}).NewClientConn(connection)
+		if err != nil {
+			return err
+		}
+		for range streams {
+			r, err := http.NewRequest(http.MethodPost, "http://a/echo.v1.Echo/"+method, newStalledBody(message))
+			if err != nil {
+				return err
+			}
+			r.Header.Set("Content-Type", "application/grpc")
+			go func() {
+				if response, err := client.RoundTrip(r); err == nil {
+					_ = response.Body.Close()
+				}
+			}()
+		}
+		return nil
+	}
+}
+
+// stalledBody is a body whose end never comes. Reading it lets others run, as writes does.
+type stalledBody struct {
+	io.Reader
+	io.Closer
+}
+
+func newStalledBody(data []byte) stalledBody {
+	endless, writer := io.Pipe()
+	return stalledBody{io.MultiReader(politeReader{bytes.NewReader(data)}, endless), writer}
+}
+
+type politeReader struct{ io.Reader }
+
+// Read implements io.Reader.
+func (r politeReader) Read(p []byte) (int, error) {
+	runtime.Gosched()
+	return r.Reader.Read(p)
 }

@@ -110,6 +110,9 @@ func (h *handler) echo(e *exchange, r *http.Request) {
 		h.unreadable(e, r, err)
 		return
 	}
+	if !h.admitTrailer(e, r) {
+		return
+	}
 	wanted, err := h.response.with(r, h.controls)
 	if err != nil {
 		refuse(e, http.StatusBadRequest, err.Error())

@@ -44,15 +44,20 @@ func handlerOf(t testing.TB, environ ...string) *handler {
 func serve(t *testing.T, h http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = newServer(h, quiet)
-	b := newBudget(unlimitedMemory)
+	server.Config = newServer(h, defaultHeaderBytes, quiet)
+	b := boundsOf(newMetrics(newBudget(unlimitedMemory)))
 	if h, ok := h.(*handler); ok {
-		b = h.budget
+		b.metrics, b.log = h.metrics, h.log
 	}
-	server.Listener = newBoundedListener(server.Listener, connectionCost, newMetrics(b))
+	server.Listener = newBoundedListener(server.Listener, connectionCost, b)
 	server.Start()
 	t.Cleanup(server.Close)
 	return server
+}
+
+// boundsOf returns the default bounds of connections.
+func boundsOf(m *metrics) *bounds {
+	return &bounds{metrics: m, maxHeaderBytes: defaultHeaderBytes, log: quiet}
 }
 
 // clients returns a client for each protocol that the server speaks.

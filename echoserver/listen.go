@@ -29,19 +29,20 @@ func dualStack(ctx context.Context, listen listenFunc, address string) (net.List
 // listenPublic listens on the HTTP port, and on the HTTPS port if there is one. Their connections have one limit and one budget.
 func listenPublic(ctx context.Context, s settings, m *metrics, log *slog.Logger) ([]net.Listener, error) {
 	var public []net.Listener
+	b := &bounds{metrics: m, maxHeaderBytes: s.maxHeaderBytes, log: log}
 	if s.tls.address != "" { // first, because the server must not be ready without a certificate
 		secure, err := listenTLS(ctx, s.tls, m, log)
 		if err != nil {
 			return nil, err
 		}
-		public = append(public, newBoundedListener(secure, tlsConnectionCost, m))
+		public = append(public, newBoundedListener(secure, tlsConnectionCost, b))
 	}
 	plain, err := dualStack(ctx, (&net.ListenConfig{}).Listen, s.httpAddress)
 	if err != nil {
 		closeAll(public)
 		return nil, err
 	}
-	return append([]net.Listener{newBoundedListener(plain, connectionCost, m)}, public...), nil
+	return append([]net.Listener{newBoundedListener(plain, connectionCost, b)}, public...), nil
 }
 
 func closeAll(listeners []net.Listener) {
@@ -54,13 +55,13 @@ func closeAll(listeners []net.Listener) {
 // that wait to be accepted would hang.
 type boundedListener struct {
 	net.Listener
-	limit   int64
-	cost    int64 // of a connection, in bytes
-	metrics *metrics
+	*bounds
+	limit int64
+	cost  int64 // of a connection, in bytes
 }
 
-func newBoundedListener(listener net.Listener, cost int64, m *metrics) *boundedListener {
-	return &boundedListener{Listener: listener, limit: maxConnections, cost: cost, metrics: m}
+func newBoundedListener(listener net.Listener, cost int64, b *bounds) *boundedListener {
+	return &boundedListener{Listener: listener, bounds: b, limit: maxConnections, cost: cost}
 }
 
 // Accept implements net.Listener.
@@ -71,7 +72,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if l.metrics.connections.Add(1) <= l.limit {
-			if accepted, ok := accept(c, l.cost, l.metrics, l.left); ok {
+			if accepted, ok := accept(c, l.cost, l.bounds, l.left); ok {
 				return accepted, nil
 			}
 		}

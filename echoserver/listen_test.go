@@ -87,7 +87,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		defer m.mutex.Unlock()
 		return m.limits[limitConnections]
 	}
-	listener := &boundedListener{Listener: inner, limit: 2, cost: connectionCost, metrics: m}
+	listener := &boundedListener{Listener: inner, limit: 2, cost: connectionCost, bounds: boundsOf(m)}
 	defer func() { _ = listener.Close() }()
 	accepted := make(chan net.Conn)
 	go func() {
@@ -135,7 +135,7 @@ func TestEndOfSending(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBudget(unlimitedMemory)
-	listener := newBoundedListener(inner, connectionCost, newMetrics(b))
+	listener := newBoundedListener(inner, connectionCost, boundsOf(newMetrics(b)))
 	defer func() { _ = listener.Close() }()
 	client := dial(t, inner.Addr().String())
 	accepted, err := listener.Accept()

@@ -20,10 +20,10 @@ type memoryListener struct {
 func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *memoryListener) {
 	t.Helper()
 	listener := newMemoryListener()
-	server := newServer(h, quiet)
+	server := newServer(h, defaultHeaderBytes, quiet)
 	b := newBudget(unlimitedMemory)
 	go func() {
-		_ = server.Serve(newBoundedListener(listener, connectionCost, newMetrics(b)))
+		_ = server.Serve(newBoundedListener(listener, connectionCost, boundsOf(newMetrics(b))))
 	}()
 	t.Cleanup(func() { _ = server.Close() })
 	return server, listener

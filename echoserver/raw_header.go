@@ -6,21 +6,9 @@ import (
 	"strings"
 )
 
-const (
-	// maxHeaders is the maximum size of a header, in bytes.
-	maxHeaders = 16 << 10
-	// maxFields is the maximum number of fields in a header.
-	maxFields = 100
-	// maxRequestLine is the maximum length of the first line of a request, in bytes.
-	maxRequestLine = 8 << 10
-	// maxRaw is how much of a header is kept, in bytes.
-	maxRaw = 16 << 10
-)
-
 // rawHeader is the header of an HTTP/1 request as it was sent. net/http changes the case of names and does not keep their order.
 type rawHeader struct {
 	data        []byte // up to the empty line
-	size        int    // in bytes, with what data does not contain
 	requestLine int    // length, in bytes
 	lines       int    // number of complete ones
 	ended       bool   // the empty line was read
@@ -36,8 +24,11 @@ type rawHeader struct {
 
 // restart begins the next header of a connection.
 func (h *rawHeader) restart() {
-	ahead, hasAhead := h.ahead, h.hasAhead
-	*h = rawHeader{data: h.data[:0], begun: true, isPartial: h.nextIsPartial}
+	ahead, hasAhead, data := h.ahead, h.hasAhead, h.data[:0]
+	if cap(data) > includedHeader { // the cost of an idle connection does not include it
+		data = nil
+	}
+	*h = rawHeader{data: data, begun: true, isPartial: h.nextIsPartial}
 	if hasAhead {
 		h.add([]byte{ahead})
 	}
@@ -58,8 +49,7 @@ func (h *rawHeader) add(piece []byte) (rest []byte) {
 }
 
 func (h *rawHeader) addPart(part []byte, isEnd bool) {
-	h.size += len(part)
-	h.data = append(h.data, part[:min(len(part), maxRaw-len(h.data))]...)
+	h.data = append(h.data, part...)
 	length := len(bytes.TrimRight(part, "\r\n"))
 	h.line += length
 	if h.lines == 0 {
@@ -80,7 +70,7 @@ func (h *rawHeader) isPreface() bool {
 // isOf reports whether this is the whole header of a request. A client can send requests before it has the responses to earlier ones; then
 // net/http has read more than one.
 func (h *rawHeader) isOf(r *http.Request) bool {
-	if !h.ended || h.size != len(h.data) {
+	if !h.ended {
 		return false
 	}
 	rest, ok := bytes.CutPrefix(h.data, []byte(r.Method))
@@ -102,4 +92,26 @@ func (h *rawHeader) names() []string {
 		fields = rest
 	}
 	return names
+}
+
+// size returns the limits that apply to what was read. A header whose beginning is unknown has no request line.
+func (h *rawHeader) size() headerSize {
+	s := headerSize{bytes: int64(len(h.data)), requestLine: int64(h.requestLine), fields: max(0, h.lines-2)}
+	if h.isPartial {
+		s.requestLine = 0
+	}
+	return s
+}
+
+// longestField returns the name of the longest field. The last one may be incomplete.
+func (h *rawHeader) longestField() string {
+	var longest []byte
+	_, fields, _ := bytes.Cut(h.data, []byte("\n"))
+	for line := range bytes.Lines(fields) {
+		if len(line) > len(longest) {
+			longest = line
+		}
+	}
+	name, _, _ := bytes.Cut(longest, []byte(":"))
+	return string(name[:min(len(name), maxLoggedField)])
 }

@@ -30,6 +30,9 @@ const (
 	maxStreams = 32
 	// window is how much of the bodies of a connection of HTTP/2 can be on its way, in bytes.
 	window = 64 << 10
+	// maxFrame is the maximum size of a frame of HTTP/2, in bytes, the smallest that is allowed (RFC 9113, 4.2). net/http keeps a buffer of that
+	// size for each connection.
+	maxFrame = 16 << 10
 )
 
 // run serves until ctx ends, then drains and returns nil.
@@ -46,7 +49,7 @@ func run(ctx context.Context, s settings, log *slog.Logger) error {
 	}
 
 	handler := newHandler(s, port(public[0]), life, metrics, log)
-	server := newServer(handler, log)
+	server := newServer(handler, s.maxHeaderBytes, log)
 	admin := newAdminServer(newAdmin(life, metrics), log)
 	defer func() { _ = admin.Close() }()
 	ended := make(chan error, 3)
@@ -71,8 +74,9 @@ func run(ctx context.Context, s settings, log *slog.Logger) error {
 	}
 }
 
-// newServer returns a server for HTTP/1.1, and HTTP/2 without TLS with prior knowledge (RFC 9113, 3.3), on the same port.
-func newServer(handler http.Handler, log *slog.Logger) *http.Server {
+// newServer returns a server for HTTP/1.1, and HTTP/2 without TLS with prior knowledge (RFC 9113, 3.3), on the same port. It decodes headers
+// larger than maxHeaderBytes, which the connection rejects for HTTP/1.1 and the handler for HTTP/2.
+func newServer(handler http.Handler, maxHeaderBytes int, log *slog.Logger) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
@@ -86,13 +90,14 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 			MaxConcurrentStreams:          maxStreams,
 			MaxReceiveBufferPerConnection: window,
 			MaxReceiveBufferPerStream:     window,
+			MaxReadFrameSize:              maxFrame,
 			SendPingTimeout:               pingTimeout,
 			WriteByteTimeout:              responseTimeout,
 		},
 		ConnContext:                  withConnection,
 		ConnState:                    trackState,
 		IdleTimeout:                  idleTimeout,
-		MaxHeaderBytes:               maxHeaders,
+		MaxHeaderBytes:               decoderFactor * maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is echoed too
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
@@ -100,8 +105,9 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 
 // newAdminServer returns a server for few clients, which need no long headers and no HTTP/2.
 func newAdminServer(handler http.Handler, log *slog.Logger) *http.Server {
-	server := newServer(handler, log)
+	server := newServer(handler, maxAdminHeaders, log)
 	server.Protocols.SetUnencryptedHTTP2(false)
+	server.MaxHeaderBytes = maxAdminHeaders // no handler rejects larger ones
 	server.MaxHeaderBytes = maxAdminHeaders
 	return server
 }

@@ -21,6 +21,7 @@ type settings struct {
 	redaction      redaction
 	response       controls // the default response
 	faults         []fault
+	maxHeaderBytes int
 	controls       controlsPolicy
 	identity       identity
 	showIdentity   bool
@@ -49,6 +50,8 @@ func (s *settings) options() []option {
 			parsedInto(&s.trustedProxies, parseTrustedProxies)},
 		{"redact-headers", "", "additional request headers to redact, separated by commas; none redacts nothing",
 			parsedInto(&s.redaction, parseRedaction)},
+		{"max-header-bytes", strconv.Itoa(defaultHeaderBytes), "the maximum size of a request header in bytes, the request line included",
+			parsedInto(&s.maxHeaderBytes, parseHeaderBytes)},
 		{"response-status", "", "the default status of responses", optional(&s.response.status, parseStatus)},
 		{"response-delay", "", "the default delay of responses", optional(&s.response.delay, parseDelay)},
 		{"response-headers", "", `headers to add to responses, such as [{"name": "Retry-After", "value": "7"}]`,

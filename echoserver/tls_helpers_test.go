@@ -166,9 +166,9 @@ func secureWith(t *testing.T, inner net.Listener, clientAuthority string, enviro
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.certificates, s.server = certificates, newServer(s.handler, quiet)
+	s.certificates, s.server = certificates, newServer(s.handler, defaultHeaderBytes, quiet)
 	go func() {
-		_ = s.server.Serve(newBoundedListener(newTLSListener(inner, certificates, s.metrics), tlsConnectionCost, s.metrics))
+		_ = s.server.Serve(newBoundedListener(newTLSListener(inner, certificates, s.metrics), tlsConnectionCost, boundsOf(s.metrics)))
 	}()
 	t.Cleanup(func() { _ = s.server.Close() })
 	return s

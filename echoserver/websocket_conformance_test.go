@@ -34,9 +34,9 @@ func TestConnectionsAreNotReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := handlerOf(t)
-	server := newServer(h, quiet)
+	server := newServer(h, defaultHeaderBytes, quiet)
 	t.Cleanup(func() { _ = server.Close() })
-	go func() { _ = server.Serve(newBoundedListener(listener, connectionCost, h.metrics)) }()
+	go func() { _ = server.Serve(newBoundedListener(listener, connectionCost, boundsOf(h.metrics))) }()
 	late := textFrame(payload(512<<10)) + closeFrame(1000, "")
 	for first, want := range map[string]string{
 		closeFrame(1000, ""):   "close 1000",
