@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +14,7 @@ import (
 // fullAnswer returns an answer without a field that is empty, with a text in it that needs escapes.
 func fullAnswer() answer {
 	size := 3
-	odd := "\"\\\n\x00\x7f\xff\u2028<b>&é"
+	odd := "\"\\\n\x00\x7f\uFFFD\u2028<b>&é"
 	return answer{Path: odd, Host: odd, Method: "GET", Proto: "HTTP/1.1", Headers: map[string][]string{"B": {"1", odd}, "A": {}, odd: {""}},
 		Port: "8080", identity: identity{Namespace: "a", Ingress: "b", Service: "c", Pod: "d"},
 		TLS: &tlsAnswer{Version: "TLSv1.3", PeerCertificates: []string{odd, "b"}, ServerName: odd, NegotiatedProtocol: "h2", CipherSuite: "c"},
@@ -27,75 +29,41 @@ func fullAnswer() answer {
 			Connection: connectionReset, Fault: new(0)}}
 }
 
-// TestAnswerJSON compares the answer's own writer with encoding/json, which the tags of the types control.
+// TestAnswerJSON writes each form of an answer in which every text needs escapes, and reads it again.
 func TestAnswerJSON(t *testing.T) {
-	for name, a := range map[string]answer{"full": fullAnswer(), "empty": {Headers: map[string][]string{}}, "empty groups": {Headers: map[string][]string{},
-		Request: request{Body: &body{}}, TLS: &tlsAnswer{}, Client: client{Certificate: &certificate{}}, Trace: &trace{}, Applied: &applied{}}} {
-		if diff := cmp.Diff(marshalled(t, a)+"\n", string(a.json(nil))); diff != "" {
+	want := fullAnswer()
+	for name, data := range map[string][]byte{"compact": want.compactJSON(false), "for HTML": want.compactJSON(true), "indented": want.indentedJSON()} {
+		got := decode(t, string(data))
+		if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-	}
-}
-
-// maybe returns a text that is empty in half of the cases.
-func (s jsonSource) maybe() string {
-	if s.IntN(2) == 0 {
-		return ""
-	}
-	return s.text()
-}
-
-// answer returns an answer in which each optional field may be empty, independently of the others.
-func (s jsonSource) answer() answer {
-	a := answer{Path: s.text(), Host: s.text(), Method: s.text(), Proto: s.text(), Headers: s.lists(), Port: s.text(),
-		identity: identity{Namespace: s.maybe(), Ingress: s.maybe(), Service: s.maybe(), Pod: s.maybe()},
-		Request: request{ID: s.text(), Time: time.Unix(s.Int64N(4e9), s.Int64N(1e9)).UTC(), Query: s.lists(), HeaderNames: s.list(), Trailers: s.lists(),
-			ContentLength: s.Int64N(100) - 1},
-		Client: client{Remote: s.maybe(), Address: s.maybe(), ForwardedFor: s.list()},
-		Server: server{Node: s.maybe(), PodIP: s.maybe(), HostIP: s.maybe(), Version: s.maybe(), Uptime: s.maybe(), Draining: s.IntN(2) == 0,
-			Info: map[string]string{}}}
-	if s.IntN(2) == 0 {
-		a.Request.Body = &body{Size: int64(s.Uint64() >> 1), SHA256: s.text(), Data: s.text(), Encoding: s.text(), Truncated: s.IntN(2) == 0}
-	}
-	if s.IntN(2) == 0 {
-		a.Trace = &trace{Version: s.text(), TraceID: s.text(), ParentID: s.text(), Sampled: s.IntN(2) == 0}
-	}
-	if s.IntN(2) == 0 {
-		a.Applied = &applied{Status: s.IntN(2) * 503, Delay: s.maybe(), SetHeader: s.list(), Format: format(s.maybe()), Percentage: s.IntN(2), Failures: s.IntN(3),
-			Connection: connectionFault(s.maybe()), body: s.IntN(2) == 0}
-		if s.IntN(2) == 0 {
-			a.Applied.Size, a.Applied.Fault = new(s.IntN(3)), new(s.IntN(3))
+		if lines := bytes.Count(data, []byte("\n")); lines > 1 != (name == "indented") || data[len(data)-1] != '\n' {
+			t.Errorf("%s: it has %d lines, the last of which ends with %q", name, lines, data[len(data)-1])
 		}
-	}
-	if s.IntN(2) == 0 {
-		a.TLS = &tlsAnswer{Version: s.text(), PeerCertificates: s.list(), ServerName: s.text(), NegotiatedProtocol: s.maybe(), CipherSuite: s.text()}
-		a.Client.Certificate = &certificate{Subject: s.text(), Issuer: s.text(), NotBefore: time.Unix(s.Int64N(4e9), 0).UTC(),
-			NotAfter: time.Unix(s.Int64N(4e9), 0).UTC(), AlternativeNames: s.list(), SHA256: s.text(), Verified: s.IntN(2) == 0}
-	}
-	for range s.IntN(3) {
-		a.Client.Forwarded = append(a.Client.Forwarded, forwardedPair{For: s.maybe(), By: s.maybe(), Host: s.maybe(), Proto: s.maybe()})
-		a.Server.Info[s.validText()] = s.text()
-	}
-	return a
-}
-
-func TestAnswerJSONOfGeneratedAnswers(t *testing.T) {
-	for seed := range uint64(2000) {
-		a := newJSONSource(seed).answer()
-		if diff := cmp.Diff(marshalled(t, a)+"\n", string(a.json(nil))); diff != "" {
-			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
+		if markup := bytes.ContainsAny(data, "<>&"); markup != (name != "for HTML") {
+			t.Errorf("%s: markup: %t", name, markup)
 		}
 	}
 }
 
-// TestAnswerJSONAppends writes to buffers of different sizes, as the handler does with one that it has used before.
-func TestAnswerJSONAppends(t *testing.T) {
-	a := fullAnswer()
-	want := string(a.json(nil))
-	for name, buffer := range map[string][]byte{"too small": make([]byte, 0, 7), "exact": make([]byte, 0, len(want)), "one byte short": make([]byte, 0, len(want)-1),
-		"large": make([]byte, 0, answerCapacity), "used before": []byte(strings.Repeat("used", answerCapacity/4))[:0]} {
-		if got := string(a.json(buffer)); got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
+// TestIndentation checks who gets JSON that is indented.
+func TestIndentation(t *testing.T) {
+	h := handlerOf(t)
+	for name, c := range map[string]struct {
+		accept   string
+		header   int
+		indented bool
+	}{
+		"curl":              {"*/*", 0, true},
+		"nothing accepted":  {"", 0, true},
+		"a program":         {"application/json", 0, false},
+		"a program, others": {"application/json, text/plain, */*", 0, false},
+		"anything else":     {"application/*", 0, true},
+		"a long response":   {"*/*", maxIndented, false},
+	} {
+		got := answered(h, "/", "Accept", c.accept, "X-A", strings.Repeat("x", c.header)).Body.String()
+		if indented := strings.Count(got, "\n") > 1; indented != c.indented || !json.Valid([]byte(got)) {
+			t.Errorf("%s: the response is %.100q", name, got)
 		}
 	}
 }

@@ -21,6 +21,8 @@ const (
 	requestCost = 16 << 10
 	// includedHeader is how much of a header the cost of a connection or request includes.
 	includedHeader = 4 << 10
+	// includedResponse is how much of a response the cost of a request includes.
+	includedResponse = 4 << 10
 	// headerFactor is how often a longer header is held besides the response: as read, and as parsed.
 	headerFactor = 2
 	// unlimitedMemory is the memory that the budget is a part of if the process has no memory limit.

@@ -29,9 +29,8 @@ type content struct {
 	part, ranges string
 }
 
-// content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format. The body may
-// be in buffer.
-func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *body, buffer *[answerCapacity]byte) content {
+// content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format.
+func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *body) content {
 	switch {
 	case wanted.size != nil:
 		c := content{mediaType: plainText, length: *wanted.size, source: filler{0, *wanted.size}}
@@ -47,12 +46,15 @@ func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *
 	echo := h.describe(e, r, wanted, body)
 	switch format {
 	case formatHTML:
-		page := filledPage{&h.pages.echo, echo.json(buffer[:0])}
-		return content{mediaType: pageType, policy: page.policy, length: page.length(), source: page, held: cap(page.data) + pagePiece}
+		page := filledPage{&h.pages.echo, echo.compactJSON(true)}
+		return content{mediaType: pageType, policy: page.policy, length: page.length(), source: page, held: cap(page.data)}
 	case formatText:
 		return contentOf(plainText, echo.text())
 	}
-	return contentOf("application/json", echo.json(buffer[:0]))
+	if namesJSON(r.Header["Accept"]) { // a program
+		return contentOf("application/json", echo.compactJSON(false))
+	}
+	return contentOf("application/json", echo.indentedJSON())
 }
 
 func contentOf(mediaType string, data []byte) content {

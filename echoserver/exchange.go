@@ -47,7 +47,7 @@ func (e *exchange) worstResponse(b *body) int64 {
 	if b != nil {
 		size += int64(len(b.Data))
 	}
-	if worst := escape * size; worst > 2*answerCapacity {
+	if worst := escape * size; worst > 2*includedResponse {
 		return worst
 	}
 	return 0

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,9 +29,6 @@ func parseFormat(text string) (format, error) {
 // accepted returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.
 func accepted(accept []string) format {
 	best, quality := formatJSON, 0.0
-	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" { // nearly all clients but browsers
-		return best
-	}
 	ranges := mediaRanges(accept)
 	for _, candidate := range []struct {
 		format    format
@@ -43,6 +41,11 @@ func accepted(accept []string) format {
 	return best
 }
 
+// namesJSON reports whether the values of Accept name JSON, and not just everything.
+func namesJSON(accept []string) bool {
+	return slices.ContainsFunc(mediaRanges(accept), func(r mediaRange) bool { return r.mediaType == "application/json" && r.quality > 0 })
+}
+
 // mediaRange is an element of an Accept header.
 type mediaRange struct {
 	mediaType string
@@ -53,6 +56,9 @@ type mediaRange struct {
 const maxRanges = 100
 
 func mediaRanges(accept []string) []mediaRange {
+	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" { // nearly all clients but browsers
+		return nil
+	}
 	var ranges []mediaRange
 	for element := range strings.SplitSeq(strings.Join(accept, ","), ",") {
 		if len(ranges) == maxRanges {

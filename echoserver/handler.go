@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -29,8 +28,7 @@ type handler struct {
 	pages   pages
 	waiting atomic.Int64
 	budget  *budget
-	buffers sync.Pool // of *[answerCapacity]byte
-	vary    []string  // the value of Vary, which no response changes
+	vary    []string // the value of Vary, which no response changes
 	failed  *failureCounts
 	// attempts counts the requests with the same nonce.
 	attempts *failureCounts
@@ -40,8 +38,7 @@ type handler struct {
 func newHandler(s settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
 	return &handler{settings: s, port: port, started: time.Now(), life: life, metrics: metrics, log: log, pages: newPages(),
 		budget: metrics.budget,
-		vary:   []string{s.controls.vary()}, failed: newFailureCounts(), attempts: newFailureCounts(), random: rand.Int64N,
-		buffers: sync.Pool{New: func() any { return new([answerCapacity]byte) }}}
+		vary:   []string{s.controls.vary()}, failed: newFailureCounts(), attempts: newFailureCounts(), random: rand.Int64N}
 }
 
 // ServeHTTP implements http.Handler.
@@ -132,15 +129,13 @@ func (h *handler) echo(e *exchange, r *http.Request) {
 
 // answer writes the response.
 func (h *handler) answer(e *exchange, r *http.Request, wanted *controls, body *body) {
-	buffer, _ := h.buffers.Get().(*[answerCapacity]byte)
-	defer h.buffers.Put(buffer)
 	worst := e.worstResponse(body)
 	if worst > 0 && !e.take(worst) {
 		h.exhausted(e)
 		return
 	}
-	content := h.content(e, r, wanted, body, buffer)
-	e.giveBack(worst - max(0, int64(content.held-answerCapacity)))
+	content := h.content(e, r, wanted, body)
+	e.giveBack(worst - max(0, int64(content.held-includedResponse)))
 	header, applied := e.Header(), wanted.applied()
 	if applied != nil {
 		header.Set("X-Echo-Applied", applied.String())

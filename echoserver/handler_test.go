@@ -184,7 +184,7 @@ func TestResponsesAreNotMixed(t *testing.T) {
 	for worker := range 8 {
 		all.Go(func() {
 			for i := range 50 {
-				marker := strings.Repeat(fmt.Sprintf("%d-%d.", worker, i), 1+i%3*answerCapacity/6)
+				marker := strings.Repeat(fmt.Sprintf("%d-%d.", worker, i), 1+i%3*includedResponse/6)
 				w := answered(h, "/"+marker, "X-Marker", marker)
 				var got answer
 				if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Path != "/"+marker || got.Headers["X-Marker"][0] != marker {

@@ -95,21 +95,3 @@ func printable(text string) string {
 	}
 	return text
 }
-
-func (a *tlsAnswer) write(w *jsonWriter) {
-	w.text("version", a.Version)
-	w.listIf("peerCertificates", a.PeerCertificates)
-	w.text("serverName", a.ServerName)
-	w.textIf("negotiatedProtocol", a.NegotiatedProtocol)
-	w.text("cipherSuite", a.CipherSuite)
-}
-
-func (c *certificate) write(w *jsonWriter) {
-	w.text("subject", c.Subject)
-	w.text("issuer", c.Issuer)
-	w.time("notBefore", c.NotBefore)
-	w.time("notAfter", c.NotAfter)
-	w.listIf("subjectAlternativeNames", c.AlternativeNames)
-	w.text("sha256", c.SHA256)
-	w.boolean("verified", c.Verified)
-}
