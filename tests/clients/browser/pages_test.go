@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -28,13 +29,8 @@ func TestEchoPage(t *testing.T) {
 		"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https", "Cookie": "session=hunter2",
 		"Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	})
-	var title, text string
-	tab.run(t,
-		chromedp.Navigate("http://"+server+"/shop/cart?colour=blue"),
-		chromedp.WaitVisible("#echo table"),
-		chromedp.Title(&title),
-		chromedp.Text("body", &text),
-	)
+	tab.do(t, chromedp.Navigate("http://"+server+"/shop/cart?colour=blue"), chromedp.WaitVisible("#echo table"))
+	title, text := run(t, tab, chromedp.Title()), run(t, tab, chromedp.Text("body"))
 	tab.screenshot(t, "echo")
 	if want := "GET " + server + " - Echo"; title != want {
 		t.Errorf("the title is %q, want %q", title, want)
@@ -54,13 +50,8 @@ const attack = "</script><script>document.title='broken'</script><img src=x oner
 func TestMarkupStaysText(t *testing.T) {
 	server := clients.Start(t, "ECHO_INFO_ATTACK="+attack)
 	tab := open(t, network.Headers{"X-Attack": attack})
-	var title, text string
-	tab.run(t,
-		chromedp.Navigate("http://"+server+"/"+attack+"?x="+attack),
-		chromedp.WaitVisible("#echo table"),
-		chromedp.Title(&title),
-		chromedp.Text("#echo", &text),
-	)
+	tab.do(t, chromedp.Navigate("http://"+server+"/"+attack+"?x="+attack), chromedp.WaitVisible("#echo table"))
+	title, text := run(t, tab, chromedp.Title()), run(t, tab, chromedp.Text("#echo"))
 	if !strings.HasPrefix(title, "GET ") {
 		t.Errorf("the title is %q", title)
 	}
@@ -73,15 +64,14 @@ func TestMarkupStaysText(t *testing.T) {
 func TestWebSocketPage(t *testing.T) {
 	server := clients.Start(t)
 	tab := open(t, nil)
-	var log string
-	tab.run(t,
+	tab.do(t,
 		chromedp.Navigate("http://"+server+"/shop/-/ws"), // as behind an Ingress with a path
 		chromedp.WaitEnabled("#send"),
 		chromedp.SendKeys("#message", "hello "+attack),
 		chromedp.Click("#send"),
 		chromedp.WaitVisible("li.received"),
-		chromedp.Text("#log", &log),
 	)
+	log := run(t, tab, chromedp.Text("#log"))
 	tab.screenshot(t, "websocket")
 	for _, want := range []string{"sent: hello " + attack, "received: hello " + attack} {
 		if !strings.Contains(log, want) {
@@ -110,27 +100,43 @@ func open(t *testing.T, headers network.Headers) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
-	ctx, _ = chromedp.NewContext(ctx)
+	opened := &tab{}
+	ctx, _ = chromedp.NewContext(ctx, chromedp.WithListener(opened.record))
+	opened.context = ctx
 	t.Cleanup(func() { // a browser that is killed leaves a folder behind
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Error(err)
 		}
 	})
-	opened := &tab{context: ctx}
-	chromedp.ListenTarget(ctx, opened.record)
-	actions := []chromedp.Action{network.Enable(), log.Enable(), runtime.Enable()}
+	opened.do(t, command(network.Enable, network.EnableParams{}), command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}))
 	if headers != nil {
-		actions = append(actions, network.SetExtraHTTPHeaders(headers))
+		opened.do(t, command(network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: headers}))
 	}
-	opened.run(t, actions...)
 	return opened
 }
 
-func (tab *tab) run(t *testing.T, actions ...chromedp.Action) {
+// command returns the action that sends a command whose result does not matter.
+func command[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, command, params)
+		return err
+	})
+}
+
+// run returns the value of an action.
+func run[T any](t *testing.T, tab *tab, action chromedp.Action[T]) T {
 	t.Helper()
-	if err := chromedp.Run(tab.context, actions...); err != nil {
+	value, err := chromedp.Run(tab.context, action)
+	if err != nil {
 		t.Fatalf("%v; the errors of the browser are %q", err, tab.errors)
 	}
+	return value
+}
+
+// do runs actions one after the other.
+func (tab *tab) do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	run(t, tab, chromedp.Steps(actions...))
 }
 
 // record records errors and requests of the browser.
@@ -141,9 +147,9 @@ func (tab *tab) record(event any) {
 	case *log.EventEntryAdded:
 		tab.errors = append(tab.errors, event.Entry.Text)
 	case *runtime.EventExceptionThrown:
-		tab.errors = append(tab.errors, event.ExceptionDetails.Error())
+		tab.errors = append(tab.errors, (&chromedp.ExceptionError{ExceptionDetails: event.ExceptionDetails}).Error())
 	case *runtime.EventConsoleAPICalled:
-		tab.errors = append(tab.errors, "console."+event.Type.String())
+		tab.errors = append(tab.errors, "console."+string(event.Type))
 	case *network.EventRequestWillBeSent:
 		tab.loaded = append(tab.loaded, event.Request.URL)
 	case *network.EventWebSocketCreated:
@@ -176,8 +182,7 @@ func (tab *tab) screenshot(t *testing.T, name string) {
 	if folder == "" {
 		return
 	}
-	var picture []byte
-	tab.run(t, chromedp.CaptureScreenshot(&picture))
+	picture := run(t, tab, chromedp.CaptureScreenshot())
 	if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644); err != nil {
 		t.Fatal(err)
 	}
