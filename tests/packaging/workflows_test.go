@@ -53,8 +53,8 @@ func moduleFolders(t *testing.T) []string {
 	return folders
 }
 
-// filesNamed returns the files of a name in the project, without those that are built.
-func filesNamed(t *testing.T, name string) []string {
+// filesNamed returns the files in the project whose names match a pattern of path.Match, without those that are built.
+func filesNamed(t *testing.T, pattern string) []string {
 	t.Helper()
 	var files []string
 	err := fs.WalkDir(os.DirFS(inProject()), ".", func(file string, entry fs.DirEntry, err error) error {
@@ -64,9 +64,10 @@ func filesNamed(t *testing.T, name string) []string {
 		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "dist"}, file) {
 			return fs.SkipDir
 		}
-		if entry.Name() == name {
-			files = append(files, file)
+		if matched, err := path.Match(pattern, entry.Name()); err != nil || !matched {
+			return err
 		}
+		files = append(files, file)
 		return nil
 	})
 	if err != nil {
