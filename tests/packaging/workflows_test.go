@@ -19,8 +19,8 @@ type workflow struct {
 	}
 }
 
-// TestEveryModuleHasADependabotEntry fails for a go.mod without an entry, and for an entry without a go.mod.
-func TestEveryModuleHasADependabotEntry(t *testing.T) {
+// TestDependabotWatchesEveryFolder fails for a go.mod or a Dockerfile without an entry, and for an entry without such a file.
+func TestDependabotWatchesEveryFolder(t *testing.T) {
 	config := read[struct {
 		Updates []struct {
 			PackageEcosystem string `json:"package-ecosystem"`
@@ -28,17 +28,32 @@ func TestEveryModuleHasADependabotEntry(t *testing.T) {
 			Directories      []string
 		}
 	}](t, ".github", "dependabot.yml")
-	var entries []string
+	entries := map[string][]string{}
 	for _, update := range config.Updates {
-		if update.PackageEcosystem == "gomod" {
-			entries = append(entries, update.Directories...)
-			entries = append(entries, update.Directory)
+		ecosystem := update.PackageEcosystem
+		entries[ecosystem] = append(entries[ecosystem], update.Directories...)
+		if update.Directory != "" {
+			entries[ecosystem] = append(entries[ecosystem], update.Directory)
 		}
 	}
-	entries = slices.DeleteFunc(entries, func(entry string) bool { return entry == "" })
-	slices.Sort(entries)
-	if modules := moduleFolders(t); !slices.Equal(entries, modules) {
-		t.Errorf(".github/dependabot.yml lists the Go modules\n%s\nbut the modules of the project are\n%s", strings.Join(entries, "\n"), strings.Join(modules, "\n"))
+	for ecosystem, folders := range map[string][]string{"gomod": moduleFolders(t), "docker": dockerfileFolders(t)} {
+		slices.Sort(entries[ecosystem])
+		if got := entries[ecosystem]; !slices.Equal(got, folders) {
+			t.Errorf(".github/dependabot.yml lists for %s\n%s\nbut the folders of the project are\n%s",
+				ecosystem, strings.Join(got, "\n"), strings.Join(folders, "\n"))
+		}
+	}
+}
+
+// TestActionsArePinnedByCommit checks that workflows run no code that the owner of a tag can replace, and name the version for people.
+func TestActionsArePinnedByCommit(t *testing.T) {
+	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	for _, file := range workflows(t) {
+		for _, uses := range regexp.MustCompile(`(?m)^[ -]*uses:\s*(.*)$`).FindAllStringSubmatch(text(t, file), -1) {
+			if !pinned.MatchString(uses[1]) {
+				t.Errorf("%s uses %s, want OWNER/ACTION@COMMIT # vVERSION", file, uses[1])
+			}
+		}
 	}
 }
 
@@ -51,6 +66,17 @@ func moduleFolders(t *testing.T) []string {
 	}
 	slices.Sort(folders)
 	return folders
+}
+
+// dockerfileFolders returns the folders that contain a Dockerfile, as Dependabot writes them.
+func dockerfileFolders(t *testing.T) []string {
+	t.Helper()
+	var folders []string
+	for file := range dockerfiles(t) {
+		folders = append(folders, path.Join("/", path.Dir(file)))
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
 }
 
 // filesNamed returns the files in the project whose names match a pattern of path.Match, without those that are built.
