@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"net/http"
 	"strconv"
@@ -15,6 +14,8 @@ const (
 	slowLength = 64 << 10
 	// slowTimeout is how long a client may take to read a longer response.
 	slowTimeout = 2 * time.Minute
+	// copyBuffer is the size of the buffer from which io.Copy writes a longer text, in bytes.
+	copyBuffer = 32 << 10
 )
 
 // content is the body of a response.
@@ -22,20 +23,17 @@ type content struct {
 	mediaType string
 	policy    string // the Content-Security-Policy; empty means sandbox
 	length    int
-	source    io.WriterTo
-	held      int // bytes in memory
-	// Only of text of a requested size.
-	status       int // replaces that of the response, unless it is 0
-	part, ranges string
+	source    io.Reader
+	held      int           // bytes in memory
+	text      io.ReadSeeker // only of text of a requested size, of which a client can request a part
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format.
 func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *body) content {
 	switch {
 	case wanted.size != nil:
-		c := content{mediaType: plainText, length: *wanted.size, source: filler{0, *wanted.size}}
-		c.partOf(r, wanted.statusOrOK())
-		return c
+		text := io.NewSectionReader(filler{}, 0, int64(*wanted.size))
+		return content{mediaType: plainText, length: *wanted.size, source: text, text: text, held: min(*wanted.size, copyBuffer)}
 	case wanted.body != "":
 		return content{mediaType: plainText, length: len(wanted.body), source: strings.NewReader(wanted.body)}
 	}
@@ -46,8 +44,7 @@ func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *
 	echo := h.describe(e, r, wanted, body)
 	switch format {
 	case formatHTML:
-		page := filledPage{&h.pages.echo, echo.compactJSON(true)}
-		return content{mediaType: pageType, policy: page.policy, length: page.length(), source: page, held: cap(page.data)}
+		return h.pages.echo.with(echo.compactJSON(true))
 	case formatText:
 		return contentOf(plainText, echo.text())
 	}
@@ -62,46 +59,44 @@ func contentOf(mediaType string, data []byte) content {
 }
 
 // write writes the content, unless the status does not allow a body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5).
-func (c *content) write(w http.ResponseWriter, status int) {
-	status = cmp.Or(c.status, status)
-	if c.ranges != "" {
-		w.Header().Set("Accept-Ranges", c.ranges)
-	}
-	if c.part != "" {
-		w.Header().Set("Content-Range", c.part)
-	}
+func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 	switch status {
 	case http.StatusNoContent, http.StatusResetContent, http.StatusNotModified:
 		w.Header().Del("Content-Type")
 		w.WriteHeader(status)
 		return
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(c.length))
 	if c.length > slowLength {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slowTimeout)) // if it fails, writing fails too
 	}
+	if c.text != nil && status == http.StatusOK && mayHaveRange(r) {
+		http.ServeContent(w, r, "", time.Time{}, c.text)
+		return
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(c.length))
 	w.WriteHeader(status)
-	_, _ = c.source.WriteTo(w) // the client may have disconnected
+	_, _ = io.Copy(w, c.source) // the client may have disconnected
 }
 
-// filler is text from one position to before another.
-type filler struct{ begin, end int }
+// mayHaveRange reports whether net/http may look for a range in a request. Only GET has ranges, and a unit that is not known is ignored (RFC
+// 9110, 14.2). Several ranges would let a short request ask for a long response.
+func mayHaveRange(r *http.Request) bool {
+	text := r.Header.Get("Range")
+	return r.Method == http.MethodGet && (text == "" || strings.HasPrefix(text, "bytes=") && !strings.Contains(text, ","))
+}
 
-// WriteTo implements io.WriterTo.
-func (f filler) WriteTo(w io.Writer) (int64, error) {
+// filler is text without an end.
+type filler struct{}
+
+// ReadAt implements io.ReaderAt. It never fails.
+func (filler) ReadAt(p []byte, offset int64) (int, error) {
 	const (
 		line  = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n"
 		lines = line + line + line + line + line + line + line + line
-		piece = lines + lines + lines + lines + lines + lines + lines + lines // 4 KiB
 	)
-	at := f.begin
-	for at < f.end {
-		from := at % len(piece)
-		n, err := io.WriteString(w, piece[from:min(len(piece), from+f.end-at)])
-		at += n
-		if err != nil {
-			return int64(at - f.begin), err
-		}
+	n := copy(p, lines[offset%int64(len(line)):])
+	for n < len(p) {
+		n += copy(p[n:], lines)
 	}
-	return int64(at - f.begin), nil
+	return n, nil
 }

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -54,50 +55,15 @@ func TestContentPrecedence(t *testing.T) {
 	}
 }
 
-// pieceWriter records the sizes of what is written, and fails when it is full.
-type pieceWriter struct {
-	room   int
-	pieces []int
-}
-
-var errFull = errors.New("full")
-
-func (w *pieceWriter) Write(data []byte) (int, error) {
-	n := min(len(data), w.room)
-	w.room -= n
-	w.pieces = append(w.pieces, n)
-	if n < len(data) {
-		return n, errFull
-	}
-	return n, nil
-}
-
-func TestFillerPieces(t *testing.T) {
-	const piece = 4 << 10
-	for name, c := range map[string]struct {
-		size, room int
-		want       []int
-		err        error
-	}{
-		"nothing":                {0, 0, nil, nil},
-		"a byte":                 {1, 1, []int{1}, nil},
-		"less than a piece":      {piece - 1, maxSize, []int{piece - 1}, nil},
-		"a piece":                {piece, maxSize, []int{piece}, nil},
-		"more than a piece":      {piece + 1, maxSize, []int{piece, 1}, nil},
-		"fails in the first":     {2 * piece, 5, []int{5}, errFull},
-		"fails in the second":    {3 * piece, piece + 7, []int{piece, 7}, errFull},
-		"fails between pieces":   {2 * piece, piece, []int{piece, 0}, errFull},
-		"room for no byte more":  {piece + 5, piece + 5, []int{piece, 5}, nil},
-		"fails at the last byte": {piece + 5, piece + 4, []int{piece, 4}, errFull},
-	} {
-		w := &pieceWriter{room: c.room}
-		n, err := filler{0, c.size}.WriteTo(w)
-		total := int64(0)
-		for _, each := range w.pieces {
-			total += int64(each)
+func TestFiller(t *testing.T) {
+	for _, size := range []int64{0, 1, 63, 64, 65, 512, 513, 5000} {
+		text := io.NewSectionReader(filler{}, 0, size)
+		whole, err := io.ReadAll(text)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if diff := cmp.Diff(c.want, w.pieces); diff != "" || n != total || !errors.Is(err, c.err) {
-			t.Errorf("%s: %d bytes, %v; pieces (-want +got):\n%s", name, n, err, diff)
+		if err := iotest.TestReader(io.NewSectionReader(filler{}, 0, size), whole); err != nil {
+			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
 }

@@ -39,9 +39,16 @@ func (e *exchange) take(bytes int64) bool {
 	return ok
 }
 
-// worstResponse returns how much memory a response that describes the request can take at most, in bytes, besides what the cost of the
-// request includes: JSON needs up to six bytes for one.
-func (e *exchange) worstResponse(b *body) int64 {
+// worstResponse returns how much memory a response can take at most, in bytes, besides what the cost of the request includes. If it describes
+// the request, JSON needs up to six bytes for one; text of a given size is copied from a buffer.
+func (e *exchange) worstResponse(b *body, size *int) int64 {
+	if size != nil {
+		return int64(min(*size, copyBuffer))
+	}
+	return e.worstDescription(b)
+}
+
+func (e *exchange) worstDescription(b *body) int64 {
 	const escape = 6
 	size := e.headerSize
 	if b != nil {

@@ -36,8 +36,8 @@ func (t *truncatedWriter) Write(data []byte) (int, error) {
 func (t *truncatedWriter) WriteString(text string) (int, error) { return t.Write([]byte(text)) }
 
 // truncate writes the headers and the first half of a response, and aborts the rest.
-func (c *content) truncate(e *exchange, status int) {
-	c.write(&truncatedWriter{exchange: e, left: c.length / 2}, status)
+func (c *content) truncate(e *exchange, r *http.Request, status int) {
+	c.write(&truncatedWriter{exchange: e, left: c.length / 2}, r, status)
 	_ = http.NewResponseController(e).Flush() // the client may have disconnected
 	panic(http.ErrAbortHandler)               // tells net/http to close the connection, or to reset the stream
 }

@@ -129,7 +129,7 @@ func (h *handler) echo(e *exchange, r *http.Request) {
 
 // answer writes the response.
 func (h *handler) answer(e *exchange, r *http.Request, wanted *controls, body *body) {
-	worst := e.worstResponse(body)
+	worst := e.worstResponse(body, wanted.size)
 	if worst > 0 && !e.take(worst) {
 		h.exhausted(e)
 		return
@@ -150,10 +150,10 @@ func (h *handler) answer(e *exchange, r *http.Request, wanted *controls, body *b
 		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // it is not the status of the exchange
 	}
 	if wanted.connection == connectionTruncate {
-		content.truncate(e, wanted.statusOrOK())
+		content.truncate(e, r, wanted.statusOrOK())
 		return
 	}
-	content.write(e, wanted.statusOrOK())
+	content.write(e, r, wanted.statusOrOK())
 }
 
 // setHeaders sets the headers of the controls. They replace those of the server, except for Vary: the response depends on what the

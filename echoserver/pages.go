@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	_ "embed" // for the pages
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -56,21 +56,10 @@ func source(document, element string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
-// filledPage is a page with data, which is JSON without characters to which HTML gives a meaning.
-type filledPage struct {
-	*page
-	data []byte
-}
-
-// length returns the size of the page in bytes.
-func (p filledPage) length() int { return len(p.head) + len(p.data) + len(p.tail) }
-
-// WriteTo implements io.WriterTo.
-func (p filledPage) WriteTo(w io.Writer) (int64, error) {
-	head, err1 := io.WriteString(w, p.head)
-	data, err2 := w.Write(p.data)
-	tail, err3 := io.WriteString(w, p.tail)
-	return int64(head + data + tail), errors.Join(err1, err2, err3)
+// with returns the page with data, which is JSON without characters to which HTML gives a meaning.
+func (p *page) with(data []byte) content {
+	return content{mediaType: pageType, policy: p.policy, length: len(p.head) + len(data) + len(p.tail), held: cap(data),
+		source: io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail))}
 }
 
 // serve responds with the page without data.

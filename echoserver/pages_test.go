@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -88,7 +89,7 @@ func TestPageWithData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := strings.CutPrefix(rendered(t, filledPage{&page, encoded}), page.head)
+		got, ok := strings.CutPrefix(rendered(t, page.with(encoded)), page.head)
 		got, ok2 := strings.CutSuffix(got, page.tail)
 		if !ok || !ok2 || c.forbidden != "" && strings.ContainsAny(got, c.forbidden) {
 			t.Errorf("%s: the page holds %q", name, got)
@@ -146,11 +147,11 @@ func TestPagesAreServed(t *testing.T) {
 	}
 }
 
-func rendered(t *testing.T, p filledPage) string {
+func rendered(t *testing.T, c content) string {
 	t.Helper()
-	var document strings.Builder
-	if n, err := p.WriteTo(&document); err != nil || n != int64(document.Len()) || p.length() != document.Len() {
-		t.Errorf("%d of %d bytes are reported as written, %v, and the length is %d", n, document.Len(), err, p.length())
+	document, err := io.ReadAll(c.source)
+	if err != nil || c.length != len(document) {
+		t.Errorf("the page has %d bytes, %v, and the length is %d", len(document), err, c.length)
 	}
-	return document.String()
+	return string(document)
 }
