@@ -49,7 +49,7 @@ func readBody(e *exchange, r *http.Request) (*body, error) {
 	if r.ContentLength > maxBody && r.Header.Get("Expect") != "" { // the client has not sent the body yet
 		return nil, &http.MaxBytesError{Limit: maxBody}
 	}
-	source := withoutSmallChunks(http.MaxBytesReader(e.ResponseWriter, r.Body, maxBody), r)
+	source := http.MaxBytesReader(e.ResponseWriter, r.Body, maxBody)
 	beginning, err := readBeginning(source, e.take)
 	if err != nil || len(beginning) == 0 {
 		return nil, err
@@ -135,14 +135,11 @@ func withoutPartialRune(data []byte) []byte {
 }
 
 // unreadable responds to a request whose body could not be read.
-func (h *handler) unreadable(e *exchange, r *http.Request, err error) {
+func (h *handler) unreadable(e *exchange, err error) {
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case errors.Is(err, errOverBudget):
 		h.exhausted(e)
-	case errors.Is(err, errSmallChunks):
-		h.metrics.limited(limitBody)
-		refuseRest(e, r, http.StatusBadRequest, err.Error())
 	case isTooLarge:
 		h.metrics.limited(limitBody)
 		refuse(e, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))

@@ -21,7 +21,7 @@ const (
 // streamBody sends the request body back while it is received.
 func (h *handler) streamBody(e *exchange, r *http.Request) {
 	if r.ContentLength > maxStreamed {
-		h.unreadable(e, r, &http.MaxBytesError{Limit: maxStreamed})
+		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
 		return
 	}
 	controller := http.NewResponseController(e)
@@ -33,9 +33,9 @@ func (h *handler) streamBody(e *exchange, r *http.Request) {
 		h.exhausted(e)
 		return
 	}
-	source := withoutSmallChunks(http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed), r)
+	source := http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed)
 	if r.URL.RawQuery == "digest" {
-		h.digestStream(e, r, source)
+		h.digestStream(e, source)
 		return
 	}
 	e.Header().Set("Content-Type", "application/octet-stream")
@@ -48,10 +48,10 @@ func (h *handler) streamBody(e *exchange, r *http.Request) {
 }
 
 // digestStream responds with the size and the SHA-256 of a body when it has all of it, because not all proxies read and write at the same time.
-func (h *handler) digestStream(e *exchange, r *http.Request, source io.Reader) {
+func (h *handler) digestStream(e *exchange, source io.Reader) {
 	digest, counted := sha256.New(), &counter{}
 	if err := copyStream(io.MultiWriter(digest, counted), source, http.NewResponseController(e)); err != nil {
-		h.unreadable(e, r, err)
+		h.unreadable(e, err)
 		return
 	}
 	e.Header().Set("Content-Type", plainText)

@@ -27,7 +27,7 @@ type bounds struct {
 }
 
 // connection is a connection of a client. It accounts for what a client makes the server hold before a handler knows of it, and bounds
-// what net/http does not bound: the fields of a header, and the time in which an HTTP/2 client sends one.
+// the header of HTTP/1, of which net/http bounds only the size.
 type connection struct {
 	net.Conn
 	*bounds
@@ -39,11 +39,10 @@ type connection struct {
 	inProgress atomic.Int64 // requests
 	refusing   atomic.Int64 // requests that are refused because of the budget
 
-	inHeader atomic.Bool  // of HTTP/1
-	received atomic.Int64 // bytes
+	inHeader atomic.Bool // of HTTP/1
 
 	// What follows is used by one goroutine at a time: that which reads.
-	frames  *frames // nil unless the protocol is HTTP/2
+	isHTTP2 bool
 	header  rawHeader
 	refused error // ends the connection
 }
@@ -89,7 +88,7 @@ func connectionOf(r *http.Request) *connection {
 
 // trackState is for http.Server.ConnState: when an HTTP/1 connection becomes idle, the next header begins.
 func trackState(c net.Conn, state http.ConnState) {
-	if c, ok := c.(*connection); ok && state == http.StateIdle && c.frames == nil {
+	if c, ok := c.(*connection); ok && state == http.StateIdle && !c.isHTTP2 {
 		c.giveHeader()
 		c.header.restart()
 		c.inHeader.Store(true)
@@ -102,11 +101,8 @@ func (c *connection) Read(p []byte) (int, error) {
 		return 0, c.refused
 	}
 	n, err := c.Conn.Read(p)
-	c.received.Add(int64(n))
 	switch {
-	case n == 0:
-	case c.frames != nil:
-		c.refused = c.follow(p[:n])
+	case n == 0 || c.isHTTP2:
 	case c.inHeader.Load():
 		c.refused = c.meter(p[:n])
 	case len(p) == 1: // net/http waits for the next request while it handles one
@@ -127,7 +123,7 @@ func (c *connection) meter(piece []byte) error {
 	c.inHeader.Store(!c.header.ended)
 	c.header.nextIsPartial = len(rest) > 0
 	if c.header.isPreface() {
-		return c.upgrade(rest)
+		return c.upgrade()
 	}
 	size := c.header.size()
 	if rejected := checkHeader(size, c.maxHeaderBytes); rejected != nil {
@@ -141,26 +137,13 @@ func (c *connection) meter(piece []byte) error {
 	return nil
 }
 
-// upgrade accounts for a connection of HTTP/2, of which a piece was read already.
-func (c *connection) upgrade(piece []byte) error {
+// upgrade accounts for a connection of HTTP/2.
+func (c *connection) upgrade() error {
 	if !c.take(&c.metrics.budget.connections, &c.cost, http2Cost+int64(decoderFactor*c.maxHeaderBytes)) {
 		c.metrics.limited(limitMemory)
 		return errRefused
 	}
-	c.frames = newFrames()
-	return c.follow(piece)
-}
-
-// follow gives a client of HTTP/2 the same time for a header as one of HTTP/1.
-func (c *connection) follow(piece []byte) error {
-	before, begun := c.frames.inHeader, c.frames.begun
-	c.frames.add(piece)
-	switch {
-	case c.frames.inHeader && c.frames.begun != begun:
-		return c.SetReadDeadline(time.Now().Add(headerTimeout))
-	case !c.frames.inHeader && before:
-		return c.SetReadDeadline(time.Time{}) // net/http sets none for HTTP/2
-	}
+	c.isHTTP2 = true
 	return nil
 }
 

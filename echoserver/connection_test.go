@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +63,7 @@ func TestFieldsOverHTTP2(t *testing.T) {
 	}
 }
 
-// TestHTTP2HeaderTimeout begins a header over HTTP/2 and measures when the server closes the connection.
+// TestHTTP2HeaderTimeout begins a header over HTTP/2 and measures when the server closes the connection, by the ping of net/http.
 func TestHTTP2HeaderTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -87,8 +86,8 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 		_, _ = io.Copy(io.Discard, connection)
 		took := time.Since(began)
 		sender.Wait()
-		if took < headerTimeout || took > 2*headerTimeout {
-			t.Errorf("the connection is closed after %s, want %s", took, headerTimeout)
+		if took < pingTimeout || took > 2*pingTimeout {
+			t.Errorf("the connection is closed after %s, want little more than %s", took, pingTimeout)
 		}
 	})
 }
@@ -291,29 +290,6 @@ func TestAdminServerIsSmall(t *testing.T) {
 	for sent, want := range map[string]string{long: "HTTP/1.1 431 ", http2.ClientPreface: "HTTP/1.1 404 "} {
 		if got := exchanged(t, dial(t, server.URL), sent); !strings.HasPrefix(got, want) {
 			t.Errorf("the response to %.20q is %q, want %s", sent, got, want)
-		}
-	}
-}
-
-// TestSmallChunks sends chunked bodies, of which those with very many small chunks are refused.
-func TestSmallChunks(t *testing.T) {
-	server := serve(t, handlerOf(t))
-	for name, c := range map[string]struct {
-		size, number int
-		status       string
-	}{
-		"few small chunks":   {1, 1000, "200 OK"},
-		"many small chunks":  {1, 10_000, "400 Bad Request"},
-		"many larger chunks": {16, 10_000, "200 OK"},
-		"a large chunk":      {100_000, 1, "200 OK"},
-	} {
-		var body bytes.Buffer
-		for range c.number {
-			fmt.Fprintf(&body, "%x\r\n%s\r\n", c.size, strings.Repeat("x", c.size))
-		}
-		got := exchanged(t, dial(t, server.URL), "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"+body.String()+"0\r\n\r\n")
-		if !strings.HasPrefix(got, "HTTP/1.1 "+c.status) {
-			t.Errorf("%s: the response is %.100q, want %s", name, got, c.status)
 		}
 	}
 }

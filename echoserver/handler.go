@@ -104,7 +104,7 @@ func (h *handler) echo(e *exchange, r *http.Request) {
 		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(responseTimeout)) // if it fails, writing fails too
 	}
 	if err != nil {
-		h.unreadable(e, r, err)
+		h.unreadable(e, err)
 		return
 	}
 	if !h.admitTrailer(e, r) {

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// preface is the part of what an HTTP/2 connection begins with (RFC 9113, 3.4) that looks like a header.
+const preface = "PRI * HTTP/2.0\r\n\r\n"
+
 // rawHeader is the header of an HTTP/1 request as it was sent. net/http changes the case of names and does not keep their order.
 type rawHeader struct {
 	data        []byte // up to the empty line
@@ -62,9 +65,9 @@ func (h *rawHeader) addPart(part []byte, isEnd bool) {
 	}
 }
 
-// isPreface reports whether this is the beginning of an HTTP/2 connection (RFC 9113, 3.4), which looks like a header.
+// isPreface reports whether this is the beginning of an HTTP/2 connection.
 func (h *rawHeader) isPreface() bool {
-	return h.ended && !h.begun && string(h.data) == preface[:len(preface)-restOfPreface]
+	return h.ended && !h.begun && string(h.data) == preface
 }
 
 // isOf reports whether this is the whole header of a request. A client can send requests before it has the responses to earlier ones; then

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
 )
 
 // TestRawHeader gives the same texts in pieces of each size: what is found must not depend on it.
@@ -59,7 +60,7 @@ func TestRawHeaderOfNextRequest(t *testing.T) {
 	if len(h.data) != 0 || h.hasAhead {
 		t.Errorf("the byte that was read ahead is used twice: %q", h.data)
 	}
-	h.add([]byte(preface))
+	h.add([]byte(http2.ClientPreface))
 	if h.isPreface() {
 		t.Error("HTTP/2 can begin only at the beginning of a connection")
 	}
@@ -68,7 +69,7 @@ func TestRawHeaderOfNextRequest(t *testing.T) {
 func TestPrefaceOfHTTP2(t *testing.T) {
 	h := &rawHeader{}
 	rest := ""
-	for _, c := range []byte(preface + "frames") {
+	for _, c := range []byte(http2.ClientPreface + "frames") {
 		rest += string(h.add([]byte{c}))
 	}
 	if !h.isPreface() || rest != "SM\r\n\r\nframes" {

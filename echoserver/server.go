@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// headerTimeout is how long a client may take to send a header.
+	// headerTimeout is how long a client of HTTP/1 may take to send a header. Over HTTP/2, pingTimeout also ends an incomplete header.
 	headerTimeout = 10 * time.Second
 	// requestTimeout is how long a client may take to send a request. Handlers that read a long body extend it.
 	requestTimeout = 30 * time.Second
