@@ -1,9 +1,14 @@
 package main
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
 
 // newAdmin returns the handler of the admin port, which serves metrics and probes. Its requests are counted but not logged.
 func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
+	exposition := promhttp.HandlerFor(metrics.registry, promhttp.HandlerOpts{DisableCompression: true}) // scrapes come from the same cluster
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e := newExchange(w, r)
 		metrics.began()
@@ -15,8 +20,7 @@ func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
 		case "/readyz":
 			health(e, !life.draining.Load())
 		case "/metrics":
-			e.Header().Set("Content-Type", metricsType)
-			_, _ = e.Write(metrics.text(life.draining.Load())) // the client may have disconnected
+			exposition.ServeHTTP(e, r)
 		default:
 			refuse(e, http.StatusNotFound, "not found: the paths are /metrics, /livez and /readyz")
 		}

@@ -69,7 +69,7 @@ func TestStreamBody(t *testing.T) {
 		Body     string
 		Length   string
 		Aborted  bool
-		TooLarge uint64
+		TooLarge int
 	}
 	const refusal = "echo-server: the body is larger than 1073741824 bytes\n"
 	large := payload(3*streamBuffer + 1)
@@ -97,7 +97,7 @@ func TestStreamBody(t *testing.T) {
 		h, w := handlerOf(t), &c.writer
 		w.ResponseRecorder = httptest.NewRecorder()
 		got := result{Aborted: streamed(h, w, c.body, c.length)}
-		got.Status, got.Body, got.Length, got.TooLarge = w.Code, w.Body.String(), w.Header().Get("Content-Length"), h.metrics.limits[limitBody]
+		got.Status, got.Body, got.Length, got.TooLarge = w.Code, w.Body.String(), w.Header().Get("Content-Length"), counted(h.metrics.limits, limitBody)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -100,8 +100,8 @@ func TestBodyLimit(t *testing.T) {
 			}
 		}
 	}
-	if h.metrics.limits[limitBody] < 4 {
-		t.Errorf("%d bodies are counted as limited", h.metrics.limits[limitBody])
+	if counted(h.metrics.limits, limitBody) < 4 {
+		t.Errorf("%d bodies are counted as limited", counted(h.metrics.limits, limitBody))
 	}
 }
 

@@ -89,10 +89,8 @@ func TestExhaustedBudget(t *testing.T) {
 	if got := send(t, clients(t)["HTTP/1.1"], http.MethodGet, server.URL, "", "X-Long", strings.Repeat("x", 20_000)); got.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a long header has the response %d", got.StatusCode)
 	}
-	h.metrics.mutex.Lock()
-	defer h.metrics.mutex.Unlock()
-	if h.metrics.limits[limitMemory] < 6 {
-		t.Errorf("counted are %v", h.metrics.limits)
+	if counted(h.metrics.limits, limitMemory) < 6 {
+		t.Errorf("counted are %v", series(t, h.metrics, "echo_limited_total"))
 	}
 }
 

@@ -100,7 +100,7 @@ func TestRefusedConnectionsEnd(t *testing.T) {
 		_, _ = io.WriteString(near, http2.ClientPreface+"frames") // far reads it
 		_, _ = io.WriteString(near, "more")                       // fails when far is closed
 	}()
-	m := newMetrics(newBudget(4 * (connectionCost + 1)))
+	m := metricsOf(newBudget(4 * (connectionCost + 1)))
 	c, ok := accept(far, connectionCost, boundsOf(m), func() {})
 	if !ok {
 		t.Fatal("the connection is not accepted")

@@ -175,7 +175,7 @@ func TestDelayOfOneWhoLeaves(t *testing.T) {
 		t.Errorf("answered %q, %v", got, err)
 	}
 	until(t, "it is counted", func() bool {
-		return values(families(t, string(h.metrics.text(false)))["echo_http_requests_total"])["listener=http,proto=HTTP/1.1,method=GET,code=499"] == 1
+		return values(families(t, exposed(t, h.metrics))["echo_http_requests_total"])["code=499,listener=http,method=GET,proto=HTTP/1.1"] == 1
 	})
 }
 

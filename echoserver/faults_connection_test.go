@@ -30,13 +30,13 @@ func TestConnectionReset(t *testing.T) {
 		}
 	}
 	until(t, "all are counted", func() bool { return h.metrics.inFlight.Load() == 0 })
-	counted := values(families(t, string(h.metrics.text(false)))["echo_http_requests_total"])
+	counted := values(families(t, exposed(t, h.metrics))["echo_http_requests_total"])
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
-		if got := counted["listener=http,proto="+proto+",method=POST,code=444"]; got != 2 {
+		if got := counted["code=444,listener=http,method=POST,proto="+proto]; got != 2 {
 			t.Errorf("%s: %g are counted with status 444", proto, got)
 		}
 	}
-	if got := h.metrics.controls; got["connection"] != 4 || got["fault"] != 2 {
+	if got := series(t, h.metrics, "echo_controls_total"); got["control=connection"] != 4 || got["control=fault"] != 2 {
 		t.Errorf("counted are %v", got)
 	}
 }

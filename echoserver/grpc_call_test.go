@@ -133,7 +133,7 @@ func TestGRPCDelays(t *testing.T) {
 	h := handlerOf(t, "ECHO_RESPONSE_DELAY=30s")
 	h.waiting.Store(maxWaiting)
 	status, _ := called(t, clients(t)["HTTP/2.0"], serve(t, h).URL+unaryPath, echoRequest("hello"))
-	if status != "8 1000 responses are delayed already" || h.metrics.limits[limitDelays] != 1 || h.waiting.Load() != maxWaiting {
-		t.Errorf("the status is %s, counted are %v", status, h.metrics.limits)
+	if status != "8 1000 responses are delayed already" || counted(h.metrics.limits, limitDelays) != 1 || h.waiting.Load() != maxWaiting {
+		t.Errorf("the status is %s, counted are %v", status, series(t, h.metrics, "echo_limited_total"))
 	}
 }

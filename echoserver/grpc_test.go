@@ -85,7 +85,7 @@ func TestGRPCLog(t *testing.T) {
 	if !strings.Contains(lines[0], `"path":"`+unaryPath+`"`) || !strings.Contains(lines[0], `"grpcStatus":"INTERNAL"`) || strings.Contains(lines[1], "grpcStatus") {
 		t.Errorf("the log is %s", &log)
 	}
-	if got := h.metrics.calls; got[`method="grpc.health.v1.Health/Check",code="OK"`] != 1 || got[`method="echo.v1.Echo/Unary",code="INTERNAL"`] != 1 || len(got) != 2 {
+	if got := series(t, h.metrics, "echo_grpc_requests_total"); got["code=OK,method=grpc.health.v1.Health/Check"] != 1 || got["code=INTERNAL,method=echo.v1.Echo/Unary"] != 1 || len(got) != 2 {
 		t.Errorf("counted are %v", got)
 	}
 }
@@ -93,8 +93,8 @@ func TestGRPCLog(t *testing.T) {
 func TestGRPCMessageLimitIsCounted(t *testing.T) {
 	h := handlerOf(t)
 	called(t, clients(t)["HTTP/2.0"], serve(t, h).URL+unaryPath, framed(make([]byte, maxGRPCMessage+1)))
-	if h.metrics.limits[limitGRPCMessage] != 1 {
-		t.Errorf("counted are %v", h.metrics.limits)
+	if counted(h.metrics.limits, limitGRPCMessage) != 1 {
+		t.Errorf("counted are %v", series(t, h.metrics, "echo_limited_total"))
 	}
 }
 
@@ -130,7 +130,7 @@ func TestGRPCAborted(t *testing.T) {
 	call.receive(t)
 	_ = call.body.CloseWithError(io.ErrClosedPipe) // the client resets the stream
 	until(t, "the call has ended", func() bool { return h.metrics.inFlight.Load() == 0 })
-	if h.metrics.calls[`method="echo.v1.Echo/BidiStream",code="CANCELLED"`] != 1 {
-		t.Errorf("counted are %v", h.metrics.calls)
+	if counted(h.metrics.calls, "echo.v1.Echo/BidiStream", "CANCELLED") != 1 {
+		t.Errorf("counted are %v", series(t, h.metrics, "echo_grpc_requests_total"))
 	}
 }

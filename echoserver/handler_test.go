@@ -42,7 +42,7 @@ func TestDelayIsExact(t *testing.T) {
 			if took := time.Since(began); took != c.want || h.waiting.Load() != 0 {
 				t.Errorf("%s: answered after %s, want %s; %d wait", name, took, c.want, h.waiting.Load())
 			}
-			if sum := h.metrics.duration.sum; sum != c.want.Seconds() {
+			if sum := totalDuration(t, h.metrics); sum != c.want.Seconds() {
 				t.Errorf("%s: the metrics report %g s", name, sum)
 			}
 		})
@@ -67,8 +67,8 @@ func TestDelayLimit(t *testing.T) {
 		if code := <-last; code != http.StatusOK {
 			t.Errorf("the last that may wait is answered %d", code)
 		}
-		if w := answered(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.waiting.Load() != maxWaiting-1 || h.metrics.limits[limitDelays] != 1 {
-			t.Errorf("afterwards the status is %d, %d wait, %d were limited", w.Code, h.waiting.Load(), h.metrics.limits[limitDelays])
+		if w := answered(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.waiting.Load() != maxWaiting-1 || counted(h.metrics.limits, limitDelays) != 1 {
+			t.Errorf("afterwards the status is %d, %d wait, %d were limited", w.Code, h.waiting.Load(), counted(h.metrics.limits, limitDelays))
 		}
 	})
 }
@@ -93,8 +93,8 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 		if w.Body.Len() > 0 || h.waiting.Load() != 0 || h.metrics.inFlight.Load() != 0 {
 			t.Errorf("the body is %q; %d wait, %d are in flight", w.Body, h.waiting.Load(), h.metrics.inFlight.Load())
 		}
-		if h.metrics.requests[requestLabels{"http", "HTTP/1.1", "GET", "499"}] != 1 || h.metrics.duration.sum != 3 {
-			t.Errorf("counted are %v in %g s", h.metrics.requests, h.metrics.duration.sum)
+		if counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "499") != 1 || totalDuration(t, h.metrics) != 3 {
+			t.Errorf("counted are %v in %g s", series(t, h.metrics, "echo_http_requests_total"), totalDuration(t, h.metrics))
 		}
 		if !strings.Contains(log.String(), `"status":499,"bytes":0,`) || !strings.Contains(log.String(), `"nanoseconds":3000000000}`) {
 			t.Errorf("the log is %s", &log)
@@ -195,7 +195,7 @@ func TestResponsesAreNotMixed(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := h.metrics.requests[requestLabels{"http", "HTTP/1.1", "GET", "200"}]; got != 400 {
+	if got := counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "200"); got != 400 {
 		t.Errorf("%d requests are counted", got)
 	}
 }

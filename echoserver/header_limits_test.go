@@ -194,9 +194,7 @@ func TestRejectedHeadersAreReported(t *testing.T) {
 	if got := log.String(); strings.Count(got, want) != 2 || strings.Count(got, `"remote":"127.0.0.1:`) < 2 {
 		t.Errorf("the log is %s, want twice %s", got, want)
 	}
-	h.metrics.mutex.Lock()
-	defer h.metrics.mutex.Unlock()
-	if got := h.metrics.limits[limitHeader]; got != 2 {
+	if got := counted(h.metrics.limits, limitHeader); got != 2 {
 		t.Errorf("%d are counted", got)
 	}
 }

@@ -34,7 +34,7 @@ func TestLocalAddresses(t *testing.T) {
 
 func TestHealthcheck(t *testing.T) {
 	life := newLifecycle()
-	admin := httptest.NewServer(newAdmin(life, newMetrics(newBudget(unlimitedMemory))))
+	admin := httptest.NewServer(newAdmin(life, metricsOf(newBudget(unlimitedMemory))))
 	defer admin.Close()
 	environ := []string{"ECHO_ADMIN_ADDR=" + strings.TrimPrefix(admin.URL, "http://")}
 	if err := healthcheck(t.Context(), nil, environ, io.Discard); err != nil {

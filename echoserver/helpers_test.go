@@ -37,15 +37,19 @@ func settingsOf(t testing.TB, environ ...string) settings {
 
 func handlerOf(t testing.TB, environ ...string) *handler {
 	t.Helper()
-	return newHandler(settingsOf(t, environ...), "8080", newLifecycle(), newMetrics(newBudget(unlimitedMemory)), quiet)
+	life := newLifecycle()
+	return newHandler(settingsOf(t, environ...), "8080", life, newMetrics(newBudget(unlimitedMemory), life.draining.Load), quiet)
 }
+
+// metricsOf returns the metrics of a server that does not drain.
+func metricsOf(b *budget) *metrics { return newMetrics(b, func() bool { return false }) }
 
 // serve serves a handler as the program does, over real connections.
 func serve(t *testing.T, h http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = newServer(h, defaultHeaderBytes, quiet)
-	b := boundsOf(newMetrics(newBudget(unlimitedMemory)))
+	b := boundsOf(metricsOf(newBudget(unlimitedMemory)))
 	if h, ok := h.(*handler); ok {
 		b.metrics, b.log = h.metrics, h.log
 	}

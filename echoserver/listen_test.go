@@ -81,12 +81,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBudget(unlimitedMemory)
-	m := newMetrics(b)
-	refused := func() uint64 {
-		m.mutex.Lock()
-		defer m.mutex.Unlock()
-		return m.limits[limitConnections]
-	}
+	m := metricsOf(b)
+	refused := func() int { return counted(m.limits, limitConnections) }
 	listener := &boundedListener{Listener: inner, limit: 2, cost: connectionCost, bounds: boundsOf(m)}
 	defer func() { _ = listener.Close() }()
 	accepted := make(chan net.Conn)
@@ -135,7 +131,7 @@ func TestEndOfSending(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBudget(unlimitedMemory)
-	listener := newBoundedListener(inner, connectionCost, boundsOf(newMetrics(b)))
+	listener := newBoundedListener(inner, connectionCost, boundsOf(metricsOf(b)))
 	defer func() { _ = listener.Close() }()
 	client := dial(t, inner.Addr().String())
 	accepted, err := listener.Accept()

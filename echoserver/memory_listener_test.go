@@ -23,7 +23,7 @@ func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *memoryListener)
 	server := newServer(h, defaultHeaderBytes, quiet)
 	b := newBudget(unlimitedMemory)
 	go func() {
-		_ = server.Serve(newBoundedListener(listener, connectionCost, boundsOf(newMetrics(b))))
+		_ = server.Serve(newBoundedListener(listener, connectionCost, boundsOf(metricsOf(b))))
 	}()
 	t.Cleanup(func() { _ = server.Close() })
 	return server, listener

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"net/http"
-	"slices"
+	"runtime"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // The reasons of echo_limited_total.
@@ -23,34 +23,78 @@ const (
 
 // metrics contains all metrics. Clients cannot choose the values of labels.
 type metrics struct {
+	registry    *prometheus.Registry
 	budget      *budget // whose use is shown
 	inFlight    atomic.Int64
 	connections atomic.Int64
 	webSockets  atomic.Int64
 	tls         tlsMetrics
 
-	mutex    sync.Mutex
-	requests map[requestLabels]uint64
-	calls    map[string]uint64 // by labels
-	duration histogram
-	controls map[string]uint64
-	limits   map[string]uint64
+	requests *prometheus.CounterVec
+	calls    *prometheus.CounterVec
+	duration prometheus.Histogram
+	controls *prometheus.CounterVec
+	limits   *prometheus.CounterVec
 }
 
-type requestLabels struct {
-	listener, proto, method string
-	code                    string
-}
-
-func newMetrics(b *budget) *metrics {
-	return &metrics{
+// newMetrics returns the metrics of a server that drains when draining returns true.
+func newMetrics(b *budget, draining func() bool) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
 		budget:   b,
-		requests: map[requestLabels]uint64{},
-		calls:    map[string]uint64{},
-		controls: map[string]uint64{"status": 0, "delay": 0, "set-header": 0, "size": 0, "format": 0, "percentage": 0, "failures": 0,
-			"connection": 0, "fault": 0, "body": 0, "grpc-status": 0},
-		limits: map[string]uint64{limitBody: 0, limitConnections: 0, limitDelays: 0, limitHandshakes: 0, limitHeader: 0, limitMemory: 0,
-			limitMessage: 0, limitGRPCMessage: 0},
+		requests: counters("echo_http_requests_total", "Requests completed.", "listener", "proto", "method", "code"),
+		calls:    counters("echo_grpc_requests_total", "gRPC calls completed.", "method", "code"),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "echo_http_request_duration_seconds",
+			Help: "The duration of requests in seconds.", Buckets: buckets()}),
+		controls: counters("echo_controls_total", "Controls applied to responses.", "control"),
+		limits: counters("echo_limited_total", "Requests, connections and messages that were rejected or truncated because of a limit.",
+			"reason"),
+	}
+	m.registry.MustRegister(m.requests, m.calls, m.duration, m.controls, m.limits, &m.tls)
+	m.registry.MustRegister(m.gauges(draining)...)
+	m.startWithZero()
+	return m
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+// gauges returns the metrics whose values are read when they are collected.
+func (m *metrics) gauges(draining func() bool) []prometheus.Collector {
+	gauge := func(name, help string, labels prometheus.Labels, value func() int64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return float64(value()) })
+	}
+	collectors := []prometheus.Collector{
+		gauge("echo_build_info", "The versions of the server and of Go; the value is always 1.",
+			prometheus.Labels{"version": version, "goversion": runtime.Version()}, func() int64 { return 1 }),
+		gauge("echo_draining", "1 while the server is draining.", nil, func() int64 {
+			if draining() {
+				return 1
+			}
+			return 0
+		}),
+		gauge("echo_http_requests_in_flight", "Requests in progress.", nil, m.inFlight.Load),
+		gauge("echo_connections", "Open connections.", nil, m.connections.Load),
+		gauge("echo_websocket_connections", "Open WebSockets.", nil, m.webSockets.Load),
+	}
+	for by, p := range map[string]*pool{"connections": &m.budget.connections, "requests": &m.budget.requests} {
+		labels := prometheus.Labels{"by": by}
+		collectors = append(collectors,
+			gauge("echo_held_bytes", "Bytes that are reserved for what connections and requests hold.", labels, p.used.Load),
+			gauge("echo_held_bytes_limit", "The maximum of echo_held_bytes, which follows from the memory limit.", labels,
+				func() int64 { return p.limit }))
+	}
+	return collectors
+}
+
+// startWithZero makes series that do not begin with the first event, whose increase Prometheus could not see.
+func (m *metrics) startWithZero() {
+	for _, control := range []string{"body", "connection", "delay", "failures", "fault", "format", "grpc-status", "percentage", "set-header", "size", "status"} {
+		m.controls.WithLabelValues(control)
+	}
+	for _, reason := range []string{limitBody, limitConnections, limitDelays, limitHandshakes, limitHeader, limitMemory, limitMessage, limitGRPCMessage} {
+		m.limits.WithLabelValues(reason)
 	}
 }
 
@@ -59,26 +103,16 @@ func (m *metrics) began() { m.inFlight.Add(1) }
 // ended counts a completed request.
 func (m *metrics) ended(listener string, e *exchange, r *http.Request) {
 	m.inFlight.Add(-1)
-	labels := requestLabels{listener, knownProto(r), knownMethod(r.Method), knownCode(e.statusOrOK())}
-	seconds := time.Since(e.began).Seconds()
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	m.requests[labels]++
-	m.duration.observe(seconds)
+	m.requests.WithLabelValues(listener, knownProto(r), knownMethod(r.Method), knownCode(e.statusOrOK())).Inc()
+	m.duration.Observe(time.Since(e.began).Seconds())
 }
 
 func (m *metrics) applied(a *applied) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	a.each(func(name, _ string) { m.controls[name]++ })
+	a.each(func(name, _ string) { m.controls.WithLabelValues(name).Inc() })
 }
 
 // limited counts a request or message that was rejected or truncated because of a limit.
-func (m *metrics) limited(reason string) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	m.limits[reason]++
-}
+func (m *metrics) limited(reason string) { m.limits.WithLabelValues(reason).Inc() }
 
 func knownProto(r *http.Request) string {
 	switch {
@@ -112,24 +146,3 @@ func knownCode(status int) string {
 
 // buckets returns the upper bounds of echo_http_request_duration_seconds. The longest delay is 30 s.
 func buckets() []float64 { return []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30} }
-
-type histogram struct {
-	counts [11]uint64 // by bucket, not cumulative
-	sum    float64
-	count  uint64
-}
-
-func (h *histogram) observe(seconds float64) {
-	if i, _ := slices.BinarySearch(buckets(), seconds); i < len(h.counts) {
-		h.counts[i]++
-	}
-	h.sum += seconds
-	h.count++
-}
-
-func byLabels(a, b requestLabels) int {
-	return cmp.Or(cmp.Compare(a.listener, b.listener), cmp.Compare(a.proto, b.proto), cmp.Compare(a.method, b.method),
-		cmp.Compare(a.code, b.code))
-}
-
-func number(value float64) string { return strconv.FormatFloat(value, 'g', -1, 64) }

@@ -37,7 +37,8 @@ const (
 
 // run serves until ctx ends, then drains and returns nil.
 func run(ctx context.Context, s settings, log *slog.Logger) error {
-	life, metrics := newLifecycle(), newMetrics(newBudget(availableMemory()))
+	life := newLifecycle()
+	metrics := newMetrics(newBudget(availableMemory()), life.draining.Load)
 	public, err := listenPublic(ctx, s, metrics, log)
 	if err != nil {
 		return err

@@ -103,8 +103,8 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 			t.Errorf("%s: the response is %q", name, got)
 		}
 	}
-	if len(h.metrics.requests) > 0 {
-		t.Errorf("the handler got %v", h.metrics.requests)
+	if got := series(t, h.metrics, "echo_http_requests_total"); len(got) > 0 {
+		t.Errorf("the handler got %v", got)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("the response has the port, the pod and the protocol %q, want %q", got, want)
 		}
 		counted := values(families(t, send(t, clients(t)["HTTP/1.1"], http.MethodGet, "http://"+r.Admin+"/metrics", "").body)["echo_http_requests_total"])
-		if counted["listener=http,proto="+proto+",method=GET,code=200"] != 1 {
+		if counted["code=200,listener=http,method=GET,proto="+proto] != 1 {
 			t.Errorf("%s: the admin port has the metrics %v", proto, counted)
 		}
 		client.CloseIdleConnections()

@@ -34,9 +34,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: the response is by %s: %s (-want +got):\n%s", proto, got.Proto, got.body, diff)
 		}
 		until(t, "the request is counted", func() bool {
-			s.metrics.mutex.Lock()
-			defer s.metrics.mutex.Unlock()
-			return s.metrics.requests[requestLabels{"https", proto, "POST", "200"}] == 1
+			return counted(s.metrics.requests, "https", proto, "POST", "200") == 1
 		})
 	}
 }

@@ -92,8 +92,8 @@ func TestHandshakesAreBounded(t *testing.T) {
 			close(ended)
 		}()
 		synctest.Wait()
-		if isClosed(ended) || s.metrics.limits[limitHandshakes] != 0 {
-			t.Errorf("at the limit %d are dropped", s.metrics.limits[limitHandshakes])
+		if isClosed(ended) || counted(s.metrics.limits, limitHandshakes) != 0 {
+			t.Errorf("at the limit %d are dropped", counted(s.metrics.limits, limitHandshakes))
 		}
 		config := s.config()
 		config.ServerName = "first"
@@ -102,12 +102,12 @@ func TestHandshakesAreBounded(t *testing.T) {
 			t.Errorf("one over the limit fails: %v", err)
 		}
 		synctest.Wait()
-		if !isClosed(ended) || s.metrics.limits[limitHandshakes] != 1 {
-			t.Errorf("over the limit %d are dropped, the first: %t", s.metrics.limits[limitHandshakes], isClosed(ended))
+		if !isClosed(ended) || counted(s.metrics.limits, limitHandshakes) != 1 {
+			t.Errorf("over the limit %d are dropped, the first: %t", counted(s.metrics.limits, limitHandshakes), isClosed(ended))
 		}
 		open() // in the place of the complete one
-		if s.metrics.limits[limitHandshakes] != 1 {
-			t.Errorf("a complete handshake is still counted: %d are dropped", s.metrics.limits[limitHandshakes])
+		if counted(s.metrics.limits, limitHandshakes) != 1 {
+			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.limits, limitHandshakes))
 		}
 		_ = complete.Close() // it does not read the end of TLS, for which Close would wait
 		synctest.Wait()

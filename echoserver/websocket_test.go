@@ -57,9 +57,7 @@ func TestWebSocket(t *testing.T) {
 		t.Errorf("one byte over the limit: %v", err)
 	}
 	until(t, "the connection is gone and the limit counted", func() bool {
-		h.metrics.mutex.Lock()
-		defer h.metrics.mutex.Unlock()
-		return h.metrics.webSockets.Load() == 0 && h.metrics.limits[limitMessage] == 1
+		return h.metrics.webSockets.Load() == 0 && counted(h.metrics.limits, limitMessage) == 1
 	})
 }
 
@@ -149,8 +147,8 @@ func TestWebSocketTimeout(t *testing.T) {
 			t.Errorf("the idle connection ended after %s with %v", time.Since(began), err)
 		}
 		synctest.Wait()
-		if h.metrics.webSockets.Load() != 0 || h.metrics.inFlight.Load() != 0 || h.metrics.requests[requestLabels{"http", "HTTP/1.1", "GET", "101"}] != 1 {
-			t.Errorf("%d connections are open, %d requests in flight, counted are %v", h.metrics.webSockets.Load(), h.metrics.inFlight.Load(), h.metrics.requests)
+		if h.metrics.webSockets.Load() != 0 || h.metrics.inFlight.Load() != 0 || counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "101") != 1 {
+			t.Errorf("%d connections are open, %d requests in flight, counted are %v", h.metrics.webSockets.Load(), h.metrics.inFlight.Load(), series(t, h.metrics, "echo_http_requests_total"))
 		}
 		_ = connection.CloseNow()
 	})
