@@ -52,6 +52,8 @@ OVERLAY ?= config/default
 ARGS ?=
 #: how long each fuzz target runs
 FUZZTIME ?= 10s
+#: the vulnerability database of `make vulncheck`, such as https://vuln.go.dev; not set: the pinned module golang.org/x/vulndb
+VULNDB ?=
 
 # The names of all settings, for `make help`.
 settings = $(shell sed -n '/^#: /{n;s/^export //;s/ .*//p;}' Makefile)
@@ -88,7 +90,7 @@ CLUSTER := go run -trimpath ./tests/cluster
 
 # Modules of their own, because of their dependencies. Those of tool sets with tests are tested by `make test`, too.
 test_modules := tests/clients tests/packaging
-tested_tools := tools/generate tools/image
+tested_tools := tools/generate tools/image tools/vulncheck
 
 ##@ General
 
@@ -107,7 +109,7 @@ tools: ## Build all tools. Other targets build what they need by themselves.
 
 .PHONY: clean
 clean: ## Remove everything that was built. The tools are built again when they are needed.
-	rm -rf bin dist $(foreach folder,tools images screenshots coverage demo releases olm-manifests,"$(CACHE)/$(folder)")
+	rm -rf bin dist $(foreach folder,tools vulndb images screenshots coverage demo releases olm-manifests,"$(CACHE)/$(folder)")
 
 ##@ Development
 
@@ -151,6 +153,15 @@ tidied := . $(dir $(filter-out tools/traefik/%,$(wildcard tools/*/go.mod))) $(te
 .PHONY: verify
 verify: generate manifests bundle catalog ## Fail if a generated file is not current or a go.mod is not tidy.
 	@tools/make/verify $(tidied)
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in the programs that ship, by govulncheck.
+	@tools/make/vulncheck $(VULNDB)
+
+.PHONY: update-vulndb
+update-vulndb: ## Pin the newest vulnerability database for `make vulncheck`.
+	@go get -C tools/vulncheck golang.org/x/vulndb@latest
+	@go mod tidy -C tools/vulncheck
 
 .PHONY: run
 run: install ## Run the operator on this machine, against the current cluster.

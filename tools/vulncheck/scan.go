@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+)
+
+// scan is what govulncheck found in programs.
+type scan struct {
+	name     string
+	own      bool      // the programs are the project's
+	database time.Time // when it was modified
+	findings []finding // the one that matters most for each ID, ordered by ID
+}
+
+// finding is a vulnerability of a package that programs contain.
+type finding struct {
+	id      string
+	module  string
+	version string
+	fixed   string // empty: in no version
+	symbol  string
+	caller  string // in source code: who calls it first
+	effect  effect
+}
+
+// effect is what a vulnerability can do to programs.
+type effect int
+
+const (
+	imported effect = iota // the package is part of the programs; what is vulnerable in it is not
+	linked                 // the symbol is part of the programs; whether it is called is unknown
+	reached                // the code calls the symbol
+)
+
+func (effect effect) String() string {
+	return [...]string{"imported", "linked", "reached"}[effect]
+}
+
+// message is a part of govulncheck's JSON, as far as it is read: see golang.org/x/vuln/internal/govulncheck.
+type message struct {
+	Config *struct {
+		ProtocolVersion string    `json:"protocol_version"`
+		DBLastModified  time.Time `json:"db_last_modified"`
+		ScanLevel       string    `json:"scan_level"`
+		ScanMode        string    `json:"scan_mode"`
+	}
+	Finding *struct {
+		OSV          string
+		FixedVersion string `json:"fixed_version"`
+		Trace        []frame
+	}
+}
+
+// frame is a call. The first frame of a trace is in the vulnerable module, and the last one is where the calls begin.
+type frame struct {
+	Module, Version, Package, Function, Receiver string
+}
+
+func (frame frame) symbol() string {
+	if frame.Receiver != "" {
+		return fmt.Sprintf("%s.%s.%s", frame.Package, frame.Receiver, frame.Function)
+	}
+	return fmt.Sprintf("%s.%s", frame.Package, frame.Function)
+}
+
+// parseScan reads govulncheck's JSON. Vulnerabilities of modules whose vulnerable packages are not part of the programs are left out.
+func parseScan(content []byte) (scan, error) {
+	messages, err := decode(content)
+	if err != nil {
+		return scan{}, err
+	}
+	if len(messages) == 0 || messages[0].Config == nil {
+		return scan{}, errors.New("this is not the JSON of govulncheck")
+	}
+	config := messages[0].Config
+	if config.ProtocolVersion != "v1.0.0" || config.ScanLevel != "symbol" {
+		return scan{}, fmt.Errorf("protocol %q, scan level %q: want v1.0.0, symbol", config.ProtocolVersion, config.ScanLevel)
+	}
+	worst := map[string]finding{}
+	for _, each := range messages {
+		if each.Finding == nil || len(each.Finding.Trace) == 0 || each.Finding.Trace[0].Package == "" {
+			continue
+		}
+		found := newFinding(each.Finding.OSV, each.Finding.FixedVersion, each.Finding.Trace, config.ScanMode == "source")
+		if known, ok := worst[found.id]; !ok || found.effect > known.effect {
+			worst[found.id] = found
+		}
+	}
+	findings := slices.SortedFunc(maps.Values(worst), func(a, b finding) int { return cmp.Compare(a.id, b.id) })
+	return scan{database: config.DBLastModified, findings: findings}, nil
+}
+
+func decode(content []byte) ([]message, error) {
+	var messages []message
+	for decoder := json.NewDecoder(bytes.NewReader(content)); ; {
+		var next message
+		if err := decoder.Decode(&next); errors.Is(err, io.EOF) {
+			return messages, nil
+		} else if err != nil {
+			return nil, err
+		}
+		messages = append(messages, next)
+	}
+}
+
+func newFinding(id, fixed string, trace []frame, source bool) finding {
+	first, last := trace[0], trace[len(trace)-1]
+	found := finding{id: id, module: first.Module, version: first.Version, fixed: fixed}
+	switch {
+	case first.Function == "":
+		found.symbol = first.Package
+	case source:
+		found.effect, found.symbol, found.caller = reached, first.symbol(), last.symbol()
+	default:
+		found.effect, found.symbol = linked, first.symbol()
+	}
+	return found
+}
