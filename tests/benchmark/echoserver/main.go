@@ -3,8 +3,8 @@
 //
 // usage: echoserver [flags] "NAME PATH COMMAND"...
 //
-// PATH is the path of the requests. In a command, {address} and {port} are replaced by an address to listen on. The other servers are
-// compared with the first one.
+// PATH is the path of the requests. A command may begin with variables of its environment, such as PORT={port}. {address} and {port} are
+// replaced by an address to listen on. The other servers are compared with the first one.
 package main
 
 import (

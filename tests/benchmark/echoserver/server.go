@@ -49,12 +49,17 @@ func start(ctx context.Context, name, path string, command []string, core int) (
 	for i, word := range command {
 		command[i] = strings.NewReplacer("{address}", address, "{port}", port).Replace(word)
 	}
+	environ := os.Environ()
+	for strings.Contains(command[0], "=") && len(command) > 1 {
+		environ, command = append(environ, command[0]), command[1:]
+	}
 	info, err := os.Stat(command[0])
 	if err != nil {
 		return nil, err
 	}
 	s := &server{name: name, address: address, path: path, binaryMB: float64(info.Size()) / 1e6}
 	s.command = exec.CommandContext(ctx, "taskset", append([]string{"--cpu-list", strconv.Itoa(core)}, command...)...)
+	s.command.Env = environ
 	log, err := os.CreateTemp("", "echoserver-benchmark")
 	if err != nil {
 		return nil, err
