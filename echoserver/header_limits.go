@@ -51,9 +51,13 @@ func checkHeader(size headerSize, maxHeaderBytes int) *headerRejection {
 	return nil
 }
 
-// log logs a rejection. The name of the longest field is usually the cause.
+// log logs a rejection. Unless the request line is too long, the longest field is usually the cause.
 func (r *headerRejection) log(log *slog.Logger, peer, longestField string) {
-	log.Warn("header rejected", "remote", peer, "status", r.status, "reason", r.reason, "limit", r.limit, "longestField", longestField)
+	attributes := []any{"remote", peer, "status", r.status, "reason", r.reason, "limit", r.limit}
+	if r.status != http.StatusRequestURITooLong {
+		attributes = append(attributes, "longestField", longestField)
+	}
+	log.Warn("header rejected", attributes...)
 }
 
 // measureHeader returns the size of a parsed header, and the name of its longest field.

@@ -1,0 +1,139 @@
+// Package haproxy tests the echo server behind HAProxy, which shares one connection of HTTP/2 between its clients.
+package haproxy
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/echo-operator/echo-operator/tests/clients"
+)
+
+//go:embed haproxy.cfg
+var configuration string
+
+// limit is the default maximum size of a header, in bytes.
+const limit = 32 << 10
+
+// TestLargeHeadersOfOneClient has eight clients send requests at once. That of one has a header that is too large: the others lose nothing.
+func TestLargeHeadersOfOneClient(t *testing.T) {
+	url := startGateway(t, clients.Start(t))
+	for name, c := range map[string]struct {
+		path   string
+		cookie int // its length
+		status int
+	}{
+		"a cookie of 17,500 bytes":        {"/", 17_500, http.StatusOK},
+		"a cookie of 1.2 times the limit": {"/", limit * 12 / 10, http.StatusRequestHeaderFieldsTooLarge},
+		"a cookie of 3.6 times the limit": {"/", limit * 36 / 10, http.StatusRequestHeaderFieldsTooLarge},
+		"a path of 9,000 bytes":           {"/" + strings.Repeat("p", 8_999), 0, http.StatusRequestURITooLong},
+		"a path of 40,000 bytes":          {"/" + strings.Repeat("p", 39_999), 0, http.StatusRequestURITooLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var others sync.WaitGroup
+			peers := make([]string, 7)
+			for i := range peers {
+				others.Go(func() { peers[i] = waitingRequest(t, url) })
+			}
+			for range 10 {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+c.path, http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Cookie", strings.Repeat("c", c.cookie))
+				if got := send(t, r); got.status != c.status {
+					t.Errorf("the response is %d, want %d", got.status, c.status)
+				}
+			}
+			others.Wait()
+			for _, peer := range peers {
+				if peer != peers[0] || peer == "" {
+					t.Errorf("the requests of the others came over the connections %q", peers)
+				}
+			}
+		})
+	}
+}
+
+// waitingRequest sends a request whose response takes half a second, and returns the connection over which the echo server received it.
+func waitingRequest(t *testing.T, url string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/waiting?echo.delay=500ms", http.NoBody)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	got := send(t, r)
+	if got.status != http.StatusOK || got.Path != "/waiting?echo.delay=500ms" {
+		t.Errorf("another client gets %+v", got)
+	}
+	return got.Client.RemoteAddress
+}
+
+// echo is the part of a response that the test reads.
+type echo struct {
+	status int
+	Path   string
+	Client struct{ RemoteAddress string }
+}
+
+// send sends a request over a connection of its own.
+func send(t *testing.T, r *http.Request) echo {
+	t.Helper()
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Error(err)
+		return echo{}
+	}
+	defer func() { _ = response.Body.Close() }()
+	got := echo{status: response.StatusCode}
+	if got.status == http.StatusOK {
+		if err := json.NewDecoder(response.Body).Decode(&got); err != nil {
+			t.Error(err)
+		}
+	}
+	return got
+}
+
+// startGateway starts HAProxy in front of an upstream, and returns its URL. HAProxy stops after the test.
+func startGateway(t *testing.T, upstream string) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	socket, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = socket.Close() }()
+	file := filepath.Join(t.TempDir(), "haproxy.cfg")
+	if err := os.WriteFile(file, []byte(strings.Replace(configuration, "UPSTREAM", upstream, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := exec.CommandContext(t.Context(), "haproxy", "-db", "-f", file)
+	program.ExtraFiles = []*os.File{socket} // fd@3
+	output := &bytes.Buffer{}
+	program.Stdout, program.Stderr = output, output
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := program.Wait(); t.Failed() { // it was killed at the end of the test
+			t.Logf("HAProxy: %v\n%s", err, output)
+		}
+	})
+	return fmt.Sprintf("http://%s", listener.Addr())
+}
