@@ -38,6 +38,11 @@ func incompleteMessage() string {
 		"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n\x82\xff\x00\x00\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00" + payload(1<<20-1)
 }
 
+// manyPings returns a WebSocket with many pings of the maximum size.
+func manyPings() string {
+	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Repeat(pingFrame(payload(maxControl)), 1000)
+}
+
 // How a request of HTTP/2 goes on after its header.
 type streamKind int
 

@@ -68,6 +68,7 @@ func floods() map[string]clientFlood {
 		"incomplete bodies":              {2000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n" + payload(65535))},
 		"large bodies":                   {1000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" + payload(4_000_000))},
 		"incomplete WebSocket messages":  {1000, writes(incompleteMessage())},
+		"unread WebSocket pongs":         {500, writes(manyPings())},
 		"responses that nobody reads":    {1000, writes(strings.Repeat("GET /?echo.size=16000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20))},
 		"idle connections":               {4500, writes("")},
 		"idle connections after use":     {4500, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n")},

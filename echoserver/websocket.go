@@ -1,7 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"maps"
+	"net"
 	"net/http"
+
+	"github.com/coder/websocket"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
@@ -17,38 +23,59 @@ func (h *handler) webSocket(e *exchange, r *http.Request) {
 		h.pages.webSocket.serve(e)
 		return
 	}
-	response, status, err := handshakeOf(r)
+	subprotocol, status, err := checkHandshake(r)
 	if err != nil {
 		refuseHandshake(e, status, err)
 		return
 	}
 	h.life.webSockets.Add(1) // before the connection is hijacked: http.Server does not wait for hijacked connections
 	defer h.life.webSockets.Done()
-	connection, buffered, err := http.NewResponseController(e).Hijack()
+	connection := &webSocketConnection{connection: connectionOf(r)}
+	socket, err := acceptWebSocket(e, r, subprotocol, connection)
 	if err != nil {
-		refuse(e, http.StatusInternalServerError, "the connection cannot become a WebSocket")
-		return
+		return // the library has responded
 	}
-	e.status = status
-	response.proof = e.Header().Get(proof.ResponseHeader)
 	h.metrics.webSockets.Add(1)
 	defer h.metrics.webSockets.Add(-1)
-	memory := messageMemory{grow: h.budget.requests.takeLarge, release: h.budget.requests.give}
-	session := newWebSocketSession(connection, buffered.Reader, h.life.ending, memory)
-	if limit := session.run(response.bytes()).limit(); limit != "" {
+	session := &webSocketSession{exchange: e, socket: socket, connection: connection}
+	if limit := session.run(h.life.ending); limit != "" {
 		h.metrics.limited(limit)
 	}
 }
 
-// limit returns the limit because of which the server closes, empty if there is none.
-func (c *webSocketClose) limit() string {
-	switch {
-	case c == nil || c.received:
-		return ""
-	case c.code == closeTooBig:
-		return limitMessage
-	case c.code == closeTryAgainLater:
-		return limitMemory
+// acceptWebSocket responds to a valid handshake. Any origin may connect: it receives only what it sent, and gateways change the Host
+// header that the library would compare it with. Compressors would hold memory outside of the budget.
+func acceptWebSocket(e *exchange, r *http.Request, subprotocol string, c *webSocketConnection) (*websocket.Conn, error) {
+	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { return name != proof.ResponseHeader }) // the others mean nothing here
+	socket, err := websocket.Accept(upgrade{e, c}, r, &websocket.AcceptOptions{
+		Subprotocols:       []string{subprotocol},
+		InsecureSkipVerify: true,
+		CompressionMode:    websocket.CompressionDisabled,
+		OnPingReceived: func(context.Context, []byte) bool {
+			c.awaitFrame()
+			return true
+		},
+		OnPongReceived: func(context.Context, []byte) { c.awaitFrame() },
+	})
+	if err != nil {
+		return nil, err
 	}
-	return ""
+	socket.SetReadLimit(maxMessage)
+	return socket, nil
+}
+
+// upgrade is the response to a handshake. The library hijacks the connection through it.
+type upgrade struct {
+	*exchange
+	connection *webSocketConnection
+}
+
+// Hijack implements http.Hijacker.
+func (u upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	_, buffered, err := http.NewResponseController(u.exchange).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	u.connection.early = buffered.Reader.Buffered() > 0
+	return u.connection, buffered, nil
 }

@@ -12,6 +12,22 @@ import (
 	"testing"
 )
 
+// What frames have (RFC 6455, 5.2).
+const (
+	finalBit           = 0x80
+	opcodeContinuation = 0x0
+	opcodeText         = 0x1
+	opcodeBinary       = 0x2
+	opcodeClose        = 0x8
+	opcodePing         = 0x9
+	opcodePong         = 0xA
+	maskBit            = 0x80
+	length16           = 126 // the length follows in 2 bytes
+	length64           = 127 // the length follows in 8 bytes
+	maskSize           = 4
+	maxControl         = 125 // bytes of a payload
+)
+
 // rawClient is a WebSocket client that can break every rule.
 type rawClient struct {
 	net.Conn
@@ -47,10 +63,11 @@ func (c *rawClient) send(t *testing.T, frames ...string) {
 	}
 }
 
-// next reads a frame and returns it as text, such as "text hello" or "close 1000 bye". The end of the connection is "end".
+// next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". The end of the connection is
+// "end".
 func (c *rawClient) next(t *testing.T) string {
 	t.Helper()
-	opcode, payload, err := readServerFrame(c.reader)
+	opcode, payload, err := readMessage(c.reader)
 	if errors.Is(err, io.EOF) {
 		return "end"
 	}
@@ -60,7 +77,7 @@ func (c *rawClient) next(t *testing.T) string {
 	return asText(opcode, payload)
 }
 
-// all reads frames until the connection ends, and responds to the close frame.
+// all reads messages and control frames until the connection ends, and responds to the close frame.
 func (c *rawClient) all(t *testing.T) []string {
 	t.Helper()
 	var got []string
@@ -76,11 +93,25 @@ func (c *rawClient) all(t *testing.T) []string {
 	}
 }
 
+// readMessage reads a control frame, or a message, whose frames must not be interrupted.
+func readMessage(reader io.Reader) (opcode byte, payload []byte, err error) {
+	final, opcode, payload, err := readServerFrame(reader)
+	for err == nil && !final {
+		var next byte
+		var part []byte
+		if final, next, part, err = readServerFrame(reader); err == nil && next != opcodeContinuation {
+			return 0, nil, fmt.Errorf("a frame with the opcode %d is within a message", next)
+		}
+		payload = append(payload, part...)
+	}
+	return opcode, payload, err
+}
+
 // readServerFrame reads a frame as a server must send it.
-func readServerFrame(reader io.Reader) (opcode byte, payload []byte, err error) {
+func readServerFrame(reader io.Reader) (final bool, opcode byte, payload []byte, err error) {
 	var header [2]byte
 	if _, err := io.ReadFull(reader, header[:]); err != nil {
-		return 0, nil, err
+		return false, 0, nil, err
 	}
 	length, extended := uint64(header[1]), make([]byte, 8)
 	switch header[1] {
@@ -93,14 +124,15 @@ func readServerFrame(reader io.Reader) (opcode byte, payload []byte, err error) 
 		length = binary.BigEndian.Uint64(extended)
 	}
 	if err != nil {
-		return 0, nil, err
+		return false, 0, nil, err
 	}
-	if header[0]&0xF0 != finalBit || header[1] >= maskBit || length > 2*maxMessage || header[0]&8 != 0 && length > maxControl {
-		return 0, nil, fmt.Errorf("invalid-header-%x-%x", header, extended)
+	final, isControl := header[0]&finalBit != 0, header[0]&8 != 0
+	if header[0]&0x70 != 0 || header[1] >= maskBit || length > 2*maxMessage || isControl && (!final || length > maxControl) {
+		return false, 0, nil, fmt.Errorf("invalid-header-%x-%x", header, extended)
 	}
 	payload = make([]byte, length)
 	_, err = io.ReadFull(reader, payload)
-	return header[0] & 0x0F, payload, err
+	return final, header[0] & 0x0F, payload, err
 }
 
 func asText(opcode byte, payload []byte) string {
@@ -119,8 +151,13 @@ func masked(first byte, payload string) string {
 // announced returns a frame whose header announces a length, and what is sent of its payload.
 func announced(first byte, length int, payload string) string {
 	key := [maskSize]byte{0x12, 0xF0, 0x9A, 0x05}
-	header := appendFrameHeader(nil, 0, length)
-	header[0], header[1] = first, header[1]|maskBit
+	header := []byte{first, maskBit | byte(length)}
+	switch {
+	case length > 0xFFFF:
+		header = binary.BigEndian.AppendUint64([]byte{first, maskBit | length64}, uint64(length))
+	case length >= length16:
+		header = binary.BigEndian.AppendUint16([]byte{first, maskBit | length16}, uint16(length))
+	}
 	header = append(header, key[:]...)
 	data := []byte(payload)
 	for i := range data {

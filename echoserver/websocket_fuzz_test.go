@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -39,8 +41,19 @@ func (c *recordedConnection) Close() error {
 	return nil
 }
 
-// FuzzWebSocket sends anything: the server responds with valid frames only, the last of which is the close frame that it reports, and
-// holds no memory afterwards. The size of packets changes nothing.
+// recordedResponse is a response whose connection is recorded.
+type recordedResponse struct {
+	http.ResponseWriter
+	connection *connection
+}
+
+// Hijack implements http.Hijacker.
+func (r recordedResponse) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return r.connection, bufio.NewReadWriter(bufio.NewReader(r.connection), bufio.NewWriter(r.connection)), nil
+}
+
+// FuzzWebSocket sends anything: the server responds with valid frames only, the last of which is a close frame, and holds no memory
+// afterwards. The size of packets changes nothing.
 func FuzzWebSocket(f *testing.F) {
 	for _, c := range slices.Concat(framing()[:8], pings(), reservedBitsSet(), fragmentation(), closes(), limits()[1:3]) {
 		if sent := strings.Join(c.sent, ""); len(sent) < 30_000 {
@@ -48,33 +61,37 @@ func FuzzWebSocket(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, sent []byte, step int) {
-		whole := recordedSession(t, sent, max(1, len(sent)))
-		if parts := recordedSession(t, sent, 1+(step&0x7FFF)%5000); !slices.Equal(parts, whole) {
+		whole, _ := recordedSession(t, sent, max(1, len(sent)))
+		if parts, _ := recordedSession(t, sent, 1+(step&0x7FFF)%5000); !slices.Equal(parts, whole) {
 			t.Errorf("in parts: %.200q, at once: %.200q", parts, whole)
 		}
 	})
 }
 
-// recordedSession returns the frames that a session sends.
-func recordedSession(t *testing.T, sent []byte, step int) (frames []string) {
+// recordedSession returns the messages and control frames that a session sends, and how many bytes it has processed.
+func recordedSession(t *testing.T, sent []byte, step int) (frames []string, processed int64) {
 	t.Helper()
-	connection, memory := &recordedConnection{sent: sent, step: step}, &heldBytes{limit: 2 * maxMessage}
-	closing := newWebSocketSession(connection, bufio.NewReader(connection), nil, memory.memory()).run(nil)
-	if !connection.closed || memory.held != 0 {
-		t.Errorf("closed is %t, %d bytes are held", connection.closed, memory.held)
+	h, recorded := handlerOf(t), &recordedConnection{sent: sent, step: step}
+	accepted, _ := accept(recorded, connectionCost, boundsOf(h.metrics), func() {})
+	r := httptest.NewRequest(http.MethodGet, "/-/ws", http.NoBody).WithContext(withConnection(t.Context(), accepted))
+	r.Header = http.Header{"Upgrade": {"websocket"}, "Connection": {"Upgrade"},
+		"Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="}, "Sec-Websocket-Version": {"13"}}
+	h.ServeHTTP(recordedResponse{httptest.NewRecorder(), accepted}, r)
+	if held := h.budget.connections.used.Load() + h.budget.requests.used.Load(); !recorded.closed || held != 0 {
+		t.Errorf("closed is %t, %d bytes are held", recorded.closed, held)
 	}
-	for connection.received.Len() > 0 {
+	for recorded.received.Len() > 0 {
 		if len(frames) > 0 && strings.HasPrefix(frames[len(frames)-1], "close") {
-			t.Errorf("%d bytes follow the close frame", connection.received.Len())
+			t.Errorf("%d bytes follow the close frame", recorded.received.Len())
 		}
-		opcode, payload, err := readServerFrame(&connection.received)
+		opcode, payload, err := readMessage(&recorded.received)
 		if err != nil {
 			t.Fatal(err)
 		}
 		frames = append(frames, asText(opcode, payload))
 	}
-	if closes := len(frames) > 0 && strings.HasPrefix(frames[len(frames)-1], "close"); closes != (closing != nil) {
-		t.Errorf("the frames are %.200q, but the session reports %v", frames, closing)
+	if len(frames) == 0 || !strings.HasPrefix(frames[len(frames)-1], "close") {
+		t.Errorf("the frames are %.200q, the last one is no close frame", frames)
 	}
-	return frames
+	return frames, int64(len(sent) - len(recorded.sent))
 }

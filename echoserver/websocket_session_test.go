@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -9,11 +9,20 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coder/websocket"
 )
+
+// late is the end of a WebSocket whose client takes too long to send a frame or message.
+const late = "close 1008 the message was not received in time"
 
 // TestWebSocketDeadlines lets time run out in every state. A client that does not respond to the close frame gets 5 s more.
 func TestWebSocketDeadlines(t *testing.T) {
-	const seconds = time.Second
+	const (
+		seconds = time.Second
+		silent  = "close 1001 nothing was received for 10m20s"
+	)
+	begun := append([]string{masked(opcodeText, "x")}, slices.Repeat([]string{pingFrame("")}, 9)...)
 	slow := append([]string{announced(finalBit|opcodeBinary, 1000, "")}, strings.Split(payload(900), "")...)
 	for name, c := range map[string]struct {
 		sent  []string
@@ -21,17 +30,18 @@ func TestWebSocketDeadlines(t *testing.T) {
 		takes time.Duration // from the first byte
 		want  string
 	}{
-		"nothing":                       {nil, 0, 620 * seconds, "close 1001 nothing was received for 10m20s"},
-		"nothing after a ping":          {[]string{pingFrame("")}, 0, 620 * seconds, "close 1001 nothing was received for 10m20s"},
-		"pings keep it open":            {slices.Repeat([]string{pingFrame("")}, 3), 619 * seconds, (2*619 + 620) * seconds, "close 1001 nothing was received for 10m20s"},
-		"one byte":                      {[]string{"\x81"}, 0, 30 * seconds, "close 1008 the message was not received in time"},
-		"part of a header":              {[]string{"\x81\xfe\x00"}, 0, 30 * seconds, "close 1008 the message was not received in time"},
-		"a header alone":                {[]string{announced(finalBit|opcodeText, 1000, "")}, 0, 30 * seconds, "close 1008 the message was not received in time"},
-		"part of a frame":               {[]string{announced(finalBit|opcodeText, 1000, "x")}, 0, 30 * seconds, "close 1008 the message was not received in time"},
-		"part of a ping":                {[]string{announced(finalBit|opcodePing, 5, "x")}, 0, 30 * seconds, "close 1008 the message was not received in time"},
-		"part of a message":             {[]string{masked(opcodeText, "x")}, 0, 30 * seconds, "close 1008 the message was not received in time"},
-		"a message that moves slowly":   {slow, 29 * seconds, 120 * seconds, "close 1008 the message was not received in time"},
-		"pings do not extend a message": {append([]string{masked(opcodeText, "x")}, slices.Repeat([]string{pingFrame("")}, 9)...), 20 * seconds, 120 * seconds, "close 1008 the message was not received in time"},
+		"nothing":                       {nil, 0, 620 * seconds, silent},
+		"nothing after a ping":          {[]string{pingFrame("")}, 0, 620 * seconds, silent},
+		"pings keep it open":            {slices.Repeat([]string{pingFrame("")}, 3), 619 * seconds, (2*619 + 620) * seconds, silent},
+		"pongs keep it open":            {slices.Repeat([]string{masked(finalBit|opcodePong, "")}, 2), 619 * seconds, (619 + 620) * seconds, silent},
+		"part of a frame at the end":    {[]string{pingFrame(""), "\x81"}, 619 * seconds, (619 + 30) * seconds, late},
+		"one byte":                      {[]string{"\x81"}, 0, 30 * seconds, late},
+		"part of a header":              {[]string{"\x81\xfe\x00"}, 0, 30 * seconds, late},
+		"a header alone":                {[]string{announced(finalBit|opcodeText, 1000, "")}, 0, 30 * seconds, late},
+		"part of a frame":               {[]string{announced(finalBit|opcodeText, 1000, "x")}, 0, 30 * seconds, late},
+		"part of a message":             {[]string{masked(opcodeText, "x")}, 0, 30 * seconds, late},
+		"a message that moves slowly":   {slow, 29 * seconds, 120 * seconds, late},
+		"pings do not extend a message": {begun, 20 * seconds, 120 * seconds, late},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
@@ -66,6 +76,97 @@ func TestWebSocketDeadlines(t *testing.T) {
 	}
 }
 
+// TestWebSocketFrameThatIsLate sends a part of a frame with the handshake.
+func TestWebSocketFrameThatIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, listener := serveInMemory(t, handlerOf(t))
+		client := openRaw(t, listener.dial(t), "\x81")
+		began := time.Now()
+		if got := client.next(t); got != late || time.Since(began) != stallTimeout {
+			t.Errorf("after %s comes %q", time.Since(began), got)
+		}
+	})
+}
+
+// TestWebSocketControlFrameThatIsLate sends a part of a ping. The library closes the connection without a close frame, which is not
+// required (RFC 6455, 7.1.7).
+func TestWebSocketControlFrameThatIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := handlerOf(t)
+		_, listener := serveInMemory(t, h)
+		client := openRaw(t, listener.dial(t), announced(finalBit|opcodePing, 5, "x"))
+		began := time.Now()
+		if got := client.next(t); got != "end" || time.Since(began) != 5*time.Second {
+			t.Errorf("after %s comes %q", time.Since(began), got)
+		}
+		synctest.Wait()
+		if h.metrics.webSockets.Load() != 0 {
+			t.Error("the WebSocket is counted as open")
+		}
+	})
+}
+
+// halfClosed is a connection whose sending side can be closed, which the client does not notice.
+type halfClosed struct{ net.Conn }
+
+func (halfClosed) CloseWrite() error { return nil }
+
+// TestWebSocketClientThatDoesNotClose sends what ends the WebSocket, and does not close the connection then. The server reads for a time,
+// so that what is still sent does not reset the connection.
+func TestWebSocketClientThatDoesNotClose(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent   string
+		memory int64
+		want   string
+	}{
+		"over the limit": {announced(finalBit|opcodeBinary, 2*maxMessage, payload(maxMessage+1)), 2 * maxMessage, "close 1009"},
+		"not UTF-8":      {announced(finalBit|opcodeText, maxMessage, strings.Repeat("\xff", firstChunk)), maxMessage, "close 1007"},
+		"without memory": {announced(finalBit|opcodeBinary, maxMessage, payload(firstChunk)), firstChunk, "close 1013"},
+		"not masked":     {"\x81\x7e\xff\xffx", maxMessage, "close 1002"},
+		"a reserved bit": {masked(opcodeText, "x") + announced(finalBit|0x40|opcodeContinuation, 1000, "x"), maxMessage, "close 1002"},
+		"a close frame":  {closeFrame(1000, ""), maxMessage, "close 1000"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := handlerOf(t)
+			limitMessages(h, c.memory)
+			_, listener := serveInMemory(t, h)
+			near, far := net.Pipe()
+			t.Cleanup(func() { _ = near.Close() })
+			listener.connections <- halfClosed{far}
+			client := openRaw(t, near, c.sent)
+			began := time.Now()
+			if got := client.next(t); !strings.HasPrefix(got, c.want) {
+				t.Errorf("%s: got %q", name, got)
+			}
+			client.send(t, payload(maxMessage))
+			if end := client.next(t); end != "end" || time.Since(began) != closeTimeout {
+				t.Errorf("%s: after %s comes %q", name, time.Since(began), end)
+			}
+			synctest.Wait()
+			if held := h.budget.requests.used.Load(); held != 0 || h.metrics.webSockets.Load() != 0 {
+				t.Errorf("%s: %d bytes are held by %d sessions", name, held, h.metrics.webSockets.Load())
+			}
+		})
+	}
+}
+
+// TestWebSocketAfterAFailure sends frames after one that is not valid: they are not processed (RFC 6455, 7.1.7).
+func TestWebSocketAfterAFailure(t *testing.T) {
+	got, read := recordedSession(t, []byte(textFrame("\xff")+strings.Repeat(textFrame("late"), 10_000)), 100)
+	if !slices.Equal(got, []string{"close 1007 a text message must be UTF-8"}) || read > 100 {
+		t.Errorf("got %.200q, %d bytes are processed", got, read)
+	}
+}
+
+// TestWebSocketMessageThatIsCut loses the connection within a message, which does not come back.
+func TestWebSocketMessageThatIsCut(t *testing.T) {
+	for _, sent := range []string{announced(finalBit|opcodeText, 3, ""), announced(finalBit|opcodeText, 3, "ab"), masked(opcodeText, "ab")} {
+		if got, _ := recordedSession(t, []byte(sent), len(sent)); !slices.Equal(got, []string{"close 1002 the frame is not valid"}) {
+			t.Errorf("%q: got %q", sent, got)
+		}
+	}
+}
+
 // TestWebSocketClientThatDoesNotRead stops reading within a message that comes back.
 func TestWebSocketClientThatDoesNotRead(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -90,8 +191,8 @@ func TestWebSocketClientThatDoesNotRead(t *testing.T) {
 			}
 			<-time.After(1)
 			synctest.Wait()
-			if h.metrics.webSockets.Load() != 0 {
-				t.Errorf("%s: the server waits for a client that does not read", name)
+			if held := h.budget.requests.used.Load(); held != 0 || h.metrics.webSockets.Load() != 0 {
+				t.Errorf("%s: the server waits for a client that does not read, and holds %d bytes", name, held)
 			}
 		})
 	}
@@ -117,7 +218,7 @@ func TestWebSocketEndsWithTheServer(t *testing.T) {
 				t.Errorf("%s: the end is told as %q", name, got)
 			}
 			whole := map[string]string{"within a header": "\x00\x80\x00\x00\x00\x00" + payload(128), "within a frame": "yz"}
-			client.send(t, whole[name], textFrame("late"), closeFrame(closeGoingAway, ""))
+			client.send(t, whole[name], textFrame("late"), closeFrame(1001, ""))
 			if got := client.next(t); got != "end" || time.Since(began) != 0 {
 				t.Errorf("%s: after %s comes %q", name, time.Since(began), got)
 			}
@@ -134,94 +235,22 @@ func TestWebSocketAtTheEnd(t *testing.T) {
 	}
 }
 
-// heldBytes is memory for messages with a limit.
-type heldBytes struct{ limit, held, peak int64 }
-
-func (b *heldBytes) memory() messageMemory {
-	return messageMemory{
-		grow: func(n int64) bool {
-			if b.held+n > b.limit {
-				return false
-			}
-			b.held += n
-			b.peak = max(b.peak, b.held)
-			return true
-		},
-		release: func(n int64) { b.held -= n },
-	}
-}
-
-// session starts a session over a connection in memory. ended receives its result, after which the memory can be examined.
-func startSession(t *testing.T, memory messageMemory) (client *rawClient, ended chan *webSocketClose) {
-	t.Helper()
-	near, far := net.Pipe()
-	t.Cleanup(func() { _ = near.Close() })
-	ended = make(chan *webSocketClose, 1)
-	go func() { ended <- newWebSocketSession(far, bufio.NewReader(far), nil, memory).run(nil) }()
-	return &rawClient{Conn: near, reader: bufio.NewReader(near)}, ended
-}
-
-// TestWebSocketMemory checks that a session holds what it has received, not what was announced, and nothing between messages.
-func TestWebSocketMemory(t *testing.T) {
-	for name, c := range map[string]struct {
-		sent string
-		peak int64
-	}{
-		"a header":                  {announced(finalBit|opcodeBinary, maxMessage, ""), firstChunk},
-		"one byte":                  {announced(finalBit|opcodeBinary, maxMessage, "x"), firstChunk},
-		"one chunk":                 {announced(finalBit|opcodeBinary, maxMessage, payload(firstChunk-maxServerHeader)), 3 * firstChunk},
-		"half a message":            {announced(finalBit|opcodeBinary, maxMessage, payload(maxMessage/2)), maxMessage/2 + maxChunk},
-		"a small message":           {textFrame("hello"), maxServerHeader + 5},
-		"a large message":           {textFrame(payload(maxMessage)), maxMessage + maxServerHeader},
-		"many small fragments":      {masked(opcodeText, "") + strings.Repeat(masked(opcodeContinuation, "x"), 5000), firstChunk * 3},
-		"one message after another": {strings.Repeat(textFrame(payload(1000)), 3), maxServerHeader + 1000},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			bytes := &heldBytes{limit: 2 * maxMessage}
-			client, ended := startSession(t, bytes.memory())
-			go func() { _, _ = io.Copy(io.Discard, client.reader) }()
-			client.send(t, c.sent)
-			synctest.Wait()
-			if complete := strings.Contains(name, "message") && name != "half a message"; bytes.peak > c.peak || (bytes.held == 0) != complete {
-				t.Errorf("%s: %d bytes are held, at most %d, want %d", name, bytes.held, bytes.peak, c.peak)
-			}
-			_ = client.Close()
-			if got := <-ended; got != nil || bytes.held != 0 {
-				t.Errorf("%s: after the connection was lost, %d bytes are held; closed by %v", name, bytes.held, got)
-			}
-		})
-	}
-}
-
-// TestWebSocketWithoutMemory refuses memory at several sizes.
-func TestWebSocketWithoutMemory(t *testing.T) {
-	for _, limit := range []int64{0, 10, firstChunk, maxMessage / 2, maxMessage} {
-		bytes := &heldBytes{limit: limit}
-		client, ended := startSession(t, bytes.memory())
-		go func() { _, _ = io.WriteString(client, textFrame(payload(maxMessage))) }()
-		if got := client.next(t); got != "close 1013 the server holds too much already, try again later" {
-			t.Errorf("with %d bytes: got %q", limit, got)
-		}
-		_ = client.Close()
-		if got := <-ended; got.limit() != limitMemory || bytes.held != 0 || bytes.peak > limit {
-			t.Errorf("with %d bytes: counted as %q, %d are held, at most %d", limit, got.limit(), bytes.held, bytes.peak)
-		}
-	}
-}
-
-func TestWebSocketLimits(t *testing.T) {
+func TestCloseFor(t *testing.T) {
 	for _, c := range []struct {
-		closing *webSocketClose
-		want    string
+		err   error
+		code  websocket.StatusCode
+		limit string
 	}{
-		{nil, ""},
-		{&webSocketClose{code: closeTooBig}, limitMessage},
-		{&webSocketClose{code: closeTryAgainLater}, limitMemory},
-		{&webSocketClose{code: closeTooBig, received: true}, ""},
-		{&webSocketClose{code: closeGoingAway}, ""},
+		{websocket.ErrMessageTooBig, websocket.StatusMessageTooBig, limitMessage},
+		{errMessageMemory, websocket.StatusTryAgainLater, limitMemory},
+		{errNotUTF8, websocket.StatusInvalidFramePayloadData, ""},
+		{io.ErrUnexpectedEOF, websocket.StatusProtocolError, ""},
+		{websocket.CloseError{Code: websocket.StatusMessageTooBig}, websocket.StatusProtocolError, ""}, // of the client, which has its response
+		{websocket.CloseError{Code: websocket.StatusTryAgainLater}, websocket.StatusProtocolError, ""},
 	} {
-		if got := c.closing.limit(); got != c.want {
-			t.Errorf("%+v is counted as %q, want %q", c.closing, got, c.want)
+		code, reason, limit := closeFor(fmt.Errorf("reading: %w", c.err))
+		if code != c.code || limit != c.limit || len(reason) > maxControl-2 {
+			t.Errorf("%v: closes with %d %q and counts %q, want %d and %q", c.err, code, reason, limit, c.code, c.limit)
 		}
 	}
 }
