@@ -79,10 +79,10 @@ func (c *client) openBy(ctx context.Context, r *request, protocols ...string) (*
 		return nil, err
 	}
 	r.nonce = cmp.Or(r.nonce, newNonce())
-	s := newStream(connection, r.methodOrGet(), r.nonce, func() {
+	s := newStream(connection, r.methodOrGet(), r.nonce, sync.OnceFunc(func() { // a stream may be closed twice
 		stop()
 		end()
-	})
+	}))
 	if err := s.send(r.header(&c.target, c.check(r.nonce), c.agent)); err != nil {
 		_ = s.Close() // writing has failed already
 		return nil, err

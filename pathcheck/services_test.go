@@ -24,6 +24,8 @@ func TestServices(t *testing.T) {
 		"WebSocket": {[]string{"websocket"}, changes(nothing), map[string]string{"websocket.upgrade": yes, "websocket.subprotocol": kept, "websocket.messages": kept}},
 		"no Upgrade": {[]string{"websocket"}, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Upgrade"); r.Out.Header.Del("Connection") }),
 			map[string]string{"websocket.upgrade": no}},
+		"a handshake that browsers refuse": {[]string{"websocket"}, changesAccept,
+			map[string]string{"websocket.upgrade": yes, "websocket.subprotocol": kept, "websocket.messages": "lost at 100B"}},
 		"WebSockets are refused":        {[]string{"websocket"}, refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), map[string]string{"websocket.upgrade": "refused 403"}},
 		"no sub-protocol":               {[]string{"websocket"}, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Sec-Websocket-Protocol") }), map[string]string{"websocket.subprotocol": dropped}},
 		"gRPC over HTTP/1":              {[]string{"grpc"}, changes(nothing), map[string]string{"grpc.unary": no}},
@@ -46,6 +48,18 @@ func overHTTP2(address string) http.Handler {
 	transport := &http.Transport{Protocols: &http.Protocols{}}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	proxy.Transport = transport
+	return proxy
+}
+
+// changesAccept responds to handshakes of WebSockets with what belongs to another request.
+func changesAccept(address string) http.Handler {
+	proxy := proxyTo(address, nothing)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if r.StatusCode == http.StatusSwitchingProtocols {
+			r.Header.Set("Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+		}
+		return nil
+	}
 	return proxy
 }
 

@@ -3,12 +3,10 @@ package pathcheck
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
-	"io"
 	"net/http"
+
+	"github.com/coder/websocket"
 )
 
 // largeMessage is the size of the larger message that is sent through a WebSocket.
@@ -16,39 +14,28 @@ const largeMessage = 256 << 10
 
 // examineWebSocket opens a WebSocket and sends messages.
 func examineWebSocket(ctx context.Context, g *group) error {
-	var key [16]byte
-	_, _ = rand.Read(key[:]) // never fails
-	s, err := g.open(ctx, &request{path: "/-/ws", fields: []field{{"Connection", "Upgrade"}, {"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"},
-		{"Sec-WebSocket-Key", base64.StdEncoding.EncodeToString(key[:])}, {"Sec-WebSocket-Protocol", "pathcheck"}}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }()         // it needs no closing handshake
-	response, interim, err := s.readHeader() //nolint:bodyclose // it ends with the connection
-	if err != nil {
-		o, err := g.outcome(ctx, nil, err)
-		if o.refusal != "" {
-			g.add(decideUpgrade(o))
-		}
-		return err
-	}
-	a := s.newAnswer(response, interim)
-	g.judge(a, s.nonce)
-	o, err := g.outcome(ctx, a, nil)
+	h := &webSocketHandshake{group: g}
+	connection, failed := h.dial(ctx)
+	o, err := g.outcome(ctx, h.answer, h.err)
 	if err == nil || o.refusal != "" {
 		g.add(decideUpgrade(o))
 	}
-	if err != nil || o.refusal != "" || a.status != http.StatusSwitchingProtocols {
+	if connection != nil {
+		defer func() { _ = connection.CloseNow() }() // it needs no closing handshake
+	}
+	if err != nil || o.refusal != "" || o.status != http.StatusSwitchingProtocols {
 		return err
 	}
-	g.add(decideSubprotocol(a.header.Get("Sec-WebSocket-Protocol")))
-	s.limited.N = 4 * largeMessage
+	g.add(decideSubprotocol(o.header.Get("Sec-WebSocket-Protocol")))
 	for _, size := range []int{100, largeMessage} {
-		if err := s.exchangeMessage(filler(size)); err != nil {
-			if ended := g.interrupted(ctx, err); ended != nil {
+		if failed == nil {
+			failed = exchangeMessage(ctx, connection, filler(size))
+		}
+		if failed != nil {
+			if ended := g.interrupted(ctx, failed); ended != nil {
 				return ended
 			}
-			g.add(decideMessages(size, err))
+			g.add(decideMessages(size, failed))
 			return nil
 		}
 	}
@@ -86,87 +73,15 @@ func decideMessages(size int, err error) Fact {
 
 func sizeText(bytes int) string { return size(bytes) + "B" }
 
-// exchangeMessage sends a text and reads it back (RFC 6455, 5.2).
-func (s *stream) exchangeMessage(data []byte) error {
-	if err := s.send(clientFrame(data)); err != nil {
+// exchangeMessage sends a text and reads it back. The path may have made several frames of it (RFC 6455, 5.4).
+func exchangeMessage(ctx context.Context, c *websocket.Conn, data []byte) error {
+	c.SetReadLimit(int64(len(data)))
+	if err := c.Write(ctx, websocket.MessageText, data); err != nil {
 		return err
 	}
-	received, err := readText(s.reader, len(data))
-	if err == nil && !bytes.Equal(received, data) {
+	kind, received, err := c.Read(ctx)
+	if err == nil && (kind != websocket.MessageText || !bytes.Equal(received, data)) {
 		return errors.New("another message")
 	}
 	return err
-}
-
-// readText reads a text of at most the given length, of as many frames as the way made of it, and skips pings.
-func readText(r io.Reader, length int) (text []byte, err error) {
-	const maxFrames = 1000
-	for range maxFrames {
-		final, opcode, data, err := readFrame(r, max(length-len(text), maxControl))
-		switch {
-		case err != nil:
-			return nil, err
-		case opcode == opcodePing || opcode == opcodePong:
-			continue
-		case len(text) == 0 && opcode != opcodeText, len(text) > 0 && opcode != opcodeContinuation, len(text)+len(data) > length:
-			return nil, errors.New("another message")
-		}
-		if text = append(text, data...); final {
-			return text, nil
-		}
-	}
-	return nil, errors.New("the message has too many frames")
-}
-
-// What frames have (RFC 6455, 5.2): the bit of the last one of a message, the type, and the maximum length of those that are no messages.
-const (
-	finalBit           = 0x80
-	opcodeContinuation = 0
-	opcodeText         = 1
-	opcodePing         = 9
-	opcodePong         = 10
-	maxControl         = 125
-)
-
-// clientFrame returns the only frame of a text, masked as those of clients must be.
-func clientFrame(data []byte) []byte {
-	const masked = 0x80
-	frame := []byte{finalBit | opcodeText}
-	switch {
-	case len(data) < 126:
-		frame = append(frame, masked|byte(len(data)))
-	case len(data) < 1<<16:
-		frame = binary.BigEndian.AppendUint16(append(frame, masked|126), uint16(len(data)))
-	default:
-		frame = binary.BigEndian.AppendUint64(append(frame, masked|127), uint64(len(data)))
-	}
-	var mask [4]byte
-	_, _ = rand.Read(mask[:]) // never fails
-	frame = append(frame, mask[:]...)
-	for i, each := range data {
-		frame = append(frame, each^mask[i%4])
-	}
-	return frame
-}
-
-// readFrame reads a frame of a server with at most the given length.
-func readFrame(r io.Reader, length int) (final bool, opcode byte, data []byte, err error) {
-	var header [2]byte
-	if _, err := io.ReadFull(r, header[:]); err != nil {
-		return false, 0, nil, err
-	}
-	size := uint64(header[1] & 0x7f)
-	if extended := map[uint64]int{126: 2, 127: 8}[size]; extended > 0 {
-		var bytes [8]byte
-		if _, err := io.ReadFull(r, bytes[8-extended:]); err != nil {
-			return false, 0, nil, err
-		}
-		size = binary.BigEndian.Uint64(bytes[:])
-	}
-	if size > uint64(length) {
-		return false, 0, nil, errors.New("the message is longer than what was sent")
-	}
-	data = make([]byte, size)
-	_, err = io.ReadFull(r, data)
-	return header[0]&finalBit != 0, header[0] & 0x7f, data, err // an opcode with a reserved bit is none of those above
 }
