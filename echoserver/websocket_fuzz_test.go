@@ -49,7 +49,8 @@ type recordedResponse struct {
 
 // Hijack implements http.Hijacker.
 func (r recordedResponse) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return r.connection, bufio.NewReadWriter(bufio.NewReader(r.connection), bufio.NewWriter(r.connection)), nil
+	buffered := bufio.NewReadWriter(bufio.NewReader(r.connection), bufio.NewWriter(r.connection))
+	return r.connection, buffered, r.connection.SetDeadline(time.Time{})
 }
 
 // FuzzWebSocket sends anything: the server responds with valid frames only, the last of which is a close frame, and holds no memory
