@@ -64,11 +64,6 @@ func (p *pool) take(bytes int64) bool { return p.takeWithin(bytes, p.limit) }
 // takeLarge takes bytes for what is large or lasts long. It leaves a quarter of the pool to ordinary requests.
 func (p *pool) takeLarge(bytes int64) bool { return p.takeWithin(bytes, p.limit/4*3) }
 
-// largeShare is the part of a pool for what is large or lasts long.
-type largeShare struct{ *pool }
-
-func (s largeShare) take(bytes int64) bool { return s.takeLarge(bytes) }
-
 func (p *pool) takeWithin(bytes, limit int64) bool {
 	if p.used.Add(bytes) <= limit {
 		return true

@@ -2,115 +2,172 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+	"connectrpc.com/grpcreflect"
+
+	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
-// grpcType is the media type of gRPC with protobuf. Those of other protocols and encodings begin with it.
-const grpcType = "application/grpc"
-
-// The names of the services.
 const (
-	healthService     = "grpc.health.v1.Health"
-	echoService       = "echo.v1.Echo"
-	gatewayAPIService = "gateway_api_conformance.echo_basic.grpcecho.GrpcEcho"
+	// grpcType is the media type of gRPC with protobuf. Those of gRPC-Web and of other encodings begin with it.
+	grpcType = "application/grpc"
+	// grpcWebType and connectType are what the media types of gRPC-Web and of Connect's streams begin with.
+	grpcWebType = "application/grpc-web"
+	connectType = "application/connect+"
+
+	// maxGRPCMessage is the maximum size of a message of the echo services, in bytes.
+	maxGRPCMessage = 1 << 20
+	// maxShortMessage is the maximum size of a message of health and reflection, which respond with what they received, in bytes.
+	maxShortMessage = 4 << 10
+	// maxQuoted is how much of a value of a client an error contains, in bytes.
+	maxQuoted = 128
+
+	healthCheckProcedure = "/" + grpchealth.HealthV1ServiceName + "/Check"
 )
 
-// isGRPC reports whether a request is one of gRPC, or of a protocol or encoding that is related to gRPC. Over HTTP/1.1, which gRPC cannot
-// use, a request is echoed.
-func isGRPC(r *http.Request) bool {
-	if r.ProtoMajor != 2 || r.Method != http.MethodPost {
+// isCall reports whether a request is a call of gRPC, gRPC-Web or Connect. gRPC requires HTTP/2. Calls of Connect with one message have the
+// media types of ordinary requests, and need the header of the protocol.
+func isCall(r *http.Request) bool {
+	if r.Method != http.MethodPost {
 		return false
 	}
-	contentType := r.Header.Get("Content-Type")
-	return len(contentType) >= len(grpcType) && strings.EqualFold(contentType[:len(grpcType)], grpcType)
-}
-
-// isProtobuf reports whether the content type is that of gRPC with messages in protobuf.
-func isProtobuf(contentType string) bool {
-	mediaType, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	mediaType = strings.TrimSpace(mediaType)
-	return mediaType == grpcType || mediaType == grpcType+"+proto"
+	contentType := strings.ToLower(r.Header.Get("Content-Type"))
+	switch {
+	case strings.HasPrefix(contentType, grpcWebType), strings.HasPrefix(contentType, connectType):
+		return true
+	case strings.HasPrefix(contentType, grpcType):
+		return r.ProtoMajor == 2
+	}
+	return r.Header.Get("Connect-Protocol-Version") != ""
 }
 
 // isGRPCHealthCheck reports whether a request is a probe, which is not logged.
 func isGRPCHealthCheck(r *http.Request) bool {
-	return isGRPC(r) && r.RequestURI == "/"+healthService+"/Check"
+	return r.RequestURI == healthCheckProcedure && isCall(r)
 }
 
-// grpcMethod is how a method is served.
-type grpcMethod struct {
-	serve      func(context.Context, *grpcCall) error
-	isStream   bool // ends when the server ends
-	hasControl bool // heeds the controls
+// callMetrics counts what happens to calls.
+type callMetrics interface {
+	called(method string, code grpcCode)
+	appliedToCall(desired grpcControls)
+	limited(reason string)
 }
 
-// grpcMethodOf returns a method by its path, or nil. It is compared as it was received, because paths of gRPC are not encoded.
-func grpcMethodOf(path string) *grpcMethod {
-	switch path {
-	case "/" + healthService + "/Check":
-		return &grpcMethod{serve: checkHealth}
-	case "/" + healthService + "/List":
-		return &grpcMethod{serve: listHealth}
-	case "/" + healthService + "/Watch":
-		return &grpcMethod{serve: watchHealth, isStream: true}
-	case "/" + gatewayAPIService + "/Echo", "/" + gatewayAPIService + "/EchoTwo":
-		return &grpcMethod{serve: echoGatewayAPI, hasControl: true}
-	case "/" + echoService + "/Unary":
-		return &grpcMethod{serve: echoUnary, hasControl: true}
-	case "/" + echoService + "/ServerStream":
-		return &grpcMethod{serve: echoServerStream, isStream: true, hasControl: true}
-	case "/" + echoService + "/ClientStream":
-		return &grpcMethod{serve: echoClientStream, isStream: true, hasControl: true}
-	case "/" + echoService + "/BidiStream":
-		return &grpcMethod{serve: echoBidiStream, isStream: true, hasControl: true}
-	case "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo":
-		return &grpcMethod{serve: serveReflection, isStream: true}
-	}
-	return nil
+// callHandler serves the calls of gRPC, gRPC-Web and Connect.
+type callHandler struct {
+	settings
+	life    *lifecycle
+	metrics callMetrics
+	// awaitDelay waits for a delay. It returns errTooManyDelays, errOverBudget, or why the context ended before.
+	awaitDelay func(ctx context.Context, e *exchange, delay time.Duration) error
+	procedures map[string]http.Handler // by path
+	unknown    *connect.ErrorWriter
 }
 
-// grpc serves a call. Its status is in the trailers; that of HTTP is always 200, unless the content type is not supported.
-func (h *handler) grpc(e *exchange, r *http.Request) {
-	if !isProtobuf(r.Header.Get("Content-Type")) {
-		refuse(e, http.StatusUnsupportedMediaType, "the Content-Type of gRPC must be application/grpc or application/grpc+proto")
-		return
-	}
-	header := e.Header()
-	header.Set("Content-Type", grpcType)
-	header.Set("Grpc-Accept-Encoding", "identity")
-	method, label := grpcMethodOf(r.RequestURI), "other"
-	if method != nil {
-		label = r.RequestURI[1:]
-	}
-	status := grpcStatusOf(h.call(e, r, method))
-	h.metrics.called(label, status.code)
-	e.grpcStatus = status.code.String()
-	_ = http.NewResponseController(e).Flush() // sends the headers now, if not before: what is set below are trailers; the client may be gone
-	header.Set(http.TrailerPrefix+"Grpc-Status", strconv.Itoa(int(status.code)))
-	if status.message != "" {
-		header.Set(http.TrailerPrefix+"Grpc-Message", percentEncoded(status.message))
-	}
+func newCallHandler(s settings, life *lifecycle, metrics callMetrics,
+	awaitDelay func(context.Context, *exchange, time.Duration) error) *callHandler {
+	h := &callHandler{settings: s, life: life, metrics: metrics, awaitDelay: awaitDelay, procedures: map[string]http.Handler{},
+		unknown: connect.NewErrorWriter()}
+	echoes := connect.WithHandlerOptions(h.options(maxGRPCMessage), connect.WithRequestGate(h.control))
+	h.add("Unary", "ServerStream", "ClientStream", "BidiStream")(echov1.NewEchoHandler(&echoService{h}, echoes))
+	h.add("Echo", "EchoTwo", "EchoThree")(grpcecho.NewGrpcEchoHandler(&gatewayAPIService{handler: h}, echoes))
+
+	short := h.options(maxShortMessage)
+	h.add("Check", "Watch")(grpchealth.NewHandler(&healthChecker{life}, short))
+	reflector := grpcreflect.NewStaticReflector(echov1.EchoName, grpcecho.GrpcEchoName, grpchealth.HealthV1ServiceName,
+		grpcreflect.ReflectV1ServiceName, grpcreflect.ReflectV1AlphaServiceName)
+	h.add("ServerReflectionInfo")(grpcreflect.NewHandlerV1(reflector, short))
+	h.add("ServerReflectionInfo")(grpcreflect.NewHandlerV1Alpha(reflector, short))
+	return h
 }
 
-// call serves a call of a method, which may be nil, and returns the error for its status.
-func (h *handler) call(e *exchange, r *http.Request, method *grpcMethod) error {
-	if method == nil {
-		return grpcErrorf(grpcUnimplemented, "unknown method %s", cut(r.RequestURI))
-	}
-	if encoding := r.Header.Get("Grpc-Encoding"); encoding != "" && encoding != "identity" {
-		return grpcErrorf(grpcUnimplemented, "grpc-encoding: %q is not supported, only identity", cut(encoding))
-	}
-	ctx, c, end, err := h.start(e, r, method.isStream)
-	if err != nil {
-		return err
-	}
-	defer end()
-	if method.hasControl {
-		if err := c.control(ctx); err != nil {
-			return err
+// add returns a function that adds methods of a service.
+func (h *callHandler) add(methods ...string) func(path string, handler http.Handler) {
+	return func(path string, handler http.Handler) {
+		for _, method := range methods {
+			h.procedures[path+method] = handler
 		}
 	}
-	return method.serve(ctx, c)
+}
+
+// options returns the options of all services. There is no compression, because a message could be much larger than what is received.
+func (h *callHandler) options(maxMessage int) connect.HandlerOption {
+	return connect.WithHandlerOptions(connect.WithCompression("gzip", nil, nil), connect.WithReadMaxBytes(maxMessage),
+		connect.WithCodec(jsonCodec{}), connect.WithRequestGate(h.begin), connect.WithInterceptors(callInterceptor{}))
+}
+
+// serve serves a call. Its path is compared as it was received: the paths of methods are not encoded.
+func (h *callHandler) serve(e *exchange, r *http.Request) {
+	c := &call{exchange: e, request: r, metrics: h.metrics, controller: http.NewResponseController(e)}
+	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))
+	c.cancel = cancel
+	defer c.end()
+	_ = c.controller.EnableFullDuplex() // else a response over HTTP/1.1 would wait for the whole request; HTTP/2 always is
+	forConnect := r.WithContext(ctx)
+	forConnect.Body, forConnect.Header = c, shortHeader(r.Header)
+	label := "other"
+	if procedure := h.procedures[r.RequestURI]; procedure != nil {
+		label = r.RequestURI[1:]
+		procedure.ServeHTTP(c, forConnect)
+	} else {
+		c.err = connect.NewError(connect.CodeUnimplemented, fmt.Errorf("unknown method %s", cut(r.RequestURI)))
+		_ = h.unknown.Write(c, forConnect, c.err) // the client may have disconnected
+	}
+	if code, ok := c.code(); ok {
+		h.metrics.called(label, code)
+		e.grpcStatus = code.String()
+	}
+}
+
+// shortHeader returns a header for connect, which does not expect parameters of media types. Its errors quote values: long ones are cut.
+func shortHeader(header http.Header) http.Header {
+	short := make(http.Header, len(header))
+	for name, values := range header {
+		if len(values[0]) > maxQuoted {
+			values = []string{values[0][:maxQuoted]}
+		}
+		short[name] = values
+	}
+	mediaType, _, _ := strings.Cut(short.Get("Content-Type"), ";")
+	short.Set("Content-Type", strings.ToLower(strings.TrimSpace(mediaType)))
+	return short
+}
+
+// begin is called by connect before it reads the first message of a call. It returns the context of the call, which ends at the deadline
+// of the client and, if the call is a stream, when the server ends.
+func (h *callHandler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
+	c := callOf(ctx)
+	c.cause = func() error { return context.Cause(ctx) }
+	c.deadline, _ = ctx.Deadline()
+	c.patience = grpcMessageTimeout
+	if spec.StreamType&connect.StreamTypeClient != 0 {
+		c.patience = betweenMessages
+	}
+	setDeadlines(c.exchange, time.Time{}) // each message has deadlines of its own
+	if !c.take(callCost) {
+		return nil, c.outOfMemory()
+	}
+	if spec.StreamType == connect.StreamTypeUnary {
+		return ctx, nil
+	}
+	if !c.take(streamCost) {
+		return nil, c.outOfMemory()
+	}
+	c.watching.Go(func() {
+		select {
+		case <-h.life.ending:
+			c.cancel(connect.NewError(connect.CodeUnavailable, errors.New("the server is stopping")))
+			_ = c.controller.SetReadDeadline(time.Now()) // ends reading
+		case <-ctx.Done():
+		}
+	})
+	return ctx, nil
 }

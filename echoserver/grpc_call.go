@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"strconv"
 	"sync"
 	"time"
+
+	"connectrpc.com/connect"
 )
 
 const (
@@ -15,142 +20,197 @@ const (
 	grpcMessageTimeout = 30 * time.Second
 	// betweenMessages is how long a stream may be idle between two messages of the client.
 	betweenMessages = 10 * time.Minute
+	// messageFactor is how often a message is held: as received, which takes up to twice its size, and as decoded or as a response.
+	messageFactor = 3
+	// descriptionFactor is how often a header is held that a response describes: each second byte can need three, in the message and as sent.
+	descriptionFactor = 4
+	// callCost is what a call holds besides its request, in bytes: the state of connect, and a deeper stack.
+	callCost = 8 << 10
+	// streamCost is what a stream holds in addition, in bytes: it lasts long, and has a goroutine that waits for the end of the server.
+	streamCost = 8 << 10
+	// prefixSize is the size of what precedes a message, in bytes.
+	prefixSize = 5
 )
 
-// grpcCall is a call in progress.
-type grpcCall struct {
-	*handler
-	exchange   *exchange
+// call is a call in progress. Connect reads the request from it, and writes the response to it.
+type call struct {
+	*exchange
 	request    *http.Request
+	metrics    callMetrics
 	controller *http.ResponseController
 	cancel     context.CancelCauseFunc
-	reading    sync.WaitGroup
-	abandoned  bool // a message is still being read
+	watching   sync.WaitGroup
+	cause      func() error  // why the call ends early, or nil
+	deadline   time.Time     // of the client; zero for none
+	patience   time.Duration // how long a message may take to begin
+
+	received  int64 // bytes since the previous message
+	acquired  int64 // bytes that the message holds
+	isWriting bool  // since the last Flush
+	isHandled bool  // by a service: if connect rejects a request itself, err does not contain why
+	err       error
 }
 
-// start returns the call of a request and its context, which ends at the deadline of the client and, if the call is a stream, when the
-// server ends. The function ends the call.
-func (h *handler) start(e *exchange, r *http.Request, isStream bool) (ctx context.Context, c *grpcCall, end func(), err error) {
-	ctx, cancel := context.WithCancelCause(r.Context())
-	c = &grpcCall{handler: h, exchange: e, request: r, controller: http.NewResponseController(e), cancel: cancel}
-	if isStream && !e.take(waitingCost) {
-		h.metrics.limited(limitMemory)
-		cancel(nil)
-		return nil, nil, nil, errNoMemory
-	}
-	setDeadlines(e, time.Time{}) // each message has deadlines of its own
-	stop := func() {}
-	if text := r.Header.Get("Grpc-Timeout"); text != "" {
-		timeout, err := parseGRPCTimeout(text)
-		if err != nil {
-			cancel(nil)
-			return nil, nil, nil, err
-		}
-		ctx, stop = context.WithTimeout(ctx, timeout)
-	}
-	if isStream {
-		go c.cancelAtEnd(ctx)
-	}
-	return ctx, c, func() {
-		stop()
-		cancel(nil)
-		c.awaitReader()
-	}, nil
+type callKey struct{}
+
+// callOf returns the call that a context belongs to.
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call) // serve has set it
+	return c
 }
 
-func (c *grpcCall) cancelAtEnd(ctx context.Context) {
-	select {
-	case <-c.life.ending:
-		c.cancel(grpcErrorf(grpcUnavailable, "the server is stopping"))
-	case <-ctx.Done():
-	}
+// end ends what begin has started. Over HTTP/1.1, net/http then reads what the client still sends, and writes the end of the response.
+func (c *call) end() {
+	c.cancel(nil)
+	c.watching.Wait()
+	setDeadlines(c.exchange, time.Now().Add(stallTimeout))
 }
 
-// awaitReader interrupts reading if that has not ended yet. Otherwise the body is not closed, because net/http would reset the stream if
-// more of it arrived, and the client might never read the status.
-func (c *grpcCall) awaitReader() {
-	if c.abandoned {
-		_ = c.request.Body.Close() // it returns no error in HTTP/2
+// Read implements io.Reader for connect, which reads messages into buffers that grow with what arrives.
+func (c *call) Read(p []byte) (int, error) {
+	if c.received == 0 {
+		c.setReadDeadline(c.patience)
 	}
-	c.reading.Wait()
-}
-
-// receive returns the next message, which must begin within the timeout, or io.EOF if the client has sent all messages.
-func (c *grpcCall) receive(ctx context.Context, timeout time.Duration) (*grpcMessage, error) {
-	type result struct {
-		message *grpcMessage
-		err     error
+	n, err := c.request.Body.Read(p)
+	if c.received == 0 && n > 0 {
+		c.setReadDeadline(grpcMessageTimeout)
 	}
-	received := make(chan result)
-	c.reading.Go(func() {
-		message, err := c.read(timeout)
-		select {
-		case received <- result{message, err}:
-		case <-ctx.Done():
-			if err == nil {
-				message.release()
-			}
-		}
-	})
-	select {
-	case r := <-received:
-		return r.message, r.err
-	case <-ctx.Done():
-		c.abandoned = true
-		return nil, context.Cause(ctx)
+	if !c.receive(int64(n)) {
+		return 0, c.outOfMemory()
 	}
-}
-
-// receiveOne returns the only message of a client that sends one.
-func (c *grpcCall) receiveOne(ctx context.Context) (*grpcMessage, error) {
-	message, err := c.receive(ctx, grpcMessageTimeout)
-	if errors.Is(err, io.EOF) {
-		return nil, grpcErrorf(grpcInternal, "the request has no message")
-	}
-	return message, err
-}
-
-func (c *grpcCall) read(timeout time.Duration) (*grpcMessage, error) {
-	overdue := time.AfterFunc(timeout, func() { c.cancel(grpcErrorf(grpcDeadlineExceeded, "no message was received in time")) })
-	defer overdue.Stop()
-	var flag [1]byte
-	if _, err := io.ReadFull(c.request.Body, flag[:]); err != nil {
-		return nil, err
-	}
-	overdue.Reset(grpcMessageTimeout)
-	message, err := readGRPCMessage(flag[0], c.request.Body, largeShare{&c.budget.requests})
 	switch {
-	case errors.Is(err, errGRPCMessageTooLarge):
-		c.metrics.limited(limitGRPCMessage)
-	case errors.Is(err, errNoMemory):
-		c.metrics.limited(limitMemory)
+	case err == nil:
+		return n, nil
+	case errors.Is(err, io.EOF):
+		c.clearReadDeadline()
+		return n, err
 	}
-	return message, err
+	c.err = c.readError(err)
+	return n, c.err
 }
 
-// send sends a message that consists of parts, and waits until the client can receive it.
-func (c *grpcCall) send(parts ...[]byte) error {
-	size := 0
-	for _, part := range parts {
-		size += len(part)
+// Close implements io.Closer. It does not close the body: net/http would reset the stream if more of it arrived, and the client might never
+// read the status.
+func (*call) Close() error { return nil }
+
+// setReadDeadline sets how long reading may take.
+func (c *call) setReadDeadline(timeout time.Duration) {
+	deadline := time.Now().Add(timeout)
+	if !c.deadline.IsZero() && c.deadline.Before(deadline) {
+		deadline = c.deadline
 	}
-	prefix := binary.BigEndian.AppendUint32([]byte{0}, uint32(size)) // a message is much smaller than 4 GiB
-	err := c.controller.SetWriteDeadline(time.Now().Add(stallTimeout))
-	for _, part := range append([][]byte{prefix}, parts...) {
-		if err == nil {
-			_, err = c.exchange.Write(part)
+	_ = c.controller.SetReadDeadline(deadline) // if it fails, reading fails too
+	if c.cause() != nil {                      // the server may have ended reading before
+		_ = c.controller.SetReadDeadline(time.Now())
+	}
+}
+
+func (c *call) clearReadDeadline() { _ = c.controller.SetReadDeadline(time.Time{}) }
+
+// receive acquires memory for bytes that were received. What exceeds the limit is discarded by connect.
+func (c *call) receive(n int64) bool {
+	const limit = maxGRPCMessage + prefixSize
+	before := min(c.received, limit)
+	c.received += n
+	if before < limit && c.received > limit {
+		c.metrics.limited(limitGRPCMessage)
+	}
+	return c.acquire(messageFactor * (min(c.received, limit) - before))
+}
+
+// acquire acquires memory until the next message is received, or the call ends.
+func (c *call) acquire(bytes int64) bool {
+	ok := c.take(bytes)
+	if ok {
+		c.acquired += bytes
+	}
+	return ok
+}
+
+// releaseMessage releases the memory of a message, so that the next one can be received.
+func (c *call) releaseMessage() {
+	c.giveBack(c.acquired)
+	c.acquired, c.received = 0, 0
+}
+
+// outOfMemory counts that memory could not be acquired, and returns the error that ends the call.
+func (c *call) outOfMemory() error {
+	c.metrics.limited(limitMemory)
+	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server has no memory for the message"))
+	return c.err
+}
+
+// readError returns the error of a call whose request could not be read.
+func (c *call) readError(err error) error {
+	cause := c.cause()
+	switch {
+	case cause != nil:
+		return callError(cause)
+	case !c.deadline.IsZero() && !time.Now().Before(c.deadline): // the context is about to end
+		return callError(context.DeadlineExceeded)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("no message was received in time"))
+	}
+	return callError(err)
+}
+
+// callError returns the error of a call whose context has ended, or whose connection has failed.
+func callError(cause error) error {
+	if e, ok := errors.AsType[*connect.Error](cause); ok {
+		return e
+	}
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("the deadline of the call was exceeded"))
+	}
+	return connect.NewError(connect.CodeCanceled, fmt.Errorf("the client ended the call: %w", cause))
+}
+
+// Write implements http.ResponseWriter.
+func (c *call) Write(data []byte) (int, error) {
+	c.beginWriting()
+	if c.status >= http.StatusBadRequest && c.err == nil { // Connect's response to a request that it rejects itself
+		var rejected struct{ Code connect.Code }
+		if json.Unmarshal(data, &rejected) == nil {
+			c.err = connect.NewError(rejected.Code, nil)
 		}
 	}
-	// A deadline that passes while nothing is sent would also reset the stream.
-	return errors.Join(err, c.controller.Flush(), c.controller.SetWriteDeadline(time.Time{}))
+	n, err := c.exchange.Write(data)
+	if err != nil {
+		c.err = callError(err)
+		return n, c.err
+	}
+	return n, nil
 }
 
-// wait waits for a duration, or until the call ends.
-func wait(ctx context.Context, duration time.Duration) error {
-	select {
-	case <-time.After(duration):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// Flush implements http.Flusher. It waits until the client can receive what was written.
+func (c *call) Flush() {
+	c.beginWriting()
+	_ = c.controller.Flush() // the client may have disconnected
+	// A deadline that passes while nothing is sent would also reset the stream.
+	_ = c.controller.SetWriteDeadline(time.Time{})
+	c.isWriting = false
+}
+
+// beginWriting sets the deadline of a message.
+func (c *call) beginWriting() {
+	if !c.isWriting {
+		_ = c.controller.SetWriteDeadline(time.Now().Add(stallTimeout)) // if it fails, writing fails too
+		c.isWriting = true
 	}
+}
+
+// code returns the code of a call that has ended, or false if the response is one of HTTP alone, such as 415.
+func (c *call) code() (grpcCode, bool) {
+	if c.err != nil {
+		return grpcCode(connect.CodeOf(c.err)), true
+	}
+	if c.isHandled {
+		return grpcOK, true
+	}
+	for _, name := range []string{http.TrailerPrefix + "Grpc-Status", "Grpc-Status"} { // of gRPC and gRPC-Web
+		if code, err := strconv.Atoi(c.Header().Get(name)); err == nil {
+			return grpcCode(code), true
+		}
+	}
+	return grpcUnknown, c.statusOrOK() == http.StatusOK
 }

@@ -7,11 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"connectrpc.com/connect"
 )
 
 // grpcControls are the controls that apply to calls of the echo services. The others apply only to HTTP.
 type grpcControls struct {
-	code  grpcCode // 0 means that of the call
+	code  grpcCode // 0 does not change it
 	delay time.Duration
 }
 
@@ -30,7 +32,7 @@ func (g grpcControls) with(metadata http.Header) (grpcControls, error) {
 			err = errors.New("specified more than once")
 		}
 		if err != nil {
-			return g, grpcErrorf(grpcInvalidArgument, "%s: %v", strings.ToLower(name), err)
+			return g, invalidArgument("%s: %w", strings.ToLower(name), err)
 		}
 	}
 	return g, nil
@@ -48,46 +50,50 @@ func (g grpcControls) applied() string {
 	return strings.Join(parts, ", ")
 }
 
-// control applies the controls of a call before its first message is read. It returns an error if the call ends with that.
-func (c *grpcCall) control(ctx context.Context) error {
-	wanted := grpcControls{delay: c.response.delay}
-	if c.controls != controlsOff {
+// control applies the controls of a call before connect reads its first message. It returns an error if the call ends with that.
+func (h *callHandler) control(ctx context.Context, _ connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
+	c := callOf(ctx)
+	c.err = h.applyControls(ctx, c)
+	return ctx, c.err
+}
+
+func (h *callHandler) applyControls(ctx context.Context, c *call) error {
+	desired := grpcControls{delay: h.response.delay}
+	if h.controls != controlsOff {
 		var err error
-		if wanted, err = wanted.with(c.request.Header); err != nil {
+		if desired, err = desired.with(c.request.Header); err != nil {
 			return err
 		}
 	}
-	if applied := wanted.applied(); applied != "" {
-		c.exchange.Header().Set("X-Echo-Applied", applied)
-		c.metrics.appliedToCall(wanted)
+	if applied := desired.applied(); applied != "" {
+		c.Header().Set("X-Echo-Applied", applied)
+		h.metrics.appliedToCall(desired)
 	}
-	if err := c.holdCall(ctx, wanted.delay); err != nil {
+	if err := h.delayCall(ctx, c, desired.delay); err != nil {
 		return err
 	}
-	if wanted.code != grpcOK {
-		return grpcErrorf(wanted.code, "requested by x-echo-grpc-status")
+	if desired.code != grpcOK {
+		return connect.NewError(connect.Code(desired.code), errors.New("requested by x-echo-grpc-status"))
 	}
 	return nil
 }
 
-// holdCall waits for the delay.
-func (c *grpcCall) holdCall(ctx context.Context, delay time.Duration) error {
-	err := c.awaitDelay(ctx, c.exchange, delay)
+// delayCall waits for the delay.
+func (h *callHandler) delayCall(ctx context.Context, c *call, delay time.Duration) error {
+	err := h.awaitDelay(ctx, c.exchange, delay)
 	setDeadlines(c.exchange, time.Time{}) // each message has deadlines of its own
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, errTooManyDelays):
-		return grpcErrorf(grpcResourceExhausted, "%v", err)
+		return connect.NewError(connect.CodeResourceExhausted, err)
 	case errors.Is(err, errOverBudget):
-		c.metrics.limited(limitMemory)
-		return errNoMemory
+		return c.outOfMemory()
 	}
-	return err
+	return callError(err)
 }
 
 func parseGRPCCode(text string) (grpcCode, error) {
-	code, err := strconv.Atoi(text)
-	if err != nil || code < 0 || code >= len(grpcCodeNames()) {
-		return 0, errors.New(strconv.Quote(text) + " is not a whole number from 0 to 16")
-	}
-	return grpcCode(code), nil
+	code, err := parseWhole(text, 0, len(grpcCodeNames())-1)
+	return grpcCode(code), err
 }

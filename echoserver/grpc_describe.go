@@ -6,97 +6,95 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
-// describeCall returns the message echo.v1.Call.
-func (c *grpcCall) describeCall() protobuf {
-	var call protobuf
+// describe describes a call as it arrived.
+func (h *callHandler) describe(c *call) (*echov1.Call, error) {
 	r := c.request
-	call.text(1, r.RequestURI)
-	call.text(2, r.Host)
-	appendMetadata(&call, 3, c.redaction.apply(r.Header))
-	call.text(4, c.exchange.id)
-	client := describeClient(r, c.trustedProxies)
-	if !c.showIdentity {
-		client.hideProxies(c.trustedProxies)
+	if !c.acquireDescription() {
+		return nil, c.outOfMemory()
 	}
-	call.text(5, client.Remote)
-	call.text(6, client.Address)
-	call.message(7, c.describeServer())
+	client := describeClient(r, h.trustedProxies)
+	if !h.showIdentity {
+		client.hideProxies(h.trustedProxies)
+	}
+	described := &echov1.Call{Method: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), RequestId: utf8Text(c.id),
+		RemoteAddress: client.Remote, ClientAddress: client.Address, Server: h.describeServer()}
+	eachMetadata(h.redaction.apply(r.Header), func(key, value string) {
+		described.Metadata = append(described.Metadata, &echov1.Metadata{Key: key, Value: value})
+	})
 	if state := describeTLS(tlsState(r)); state != nil {
-		call.message(8, state.message())
+		described.Tls = &echov1.TLS{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
+			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
 	}
-	return call
+	return described, nil
 }
 
-// describeServer returns the message echo.v1.Server.
-func (h *handler) describeServer() protobuf {
-	var server protobuf
+// acquireDescription acquires the memory of a description, as far as the cost of the request does not include it.
+func (c *call) acquireDescription() bool {
+	return c.acquire(descriptionFactor * max(0, c.headerSize-includedHeader))
+}
+
+// describeServer describes the pod.
+func (h *callHandler) describeServer() *echov1.Server {
 	i := &h.identity
+	server := &echov1.Server{Draining: h.life.draining.Load(), Info: map[string]string{}}
 	if h.showIdentity {
-		for n, value := range []string{i.Namespace, i.Ingress, i.Service, i.Pod, i.Node, i.PodIP, i.HostIP, version} {
-			server.text(uint64(n)+1, value)
-		}
+		server.Namespace, server.Ingress, server.Service = utf8Text(i.Namespace), utf8Text(i.Ingress), utf8Text(i.Service)
+		server.Pod, server.Node, server.PodIp, server.HostIp = utf8Text(i.Pod), utf8Text(i.Node), utf8Text(i.PodIP), utf8Text(i.HostIP)
+		server.Version = version
 	}
-	server.bool(9, h.life.draining.Load())
-	for _, name := range slices.Sorted(maps.Keys(i.Info)) {
-		appendPair(&server, 10, name, i.Info[name])
+	for name, value := range i.Info {
+		server.Info[utf8Text(name)] = utf8Text(value)
 	}
 	return server
 }
 
-// message returns the message echo.v1.TLS, which is also the message TLSAssertions of the Gateway API.
-func (a *tlsAnswer) message() protobuf {
-	var p protobuf
-	p.text(1, a.Version)
-	p.text(2, a.NegotiatedProtocol)
-	p.text(3, a.ServerName)
-	p.text(4, a.CipherSuite)
-	for _, certificate := range a.PeerCertificates {
-		p.text(5, certificate)
-	}
-	return p
-}
-
-// appendMetadata appends each value of the metadata as a message with a key and a value. Keys are in lower case, as they were received.
-func appendMetadata(p *protobuf, number uint64, metadata http.Header) {
+// eachMetadata calls visit with each value of the metadata, sorted by key. Keys are in lower case, as they were received.
+func eachMetadata(metadata http.Header, visit func(key, value string)) {
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
 		for _, value := range metadata[name] {
-			appendPair(p, number, strings.ToLower(name), value)
+			visit(utf8Text(strings.ToLower(name)), utf8Text(value))
 		}
 	}
 }
 
-// appendPair appends a message with a key and a value, such as an entry of a map.
-func appendPair(p *protobuf, number uint64, key, value string) {
-	var pair protobuf
-	pair.text(1, key)
-	pair.text(2, value)
-	p.message(number, pair)
+// utf8Text replaces invalid UTF-8, because protobuf rejects a message that contains it.
+func utf8Text(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// gatewayAPIService implements GrpcEcho of the conformance suite of the Gateway API, whose client can parse the response.
+type gatewayAPIService struct {
+	grpcecho.UnimplementedGrpcEchoHandler
+	handler *callHandler
 }
 
-// echoGatewayAPI serves GrpcEcho of the conformance suite of the Gateway API, whose client can parse the response.
-func echoGatewayAPI(ctx context.Context, c *grpcCall) error {
-	message, err := c.receiveOne(ctx)
-	if err != nil {
-		return err
-	}
-	message.release() // it has no fields
-	var where, assertions, response protobuf
-	if i := &c.identity; c.showIdentity {
-		for n, value := range []string{i.Namespace, i.Ingress, i.Service, i.Pod} {
-			where.text(uint64(n)+1, value)
-		}
-	}
+// Echo implements grpcecho.GrpcEchoHandler.
+func (s *gatewayAPIService) Echo(ctx context.Context, _ *grpcecho.EchoRequest) (*grpcecho.EchoResponse, error) {
+	c, h := callOf(ctx), s.handler
 	r := c.request
-	assertions.text(1, r.RequestURI)
-	appendPair(&assertions, 2, ":authority", r.Host)
-	appendMetadata(&assertions, 2, c.redaction.apply(r.Header))
-	assertions.text(3, r.Host)
-	assertions.message(4, where)
-	if state := describeTLS(tlsState(r)); state != nil {
-		assertions.message(5, state.message())
+	if !c.acquireDescription() {
+		return nil, c.outOfMemory()
 	}
-	response.message(1, assertions)
-	return c.send(response)
+	assertions := &grpcecho.Assertions{FullyQualifiedMethod: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), Context: &grpcecho.Context{}}
+	if i := &h.identity; h.showIdentity {
+		assertions.Context = &grpcecho.Context{Namespace: utf8Text(i.Namespace), Ingress: utf8Text(i.Ingress),
+			ServiceName: utf8Text(i.Service), Pod: utf8Text(i.Pod)}
+	}
+	assertions.Headers = append(assertions.Headers, &grpcecho.Header{Key: ":authority", Value: assertions.Authority})
+	eachMetadata(h.redaction.apply(r.Header), func(key, value string) {
+		assertions.Headers = append(assertions.Headers, &grpcecho.Header{Key: key, Value: value})
+	})
+	if state := describeTLS(tlsState(r)); state != nil {
+		assertions.TlsAssertions = &grpcecho.TLSAssertions{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
+			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
+	}
+	return &grpcecho.EchoResponse{Assertions: assertions}, nil
+}
+
+// EchoTwo implements grpcecho.GrpcEchoHandler.
+func (s *gatewayAPIService) EchoTwo(ctx context.Context, request *grpcecho.EchoRequest) (*grpcecho.EchoResponse, error) {
+	return s.Echo(ctx, request)
 }

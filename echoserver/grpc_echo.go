@@ -7,164 +7,111 @@ import (
 	"errors"
 	"io"
 	"time"
-	"unicode/utf8"
+
+	"connectrpc.com/connect"
+
+	"github.com/echo-operator/echo-operator/echoserver/echov1"
 )
 
-const (
-	// maxStreamCount is the maximum number of responses that a request can ask for.
-	maxStreamCount = 1000
-	// wireMessage and wireData are the numbers of the fields in which requests and responses of echo.v1.Echo have text and bytes.
-	wireMessage, wireData = 1, 2
-)
+// maxStreamCount is the maximum number of responses that a request can ask for.
+const maxStreamCount = 1000
 
-// grpcEcho is the message EchoRequest or ServerStreamRequest of echo.v1.
-type grpcEcho struct {
-	message, data []byte
-	count         uint64
-	interval      uint64 // in milliseconds
-}
+// echoService implements echo.v1.Echo. Only the first response of a stream describes the call: that can be much larger than a request.
+type echoService struct{ handler *callHandler }
 
-// parseGRPCEcho parses a request. Its result is part of the message.
-func parseGRPCEcho(message []byte) (grpcEcho, error) {
-	var echo grpcEcho
-	err := eachField(message, func(f protobufField) {
-		switch {
-		case f.is(wireMessage, wireBytes):
-			echo.message = f.data
-		case f.is(wireData, wireBytes):
-			echo.data = f.data
-		case f.is(3, wireVarint):
-			echo.count = f.varint
-		case f.is(4, wireVarint):
-			echo.interval = f.varint
-		}
-	})
+// Unary implements echov1.EchoHandler.
+func (s *echoService) Unary(ctx context.Context, request *echov1.EchoRequest) (*echov1.EchoResponse, error) {
+	call, err := s.handler.describe(callOf(ctx))
 	if err != nil {
-		return echo, err
+		return nil, err
 	}
-	if !utf8.Valid(echo.message) {
-		return echo, grpcErrorf(grpcInvalidArgument, "message: not UTF-8; use data for bytes")
-	}
-	return echo, nil
+	return &echov1.EchoResponse{Message: request.Message, Data: request.Data, Number: 1, Call: call}, nil
 }
 
-// size returns the size of what is sent back.
-func (g *grpcEcho) size() int { return len(g.message) + len(g.data) }
+// ServerStream implements echov1.EchoHandler.
+func (s *echoService) ServerStream(ctx context.Context, request *echov1.ServerStreamRequest,
+	stream *connect.ServerStream[echov1.EchoResponse]) error {
+	if err := checkStream(request); err != nil {
+		return err
+	}
+	call, err := s.handler.describe(callOf(ctx))
+	if err != nil {
+		return err
+	}
+	response := &echov1.EchoResponse{Message: request.Message, Data: request.Data, Call: call}
+	for {
+		response.Number++
+		if err := stream.Send(response); err != nil || response.Number >= uint64(request.Count) {
+			return err
+		}
+		response.Call = nil
+		if err := wait(ctx, time.Duration(request.IntervalMilliseconds)*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
 
 // checkStream returns an error if a stream of responses would exceed a limit.
-func (g *grpcEcho) checkStream() error {
+func checkStream(request *echov1.ServerStreamRequest) error {
+	size := len(request.Message) + len(request.Data)
 	switch {
-	case g.count > maxStreamCount:
-		return grpcErrorf(grpcInvalidArgument, "count: %d is not a number from 0 to %d", g.count, maxStreamCount)
-	case g.interval > uint64(maxDelay/time.Millisecond):
-		return grpcErrorf(grpcInvalidArgument, "interval_milliseconds: %d is not a number from 0 to %d", g.interval, maxDelay/time.Millisecond)
-	case int(g.count)*g.size() > maxSize: // count is at most maxStreamCount
-		return grpcErrorf(grpcInvalidArgument, "count: %d responses of %d bytes are more than %d bytes", g.count, g.size(), maxSize)
+	case request.Count > maxStreamCount:
+		return invalidArgument("count: %d is not a number from 0 to %d", request.Count, maxStreamCount)
+	case int64(request.IntervalMilliseconds) > maxDelay.Milliseconds():
+		return invalidArgument("interval_milliseconds: %d is not a number from 0 to %d", request.IntervalMilliseconds, maxDelay.Milliseconds())
+	case int(request.Count)*size > maxSize: // count is at most maxStreamCount
+		return invalidArgument("count: %d responses of %d bytes are more than %d bytes", request.Count, size, maxSize)
 	}
 	return nil
 }
 
-// sendEcho sends an EchoResponse. Only the first one of a stream describes the call, because that can be much larger than a request.
-func (c *grpcCall) sendEcho(echo *grpcEcho, number uint64) error {
-	var before, middle protobuf
-	before.varint(3, number)
-	if number == 1 {
-		before.message(4, c.describeCall())
-	}
-	if len(echo.message) > 0 {
-		before.header(wireMessage, len(echo.message))
-	}
-	if len(echo.data) > 0 {
-		middle.header(wireData, len(echo.data))
-	}
-	return c.send(before, echo.message, middle, echo.data)
-}
-
-// receiveEcho returns the only message of a client, which must be released, and what it means.
-func (c *grpcCall) receiveEcho(ctx context.Context) (*grpcMessage, grpcEcho, error) {
-	message, err := c.receiveOne(ctx)
-	if err != nil {
-		return nil, grpcEcho{}, err
-	}
-	echo, err := parseGRPCEcho(message.data)
-	if err != nil {
-		message.release()
-	}
-	return message, echo, err
-}
-
-func echoUnary(ctx context.Context, c *grpcCall) error {
-	message, echo, err := c.receiveEcho(ctx)
-	if err != nil {
-		return err
-	}
-	defer message.release()
-	return c.sendEcho(&echo, 1)
-}
-
-func echoServerStream(ctx context.Context, c *grpcCall) error {
-	message, echo, err := c.receiveEcho(ctx)
-	if err != nil {
-		return err
-	}
-	defer message.release()
-	if err := echo.checkStream(); err != nil {
-		return err
-	}
-	for number := uint64(1); ; number++ {
-		if err := c.sendEcho(&echo, number); err != nil || number >= echo.count {
-			return err
-		}
-		if err := wait(ctx, time.Duration(echo.interval)*time.Millisecond); err != nil { // checked
-			return err
-		}
-	}
-}
-
-func echoClientStream(ctx context.Context, c *grpcCall) error {
-	var response protobuf
-	messages, size, digest := uint64(0), 0, sha256.New()
-	err := c.eachEcho(ctx, func(echo *grpcEcho) error {
-		messages++
-		size += echo.size()
-		digest.Write(echo.message)
-		digest.Write(echo.data)
+// wait waits for a duration, or until the call ends.
+func wait(ctx context.Context, duration time.Duration) error {
+	select {
+	case <-time.After(duration):
 		return nil
-	})
-	if err != nil {
-		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	response.varint(1, messages)
-	response.varint(2, uint64(size)) // a size is not negative
-	response.text(3, hex.EncodeToString(digest.Sum(nil)))
-	response.message(4, c.describeCall())
-	return c.send(response)
 }
 
-func echoBidiStream(ctx context.Context, c *grpcCall) error {
-	number := uint64(0)
-	return c.eachEcho(ctx, func(echo *grpcEcho) error {
-		number++
-		return c.sendEcho(echo, number)
-	})
+// ClientStream implements echov1.EchoHandler.
+func (s *echoService) ClientStream(ctx context.Context,
+	stream *connect.ClientStream[echov1.EchoRequest]) (*echov1.ClientStreamResponse, error) {
+	response, digest := &echov1.ClientStreamResponse{}, sha256.New()
+	for stream.Receive() {
+		request := stream.Msg()
+		response.Messages++
+		response.Bytes += uint64(len(request.Message) + len(request.Data))
+		digest.Write([]byte(request.Message))
+		digest.Write(request.Data)
+	}
+	if err := stream.Err(); err != nil {
+		return nil, err
+	}
+	response.Sha256 = hex.EncodeToString(digest.Sum(nil))
+	var err error
+	response.Call, err = s.handler.describe(callOf(ctx))
+	return response, err
 }
 
-// eachEcho calls visit with each request of a stream, until the client has sent all.
-func (c *grpcCall) eachEcho(ctx context.Context, visit func(*grpcEcho) error) error {
-	for {
-		message, err := c.receive(ctx, betweenMessages)
+// BidiStream implements echov1.EchoHandler.
+func (s *echoService) BidiStream(ctx context.Context, stream *connect.BidiStream[echov1.EchoRequest, echov1.EchoResponse]) error {
+	for number := uint64(1); ; number++ {
+		request, err := stream.Receive()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		echo, err := parseGRPCEcho(message.data)
-		if err == nil {
-			err = visit(&echo)
+		response := &echov1.EchoResponse{Message: request.Message, Data: request.Data, Number: number}
+		if number == 1 {
+			if response.Call, err = s.handler.describe(callOf(ctx)); err != nil {
+				return err
+			}
 		}
-		message.release()
-		if err != nil {
+		if err := stream.Send(response); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,59 +10,88 @@ import (
 	"net"
 	"net/http"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
 const (
-	unaryPath  = "/echo.v1.Echo/Unary"
-	bidiPath   = "/echo.v1.Echo/BidiStream"
-	watchPath  = "/grpc.health.v1.Health/Watch"
-	checkPath  = "/grpc.health.v1.Health/Check"
-	gatewayAPI = "/gateway_api_conformance.echo_basic.grpcecho.GrpcEcho/Echo"
+	unaryPath      = echov1.EchoUnaryProcedure
+	bidiPath       = echov1.EchoBidiStreamProcedure
+	watchPath      = "/grpc.health.v1.Health/Watch"
+	reflectionPath = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+	gatewayAPI     = grpcecho.GrpcEchoEchoProcedure
 )
 
-// framed returns a message as it is sent.
-func framed(message []byte) []byte {
+// prefixed returns a message of gRPC as it is sent.
+func prefixed(message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-// echoRequest returns an EchoRequest with a message.
-func echoRequest(message string) []byte {
-	var p protobuf
-	p.text(wireMessage, message)
-	return framed(p)
+// sentMessage returns a message as gRPC sends it.
+func sentMessage(t testing.TB, message proto.Message) []byte {
+	t.Helper()
+	data, err := proto.Marshal(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prefixed(data)
 }
 
-// calling is a call in progress, as its client sees it.
+// echoRequest returns an EchoRequest with a message as gRPC sends it.
+func echoRequest(t testing.TB, message string) []byte {
+	t.Helper()
+	return sentMessage(t, &echov1.EchoRequest{Message: message})
+}
+
+// calling is a call of gRPC in progress, as its client sees it.
 type calling struct {
 	response *http.Response
 	body     *io.PipeWriter
 }
 
-// begin begins a call. Its headers must have come, which takes a first message or the end.
+// begin begins a call, whose client may send more. Its headers must have come, which takes a first message or the end.
 func begin(t *testing.T, client *http.Client, url string, first []byte, headers ...string) *calling {
 	t.Helper()
 	reader, writer := io.Pipe()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, reader)
+	go func() { _, _ = writer.Write(first) }() // the call may end before
+	t.Cleanup(func() { _ = writer.Close() })
+	c := post(t, client, url, reader, headers...)
+	c.body = writer
+	return c
+}
+
+// listen begins a call whose client sends one message.
+func listen(t *testing.T, client *http.Client, url string, sent []byte, headers ...string) *calling {
+	t.Helper()
+	return post(t, client, url, bytes.NewReader(sent), headers...)
+}
+
+// post sends a request of gRPC.
+func post(t *testing.T, client *http.Client, url string, body io.Reader, headers ...string) *calling {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Content-Type", grpcType)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}
-	go func() { _, _ = writer.Write(first) }() // the call may end before
+	r.Header.Set("Content-Type", cmp.Or(r.Header.Get("Content-Type"), grpcType))
 	response, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = errors.Join(writer.Close(), response.Body.Close()) })
-	return &calling{response, writer}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	return &calling{response: response}
 }
 
 // receive returns the next message, or nil at the end.
 func (c *calling) receive(t *testing.T) []byte {
 	t.Helper()
-	var prefix [5]byte
+	var prefix [prefixSize]byte
 	_, err := io.ReadFull(c.response.Body, prefix[:])
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -85,45 +115,18 @@ func (c *calling) status(t *testing.T) string {
 // called returns the status of a call of one message, and the last message of its response.
 func called(t *testing.T, client *http.Client, url string, sent []byte, headers ...string) (status string, response []byte) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(sent))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", grpcType)
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Add(headers[i], headers[i+1])
-	}
-	got, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = got.Body.Close() }()
-	c := &calling{response: got}
+	c := listen(t, client, url, sent, headers...)
 	for message := c.receive(t); message != nil; message = c.receive(t) {
 		response = message
 	}
 	return c.status(t), response
 }
 
-// fieldOf returns the first value of a field in embedded messages, by the numbers of the fields.
-func fieldOf(message []byte, path ...uint64) []byte {
-	var value []byte
-	_ = eachField(message, func(f protobufField) {
-		if value == nil && f.is(path[0], wireBytes) {
-			value = f.data
-		}
-	})
-	if len(path) > 1 {
-		return fieldOf(value, path[1:]...)
-	}
-	return value
-}
-
-// http2InMemory returns an HTTP/2 client of a server in memory.
+// http2InMemory returns an HTTP/2 client of a server in memory. It does not read ahead.
 func http2InMemory(t *testing.T, listener *memoryListener) *http.Client {
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: protocols,
+	transport := &http.Transport{Protocols: protocols, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: window},
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.dial(t), nil }}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}

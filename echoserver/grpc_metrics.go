@@ -9,11 +9,11 @@ func (m *metrics) called(method string, code grpcCode) {
 }
 
 // appliedToCall counts the controls that were applied to a call.
-func (m *metrics) appliedToCall(wanted grpcControls) {
-	if wanted.code != grpcOK {
+func (m *metrics) appliedToCall(desired grpcControls) {
+	if desired.code != grpcOK {
 		m.controls.WithLabelValues("grpc-status").Inc()
 	}
-	if wanted.delay > 0 {
+	if desired.delay > 0 {
 		m.controls.WithLabelValues("delay").Inc()
 	}
 }

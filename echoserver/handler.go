@@ -33,12 +33,15 @@ type handler struct {
 	// attempts counts the requests with the same nonce.
 	attempts *failureCounts
 	random   func(n int64) int64 // returns a number from 0 to n-1
+	calls    *callHandler
 }
 
 func newHandler(s settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
-	return &handler{settings: s, port: port, started: time.Now(), life: life, metrics: metrics, log: log, pages: newPages(),
+	h := &handler{settings: s, port: port, started: time.Now(), life: life, metrics: metrics, log: log, pages: newPages(),
 		budget: metrics.budget,
 		vary:   []string{s.controls.vary()}, failed: newFailureCounts(), attempts: newFailureCounts(), random: rand.Int64N}
+	h.calls = newCallHandler(s, life, metrics, h.awaitDelay)
+	return h
 }
 
 // ServeHTTP implements http.Handler.
@@ -73,8 +76,8 @@ func (h *handler) route(e *exchange, r *http.Request) {
 		refuse(e, http.StatusMethodNotAllowed, "this server is not a proxy")
 		return
 	}
-	if isGRPC(r) {
-		h.grpc(e, r)
+	if isCall(r) {
+		h.calls.serve(e, r)
 		return
 	}
 	switch routeOf(r.URL.Path) {

@@ -11,9 +11,10 @@ fuzz: ## Send random requests to the parsers and the handler of the echo server,
 
 .PHONY: test-clients
 test-clients: export PATH := $(PATH):/usr/sbin
-test-clients: ## Test the echo server with headless Chromium, behind nginx and HAProxy, with grpc-go and the clients of the Gateway API. Screenshots go to CACHE.
+test-clients: ## Test the echo server with headless Chromium, behind nginx and HAProxy, with grpc-go, connect and the clients of the Gateway API. Screenshots go to CACHE.
 	@tools/make/require chromium chromium fonts-dejavu-core
 	@tools/make/require nginx nginx
+	@tools/make/require curl curl
 	@tools/make/require haproxy haproxy
 	@mkdir -p "$(CACHE)/screenshots"
 	@cd tests/clients && SCREENSHOTS="$(CACHE)/screenshots" go test -trimpath -count=1 $(TESTFLAGS) ./...

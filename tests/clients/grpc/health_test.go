@@ -2,8 +2,6 @@ package grpc
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"syscall"
 	"testing"
 
@@ -21,18 +19,15 @@ const (
 
 func TestHealth(t *testing.T) {
 	client := health.NewHealthClient(dial(t, clients.Start(t)))
-	names := []string{"", "echo.v1.Echo", "gateway_api_conformance.echo_basic.grpcecho.GrpcEcho"}
-	for _, name := range names {
+	for _, name := range []string{"", "echo.v1.Echo", "gateway_api_conformance.echo_basic.grpcecho.GrpcEcho"} {
 		if got, err := client.Check(soon(t), &health.HealthCheckRequest{Service: name}); err != nil || got.GetStatus() != serving {
 			t.Errorf("%q is %v, %v", name, got, err)
 		}
 	}
 	_, err := client.Check(soon(t), &health.HealthCheckRequest{Service: "other"})
 	wantCode(t, err, codes.NotFound, "unknown service other")
-	list, err := client.List(soon(t), &health.HealthListRequest{})
-	if err != nil || !slices.Equal(slices.Sorted(maps.Keys(list.GetStatuses())), names) || list.GetStatuses()[""].GetStatus() != serving {
-		t.Errorf("the list is %v, %v", list, err)
-	}
+	_, err = client.List(soon(t), &health.HealthListRequest{})
+	wantCode(t, err, codes.Unimplemented, "")
 	watch, err := client.Watch(soon(t), &health.HealthCheckRequest{Service: "other"})
 	if err != nil {
 		t.Fatal(err)

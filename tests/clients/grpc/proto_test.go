@@ -1,0 +1,48 @@
+// Package grpc tests the gRPC services of the echo server with the clients of grpc-go, connect and the Gateway API.
+package grpc
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"sigs.k8s.io/gateway-api/conformance/echo-basic/grpcechoserver"
+)
+
+// echoProto compiles the service of the echo server.
+func echoProto(t *testing.T) protoreflect.FileDescriptor {
+	t.Helper()
+	return compiled(t, "echo.proto")
+}
+
+// compiled compiles a .proto file of the echo server.
+func compiled(t *testing.T, name string) protoreflect.FileDescriptor {
+	t.Helper()
+	folder := filepath.Join("..", "..", "..", "echoserver", "proto")
+	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{ImportPaths: []string{folder}}}
+	files, err := compiler.Compile(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files[0]
+}
+
+// TestGatewayAPIProto compares the echo service of the Gateway API with the original. Options do not change what is sent.
+func TestGatewayAPIProto(t *testing.T) {
+	withoutOptions := func(file protoreflect.FileDescriptor) *descriptorpb.FileDescriptorProto {
+		described := protodesc.ToFileDescriptorProto(file)
+		described.Options = nil
+		for _, method := range described.GetService()[0].GetMethod() {
+			method.Options = nil
+		}
+		return described
+	}
+	got, want := withoutOptions(compiled(t, "grpcecho.proto")), withoutOptions(grpcechoserver.File_grpcecho_proto)
+	if !proto.Equal(got, want) {
+		t.Errorf("grpcecho.proto describes %v, want %v", got, want)
+	}
+}
