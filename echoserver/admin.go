@@ -1,14 +1,9 @@
 package main
 
-import (
-	"net/http"
-
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-)
+import "net/http"
 
 // newAdmin returns the handler of the admin port, which serves metrics and probes. Its requests are counted but not logged.
 func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
-	exposition := promhttp.HandlerFor(metrics.registry, promhttp.HandlerOpts{DisableCompression: true}) // scrapes come from the same cluster
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e := newExchange(w, r)
 		metrics.began()
@@ -20,7 +15,7 @@ func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
 		case "/readyz":
 			health(e, !life.draining.Load())
 		case "/metrics":
-			exposition.ServeHTTP(e, r)
+			metrics.expose(e)
 		default:
 			refuse(e, http.StatusNotFound, "not found: the paths are /metrics, /livez and /readyz")
 		}

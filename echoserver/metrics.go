@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
 )
 
 // The reasons of echo_limited_total.
@@ -95,6 +96,21 @@ func (m *metrics) startWithZero() {
 	}
 	for _, reason := range []string{limitBody, limitConnections, limitDelays, limitHandshakes, limitHeader, limitMemory, limitMessage, limitGRPCMessage} {
 		m.limits.WithLabelValues(reason)
+	}
+}
+
+// expose responds with the metrics as text. promhttp would add compression, which makes the program larger than its limit.
+func (m *metrics) expose(w http.ResponseWriter) {
+	families, err := m.registry.Gather()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	w.Header().Set("Content-Type", string(format))
+	encoder := expfmt.NewEncoder(w, format)
+	for _, family := range families {
+		_ = encoder.Encode(family) // the client may have disconnected
 	}
 }
 
