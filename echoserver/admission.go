@@ -37,6 +37,10 @@ func (h *handler) checkHeader(e *exchange, r *http.Request, size headerSize, lon
 	rejected.log(h.log, r.RemoteAddr, longestField)
 	clear(r.Header) // neither is needed while the response waits for the client
 	clear(r.Trailer)
+	if e.stream != nil && keepsMuch(r) { // without a body, the response need not wait for the client
+		e.WriteHeader(rejected.status)
+		return false
+	}
 	refuse(e, rejected.status, rejected.reason)
 	e.finish()
 	return false
