@@ -32,7 +32,7 @@ func fullAnswer() answer {
 // TestAnswerJSON writes each form of an answer in which every text needs escapes, and reads it again.
 func TestAnswerJSON(t *testing.T) {
 	want := fullAnswer()
-	for name, data := range map[string][]byte{"compact": want.compactJSON(false), "for HTML": want.compactJSON(true), "indented": want.indentedJSON()} {
+	for name, data := range map[string][]byte{"compact": want.compactJSON(false), "for HTML": want.compactJSON(true), "indented": want.indentedJSON(0)} {
 		got := decode(t, string(data))
 		if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -43,6 +43,14 @@ func TestAnswerJSON(t *testing.T) {
 		if markup := bytes.ContainsAny(data, "<>&"); markup != (name != "for HTML") {
 			t.Errorf("%s: markup: %t", name, markup)
 		}
+	}
+}
+
+// TestLongJSONIsCompact checks JSON that is long because of its escapes.
+func TestLongJSONIsCompact(t *testing.T) {
+	a := answer{Path: strings.Repeat("\x01", maxIndented/5)}
+	if got := a.indentedJSON(int64(len(a.Path))); bytes.Count(got, []byte("\n")) != 1 || len(got) < maxIndented {
+		t.Errorf("it has %d bytes: %.100s", len(got), got)
 	}
 }
 

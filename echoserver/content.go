@@ -51,7 +51,7 @@ func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *
 	if namesJSON(r.Header["Accept"]) { // a program
 		return contentOf("application/json", echo.compactJSON(false))
 	}
-	return contentOf("application/json", echo.indentedJSON())
+	return contentOf("application/json", echo.indentedJSON(e.describedSize(body)))
 }
 
 func contentOf(mediaType string, data []byte) content {

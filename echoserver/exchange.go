@@ -48,13 +48,17 @@ func (e *exchange) worstResponse(b *body, size *int) int64 {
 	return e.worstDescription(b)
 }
 
+// describedSize returns the size of what a response that describes the request contains of it, in bytes.
+func (e *exchange) describedSize(b *body) int64 {
+	if b == nil {
+		return e.headerSize
+	}
+	return e.headerSize + int64(len(b.Data))
+}
+
 func (e *exchange) worstDescription(b *body) int64 {
 	const escape = 6
-	size := e.headerSize
-	if b != nil {
-		size += int64(len(b.Data))
-	}
-	if worst := escape * size; worst > 2*includedResponse {
+	if worst := escape * e.describedSize(b); worst > 2*includedResponse {
 		return worst
 	}
 	return 0
