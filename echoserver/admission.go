@@ -46,7 +46,7 @@ func (h *handler) checkHeader(e *exchange, r *http.Request, size headerSize, lon
 	return false
 }
 
-// admitStream is admit for a request of HTTP/2, of which a connection has many. The size is that of its header, in bytes.
+// admitStream is admit for a request of HTTP/2, which shares its connection with others. size is the size of its header in bytes.
 func (h *handler) admitStream(e *exchange, r *http.Request, c *connection, size int64) bool {
 	e.stream = c
 	cost := max(0, size-includedHeader) * headerFactor

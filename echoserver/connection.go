@@ -27,7 +27,7 @@ type bounds struct {
 }
 
 // connection is a connection of a client. It accounts for what a client makes the server hold before a handler knows of it, and bounds
-// the header of HTTP/1, of which net/http bounds only the size.
+// the number of fields and the request line of HTTP/1, which net/http does not bound.
 type connection struct {
 	net.Conn
 	*bounds

@@ -25,7 +25,7 @@ type content struct {
 	length    int
 	source    io.Reader
 	held      int           // bytes in memory
-	text      io.ReadSeeker // only of text of a requested size, of which a client can request a part
+	text      io.ReadSeeker // only for text of a requested size: clients can request a part
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format.

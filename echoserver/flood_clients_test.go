@@ -32,7 +32,7 @@ func writes(text string) func(net.Conn) error {
 	}
 }
 
-// incompleteMessage returns a WebSocket message of which the last byte never comes.
+// incompleteMessage returns a WebSocket message whose last byte never comes.
 func incompleteMessage() string {
 	return "GET /-/ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
 		"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n\x82\xff\x00\x00\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00" + payload(1<<20-1)
@@ -48,7 +48,7 @@ type streamKind int
 
 const (
 	complete streamKind = iota
-	withBody            // of which the last byte never comes
+	withBody            // whose last byte never comes
 	withoutWindow
 )
 
@@ -182,7 +182,7 @@ func delimited(message string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-// unfinished returns an EchoRequest of about a size, of which the last byte is missing.
+// unfinished returns an EchoRequest of about a size. Its last byte is missing.
 func unfinished(size int) []byte {
 	message := delimited("\x12" + varint(size-8) + payload(size-8))
 	return message[:len(message)-1]
@@ -190,7 +190,7 @@ func unfinished(size int) []byte {
 
 func varint(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
 
-// grpcStreams returns a function that begins calls, each of which sends a message and then nothing, as fast as the server takes it.
+// grpcStreams returns a function that begins calls. Each sends a message as fast as the server takes it, and then nothing.
 func grpcStreams(method string, streams int, message []byte) func(net.Conn) error {
 	return func(connection net.Conn) error {
 		client := clientOver(connection)

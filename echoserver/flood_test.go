@@ -76,9 +76,9 @@ func floods() map[string]clientFlood {
 		"unfinished gRPC streams":        {30, grpcStreams("ClientStream", 31, unfinished(1<<20))},
 		"small unfinished gRPC messages": {200, grpcStreams("Unary", 31, unfinished(16<<10))},
 		"announced gRPC messages":        {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withBody, unfinished(1 << 20)[:16], grpcFields()...)},
-		"gRPC responses that nobody reads": {200, overHTTP2Body("POST", "/echo.v1.Echo/ServerStream", withoutWindow,
+		"unread gRPC responses": {200, overHTTP2Body("POST", "/echo.v1.Echo/ServerStream", withoutWindow,
 			delimited("\x12"+varint(16<<10)+payload(16<<10)+"\x18\xe8\x07"), grpcFields()...)},
-		"gRPC reflection that nobody reads": {200, overHTTP2Body("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", withoutWindow,
+		"unread gRPC reflection": {200, overHTTP2Body("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", withoutWindow,
 			bytes.Repeat(delimited("\x22\x0cecho.v1.Echo"), 500), grpcFields()...)},
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// grpcType is the media type of gRPC with protobuf. Those of gRPC-Web and of other encodings begin with it.
+	// grpcType is the media type of gRPC with protobuf. The media types of gRPC-Web and of other encodings begin with it.
 	grpcType = "application/grpc"
 	// grpcWebType and connectType are what the media types of gRPC-Web and of Connect's streams begin with.
 	grpcWebType = "application/grpc-web"

@@ -38,7 +38,7 @@ func TestCheckHeader(t *testing.T) {
 	}
 }
 
-// TestHeadersAreMeasuredAsTheyAreSent compares the size of a parsed header with that of the bytes that HTTP/1.1 sends.
+// TestHeadersAreMeasuredAsTheyAreSent compares the size of a parsed header with the bytes that HTTP/1.1 sends.
 func TestHeadersAreMeasuredAsTheyAreSent(t *testing.T) {
 	sent := "POST /path?query=1 HTTP/1.1\r\nHost: example.com\r\nX-A: 1\r\nX-A: 22\r\nX-The-Longest: 333\r\n\r\n"
 	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(sent)))

@@ -49,7 +49,7 @@ func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) 
 	return response, nil
 }
 
-// bufferedStream is a stream of which the reader may have read more than the header.
+// bufferedStream is a stream whose reader may have read more than the header.
 type bufferedStream struct{ *stream }
 
 // Read implements io.Reader. The library would take io.EOF for the end of a message.

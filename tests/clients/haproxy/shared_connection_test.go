@@ -25,7 +25,7 @@ var configuration string
 // limit is the default maximum size of a header, in bytes.
 const limit = 32 << 10
 
-// TestLargeHeadersOfOneClient has eight clients send requests at once. That of one has a header that is too large: the others lose nothing.
+// TestLargeHeadersOfOneClient sends requests of eight clients at once. One of them has headers that are too large: the others lose nothing.
 func TestLargeHeadersOfOneClient(t *testing.T) {
 	url := startGateway(t, clients.Start(t))
 	for name, c := range map[string]struct {
