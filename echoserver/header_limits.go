@@ -38,15 +38,19 @@ type headerRejection struct {
 	reason string // for the client
 }
 
+func newHeaderRejection(status int, format string, limit int) *headerRejection {
+	return &headerRejection{status: status, limit: limit, reason: fmt.Sprintf(format, limit)}
+}
+
 // checkHeader returns nil for a header within the limits.
 func checkHeader(size headerSize, maxHeaderBytes int) *headerRejection {
 	switch {
 	case size.requestLine > maxRequestLine:
-		return &headerRejection{http.StatusRequestURITooLong, maxRequestLine, fmt.Sprintf("the request line is longer than %d bytes", maxRequestLine)}
+		return newHeaderRejection(http.StatusRequestURITooLong, "the request line is longer than %d bytes", maxRequestLine)
 	case size.fields > maxFields:
-		return &headerRejection{http.StatusRequestHeaderFieldsTooLarge, maxFields, fmt.Sprintf("the header has more than %d fields", maxFields)}
+		return newHeaderRejection(http.StatusRequestHeaderFieldsTooLarge, "the header has more than %d fields", maxFields)
 	case size.bytes > int64(maxHeaderBytes):
-		return &headerRejection{http.StatusRequestHeaderFieldsTooLarge, maxHeaderBytes, fmt.Sprintf("the header is larger than %d bytes", maxHeaderBytes)}
+		return newHeaderRejection(http.StatusRequestHeaderFieldsTooLarge, "the header is larger than %d bytes", maxHeaderBytes)
 	}
 	return nil
 }

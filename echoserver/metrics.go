@@ -64,7 +64,8 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 // gauges returns the metrics whose values are read when they are collected.
 func (m *metrics) gauges(draining func() bool) []prometheus.Collector {
 	gauge := func(name, help string, labels prometheus.Labels, value func() int64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return float64(value()) })
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
+			func() float64 { return float64(value()) })
 	}
 	collectors := []prometheus.Collector{
 		gauge("echo_build_info", "The versions of the server and of Go; the value is always 1.",
@@ -91,10 +92,12 @@ func (m *metrics) gauges(draining func() bool) []prometheus.Collector {
 
 // startWithZero makes series that do not begin with the first event, whose increase Prometheus could not see.
 func (m *metrics) startWithZero() {
-	for _, control := range []string{"body", "connection", "delay", "failures", "fault", "format", "grpc-status", "percentage", "set-header", "size", "status"} {
+	for _, control := range []string{"body", "connection", "delay", "failures", "fault", "format", "grpc-status", "percentage",
+		"set-header", "size", "status"} {
 		m.controls.WithLabelValues(control)
 	}
-	for _, reason := range []string{limitBody, limitConnections, limitDelays, limitHandshakes, limitHeader, limitMemory, limitMessage, limitGRPCMessage} {
+	for _, reason := range []string{limitBody, limitConnections, limitDelays, limitHandshakes, limitHeader, limitMemory, limitMessage,
+		limitGRPCMessage} {
 		m.limits.WithLabelValues(reason)
 	}
 }

@@ -30,8 +30,8 @@ const (
 	maxStreams = 32
 	// window is how much of the bodies of a connection of HTTP/2 can be on its way, in bytes.
 	window = 64 << 10
-	// maxFrame is the maximum size of a frame of HTTP/2, in bytes, the smallest that is allowed (RFC 9113, 4.2). net/http keeps a buffer of that
-	// size for each connection.
+	// maxFrame is the maximum size of a frame of HTTP/2, in bytes, the smallest that is allowed (RFC 9113, 4.2). net/http keeps a buffer
+	// of that size for each connection.
 	maxFrame = 16 << 10
 )
 
