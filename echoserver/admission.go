@@ -21,7 +21,7 @@ func (h *handler) admit(e *exchange, r *http.Request) bool {
 		if len(r.TransferEncoding) > 0 && (!c.header.isOf(r) || slices.ContainsFunc(c.header.names(), isContentLength)) {
 			e.Header().Set("Connection", "close") // another server may have read the request differently (RFC 9112, 6.1)
 		}
-	} else if !h.admitStream(e, r, c, size.bytes) {
+	} else if !h.admitStream(e, r, c, size.bytes+int64(size.fields)*fieldCost) {
 		return false
 	}
 	return h.checkHeader(e, r, size, longestField)
@@ -35,12 +35,11 @@ func (h *handler) checkHeader(e *exchange, r *http.Request, size headerSize, lon
 	}
 	h.metrics.limited(limitHeader)
 	rejected.log(h.log, r.RemoteAddr, longestField)
-	clear(r.Header) // neither is needed while the response waits for the client
-	clear(r.Trailer)
 	if e.stream != nil && keepsMuch(r) { // without a body, the response need not wait for the client
 		e.WriteHeader(rejected.status)
 		return false
 	}
+	clear(r.Header) // it is not needed while the response waits for the client
 	refuse(e, rejected.status, rejected.reason)
 	e.finish()
 	return false
@@ -72,9 +71,9 @@ func (h *handler) admitStream(e *exchange, r *http.Request, c *connection, size 
 }
 
 // keepsMuch reports whether net/http holds much for a request until its handler returns, even if the header is cleared: it has copies of some
-// strings, and receives the trailer.
+// strings, a map does not become smaller, and the trailer is received.
 func keepsMuch(r *http.Request) bool {
-	return len(r.Method)+len(r.RequestURI)+len(r.Host) > includedHeader || len(r.Trailer) > 0
+	return len(r.Method)+len(r.RequestURI)+len(r.Host) > includedHeader || len(r.Header) > maxFields || len(r.Trailer) > 0
 }
 
 // admitTrailer decides whether a request is handled whose body was read. What its trailer holds was taken with the header.

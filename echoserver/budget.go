@@ -23,6 +23,8 @@ const (
 	includedHeader = 4 << 10
 	// includedResponse is how much of a response the cost of a request includes.
 	includedResponse = 4 << 10
+	// fieldCost is what a field of a header holds besides its name and its value: the entry of a map, and a slice.
+	fieldCost = 96
 	// headerFactor is how often a longer header is held besides the response: as read, and as parsed.
 	headerFactor = 2
 	// unlimitedMemory is the memory that the budget is a part of if the process has no memory limit.

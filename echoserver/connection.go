@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -99,6 +100,11 @@ func trackState(c net.Conn, state http.ConnState) {
 func (c *connection) Read(p []byte) (int, error) {
 	if c.refused != nil { // net/http reads again after it has looked for HTTP/2
 		return 0, c.refused
+	}
+	if c.isHTTP2 {
+		// net/http decodes the headers of up to five times as many requests as a connection can have in progress, if clients reset them.
+		// Their handlers run first, so that they end or are accounted for.
+		runtime.Gosched()
 	}
 	n, err := c.Conn.Read(p)
 	switch {

@@ -99,9 +99,14 @@ func greet(connection net.Conn, kind streamKind) (*http2.Framer, error) {
 }
 
 func headerBlock(method, path string, fields ...string) []byte {
+	return headerBlockTo("a", method, path, fields...)
+}
+
+// headerBlockTo is headerBlock for an authority.
+func headerBlockTo(authority, method, path string, fields ...string) []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	for _, field := range [][2]string{{":method", method}, {":path", path}, {":scheme", "http"}, {":authority", "a"}} {
+	for _, field := range [][2]string{{":method", method}, {":path", path}, {":scheme", "http"}, {":authority", authority}} {
 		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1], Sensitive: true}) // a buffer never fails
 	}
 	for i := 0; i < len(fields); i += 2 {
@@ -141,6 +146,31 @@ func manyFields(number, size int) (fields []string) {
 		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK adds 32 to each
 	}
 	return fields
+}
+
+// tinyFields returns fields with distinct names of three bytes, and without values: a map of them is much larger than what is sent.
+func tinyFields(number int) (fields []string) {
+	for i := range number {
+		fields = append(fields, string([]byte{'a' + byte(i/26/26%26), 'a' + byte(i/26%26), 'a' + byte(i%26)}), "")
+	}
+	return fields
+}
+
+// resets returns a function that begins requests and resets them, as fast as the server reads: net/http queues requests whose handlers
+// have not ended.
+func resets(block []byte) func(net.Conn) error {
+	return func(connection net.Conn) error {
+		framer, err := greet(connection, complete)
+		if err != nil {
+			return err
+		}
+		go func() { _, _ = io.Copy(io.Discard, connection) }() // until the connection is closed
+		for id := uint32(1); ; id += 2 {
+			if err := errors.Join(writeHeader(framer, id, block, true, true), framer.WriteRSTStream(id, http2.ErrCodeCancel)); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // withTrailer returns a function that sends requests with a trailer of a size, whose responses are delayed.

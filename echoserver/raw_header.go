@@ -99,7 +99,7 @@ func (h *rawHeader) names() []string {
 
 // size returns the limits that apply to what was read. A header whose beginning is unknown has no request line.
 func (h *rawHeader) size() headerSize {
-	s := headerSize{bytes: int64(len(h.data)), requestLine: int64(h.requestLine), fields: max(0, h.lines-2)}
+	s := headerSize{bytes: int64(len(h.data)), requestLine: int64(h.requestLine), fields: max(0, h.lines-3)} // without the request line, Host and the empty line
 	if h.isPartial {
 		s.requestLine = 0
 	}
