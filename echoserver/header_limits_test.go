@@ -62,6 +62,17 @@ func TestLongestFieldIsCut(t *testing.T) {
 	}
 }
 
+// TestLongestFieldContainsNoValue checks a value that continues on the next line (RFC 9112, 5.2): it may be a secret.
+func TestLongestFieldContainsNoValue(t *testing.T) {
+	for _, fold := range []string{" ", "\t"} {
+		raw := &rawHeader{}
+		raw.add([]byte("GET / HTTP/1.1\r\nCookie: a;\r\n" + fold + strings.Repeat("secret", 100)))
+		if got := raw.longestField(); got != "" {
+			t.Errorf("the name is %q", got)
+		}
+	}
+}
+
 // headerCase is a request whose header is large.
 type headerCase struct {
 	path   string

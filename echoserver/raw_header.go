@@ -106,7 +106,8 @@ func (h *rawHeader) size() headerSize {
 	return s
 }
 
-// longestField returns the name of the longest field. The last one may be incomplete.
+// longestField returns the name of the longest field, cut to maxLoggedField. The last one may be incomplete. The name is empty if the longest
+// line continues the value of another field, which may be a secret.
 func (h *rawHeader) longestField() string {
 	var longest []byte
 	_, fields, _ := bytes.Cut(h.data, []byte("\n"))
@@ -116,5 +117,8 @@ func (h *rawHeader) longestField() string {
 		}
 	}
 	name, _, _ := bytes.Cut(longest, []byte(":"))
+	if !isToken(string(name)) {
+		return ""
+	}
 	return string(name[:min(len(name), maxLoggedField)])
 }

@@ -53,7 +53,7 @@ func (r recordedResponse) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return r.connection, buffered, r.connection.SetDeadline(time.Time{})
 }
 
-// FuzzWebSocket sends anything: the server responds with valid frames only, the last of which is a close frame, and holds no memory
+// FuzzWebSocket sends anything: the server responds with valid frames only and closes with a close frame. It holds no memory
 // afterwards. The size of packets changes nothing.
 func FuzzWebSocket(f *testing.F) {
 	for _, c := range slices.Concat(framing()[:8], pings(), reservedBitsSet(), fragmentation(), closes(), limits()[1:3]) {
