@@ -19,8 +19,6 @@ const (
 	// stormNamespaces is how many namespaces the Echoes of a storm are in. The controllers of Kubernetes read all pods and ReplicaSets of the
 	// namespace for each change of a Deployment: with 20,000 pods in one, that would take more than all else.
 	stormNamespaces = 20
-	// otherNamespace is a namespace without a storm.
-	otherNamespace = "other"
 	// podsPerNode is the largest number of pods on a node.
 	podsPerNode = 500
 	// podsAtRollout is how many pods an Echo can have while it is rolled out: the old ones, new ones, and those that are being deleted.
@@ -77,7 +75,7 @@ func stormNamespace(number int) string {
 
 // namespaces returns the namespaces of all Echoes.
 func namespaces() []string {
-	all := []string{otherNamespace}
+	var all []string
 	for i := range stormNamespaces {
 		all = append(all, stormNamespace(i))
 	}

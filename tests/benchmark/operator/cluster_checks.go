@@ -19,7 +19,7 @@ import (
 // awaitReady waits until all Echoes are ready with an image. It fails if Deployments are not soon, so that an operator that does too little
 // cannot win.
 func (r *clusterRun) awaitReady(ctx context.Context, image string) error {
-	err := r.awaitCount(ctx, func() (int, string) { return r.all - r.echoes.ready("", image), "Echoes are not ready" })
+	err := r.awaitCount(ctx, func() (int, string) { return r.n - r.echoes.ready(image), "Echoes are not ready" })
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (r *clusterRun) checkDeployments(ctx context.Context, image string) error {
 			break
 		}
 	}
-	if there != r.all {
-		return fmt.Errorf("%d Deployments for %d Echoes", there, r.all)
+	if there != r.n {
+		return fmt.Errorf("%d Deployments for %d Echoes", there, r.n)
 	}
 	return nil
 }

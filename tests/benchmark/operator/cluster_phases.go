@@ -20,8 +20,7 @@ type clusterRun struct {
 	*cluster
 	b        *benchmark
 	name     string // of the figures
-	n        int    // Echoes of the storms
-	all      int    // Echoes that were created
+	n        int    // Echoes
 	operator *program
 	echoes   *echoCount
 }
@@ -76,23 +75,11 @@ func (r *clusterRun) converge(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
 	}
-	for _, namespace := range []string{stormNamespace(0), otherNamespace} {
-		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: podsPerEcho}}
-		echo.Name, echo.Namespace = singleName, namespace
-		if err := r.client.Create(ctx, echo); err != nil {
+	return r.measure(ctx, "converge", func(ctx context.Context) error {
+		if err := r.createEchoes(ctx); err != nil {
 			return err
 		}
-		r.all++
-	}
-	if err := r.awaitReady(ctx, echoServerImage); err != nil {
-		return err
-	}
-	return r.measure(ctx, "converge", func(ctx context.Context) (int, error) {
-		if err := r.createEchoes(ctx); err != nil {
-			return 0, err
-		}
-		r.all += r.n
-		return r.storm(ctx, "converge", echoServerImage)
+		return r.awaitReady(ctx, echoServerImage)
 	})
 }
 
@@ -115,7 +102,7 @@ func (r *clusterRun) restart(ctx context.Context) error {
 		return err
 	}
 	first := time.Since(r.operator.began)
-	if err := r.awaitPasses(ctx, r.operator, r.all); err != nil {
+	if err := r.awaitPasses(ctx, r.operator, r.n); err != nil {
 		return err
 	}
 	all := time.Since(r.operator.began)
@@ -138,26 +125,23 @@ func (r *clusterRun) restart(ctx context.Context) error {
 
 // roll starts the operator with another image for all Echoes.
 func (r *clusterRun) roll(ctx context.Context) error {
-	return r.measure(ctx, "roll", func(ctx context.Context) (int, error) {
+	return r.measure(ctx, "roll", func(ctx context.Context) error {
 		if err := r.start(ctx, "--echo-server-image="+rolledImage); err != nil {
-			return 0, err
+			return err
 		}
-		if err := r.awaitPasses(ctx, r.operator, 1); err != nil {
-			return 0, err
-		}
-		return r.storm(ctx, "roll", rolledImage)
+		return r.awaitReady(ctx, rolledImage)
 	})
 }
 
 // delete deletes all Echoes.
 func (r *clusterRun) delete(ctx context.Context) error {
-	return r.measure(ctx, "delete", func(ctx context.Context) (int, error) {
+	return r.measure(ctx, "delete", func(ctx context.Context) error {
 		for _, namespace := range namespaces() {
 			if err := r.deleteEchoes(ctx, namespace); err != nil {
-				return 0, err
+				return err
 			}
 		}
-		return r.all, r.awaitGone(ctx)
+		return r.awaitGone(ctx)
 	})
 }
 

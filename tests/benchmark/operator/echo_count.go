@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -81,13 +80,13 @@ func (e *echoCount) all() int {
 	return len(e.images)
 }
 
-// ready returns how many Echoes are ready with an image, of those whose namespace and name, separated by a slash, contain a text.
-func (e *echoCount) ready(text, image string) int {
+// ready returns how many Echoes are ready with an image.
+func (e *echoCount) ready(image string) int {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	count := 0
-	for name, its := range e.images {
-		if its == image && strings.Contains(name, text) {
+	for _, its := range e.images {
+		if its == image {
 			count++
 		}
 	}

@@ -122,7 +122,6 @@ func otherRows() []row {
 		{"bytes of a no-op pass, 4,000 pods in the namespace", "noop.4000.bytes", "", none, goal{}, "", 0},
 		{"program, stripped", "size.binary", "", absolute, atMost(55), "MB", 1},
 		{"program, compressed, which is the image", "size.compressed", "", absolute, atMost(18), "MB", 1},
-		{"CPU sum over raw's, 100 to 10,000 Echoes: greatest by least", "scale.spread", "", absolute, atMost(1.1), "", 2},
 	}
 }
 
@@ -140,7 +139,7 @@ func clusterRows() []row {
 			row{name + "RSS afterwards", many + ".resident", "", none, goal{}, "MB", 1},
 			row{name + "RSS, at most", many + ".peak", "", none, goal{}, "MB", 1})
 	}
-	return slices.Concat(all, clusterRestartRows(), fairnessRows("converge"), fairnessRows("roll"))
+	return append(all, clusterRestartRows()...)
 }
 
 func clusterRestartRows() []row {
@@ -153,18 +152,4 @@ func clusterRestartRows() []row {
 		{"with pods, restart: RSS", many + ".resident", "", none, goal{}, "MB", 1},
 		{"with pods, restart: live heap", many + ".heap", "", none, goal{}, "MB", 1},
 	}
-}
-
-// fairnessRows are the lines for single changes while all other Echoes wait. The limit is what the API server takes to accept the change.
-func fairnessRows(phase string) []row {
-	var all []row
-	for _, change := range []struct{ name, text string }{
-		{"same", "a change in the namespace of the others"}, {"other", "a change in another namespace"}, {"new", "a new Echo in another namespace"},
-	} {
-		name, text := "cluster.many."+phase+".single."+change.name, "with pods, "+phase+": "+change.text+" to its Deployment, "
-		all = append(all,
-			row{text + "median", name, name + ".request", absolute, atMost(2), "s", 2},
-			row{text + "greatest", name + ".most", name + ".request.most", absolute, atMost(2), "s", 2})
-	}
-	return all
 }

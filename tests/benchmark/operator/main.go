@@ -39,10 +39,9 @@ func main() {
 type benchmark struct {
 	manager, raw, naive string // programs
 	n, large, rounds    int
-	most                int // Echoes of which the cost is compared, 0 for none
 	inCluster           int // Echoes with pods, 0 for none
 	only                string
-	json, plot          string
+	json                string
 	began               time.Time
 
 	// What the recording shows.
@@ -68,7 +67,6 @@ func measurements() []measurement {
 		{"failover", (*benchmark).failover},
 		{"noop", (*benchmark).noop},
 		{"size", (*benchmark).size},
-		{"scale", (*benchmark).scale},
 		{"cluster", (*benchmark).cluster},
 	}
 }
@@ -82,9 +80,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags.IntVar(&b.n, "n", 1000, "the number of Echoes that are created")
 	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that are there when the operator is restarted")
 	flags.IntVar(&b.rounds, "rounds", 3, "how often each client is measured")
-	flags.IntVar(&b.most, "scale", 0, "the largest number of Echoes for which the cost of an Echo is compared; 0 if it is not")
 	flags.IntVar(&b.inCluster, "cluster", 0, "the largest number of Echoes on a cluster with controllers and simulated pods; 0 if that is not measured")
-	flags.StringVar(&b.plot, "plot", "", "where to plot that")
 	flags.StringVar(&b.only, "only", "", "the measurements to make, separated by commas; all if empty. Besides their names: pods, a part of restart, and few and many, the parts of cluster")
 	flags.StringVar(&b.json, "json", "", "where to write all figures")
 	if err := flags.Parse(arguments); err != nil {
