@@ -90,7 +90,7 @@ CLUSTER := go run -trimpath ./tests/cluster
 
 # Modules of their own, because of their dependencies. Those of tool sets with tests are tested by `make test`, too.
 test_modules := tests/clients tests/packaging
-tested_tools := tools/generate tools/image tools/vulncheck
+tested_tools := tools/generate tools/image tools/prometheus tools/vulncheck
 
 ##@ General
 

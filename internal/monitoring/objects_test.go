@@ -64,7 +64,7 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestAlertsAreTested checks that the tests of promtool have for each alert a case in which it fires, and one in which nothing does.
+// TestAlertsAreTested checks that each alert has a case in which it fires, and one in which nothing does.
 func TestAlertsAreTested(t *testing.T) {
 	text, err := os.ReadFile("testdata/alerts_test.yaml")
 	if err != nil {

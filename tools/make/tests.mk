@@ -27,12 +27,7 @@ test: ## Run the unit tests, and the integration tests on a real API server. Doe
 	@go test -trimpath -timeout=30m -v $(TESTFLAGS) ./tests/reliability | $(summary)
 	@$(assets) $(read_only) go test -trimpath $(TESTFLAGS) $(integration)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
-	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath $(TESTFLAGS) ./...); done
-	@$(MAKE) --no-print-directory test-alerts
-
-.PHONY: test-alerts
-test-alerts: ## Test the alerts by promtool.
-	@"$(call tool,prometheus)/promtool" test rules internal/monitoring/testdata/alerts_test.yaml
+	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath -count=1 $(TESTFLAGS) ./...); done
 
 .PHONY: reliability
 reliability: ## Search for faults that the operator does not survive: all of docs/reliability.md that does not require root.
