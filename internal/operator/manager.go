@@ -18,6 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -41,8 +42,8 @@ const (
 	leaseName = "echo-operator.example.com"
 	// eventReporter is the reporting controller of events.
 	eventReporter = "echo-operator"
-	// shutdownTimeout leaves time to release the lease within the 10 s that a stop may take.
-	shutdownTimeout = 8 * time.Second
+	// shutdownTimeout leaves time to release the lease and to send the last spans within the 10 s that a stop may take.
+	shutdownTimeout = 6 * time.Second
 	// lastSpansTimeout is how long spans may be sent after that: nobody waits for them.
 	lastSpansTimeout = time.Second
 )
@@ -57,7 +58,7 @@ type Operator struct {
 	cached     cached
 	tls        *platform.ClusterTLS
 	store      packed.Store
-	lease      *lease // nil if no leader is elected
+	lock       resourcelock.Interface // nil if no leader is elected
 	monitoring monitoringAPI
 	traces     tracing.Tracer
 }
@@ -107,19 +108,16 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	return operator, addStatusAPI(operator.Manager, past, options, level)
 }
 
-// addManager makes the manager, and the lease if a leader is to be elected.
+// addManager makes the manager, and the lock if a leader is to be elected.
 func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, options Options) error {
 	var err error
 	if options.LeaderElect {
-		if o.lease, err = newLease(cluster, leaseNamespace(options)); err != nil {
+		if o.lock, err = newLock(cluster, leaseNamespace(options)); err != nil {
 			return err
 		}
 	}
 	if o.Manager, err = ctrl.NewManager(cluster, o.managerOptions(scheme, options)); err != nil {
 		return fmt.Errorf("setting up: %w", err)
-	}
-	if o.lease != nil {
-		o.lease.recorder = o.GetEventRecorder(eventReporter)
 	}
 	o.cached = make(cached)
 	return o.Add(o.cached)
@@ -135,9 +133,6 @@ func (o *Operator) Start(ctx context.Context) error {
 	go func() { stopped <- o.Manager.Start(managed) }()
 	go func() { supervised <- o.supervisor.run(ctx) }()
 	go o.tls.Run(ctx)
-	if o.lease != nil {
-		go o.lease.run(managed)
-	}
 	select {
 	case err := <-stopped:
 		end()
@@ -146,7 +141,11 @@ func (o *Operator) Start(ctx context.Context) error {
 		select {
 		case <-o.cached:
 			end()
-			return errors.Join(err, <-stopped)
+			ended := <-stopped
+			if ended == nil {
+				o.releaseLease(ctx)
+			}
+			return errors.Join(err, ended)
 		default:
 			go o.cached.then(end)
 			return err
@@ -256,10 +255,8 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 		GracefulShutdownTimeout: &timeout,
 		Metrics:                 metricsOptions(options, o.tls),
 	}
-	if o.lease != nil {
-		all.LeaderElection, all.LeaderElectionResourceLockInterface = true, o.lease
-		all.LeaderElectionReleaseOnCancel = true // the process exits as soon as the manager has stopped
-		all.LeaseDuration, all.RenewDeadline, all.RetryPeriod = new(leaseDuration), new(renewDeadline), new(electionPeriod)
+	if o.lock != nil { // it is not released by client-go, which would do that after a failed renewal, while the reconcilers still run
+		all.LeaderElection, all.LeaderElectionID, all.LeaderElectionResourceLockInterface = true, leaseName, o.lock
 	}
 	return all
 }

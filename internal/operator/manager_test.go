@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -37,16 +38,20 @@ func TestManagerOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	elected := &Operator{lease: &lease{}}
+	elected := &Operator{lock: &resourcelock.LeaseLock{}}
 	got := elected.managerOptions(scheme, given)
 	if got.Scheme != scheme || got.HealthProbeBindAddress != ":2" || got.Metrics.BindAddress != ":1" {
 		t.Errorf("it serves on %q and %q", got.HealthProbeBindAddress, got.Metrics.BindAddress)
 	}
-	if !got.LeaderElection || got.LeaderElectionResourceLockInterface != elected.lease || *got.RenewDeadline+renewPeriod >= *got.LeaseDuration {
-		t.Errorf("the lease is %v: %t", got.LeaderElectionResourceLockInterface, got.LeaderElection)
+	if !got.LeaderElection || got.LeaderElectionResourceLockInterface != elected.lock || got.LeaderElectionReleaseOnCancel {
+		t.Errorf("a leader is elected: %t, by %v; client-go releases it: %t", got.LeaderElection, got.LeaderElectionResourceLockInterface,
+			got.LeaderElectionReleaseOnCancel)
 	}
-	if !got.LeaderElectionReleaseOnCancel || got.GracefulShutdownTimeout == nil || *got.GracefulShutdownTimeout >= 10*time.Second {
-		t.Errorf("the next leader waits for the lease: %t, %v", got.LeaderElectionReleaseOnCancel, got.GracefulShutdownTimeout)
+	if got.LeaseDuration != nil || got.RenewDeadline != nil || got.RetryPeriod != nil {
+		t.Errorf("the periods are %v, %v and %v, and not the defaults", got.LeaseDuration, got.RenewDeadline, got.RetryPeriod)
+	}
+	if *got.GracefulShutdownTimeout+releaseTimeout+lastSpansTimeout > 10*time.Second {
+		t.Errorf("a stop takes %s, %s and %s", *got.GracefulShutdownTimeout, releaseTimeout, lastSpansTimeout)
 	}
 	if len(got.Cache.DefaultNamespaces) != 2 || !got.Cache.ReaderFailOnMissingInformer {
 		t.Errorf("the cache holds %v", got.Cache.DefaultNamespaces)

@@ -25,7 +25,7 @@ func read() []Permission {
 		on("example.com", "echoes", "list", "watch"), // what it reconciles
 		on("", "pods", "list", "watch", "get"),       // for the status, and pods that request a companion; get before one is created
 		on("", "nodes", "list", "watch"),             // problems of nodes that run pods, and whether companions can run on them
-		onNamed("coordination.k8s.io", "leases", lease, "get", "list", "watch"),
+		onNamed("coordination.k8s.io", "leases", lease, "get"),
 	)
 	for _, child := range Children() { // watched, and read without the cache before the first is created
 		all = append(all, on(child.Group, child.Resource, "get", "list", "watch")...)

@@ -103,8 +103,8 @@ func latencyRows() []row {
 		{"create of one Echo to its Deployment, p50", "single.operator.deployment", "single.raw.deployment", beyond, atMost(15), "ms", 1},
 		{"create of one Echo to the last write, p50", "single.operator.last", "single.raw.last", beyond, atMost(30), "ms", 1},
 		{"exec to first watch, nothing there", "start.firstWatch", "", absolute, atMost(100), "ms", 0},
-		{"failover, clean", "failover.clean", "", absolute, atMost(1), "s", 2},
-		{"failover, killed, and the lease", "failover.killed", "failover.lease", beyond, atMost(1), "s", 2},
+		{"failover, clean", "failover.clean", "", absolute, atMost(2.5), "s", 2},
+		{"failover, killed", "failover.killed", "", absolute, atMost(20), "s", 2},
 	}
 }
 

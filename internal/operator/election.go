@@ -1,0 +1,70 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// lockTimeout bounds a request for the lease. It is half of the renew deadline, so that one request without a response ends no leader.
+	lockTimeout = 5 * time.Second
+	// releaseTimeout bounds the two requests that release the lease.
+	releaseTimeout = 3 * time.Second
+)
+
+var errNoLeaseNamespace = errors.New("the namespace of the lease is not known: outside of a cluster, set --leader-election-namespace")
+
+// newLock returns the lock of client-go on the lease in a namespace, with an identity that is unique to this process. controller-runtime
+// would make the same one, but keep the identity to itself.
+func newLock(cluster *rest.Config, namespace string) (resourcelock.Interface, error) {
+	if namespace == "" {
+		return nil, errNoLeaseNamespace
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	quick := rest.CopyConfig(cluster)
+	quick.Timeout = lockTimeout
+	leases, err := coordinationclient.NewForConfig(quick)
+	return &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: leaseName},
+		Client:     leases,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+	}, err
+}
+
+// releaseLease releases the lease after all runnables have ended, so that another replica does not wait until it has expired.
+func (o *Operator) releaseLease(ctx context.Context) {
+	if o.lock == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if err := release(ctx, o.lock); err != nil {
+		ctrl.Log.Error(err, "The lease was not released. Another replica becomes the leader when it has expired.")
+	}
+}
+
+// release releases a lease that the lock still holds. The lock updates the version that it has read: if another client changed it in
+// between, the API server rejects the update.
+func release(ctx context.Context, lock resourcelock.Interface) error {
+	held, _, err := lock.Get(ctx)
+	if err != nil || held.HolderIdentity != lock.Identity() {
+		return client.IgnoreNotFound(err)
+	}
+	now := metav1.Now()
+	return lock.Update(ctx, resourcelock.LeaderElectionRecord{
+		LeaseDurationSeconds: 1, LeaderTransitions: held.LeaderTransitions, AcquireTime: now, RenewTime: now,
+	})
+}

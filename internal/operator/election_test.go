@@ -1,0 +1,162 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// leaseServer is an API server with one lease. It rejects updates of other versions, as the API server does.
+type leaseServer struct {
+	lease   *coordinationv1.Lease
+	updates int
+	// afterRead happens after the lease was read, unless it is nil.
+	afterRead func(*coordinationv1.Lease)
+}
+
+func (s *leaseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.lease == nil || !strings.HasSuffix(r.URL.Path, "/namespaces/ns/leases/"+leaseName) {
+		http.NotFound(w, r)
+		return
+	}
+	if r.Method == http.MethodPut {
+		s.updates++
+		sent, err := readLease(r)
+		if err != nil || sent.ResourceVersion != s.lease.ResourceVersion {
+			w.WriteHeader(http.StatusConflict)
+			return
+		}
+		s.lease = sent
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(s.lease)
+	if r.Method == http.MethodGet && s.afterRead != nil {
+		s.afterRead(s.lease)
+	}
+}
+
+// readLease reads a lease, which may be encoded as protobuf.
+func readLease(r *http.Request) (*coordinationv1.Lease, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	lease := &coordinationv1.Lease{}
+	_, _, err = scheme.Codecs.UniversalDeserializer().Decode(body, nil, lease)
+	return lease, err
+}
+
+// holder returns who holds the lease.
+func (s *leaseServer) holder() string { return *s.lease.Spec.HolderIdentity }
+
+// serveLease starts a server with a lease that a new lock holds.
+func serveLease(t *testing.T) (*leaseServer, resourcelock.Interface) {
+	t.Helper()
+	s := &leaseServer{}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	lock, err := newLock(&rest.Config{Host: server.URL}, "ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: leaseName, Namespace: "ns", ResourceVersion: "1"},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: new(lock.Identity()), LeaseTransitions: new(int32(7))}}
+	return s, lock
+}
+
+func TestRelease(t *testing.T) {
+	s, lock := serveLease(t)
+	if err := release(t.Context(), lock); err != nil || s.holder() != "" || *s.lease.Spec.LeaseDurationSeconds != 1 {
+		t.Errorf("the lease is %+v: %v", s.lease.Spec, err)
+	}
+	if *s.lease.Spec.LeaseTransitions != 7 {
+		t.Errorf("it is the lease of leader %d", *s.lease.Spec.LeaseTransitions)
+	}
+}
+
+func TestRelease_heldByAnotherProcess(t *testing.T) {
+	s, lock := serveLease(t)
+	s.lease.Spec.HolderIdentity = new("other")
+	if err := release(t.Context(), lock); err != nil || s.holder() != "other" || s.updates != 0 {
+		t.Errorf("held by %q after %d updates: %v", s.holder(), s.updates, err)
+	}
+}
+
+func TestRelease_changedAfterItWasRead(t *testing.T) {
+	s, lock := serveLease(t)
+	s.afterRead = func(l *coordinationv1.Lease) { l.ResourceVersion, l.Spec.HolderIdentity = "2", new("other") }
+	if err := release(t.Context(), lock); !apierrors.IsConflict(err) || s.holder() != "other" {
+		t.Errorf("held by %q: %v", s.holder(), err)
+	}
+}
+
+func TestRelease_deleted(t *testing.T) {
+	s, lock := serveLease(t)
+	s.lease = nil
+	if err := release(t.Context(), lock); err != nil || s.lease != nil {
+		t.Errorf("the lease is %v: %v", s.lease, err)
+	}
+}
+
+func TestNewLock(t *testing.T) {
+	if _, err := newLock(&rest.Config{}, ""); !errors.Is(err, errNoLeaseNamespace) {
+		t.Errorf("without a namespace: %v", err)
+	}
+	_, one := serveLease(t)
+	_, other := serveLease(t)
+	if one.Describe() != "ns/"+leaseName || one.Identity() == other.Identity() {
+		t.Errorf("%s is locked by %s and %s", one.Describe(), one.Identity(), other.Identity())
+	}
+}
+
+// endedManager is a manager that ends with an error or without, after its context or, if it lost the lease, before.
+type endedManager struct {
+	manager.Manager
+	ends error
+	lost bool
+}
+
+func (m endedManager) Start(ctx context.Context) error {
+	if !m.lost {
+		<-ctx.Done()
+	}
+	return m.ends
+}
+
+func TestOperatorStart_releasesTheLease(t *testing.T) {
+	for name, c := range map[string]struct {
+		manager  endedManager
+		released bool
+	}{
+		"in order":              {endedManager{}, true},
+		"runnables that run on": {endedManager{ends: errors.New("grace period")}, false},
+		"leader election lost":  {endedManager{ends: errors.New("lost"), lost: true}, false},
+	} {
+		s, lock := serveLease(t)
+		ctx, stop := context.WithCancel(t.Context())
+		if !c.manager.lost {
+			stop()
+		}
+		o := Operator{Manager: c.manager, cached: make(cached), tls: noProfile(t), lock: lock,
+			supervisor: (&scenario{filled: always}).supervisor(time.Now())}
+		close(o.cached)
+		if err := o.Start(ctx); !errors.Is(err, c.manager.ends) || (s.holder() == "") != c.released {
+			t.Errorf("%s: held by %q: %v", name, s.holder(), err)
+		}
+		stop()
+	}
+}
