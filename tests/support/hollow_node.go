@@ -33,7 +33,7 @@ func OnHollowNode(label string) func(*v1.Echo) {
 // deletes it after the test.
 func CreateHollowNode(ctx context.Context, c client.Client, label string) string {
 	GinkgoHelper()
-	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("16Gi"), corev1.ResourcePods: resource.MustParse("100")}
+	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("10Ti"), corev1.ResourcePods: resource.MustParse("10k")}
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "hollow-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{HollowLabel: label}},
 		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: HollowLabel, Effect: corev1.TaintEffectNoSchedule}}},
