@@ -13,7 +13,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -41,7 +40,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 			return err
 		}
 	}
-	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(echoOptions()).WithLogConstructor(echoLog(mgr.GetLogger()))
+	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(controllerOptions()).WithLogConstructor(echoLog(mgr.GetLogger()))
 	b.Watches(&v1.Echo{}, r.own.without(echoEvents(r.Metrics.Echoes.Changed), client.ObjectKeyFromObject),
 		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
@@ -57,13 +56,6 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	c, err := b.Build(r.Traces.Passes("echo", reconcile.Func(r.ReconcileNamed)))
 	r.Gateways.watch = r.watchGateways(c, ofOwner)
 	return err
-}
-
-// echoOptions returns the options of the controller of Echoes.
-func echoOptions() controller.Options {
-	options := controllerOptions()
-	options.NewQueue = newFairQueue
-	return options
 }
 
 // echoLog returns what makes the log of a pass from that of the manager, as for all controllers with a main kind.
