@@ -37,16 +37,15 @@ func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 // checksChanged selects the Echoes with checks, so that others start no passes.
 func checksChanged() predicate.Predicate {
 	return predicate.And(predicate.ResourceVersionChangedPredicate{}, predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return mayHaveChecks(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return mayHaveChecks(e.ObjectOld) || mayHaveChecks(e.ObjectNew) },
-		DeleteFunc: func(e event.DeleteEvent) bool { return mayHaveChecks(e.Object) },
+		CreateFunc: func(e event.CreateEvent) bool { return isEchoWithChecks(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return isEchoWithChecks(e.ObjectOld) || isEchoWithChecks(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return isEchoWithChecks(e.Object) },
 	})
 }
 
-// mayHaveChecks reports whether an Echo, as an event has it, may have checks: its text has the name of the field.
-func mayHaveChecks(echo client.Object) bool {
-	packed, ok := echo.(interface{ HasField(name string) bool })
-	return !ok || packed.HasField("checks")
+func isEchoWithChecks(object client.Object) bool {
+	echo, ok := object.(*v1.Echo)
+	return ok && hasChecks(echo)
 }
 
 // echoOfCheckPod returns the Echo that a pod of a check belongs to.

@@ -30,7 +30,7 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Ob
 	if err := errors.Join(r.observe(ctx, echo, &seen), r.observeGateways(ctx, echo, config, &seen)); err != nil {
 		return seen, err
 	}
-	if seen.Unchanged, err = r.asCompared(ctx, echo, config, &seen); err != nil || seen.Unchanged {
+	if same, err := r.asCompared(ctx, echo, config, &seen); err != nil || same {
 		return seen, err
 	}
 	wanted, err := children.Of(echo, config)

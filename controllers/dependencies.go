@@ -6,7 +6,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,9 +39,6 @@ type Dependencies struct {
 	Client client.Client
 	// Live reads from the API server.
 	Live client.Reader
-	// Versions returns the UIDs and resource versions of all objects of a name in the cache, always in the same order. It takes less time
-	// than to read one.
-	Versions func(types.NamespacedName) []string
 	// Recorder sends events.
 	Recorder events.EventRecorder
 	// Images are the images that the operator is configured with.

@@ -26,7 +26,6 @@ type EchoReconciler struct {
 	unreported unreported
 	own        ownWrites
 	compared   compared
-	settled    settled
 }
 
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
@@ -41,14 +40,6 @@ type EchoReconciler struct {
 // ReconcileNamed makes one pass over the Echo of a name, if it exists.
 func (r *EchoReconciler) ReconcileNamed(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	began := r.Now()
-	next, same, err := r.isSettled(ctx, request.NamespacedName)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if same {
-		r.History.AddPass(request.NamespacedName, began, nil)
-		return ctrl.Result{RequeueAfter: next}, nil
-	}
 	echo, err := find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
 	if err != nil {
 		return ctrl.Result{}, err
@@ -74,7 +65,6 @@ func (r *EchoReconciler) forget(ctx context.Context, echo types.NamespacedName) 
 	r.failures.end(echo, nil)
 	r.own.forget(echo)
 	r.compared.forget(echo)
-	r.settled.forget(echo)
 	r.Metrics.Echoes.Forget(echo)
 	if end := r.unreported.forget(echo); end != nil {
 		r.announce(ctx, end.echo, end.transition)
@@ -101,12 +91,9 @@ func (r *EchoReconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration
 	seen, err := r.converge(ctx, echo)
 	failure := r.classify(echo, err)
 	seen.Changes = r.unreported.add(client.ObjectKeyFromObject(echo), seen)
-	report, before := status.Evaluate(echo, seen, failure, r.Now()), versionOf(echo)
+	report := status.Evaluate(echo, seen, failure, r.Now())
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)
-	}
-	if failure == nil && seen.Unchanged && versionOf(echo) == before {
-		r.settled.found(echo, report.Next, r.Now())
 	}
 	if failure != nil && failure.NoRetry {
 		failure.RetryAfter = report.Next // an edit is not the only event that is waited for

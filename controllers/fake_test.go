@@ -56,7 +56,6 @@ func newLateWorld(t *testing.T, cached, live []client.Object) *world {
 	w.dependencies = Dependencies{
 		Client:   w.cache,
 		Live:     w.server,
-		Versions: w.versions,
 		Recorder: w.recorder,
 		Images:   children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
 		TLSProfile: func(context.Context) (children.TLSProfile, error) {
@@ -68,17 +67,6 @@ func newLateWorld(t *testing.T, cached, live []client.Object) *world {
 		Now:     func() time.Time { return time.Unix(1000, 0) },
 	}
 	return w
-}
-
-// versions returns the versions of what the cache holds.
-func (w *world) versions(key types.NamespacedName) []string {
-	var versions []string
-	for _, kind := range append(children.Kinds(), &v1.Echo{}, &corev1.Node{}) {
-		if w.cache.Get(context.Background(), key, kind) == nil {
-			versions = append(versions, string(kind.GetUID()), kind.GetResourceVersion())
-		}
-	}
-	return versions
 }
 
 // testSchema is read once: it takes as long as many tests.

@@ -28,7 +28,6 @@ func (r *EchoReconciler) onGatewayChange() source.Source {
 
 // echoesAfterGatewayChange returns requests for all Echoes: one that no longer asks for routes may have some that nobody could see.
 func (r *EchoReconciler) echoesAfterGatewayChange(ctx context.Context) []reconcile.Request {
-	r.settled.clear()
 	return r.requestsForAll(ctx, func(*v1.Echo) bool { return true })
 }
 

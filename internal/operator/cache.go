@@ -11,26 +11,21 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/packed"
 )
 
-// cacheOptions keeps only objects that the operator created, with only their managed fields that the operator reads, and pods and nodes
-// without what it does not read. Most are packed. What is read of the others is not copied: nobody may change it, which the test suites
-// check with client-go's detector of such changes.
-func cacheOptions(namespaces []string, store *packed.Store, monitors bool) cache.Options {
+// cacheOptions keeps only objects that the operator created, without what the operator does not read.
+func cacheOptions(namespaces []string, monitors bool) cache.Options {
 	o := cache.Options{
-		ReaderFailOnMissingInformer:  true,
-		DefaultNamespaces:            namespaceConfigs(namespaces),
-		DefaultUnsafeDisableDeepCopy: new(true),
-		NewInformer:                  store.NewInformer,
+		ReaderFailOnMissingInformer: true,
+		DefaultNamespaces:           namespaceConfigs(namespaces),
 		ByObject: map[client.Object]cache.ByObject{
-			&v1.Echo{}:     {Transform: packEcho},
+			&v1.Echo{}:     {Transform: stripEcho},
 			&corev1.Node{}: {Transform: stripNode},
 			&corev1.Pod{}:  {Label: children.ManagedSelector(), Transform: stripPod},
 		},
 	}
 	for _, kind := range children.Kinds() {
-		o.ByObject[kind] = cache.ByObject{Label: children.ManagedSelector(), Transform: packChild}
+		o.ByObject[kind] = cache.ByObject{Label: children.ManagedSelector(), Transform: stripChild}
 	}
 	if monitors {
 		o.ByObject[children.BlankPodMonitor()] = cache.ByObject{Label: children.ManagedSelector()}
@@ -46,24 +41,20 @@ func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options
 	}
 }
 
-// packEcho packs an Echo without its managed fields. It is a transform of a cache.
-func packEcho(object any) (any, error) {
+// stripEcho removes the managed fields from an Echo. It is a transform of a cache.
+func stripEcho(object any) (any, error) {
 	if echo, ok := object.(*v1.Echo); ok {
 		echo.ManagedFields = nil
 	}
-	return packed.Pack(object)
+	return object, nil
 }
 
-// packChild packs a child without the managed fields that are not the operator's. It is a transform of a cache.
-func packChild(object any) (any, error) {
-	if o, ok := object.(client.Object); ok && packed.Packs(object) {
-		own := ownFields(o.GetManagedFields())
-		for i := range own {
-			own[i].Time = nil // it differs from object to object, and nobody reads it
-		}
-		o.SetManagedFields(own)
+// stripChild removes the managed fields of other field managers from a child. It is a transform of a cache.
+func stripChild(object any) (any, error) {
+	if child, ok := object.(client.Object); ok {
+		child.SetManagedFields(ownFields(child.GetManagedFields()))
 	}
-	return packed.Pack(object)
+	return object, nil
 }
 
 // ownFields returns what the operator applied.

@@ -14,12 +14,11 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/packed"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 func TestEveryKindThatTheOperatorCreatesIsSelected(t *testing.T) {
-	options := cacheOptions(nil, &packed.Store{}, false)
+	options := cacheOptions(nil, false)
 	selected := 0
 	for object, by := range options.ByObject {
 		switch object.(type) {

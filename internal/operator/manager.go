@@ -32,7 +32,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
-	"github.com/echo-operator/echo-operator/internal/packed"
 	"github.com/echo-operator/echo-operator/internal/platform"
 	"github.com/echo-operator/echo-operator/internal/statusapi"
 	"github.com/echo-operator/echo-operator/internal/tracing"
@@ -57,7 +56,6 @@ type Operator struct {
 	supervisor supervisor
 	cached     cached
 	tls        *platform.ClusterTLS
-	store      packed.Store
 	lock       resourcelock.Interface // nil if no leader is elected
 	monitoring monitoringAPI
 	traces     tracing.Tracer
@@ -172,7 +170,6 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 	common := controllers.Dependencies{
 		Client:     o.GetClient(),
 		Live:       o.GetAPIReader(),
-		Versions:   o.store.Versions,
 		Recorder:   past.Recorder(o.GetEventRecorder(eventReporter)),
 		Images:     options.Images,
 		TLSProfile: o.tlsProfile,
@@ -250,7 +247,7 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 	timeout := shutdownTimeout
 	all := ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   cacheOptions(options.Namespaces, &o.store, o.monitoring.pods),
+		Cache:                   cacheOptions(options.Namespaces, o.monitoring.pods),
 		HealthProbeBindAddress:  options.ProbeAddress,
 		GracefulShutdownTimeout: &timeout,
 		Metrics:                 metricsOptions(options, o.tls),

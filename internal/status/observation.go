@@ -17,8 +17,6 @@ type Observation struct {
 	NoDeployment bool
 	// Unwatched is true if a child lost the label by which it is watched, so that no event tells of its changes.
 	Unwatched bool
-	// Unchanged is true if the children are those that an earlier pass compared and found to be as wanted.
-	Unchanged bool
 	// Pods are the pods of the Deployment, the newest first.
 	Pods       []corev1.Pod
 	Companions []corev1.Pod

@@ -30,7 +30,7 @@ const (
 	// maxListRequests are the further ones with an API server that does not stream lists: each of 9 watches is refused, and then lists.
 	maxListRequests = 18
 	// maxAllocations are those of a pass that changes nothing.
-	maxAllocations = 100
+	maxAllocations = 500
 )
 
 var _ = Describe("what an Echo costs", func() {
