@@ -21,14 +21,12 @@ type Metrics struct {
 	Failures *Failures
 	// Requests counts requests to the API server.
 	Requests *Requests
-	// SpansDropped counts spans that no collector took.
-	SpansDropped prometheus.Counter
 }
 
 // New returns metrics that read the time from a clock.
 func New(now func() time.Time) *Metrics {
 	return &Metrics{
-		Echoes: newEchoes(now), Companions: newCompanions(), Checks: newChecks(), Failures: newFailures(), Requests: newRequests(), SpansDropped: newSpansDropped(),
+		Echoes: newEchoes(now), Companions: newCompanions(), Checks: newChecks(), Failures: newFailures(), Requests: newRequests(),
 	}
 }
 
@@ -37,18 +35,11 @@ func New(now func() time.Time) *Metrics {
 func (m *Metrics) Register(registry prometheus.Registerer, version string, elected <-chan struct{}) error {
 	var problems []error
 	for _, c := range []prometheus.Collector{
-		m.Echoes, m.Companions, m.Checks, m.Failures.counter, m.Requests.counter, m.SpansDropped, build(version), leader(elected),
+		m.Echoes, m.Companions, m.Checks, m.Failures.counter, m.Requests.counter, build(version), leader(elected),
 	} {
 		problems = append(problems, registry.Register(c))
 	}
 	return errors.Join(problems...)
-}
-
-func newSpansDropped() prometheus.Counter {
-	return prometheus.NewCounter(prometheus.CounterOpts{
-		Name: prefix + "spans_dropped_total",
-		Help: "Number of spans that were lost, because the collector of traces did not take them, or not as fast as they were made.",
-	})
 }
 
 func build(version string) prometheus.Collector {

@@ -39,7 +39,7 @@ func TestConventions(t *testing.T) {
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-	const all = 16
+	const all = 15
 	if families, err := registry.Gather(); err != nil || len(families) != all {
 		t.Errorf("%d metrics, %v; want %d", len(families), err, all)
 	}

@@ -69,7 +69,7 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	}
 	measured := monitoring.New(time.Now)
 	operator := &Operator{supervisor: supervisor{namespaces: options.Namespaces, missing: options.missing, log: ctrl.Log}}
-	if operator.traces, err = tracing.New(options.Traces, options.Version, measured.SpansDropped, ctrl.Log.WithName("traces")); err != nil {
+	if operator.traces, err = tracing.New(options.Traces, options.Version, ctrl.Log.WithName("traces")); err != nil {
 		return nil, err
 	}
 	cluster = rest.CopyConfig(cluster)

@@ -52,11 +52,10 @@ type Options struct {
 	Images children.Images
 	Policy children.Policy
 	Log    zap.Options
-	// Traces say where spans are sent. They are read from the environment alone, as OpenTelemetry specifies.
-	Traces tracing.Settings
+	// Traces is true if spans are sent. They are configured by the environment alone, as OpenTelemetry specifies.
+	Traces bool
 
 	watchNamespace, maxReplicas, podSecurity, checkURLs string // as given
-	getenv                                              func(string) string
 
 	// missing are the rights that are missing in Namespaces. Such namespaces are not watched.
 	missing missingRights
@@ -95,7 +94,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	for _, s := range o.settings() {
 		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}
-	o.getenv = getenv
+	o.Traces = tracing.Enabled(getenv)
 	libraries := flag.NewFlagSet("", flag.ContinueOnError)
 	config.RegisterFlags(libraries)
 	o.Log.BindFlags(libraries)
@@ -120,9 +119,6 @@ func (o *Options) Complete() error {
 	}
 	if o.Policy.PodSecurity, err = children.NewPodSecurity(o.podSecurity); err != nil {
 		return fmt.Errorf("POD_SECURITY: %w", err)
-	}
-	if o.Traces, err = tracing.ReadSettings(o.getenv); err != nil {
-		return err
 	}
 	return o.checkLogLevel()
 }

@@ -73,7 +73,6 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		"an invalid namespace":   {"", []string{image, "WATCH_NAMESPACE=a,B_C"}, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`},
 		"an unknown flag":        {"--follow", []string{image}, "unknown flag: --follow"},
 		"an invalid log level":   {"--zap-log-level=loud", []string{image}, "zap-log-level"},
-		"gRPC for traces":        {"", []string{image, "OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "set it to http/json"},
 		"a flag without a text":  {"--max-replicas", []string{image}, "flag needs an argument"},
 	} {
 		if _, err := parse(c.arguments, c.environment...); err == nil || !strings.Contains(err.Error(), c.want) {

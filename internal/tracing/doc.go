@@ -1,5 +1,3 @@
-// Package tracing sends spans of the passes, and of their requests to the API server, to a collector of OpenTelemetry. Without the address of one
-// it does nothing.
-//
-// The exporter is the package's own: that of OpenTelemetry links gRPC, which would make the program a third larger.
+// Package tracing makes spans of reconciles and of their requests to the API server. OpenTelemetry's exporter sends them to a collector.
+// Without the address of a collector, the package does nothing.
 package tracing

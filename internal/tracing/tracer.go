@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/go-logr/logr/funcr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -18,30 +20,42 @@ import (
 // serviceName is the name of the service, unless OTEL_SERVICE_NAME is set, and of what makes the spans.
 const serviceName = "echo-operator"
 
-// Tracer makes spans, and sends them in the background. The zero value makes none.
+// Tracer makes spans, which are sent in the background. The zero value makes none.
 type Tracer struct {
 	tracer   trace.Tracer
 	provider *sdktrace.TracerProvider
 	log      logr.Logger
 }
 
-// New returns a tracer, the zero value if the settings say nowhere. Spans that cannot be sent are counted.
-func New(settings Settings, version string, dropped prometheus.Counter, log logr.Logger) (Tracer, error) {
-	if settings.endpoint == nil {
+// Enabled reports whether the environment has the address of a collector and does not disable traces.
+func Enabled(getenv func(string) string) bool {
+	disabled := strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || getenv("OTEL_TRACES_EXPORTER") == "none"
+	return !disabled && getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+}
+
+// New returns a tracer, the zero value if it is not enabled. The libraries read all other environment variables themselves.
+func New(enabled bool, version string, log logr.Logger) (Tracer, error) {
+	if !enabled {
 		return Tracer{}, nil
 	}
+	reportTo(log)
 	about, err := describe(version)
 	if err != nil {
 		return Tracer{}, err
 	}
-	// What the library cannot tell its caller goes to the log of the operator instead of to stderr as text.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Error(err, "A setting of OpenTelemetry is not valid, or spans are lost.") }))
-	exporter := newExporter(settings, version, dropped, log)
-	// The library drops nothing, because what the exporter admits fits into its queue.
-	batches := sdktrace.NewBatchSpanProcessor(exporter, sdktrace.WithMaxQueueSize(maxWaiting))
-	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithSpanProcessor(&admission{batches, exporter}))
-	log.Info("Spans are sent to a collector.", "collector", settings.endpoint.Host)
+	exporter, err := otlptracehttp.New(context.Background())
+	if err != nil {
+		return Tracer{}, fmt.Errorf("the exporter of traces: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(exporter))
 	return Tracer{tracer: provider.Tracer(serviceName, trace.WithInstrumentationVersion(version)), provider: provider, log: log}, nil
+}
+
+// reportTo makes the libraries report what they cannot return to a log, without the values of settings: headers may be secret.
+func reportTo(log logr.Logger) {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Error(err, "Spans are lost, or a setting of OpenTelemetry is not valid.") }))
+	otel.SetLogger(funcr.New(func(_, problem string) { log.Info("A setting of OpenTelemetry is not valid.", "problem", problem) },
+		funcr.Options{RenderArgsHook: func([]any) []any { return nil }}))
 }
 
 // describe returns what the spans say about this process. The environment wins.

@@ -1,6 +1,7 @@
 package tracing
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,31 +10,53 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus/testutil"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/echo-operator/echo-operator/tests/support/collector"
 )
 
 var request = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "till"}}
 
-// newTracer returns a tracer for a collector.
-func newTracer(t *testing.T, c *collector) Tracer {
+// startCollector starts a collector, which runs until the end of the test, and has the environment name it.
+func startCollector(t *testing.T, respond http.HandlerFunc) *collector.Collector {
 	t.Helper()
-	tracer, err := New(settingsFor(t, c.Server), "v1.2.3", newDropped(), logr.Discard())
+	c := collector.New(respond)
+	c.Start()
+	t.Cleanup(c.Close)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	return c
+}
+
+// newTracer returns a tracer for the collector of the environment.
+func newTracer(t *testing.T, log logr.Logger) Tracer {
+	t.Helper()
+	tracer, err := New(true, "v1.2.3", log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tracer
 }
 
+// byName returns the spans that a collector received.
+func byName(c *collector.Collector) map[string]*tracepb.Span {
+	all := map[string]*tracepb.Span{}
+	for _, s := range c.Spans() {
+		all[s.GetName()] = s
+	}
+	return all
+}
+
 // TestASpanForEachPassWithOneForEachRequest checks the spans of a pass that sends three requests, of which one has no answer.
 func TestASpanForEachPassWithOneForEachRequest(t *testing.T) {
-	c := newCollector(t, httptest.NewServer)
-	tracer, refused := newTracer(t, c), errors.New("refused")
+	c := startCollector(t, nil)
+	tracer, refused := newTracer(t, logr.Discard()), errors.New("refused")
 	transport := tracer.Wrap(roundTrip(func(r *http.Request) (*http.Response, error) {
 		switch r.Method {
 		case http.MethodPost:
@@ -62,12 +85,13 @@ func TestASpanForEachPassWithOneForEachRequest(t *testing.T) {
 	send(t.Context(), http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/shop/leases/x")
 	tracer.Close(time.Minute)
 
-	all := c.spans()
+	all := byName(c)
 	parent := all["pass echo"]
 	want := map[string]string{"echo_operator.controller": "echo", "echo_operator.namespace": "shop", "echo_operator.name": "till",
 		"echo_operator.reconcile_id": "", "echo_operator.generation": "7", "echo_operator.result": "error", "error.type": "ApplyFailed"}
-	if got := texts(parent.Attributes); len(all) != 4 || !reflect.DeepEqual(got, want) || parent.Status != (status{2, "refused"}) || parent.ParentSpanID != "" {
-		t.Errorf("%d spans; that of the pass: %v, %+v", len(all), got, parent)
+	if got := collector.Attributes(parent.GetAttributes()); len(all) != 4 || !reflect.DeepEqual(got, want) || len(parent.GetParentSpanId()) > 0 ||
+		parent.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR || parent.GetStatus().GetMessage() != "refused" {
+		t.Errorf("%d spans; the pass has %v, %v", len(all), got, parent)
 	}
 	for name, want := range map[string]map[string]string{
 		"patch echoes/status": {"echo_operator.verb": "patch", "echo_operator.resource": "echoes/status", "http.request.method": "PATCH",
@@ -78,15 +102,16 @@ func TestASpanForEachPassWithOneForEachRequest(t *testing.T) {
 			"error.type": "_OTHER", "url.path": "/apis/apps/v1/namespaces/shop/deployments"},
 	} {
 		s := all[name]
-		if got := texts(s.Attributes); !reflect.DeepEqual(got, want) || s.ParentSpanID != parent.SpanID || s.TraceID != parent.TraceID || s.Kind != 3 {
-			t.Errorf("%s: %v, %+v", name, got, s)
+		if got := collector.Attributes(s.GetAttributes()); !reflect.DeepEqual(got, want) || !bytes.Equal(s.GetParentSpanId(), parent.GetSpanId()) ||
+			!bytes.Equal(s.GetTraceId(), parent.GetTraceId()) || s.GetKind() != tracepb.Span_SPAN_KIND_CLIENT {
+			t.Errorf("%s: %v, %v", name, got, s)
 		}
 	}
 }
 
 func TestResultsArePassedOn(t *testing.T) {
-	c := newCollector(t, httptest.NewServer)
-	tracer := newTracer(t, c)
+	c := startCollector(t, nil)
+	tracer := newTracer(t, logr.Discard())
 	for name, want := range map[string]reconcile.Result{"success": {}, "requeue_after": {RequeueAfter: time.Second}} {
 		got, err := tracer.Passes(name, reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return want, nil })).
 			Reconcile(t.Context(), request)
@@ -96,8 +121,9 @@ func TestResultsArePassedOn(t *testing.T) {
 	}
 	tracer.Close(time.Minute)
 	for _, name := range []string{"success", "requeue_after"} {
-		if s := c.spans()["pass "+name]; texts(s.Attributes)["echo_operator.result"] != name || s.Status.Code != 0 {
-			t.Errorf("%s: %+v", name, s)
+		s := byName(c)["pass "+name]
+		if collector.Attributes(s.GetAttributes())["echo_operator.result"] != name || s.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_UNSET {
+			t.Errorf("%s: %v", name, s)
 		}
 	}
 }
@@ -114,7 +140,10 @@ func TestWhatTheEnvironmentSaysOfTheProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := texts(encodeAttributes(about.Attributes()))
+		got := map[string]string{}
+		for _, a := range about.Attributes() {
+			got[string(a.Key)] = a.Value.AsString()
+		}
 		if got["service.name"] != cmp.Or(given, "echo-operator") || got["service.version"] != "v1.2.3" || got["service.instance.id"] != host || got["telemetry.sdk.language"] != "go" {
 			t.Errorf("%q: %v", given, got)
 		}
@@ -127,8 +156,8 @@ func TestWhatTheEnvironmentSaysOfTheProcess(t *testing.T) {
 
 func TestSampling(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
-	c := newCollector(t, httptest.NewServer)
-	tracer := newTracer(t, c)
+	c := startCollector(t, nil)
+	tracer := newTracer(t, logr.Discard())
 	_, _ = tracer.Passes("echo", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		transport := tracer.Wrap(roundTrip(func(*http.Request) (*http.Response, error) { return nil, http.ErrHandlerTimeout }))
 		response, err := transport.RoundTrip(httptest.NewRequestWithContext(ctx, http.MethodGet, "/api", nil))
@@ -138,18 +167,41 @@ func TestSampling(t *testing.T) {
 		return reconcile.Result{}, err
 	})).Reconcile(t.Context(), request)
 	tracer.Close(time.Minute)
-	if all := c.spans(); len(all) > 0 {
+	if all := c.Spans(); len(all) > 0 {
 		t.Errorf("got %v", all)
 	}
 }
 
+func TestEnabled(t *testing.T) {
+	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318"
+	for environment, want := range map[string]bool{
+		"":                                 false,
+		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc": false,
+		endpoint:                           true,
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c:1/in":      true,
+		endpoint + " OTEL_SDK_DISABLED=True":                    false,
+		endpoint + " OTEL_SDK_DISABLED=false":                   true,
+		endpoint + " OTEL_TRACES_EXPORTER=otlp":                 true,
+		endpoint + " OTEL_TRACES_EXPORTER=none":                 false,
+		endpoint + " OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf": true,
+	} {
+		variables := map[string]string{}
+		for variable := range strings.FieldsSeq(environment) {
+			name, value, _ := strings.Cut(variable, "=")
+			variables[name] = value
+		}
+		if got := Enabled(func(name string) string { return variables[name] }); got != want {
+			t.Errorf("%s: %v", environment, got)
+		}
+	}
+}
+
 func TestNothingIsDoneWithoutACollector(t *testing.T) {
-	before := runtime.NumGoroutine()
-	tracer, err := New(Settings{}, "v1", nil, logr.Discard())
+	before, next := runtime.NumGoroutine(), &noPass{}
+	tracer, err := New(false, "v1", logr.Discard())
 	if err != nil || tracer != (Tracer{}) || runtime.NumGoroutine() > before {
 		t.Errorf("got %+v, %v; %d goroutines, before: %d", tracer, err, runtime.NumGoroutine(), before)
 	}
-	next := &noPass{}
 	if got := tracer.Passes("echo", next); got != reconcile.Reconciler(next) {
 		t.Errorf("passes are made by a %T", got)
 	}
@@ -164,51 +216,6 @@ func TestNothingIsDoneWithoutACollector(t *testing.T) {
 		t.Errorf("%v allocations", allocations)
 	}
 	tracer.Close(time.Minute)
-}
-
-func TestSpansAreSentWhenTheProcessEndsButNotForLong(t *testing.T) {
-	c, end := newCollector(t, httptest.NewServer), make(chan struct{})
-	defer close(end)
-	c.answers(func(http.ResponseWriter, *http.Request) { <-end })
-	log := &logged{}
-	tracer, err := New(settingsFor(t, c.Server), "v1", newDropped(), log.logger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = tracer.Passes("echo", &noPass{}).Reconcile(t.Context(), request)
-	tracer.Close(time.Second)
-	if len(c.spans()) != 1 || len(log.all()) != 2 {
-		t.Errorf("%v were sent, and it says %q", c.spans(), log.all())
-	}
-	_, _ = tracer.Passes("late", &noPass{}).Reconcile(t.Context(), request)
-}
-
-// TestPassesDoNotWaitForTheCollector checks that with one that does not answer, all spans but a bounded number are dropped and counted.
-func TestPassesDoNotWaitForTheCollector(t *testing.T) {
-	c, end := newCollector(t, httptest.NewServer), make(chan struct{})
-	c.answers(func(http.ResponseWriter, *http.Request) { <-end })
-	dropped := newDropped()
-	tracer, err := New(settingsFor(t, c.Server), "v1", dropped, logr.Discard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const more = 100
-	pass := tracer.Passes("echo", &noPass{})
-	for range maxWaiting + more {
-		_, _ = pass.Reconcile(t.Context(), request)
-	}
-	if n := testutil.ToFloat64(dropped); n != more {
-		t.Errorf("%v are dropped, want %d", n, more)
-	}
-	close(end)
-	tracer.Close(time.Minute)
-	sent := 0
-	for _, r := range c.received {
-		sent += len(r.ResourceSpans[0].ScopeSpans[0].Spans)
-	}
-	if sent != maxWaiting {
-		t.Errorf("%d are sent, want %d", sent, maxWaiting)
-	}
 }
 
 type key struct{}

@@ -67,8 +67,6 @@ var _ = Describe("the program", Ordered, func() {
 		Entry("an invalid namespace", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`),
 		Entry("an unknown standard", []string{"POD_SECURITY=strict"}, nil, `POD_SECURITY: "strict" is not privileged, baseline or restricted`),
 		Entry("a log level that writes bodies", nil, []string{"--zap-log-level=8"}, "--zap-log-level: it must be error, info, debug or a number from 1 (debug) to 7"),
-		Entry("a collector that is no URL", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4318"}, nil, `OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" is not a URL such as http://`),
-		Entry("another protocol for traces", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, nil, "set it to http/json"),
 		Entry("no kubeconfig", []string{"KUBECONFIG=/nowhere"}, nil, "set KUBECONFIG"),
 	)
 

@@ -1,22 +1,22 @@
 package integration
 
 import (
-	"encoding/json"
+	"bytes"
 	"net/http"
-	"net/http/httptest"
 	"slices"
-	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/collector"
 )
 
 var _ = Describe("traces", Ordered, func() {
@@ -57,27 +57,30 @@ var _ = Describe("traces", Ordered, func() {
 		session := start("default", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_EXPORTER_OTLP_HEADERS=x-token=t")
 		reconcile(ctx, "default", "traced")
 		Eventually(func(g Gomega) {
-			all := c.spans()
-			pass := slices.IndexFunc(all, func(s receivedSpan) bool { return s.text("echo_operator.generation") == "1" })
+			all := c.Spans()
+			attributes := func(i int) map[string]string { return collector.Attributes(all[i].GetAttributes()) }
+			pass := slices.IndexFunc(all, func(s *tracepb.Span) bool {
+				return collector.Attributes(s.GetAttributes())["echo_operator.generation"] == "1"
+			})
 			g.Expect(pass).NotTo(Equal(-1))
-			g.Expect(all[pass].Name).To(Equal("pass echo"))
-			g.Expect(all[pass].text("echo_operator.namespace") + "/" + all[pass].text("echo_operator.name")).To(Equal("default/traced"))
+			g.Expect(all[pass].GetName()).To(Equal("pass echo"))
+			g.Expect(attributes(pass)).To(And(HaveKeyWithValue("echo_operator.namespace", "default"), HaveKeyWithValue("echo_operator.name", "traced")))
 			var requests []string
-			for _, s := range all {
-				if s.ParentSpanID == all[pass].SpanID {
-					requests = append(requests, s.Name+" "+s.text("http.response.status_code"))
+			for i, s := range all {
+				if bytes.Equal(s.GetParentSpanId(), all[pass].GetSpanId()) {
+					requests = append(requests, s.GetName()+" "+attributes(i)["http.response.status_code"])
 				}
 			}
 			g.Expect(requests).To(ConsistOf("patch echoes 200", "patch services 201", "patch deployments 201", "patch poddisruptionbudgets 201", "patch echoes/status 200"))
 		}).WithContext(ctx).Should(Succeed())
-		Expect(c.request().Header.Get("X-Token")).To(Equal("t"))
+		Expect(c.Requests()[0].Header.Get("X-Token")).To(Equal("t"))
 
 		By("what was not sent yet is sent at the end")
 		stop(session)
-		for _, s := range c.spans() {
-			Expect(s.Name).NotTo(Or(ContainSubstring("watch"), ContainSubstring("leases")))
-			if s.ParentSpanID == "" {
-				Expect(s.Name).To(HavePrefix("pass "))
+		for _, s := range c.Spans() {
+			Expect(s.GetName()).NotTo(Or(ContainSubstring("watch"), ContainSubstring("leases")))
+			if len(s.GetParentSpanId()) == 0 {
+				Expect(s.GetName()).To(HavePrefix("pass "))
 			}
 		}
 	})
@@ -87,16 +90,16 @@ var _ = Describe("traces", Ordered, func() {
 		session := start("kube-public", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_SDK_DISABLED=true")
 		reconcile(ctx, "kube-public", "silent")
 		stop(session)
-		Expect(c.spans()).To(BeEmpty())
+		Expect(c.Spans()).To(BeEmpty())
 	})
 
 	It("delay neither passes nor the end if the collector does not answer", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		end := make(chan struct{})
-		c := startCollector(func() { <-end })
+		c := startCollector(func(http.ResponseWriter, *http.Request) { <-end })
 		defer close(end)
 		session := start("kube-system", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_BSP_SCHEDULE_DELAY=1")
 		reconcile(ctx, "kube-system", "first")
-		Eventually(c.spans).WithContext(ctx).ShouldNot(BeEmpty())
+		Eventually(c.Spans).WithContext(ctx).ShouldNot(BeEmpty())
 		reconcile(ctx, "kube-system", "second")
 		stop(session)
 		Expect(leaseHolder(ctx, Default, admin)).To(BeEmpty())
@@ -104,70 +107,10 @@ var _ = Describe("traces", Ordered, func() {
 	})
 })
 
-// traceCollector is a collector of OpenTelemetry that keeps what it receives.
-type traceCollector struct {
-	*httptest.Server
-	lock     sync.Mutex
-	requests []*http.Request
-	received []receivedSpan
-}
-
-// receivedSpan is what the tests read of a span in OTLP's JSON.
-type receivedSpan struct {
-	Name, SpanID, ParentSpanID string
-	Attributes                 []struct {
-		Key   string
-		Value struct{ StringValue, IntValue string }
-	}
-}
-
-// text returns an attribute as text, empty if there is none.
-func (s receivedSpan) text(key string) string {
-	for _, a := range s.Attributes {
-		if a.Key == key {
-			return a.Value.StringValue + a.Value.IntValue
-		}
-	}
-	return ""
-}
-
-// startCollector starts a collector, which runs until the end of the test. before is called before each answer, unless it is nil.
-func startCollector(before func()) *traceCollector {
-	GinkgoHelper()
-	c := &traceCollector{}
-	c.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body := struct {
-			ResourceSpans []struct {
-				ScopeSpans []struct{ Spans []receivedSpan }
-			}
-		}{}
-		if json.NewDecoder(r.Body).Decode(&body) == nil {
-			c.keep(r, body.ResourceSpans[0].ScopeSpans[0].Spans)
-		}
-		if before != nil {
-			before()
-		}
-	}))
+// startCollector starts a collector, which runs until the end of the test.
+func startCollector(respond http.HandlerFunc) *collector.Collector {
+	c := collector.New(respond)
+	c.Start()
 	DeferCleanup(c.Close)
 	return c
-}
-
-func (c *traceCollector) keep(r *http.Request, spans []receivedSpan) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	c.requests, c.received = append(c.requests, r), append(c.received, spans...)
-}
-
-// spans returns what was received.
-func (c *traceCollector) spans() []receivedSpan {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	return slices.Clone(c.received)
-}
-
-// request returns the first request.
-func (c *traceCollector) request() *http.Request {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	return c.requests[0]
 }

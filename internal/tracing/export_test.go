@@ -1,0 +1,114 @@
+package tracing
+
+import (
+	"encoding/pem"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/echo-operator/echo-operator/tests/support/collector"
+)
+
+// TestRequestsAreSentAsConfigured checks that the exporter reads the environment itself.
+func TestRequestsAreSentAsConfigured(t *testing.T) {
+	c := collector.New(nil)
+	c.StartTLS()
+	t.Cleanup(c.Close)
+	authority := filepath.Join(t.TempDir(), "ca.crt")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate().Raw})
+	if err := os.WriteFile(authority, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", authority)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-token=a%20b")
+	tracer := newTracer(t, logr.Discard())
+	_, _ = tracer.Passes("echo", &noPass{}).Reconcile(t.Context(), request)
+	tracer.Close(time.Minute)
+	sent := c.Requests()
+	if len(sent) != 1 {
+		t.Fatalf("%d requests", len(sent))
+	}
+	if r := sent[0]; r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("X-Token") != "a b" {
+		t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
+	}
+}
+
+// TestProblemsAreLogged checks that the log has what the libraries cannot return, and no secret.
+func TestProblemsAreLogged(t *testing.T) {
+	startCollector(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusInsufficientStorage) })
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "canary")
+	log := &logged{}
+	tracer := newTracer(t, log.logger())
+	_, _ = tracer.Passes("echo", &noPass{}).Reconcile(t.Context(), request)
+	tracer.Close(time.Minute)
+	all := strings.Join(log.all(), "\n")
+	for _, want := range []string{"507 Insufficient Storage", "parse headers"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in %s", want, all)
+		}
+	}
+	if strings.Contains(all, "canary") {
+		t.Errorf("a header is in %s", all)
+	}
+}
+
+func TestSpansAreSentWhenTheProcessEndsButNotForLong(t *testing.T) {
+	end := make(chan struct{})
+	defer close(end)
+	c := startCollector(t, func(http.ResponseWriter, *http.Request) { <-end })
+	log := &logged{}
+	tracer := newTracer(t, log.logger())
+	_, _ = tracer.Passes("echo", &noPass{}).Reconcile(t.Context(), request)
+	tracer.Close(time.Second)
+	if all := strings.Join(log.all(), "\n"); len(c.Spans()) != 1 || !strings.Contains(all, "The last spans were not sent.") {
+		t.Errorf("%v were sent, and the log has %s", c.Spans(), all)
+	}
+	_, _ = tracer.Passes("late", &noPass{}).Reconcile(t.Context(), request)
+}
+
+// TestPassesDoNotWaitForTheCollector checks that spans wait for a collector that does not respond in a bounded number.
+func TestPassesDoNotWaitForTheCollector(t *testing.T) {
+	end := make(chan struct{})
+	c := startCollector(t, func(http.ResponseWriter, *http.Request) { <-end })
+	tracer := newTracer(t, logr.Discard())
+	pass := tracer.Passes("echo", &noPass{})
+	const bound = sdktrace.DefaultMaxQueueSize + 2*sdktrace.DefaultMaxExportBatchSize
+	for range 2 * bound {
+		_, _ = pass.Reconcile(t.Context(), request)
+	}
+	close(end)
+	tracer.Close(time.Minute)
+	if sent := len(c.Spans()); sent == 0 || sent > bound {
+		t.Errorf("%d are sent, want at most %d", sent, bound)
+	}
+}
+
+// logged is a log whose lines can be read while it is written.
+type logged struct {
+	lock  sync.Mutex
+	lines []string
+}
+
+func (l *logged) logger() logr.Logger {
+	return funcr.New(func(_, line string) {
+		l.lock.Lock()
+		defer l.lock.Unlock()
+		l.lines = append(l.lines, line)
+	}, funcr.Options{})
+}
+
+func (l *logged) all() []string {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return slices.Clone(l.lines)
+}
