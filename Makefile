@@ -24,7 +24,7 @@ CHANNELS ?=
 CACHE ?= $(CURDIR)/.cache
 override CACHE := $(abspath $(CACHE))
 export CACHE
-#: the cluster to use; not set: tests and the demo start one on this machine, and `make deploy` uses that of kubectl
+#: the cluster to use, such as one of kind; not set: tests and the demo start one here, and `make deploy` uses that of kubectl
 KUBECONFIG ?=
 #: where `make images` pushes, such as registry.example.com/team; not set: the registry of the test cluster
 REGISTRY ?=
@@ -42,7 +42,7 @@ PATHCHECK_IMG ?= $(call beside_img,echo-operator-pathcheck,PATHCHECK_IMG)
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(VERSION)
 #: the image of the catalog
 CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(VERSION)
-#: a folder with etcd, kube-apiserver and kubectl; not set: they are built for `make test`
+#: a folder with etcd, kube-apiserver and kubectl, such as the one of setup-envtest; not set: they are built for `make test`
 KUBEBUILDER_ASSETS ?=
 #: more flags for `go test`, such as '-run X -v'
 TESTFLAGS ?=
