@@ -16,8 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-
-	"github.com/echo-operator/echo-operator/internal/statusapi"
 )
 
 // logged returns what is logged at a level while a pod with a value in its environment is written, by an API server that answers with
@@ -49,7 +47,7 @@ func logged(t *testing.T, level zapcore.Level, value string) string {
 // TestNoLevelWritesBodies shows that the highest level is the last one at which client-go keeps the content of objects to itself.
 func TestNoLevelWritesBodies(t *testing.T) {
 	const canary = "canary-4711"
-	highest := zapcore.Level(-statusapi.MostVerbose)
+	highest := zapcore.Level(-mostVerbose)
 	if text := logged(t, highest, canary); strings.Contains(text, canary) {
 		t.Errorf("at the highest level, the log contains %s", text)
 	}

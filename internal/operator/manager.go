@@ -62,7 +62,7 @@ type Operator struct {
 }
 
 // New assembles the operator. Options must be complete.
-func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Operator, error) {
+func New(cluster *rest.Config, options Options) (*Operator, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func New(cluster *rest.Config, options Options, level *statusapi.LogLevel) (*Ope
 	if err := operator.addAdditions(options); err != nil {
 		return nil, err
 	}
-	return operator, addStatusAPI(operator.Manager, past, options, level)
+	return operator, addStatusAPI(operator.Manager, past, options)
 }
 
 // addManager makes the manager, and the lock if a leader is to be elected.
@@ -212,7 +212,7 @@ func (o *Operator) tlsProfile(ctx context.Context) (children.TLSProfile, error) 
 }
 
 // addStatusAPI serves the status API on the endpoint of the metrics.
-func addStatusAPI(mgr manager.Manager, past *history.History, options Options, level *statusapi.LogLevel) error {
+func addStatusAPI(mgr manager.Manager, past *history.History, options Options) error {
 	replica, err := os.Hostname()
 	if err != nil {
 		return err
@@ -226,7 +226,6 @@ func addStatusAPI(mgr manager.Manager, past *history.History, options Options, l
 		Replica:    replica,
 		Version:    options.Version,
 		Namespaces: options.Namespaces,
-		LogLevel:   level,
 	}
 	if options.LeaderElect {
 		api.Lease = client.ObjectKey{Namespace: leaseNamespace(options), Name: leaseName}

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/statusapi"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
@@ -29,6 +28,11 @@ const (
 	checkOwnURLs, checkAnyURLs = "own", "any"
 	// schemaMaxReplicas is the largest number of replicas that the schema accepts.
 	schemaMaxReplicas = 1000
+	// mostVerbose is the highest log level: from 8 on, client-go logs the bodies of requests and responses, and with them the
+	// environment variables of Echoes.
+	mostVerbose = 7
+	// logLevelFlag is the flag of controller-runtime's logger, logLevelVariable its environment variable.
+	logLevelFlag, logLevelVariable = "zap-log-level", "LOG_LEVEL"
 )
 
 // Options are the settings of the operator.
@@ -55,7 +59,7 @@ type Options struct {
 	// Traces is true if spans are sent. They are configured by the environment alone, as OpenTelemetry specifies.
 	Traces bool
 
-	watchNamespace, maxReplicas, podSecurity, checkURLs string // as given
+	watchNamespace, maxReplicas, podSecurity, checkURLs, level string // as given; level by the environment
 
 	// missing are the rights that are missing in Namespaces. Such namespaces are not watched.
 	missing missingRights
@@ -94,10 +98,11 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	for _, s := range o.settings() {
 		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}
-	o.Traces = tracing.Enabled(getenv)
+	o.Traces, o.level = tracing.Enabled(getenv), getenv(logLevelVariable)
 	libraries := flag.NewFlagSet("", flag.ContinueOnError)
 	config.RegisterFlags(libraries)
 	o.Log.BindFlags(libraries)
+	libraries.Lookup(logLevelFlag).Usage += " (environment variable: " + logLevelVariable + ")"
 	flags.AddGoFlagSet(libraries)
 }
 
@@ -120,19 +125,26 @@ func (o *Options) Complete() error {
 	if o.Policy.PodSecurity, err = children.NewPodSecurity(o.podSecurity); err != nil {
 		return fmt.Errorf("POD_SECURITY: %w", err)
 	}
-	return o.checkLogLevel()
+	return o.completeLogLevel()
 }
 
-// checkLogLevel refuses a log level that would write the content of objects, and what is no level.
-func (o *Options) checkLogLevel() error {
-	if level := o.logLevel(); level < -statusapi.MostVerbose || level > zapcore.FatalLevel {
-		return fmt.Errorf("--zap-log-level: it must be error, info, debug or a number from 1 (debug) to %d (most verbose); "+
-			"more would write the content of objects, such as environment variables, into the log", statusapi.MostVerbose)
+// completeLogLevel reads the level from the environment if no flag sets it, and rejects a level that would log the content of objects.
+func (o *Options) completeLogLevel() error {
+	if o.level != "" && o.Log.Level == nil {
+		libraries := flag.NewFlagSet("", flag.ContinueOnError)
+		o.Log.BindFlags(libraries)
+		if err := libraries.Set(logLevelFlag, o.level); err != nil {
+			return fmt.Errorf("%s: %w", logLevelVariable, err)
+		}
+	}
+	if level := o.logLevel(); level < -mostVerbose || level > zapcore.FatalLevel {
+		return fmt.Errorf("%s: it must be error, info, debug or a number from 1 (debug) to %d (most verbose); "+
+			"more would write the content of objects, such as environment variables, into the log", logLevelVariable, mostVerbose)
 	}
 	return nil
 }
 
-// logLevel returns the log level at start: that of the flag, or the default of the log mode.
+// logLevel returns the log level that is set, or the default of the log mode.
 func (o *Options) logLevel() zapcore.Level {
 	switch {
 	case o.Log.Level != nil:

@@ -67,9 +67,11 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		"more than the schema":   {"", []string{image, "MAX_REPLICAS=1001"}, "from 1 to 1000"},
 		"more than an int32":     {"", []string{image, "MAX_REPLICAS=99999999999"}, "from 1 to 1000"},
 		"an unknown standard":    {"", []string{image, "POD_SECURITY=strict"}, `POD_SECURITY: "strict" is not privileged, baseline or restricted`},
-		"a level with bodies":    {"--zap-log-level=8", []string{image}, "--zap-log-level: it must be error, info, debug or a number from 1 (debug) to 7"},
-		"a level that overflows": {"--zap-log-level=200", []string{image}, "--zap-log-level: it must be"},
+		"a level with bodies":    {"--zap-log-level=8", []string{image}, "LOG_LEVEL: it must be error, info, debug or a number from 1 (debug) to 7"},
+		"a level that overflows": {"--zap-log-level=200", []string{image}, "LOG_LEVEL: it must be"},
 		"the highest level":      {"--zap-log-level=10", []string{image}, "such as environment variables"},
+		"an invalid variable":    {"", []string{image, "LOG_LEVEL=loud"}, `LOG_LEVEL: invalid log level "loud"`},
+		"a variable with bodies": {"", []string{image, "LOG_LEVEL=8"}, "LOG_LEVEL: it must be"},
 		"an invalid namespace":   {"", []string{image, "WATCH_NAMESPACE=a,B_C"}, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`},
 		"an unknown flag":        {"--follow", []string{image}, "unknown flag: --follow"},
 		"an invalid log level":   {"--zap-log-level=loud", []string{image}, "zap-log-level"},
@@ -90,12 +92,18 @@ func TestLogLevel(t *testing.T) {
 			t.Errorf("%q: got %v, %v", arguments, o.logLevel(), err)
 		}
 	}
+	if o, err := parse("", image, "LOG_LEVEL=debug"); err != nil || o.logLevel() != zapcore.DebugLevel {
+		t.Errorf("by the environment: got %v, %v", o.logLevel(), err)
+	}
+	if o, err := parse("--zap-log-level=error", image, "LOG_LEVEL=debug"); err != nil || o.logLevel() != zapcore.ErrorLevel {
+		t.Errorf("by the flag over the environment: got %v, %v", o.logLevel(), err)
+	}
 }
 
 func TestHelpNamesTheEnvironment(t *testing.T) {
 	o, flags := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError)
 	o.AddFlags(flags, func(string) string { return "" })
-	for _, want := range []string{"WATCH_NAMESPACE", "MAX_REPLICAS", "POD_SECURITY", "RELATED_IMAGE_ECHO_SERVER", "--kubeconfig", "--zap-log-level", "--leader-elect"} {
+	for _, want := range []string{"WATCH_NAMESPACE", "MAX_REPLICAS", "POD_SECURITY", "RELATED_IMAGE_ECHO_SERVER", "--kubeconfig", "--zap-log-level", "LOG_LEVEL", "--leader-elect"} {
 		if !strings.Contains(flags.FlagUsages(), want) {
 			t.Errorf("%s is missing in:\n%s", want, flags.FlagUsages())
 		}

@@ -9,15 +9,12 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/memory"
-	"github.com/echo-operator/echo-operator/internal/statusapi"
 )
 
 // Run runs the operator until ctx ends, and then returns nil. Options must be complete.
 func Run(ctx context.Context, options Options) error {
 	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
 	go memory.ReturnAtRest(ctx)
-	level := statusapi.NewLogLevel(options.logLevel())
-	options.Log.Level = level.Enabler()
 	log := zap.New(zap.UseFlagOptions(&options.Log))
 	ctrl.SetLogger(log)
 	cluster, err := FindCluster(ctx, options.Version, v1.GroupVersion)
@@ -30,7 +27,7 @@ func Run(ctx context.Context, options Options) error {
 	for namespace := range options.missing {
 		log.Info("A namespace is not watched.", "namespace", namespace, "cause", options.missing.in(namespace))
 	}
-	operator, err := New(cluster, options, level)
+	operator, err := New(cluster, options)
 	if err != nil {
 		return err
 	}

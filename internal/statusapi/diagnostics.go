@@ -21,7 +21,6 @@ type diagnosis struct {
 	Leader     string         `json:"leader"`
 	Leads      bool           `json:"leads"`
 	Namespaces []string       `json:"namespaces"` // empty: all
-	LogLevel   levelView      `json:"logLevel"`
 	Queues     map[string]int `json:"queues,omitempty"`
 	Echoes     []passView     `json:"echoes,omitempty"`
 }
@@ -37,10 +36,7 @@ type passView struct {
 
 // diagnose responds with the state of this process.
 func (s *Server) diagnose(out http.ResponseWriter, r *http.Request) {
-	d := diagnosis{
-		Version: s.Version, Replica: s.Replica, Leads: s.leads(),
-		Namespaces: append([]string{}, s.Namespaces...), LogLevel: s.LogLevel.view(),
-	}
+	d := diagnosis{Version: s.Version, Replica: s.Replica, Leads: s.leads(), Namespaces: append([]string{}, s.Namespaces...)}
 	var err error
 	if d.Leader, err = s.leader(r.Context()); err == nil && d.Leads {
 		d.Echoes = passViews(s.History.Passes())

@@ -32,14 +32,12 @@ type Server struct {
 	Version string
 	// Namespaces are the namespaces that the operator watches, empty for all.
 	Namespaces []string
-	// LogLevel is the log level of this process.
-	LogLevel *LogLevel
 }
 
 // AddTo adds the status API to the metrics endpoint of a manager.
 func (s *Server) AddTo(mgr manager.Manager) error {
 	handler := s.handler()
-	for _, path := range []string{echoesPath, echoesPath + "/", diagnosticsPath, logLevelPath} {
+	for _, path := range []string{echoesPath, echoesPath + "/", diagnosticsPath} {
 		if err := mgr.AddMetricsServerExtraHandler(path, handler); err != nil {
 			return err
 		}
@@ -52,8 +50,6 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET "+echoesPath, s.onLeader(s.listEchoes))
 	mux.HandleFunc("GET "+echoesPath+"/{namespace}/{name}", s.onLeader(s.getEcho))
 	mux.HandleFunc("GET "+diagnosticsPath, s.diagnose)
-	mux.HandleFunc("GET "+logLevelPath, s.LogLevel.get)
-	mux.HandleFunc("PUT "+logLevelPath, s.LogLevel.put)
 	return mux
 }
 

@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap/zapcore"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -90,7 +88,6 @@ func newServer(leads bool, s *store, changes ...func(*Server)) *Server {
 	server := &Server{
 		Cached: s, Live: s, History: history.New(func() time.Time { return time.Unix(1000, 0) }), Metrics: prometheus.NewRegistry(),
 		Elected: elected, Lease: client.ObjectKey{Namespace: "operators", Name: "lease"}, Replica: "manager-1", Version: "v9",
-		LogLevel: NewLogLevel(zapcore.InfoLevel),
 	}
 	for _, change := range changes {
 		change(server)
@@ -113,9 +110,6 @@ func TestRoutes(t *testing.T) {
 		"to create an Echo":        {http.MethodPost, "/echoes", http.StatusMethodNotAllowed},
 		"diagnostics":              {http.MethodGet, "/diagnostics", http.StatusOK},
 		"to change diagnostics":    {http.MethodPut, "/diagnostics", http.StatusMethodNotAllowed},
-		"the level":                {http.MethodGet, "/log-level", http.StatusOK},
-		"to change the level":      {http.MethodPut, "/log-level", http.StatusBadRequest}, // without a body
-		"to delete the level":      {http.MethodDelete, "/log-level", http.StatusMethodNotAllowed},
 		"a path that is not known": {http.MethodGet, "/echo", http.StatusNotFound},
 	} {
 		if out := request(t, handler, c.method, c.url); out.Code != c.want {
@@ -132,30 +126,12 @@ func TestResponsesAreForPeopleAndNotCached(t *testing.T) {
 	}
 }
 
-func TestTheLogLevelIsChangedOverHTTP(t *testing.T) {
-	server := newServer(false, &store{}) // each replica has its own level
-	out := httptest.NewRecorder()
-	body := strings.NewReader(`{"level": "debug", "for": "1h"}`)
-	server.handler().ServeHTTP(out, httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/log-level", body))
-	if out.Code != http.StatusOK || !server.LogLevel.Enabler().Enabled(zapcore.DebugLevel) {
-		t.Errorf("the status is %d: %s", out.Code, out.Body)
-	}
-	view := levelView{}
-	if err := json.Unmarshal(request(t, server.handler(), http.MethodGet, "/log-level").Body.Bytes(), &view); err != nil {
-		t.Fatal(err)
-	}
-	if view.Level != "debug" || view.Default != "info" || view.Until == nil {
-		t.Errorf("got %+v", view)
-	}
-}
-
 func TestDiagnosticsOfTheLeader(t *testing.T) {
 	server := newServer(true, &store{}, func(s *Server) { s.Namespaces = []string{"a", "b"} })
 	server.History.AddPass(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), errors.New("refused"))
 	got, want := diagnosis{}, diagnosis{
 		Version: "v9", Replica: "manager-1", Leader: "manager-1", Leads: true, Namespaces: []string{"a", "b"},
-		LogLevel: levelView{Level: "info", Default: "info"},
-		Echoes:   []passView{{Namespace: "a", Name: "x", LastReconcile: time.Unix(1000, 0).UTC(), LastReconcileMillis: 1000, Error: "refused"}},
+		Echoes: []passView{{Namespace: "a", Name: "x", LastReconcile: time.Unix(1000, 0).UTC(), LastReconcileMillis: 1000, Error: "refused"}},
 	}
 	if err := json.Unmarshal(request(t, server.handler(), http.MethodGet, "/diagnostics").Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
@@ -169,7 +145,7 @@ func TestDiagnosticsOfAnotherReplica(t *testing.T) {
 	server := newServer(false, &store{holder: "manager-0_uuid"})
 	server.History.AddPass(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), nil) // while it was the leader
 	out := request(t, server.handler(), http.MethodGet, "/diagnostics")
-	got, want := diagnosis{}, diagnosis{Version: "v9", Replica: "manager-1", Leader: "manager-0", Namespaces: []string{}, LogLevel: levelView{Level: "info", Default: "info"}}
+	got, want := diagnosis{}, diagnosis{Version: "v9", Replica: "manager-1", Leader: "manager-0", Namespaces: []string{}}
 	if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}

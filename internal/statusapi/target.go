@@ -16,7 +16,6 @@ import (
 const (
 	echoesPath      = "/echoes"
 	diagnosticsPath = "/diagnostics"
-	logLevelPath    = "/log-level"
 )
 
 // target is the Echoes that a request is about: one, or without a name all of a namespace, or without a namespace all.

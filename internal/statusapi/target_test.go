@@ -33,7 +33,7 @@ func TestAttributes(t *testing.T) {
 		"another method":           {http.MethodDelete, "/echoes/a/x", echoes("get", "a", "x")}, // the handler refuses it
 		"metrics":                  {http.MethodGet, "/metrics", path("get", "/metrics")},
 		"diagnostics":              {http.MethodGet, "/diagnostics?namespace=a", path("get", "/diagnostics")},
-		"to change the level":      {http.MethodPut, "/log-level", path("put", "/log-level")},
+		"to change diagnostics":    {http.MethodPut, "/diagnostics", path("put", "/diagnostics")},
 		"a similar path":           {http.MethodGet, "/echoes2/a/x", path("get", "/echoes2/a/x")},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,16 +28,15 @@ var _ = Describe("the status API", func() {
 		eventuallyMay(ctx, "list", "echoes", "-n", "default")
 		said := support.Run(ctx, askAt(address, support.Documented(page, "in another terminal")))
 
-		bindings, requests, found := strings.Cut(support.Documented(page, "there are two roles"), "curl")
+		bindings, requests, found := strings.Cut(support.Documented(page, "For diagnostics"), "curl")
 		Expect(found).To(BeTrue())
 		support.Run(ctx, bindings)
 		eventuallyMay(ctx, "get", "/diagnostics")
-		eventuallyMay(ctx, "put", "/log-level")
 		said += support.Run(ctx, askAt(address, "token=$(kubectl create token echo-viewer -n default)\ncurl"+requests))
 
 		Expect(strings.Count(said, `"name": "test-echo"`)).To(BeNumerically(">=", 3), "in the list, by itself and among the passes")
 		Expect(said).To(And(ContainSubstring(`"phase": "Ready"`), ContainSubstring(`"state": "Ready"`), ContainSubstring(`"reason": "Ready"`)))
-		Expect(said).To(And(ContainSubstring(`"leads": true`), ContainSubstring(`"lastReconcile"`), ContainSubstring(`"level": "debug"`)))
+		Expect(said).To(And(ContainSubstring(`"leads": true`), ContainSubstring(`"lastReconcile"`)))
 		Expect(said).NotTo(ContainSubstring(`"error"`))
 	}, SpecTimeout(10*time.Minute))
 })
@@ -46,7 +45,7 @@ var _ = Describe("the status API", func() {
 func removeViewer(ctx context.Context) {
 	GinkgoHelper()
 	support.Kubectl(ctx, "delete", "-n", "default", "--ignore-not-found", "serviceaccount/echo-viewer", "rolebinding/echo-viewer")
-	support.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics", "clusterrolebinding/echo-viewer-log-level")
+	support.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics")
 }
 
 // forwardDocumented starts the documented port-forward while the test runs, but on any free port of this machine, and returns the

@@ -71,26 +71,25 @@ var _ = Describe("the status API", Ordered, func() {
 		sent = &requestLog{}
 		address = freeAddress()
 		operator = startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
-			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+address)
+			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+address,
+			"--zap-log-level=debug")
 		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say("Starting workers"))
 		allow(ctx, "reader", "", rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
 		allow(ctx, "doctor", "", manifest("rbac/diagnostics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
-		allow(ctx, "editor", "", manifest("rbac/log_level_editor_role.yaml", &rbacv1.ClusterRole{}).Rules...)
 		expect(ctx, "reader", "/echoes/default/many-0001", http.StatusOK, "") // the endpoint listens
 	}, NodeTimeout(5*time.Minute))
 
 	It("rejects requests without a token, with an invalid token or without permission", func(ctx SpecContext) {
-		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/diagnostics", "/log-level", "/metrics"} {
+		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/diagnostics", "/metrics"} {
 			expect(ctx, "", path, http.StatusUnauthorized, "kubectl create token")
 			status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+address+path, "nonsense", "")
 			Expect(status).To(Equal(http.StatusUnauthorized))
 			expect(ctx, "nobody", path, http.StatusForbidden, `"error": "user \"system:serviceaccount:default:nobody\" cannot `)
 		}
-		status, text := request(ctx, Default, "nobody", http.MethodPut, "/log-level", `{"level":"debug"}`)
-		Expect(status).To(Equal(http.StatusForbidden), text)
 		expect(ctx, "nobody", "/echoes", http.StatusForbidden, `cannot list resource \"echoes\" in API group \"example.com\" at the cluster scope; select a namespace with ?namespace=`)
 		expect(ctx, "nobody", "/echoes/default/x", http.StatusForbidden, `cannot get resource \"echoes\" in API group \"example.com\" in the namespace \"default\"`)
 		expect(ctx, "nobody", "/diagnostics", http.StatusForbidden, `cannot get path \"/diagnostics\"`)
+		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say(`"level":"debug".*"msg":"Access denied."`))
 	})
 
 	It("returns only the Echoes of a namespace, or the single Echo, that a user may read", func(ctx SpecContext) {
@@ -209,23 +208,6 @@ var _ = Describe("the status API", Ordered, func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("changes the log level for a duration", func(ctx SpecContext) {
-		status, text := request(ctx, Default, "editor", http.MethodPut, "/log-level", `{"level": "loud"}`)
-		Expect(status).To(Equal(http.StatusBadRequest), text)
-		Expect(text).To(ContainSubstring(`level: \"loud\" is not error, info, debug or a number from 1 (debug) to 7 (most verbose)`))
-
-		status, text = request(ctx, Default, "editor", http.MethodPut, "/log-level", `{"level": "debug", "for": "1h"}`)
-		Expect(status).To(Equal(http.StatusOK), text)
-		Expect(text).To(And(ContainSubstring(`"level": "debug"`), ContainSubstring(`"default": "info"`), ContainSubstring(`"until": "`)))
-		expect(ctx, "nobody", "/echoes?namespace=kube-node-lease", http.StatusForbidden, "")
-		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say(`"level":"debug".*"msg":"Access denied."`))
-
-		By("returning to the level at the start")
-		status, text = request(ctx, Default, "editor", http.MethodPut, "/log-level", `{"level": "debug", "for": "1s"}`)
-		Expect(status).To(Equal(http.StatusOK), text)
-		expect(ctx, "editor", "/log-level", http.StatusOK, `"level": "info"`)
-	})
-
 	It("returns the name of the leader from other replicas", func(ctx SpecContext) {
 		other := freeAddress()
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
@@ -244,14 +226,10 @@ var _ = Describe("the status API", Ordered, func() {
 		status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, Default, "nobody"), "")
 		Expect(status).To(Equal(http.StatusForbidden), "the name of the leader also requires permission")
 
-		By("serving diagnostics and log level of the replica itself")
+		By("serving the diagnostics of the replica itself")
 		status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, Default, "doctor"), "")
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(And(ContainSubstring(`"leads": false`), ContainSubstring(`"leader": "`+leader+`"`), Not(ContainSubstring("lastReconcile"))))
-		status, text = responseOf(ctx, Default, http.MethodPut, "https://"+other+"/log-level", token(ctx, Default, "editor"), `{"level": 3, "for": "1h"}`)
-		Expect(status).To(Equal(http.StatusOK), text)
-		Expect(text).To(ContainSubstring(`"level": "3"`))
-		expect(ctx, "editor", "/log-level", http.StatusOK, `"level": "info"`)
 	})
 })
 

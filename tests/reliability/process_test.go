@@ -12,14 +12,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap/zapcore"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/operator"
-	"github.com/echo-operator/echo-operator/internal/statusapi"
 )
 
 // process is a run of the operator as it ships: its manager, caches, controllers and queues.
@@ -52,7 +50,7 @@ func (s *simulation) start(t *testing.T) {
 		Images:         children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1", PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},
 		Policy:         children.Policy{MaxReplicas: 20},
 		Namespaces:     s.namespaces,
-	}, statusapi.NewLogLevel(zapcore.ErrorLevel))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

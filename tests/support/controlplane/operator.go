@@ -6,14 +6,12 @@ import (
 	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap/zapcore"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/operator"
-	"github.com/echo-operator/echo-operator/internal/statusapi"
 )
 
 // How the operator is set up in the suites.
@@ -55,5 +53,5 @@ func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string)
 		Namespaces:     namespaces,
 		Images:         children.Images{EchoServer: EchoServerImage, PathCheck: PathCheckImage},
 		Policy:         children.Policy{MaxReplicas: MaxReplicas, PodSecurity: standard},
-	}, statusapi.NewLogLevel(zapcore.InfoLevel))
+	})
 }
