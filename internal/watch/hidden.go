@@ -2,7 +2,6 @@ package watch
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 const (
@@ -14,10 +13,7 @@ const (
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// secret reports whether a field must not be shown: the value of an environment variable.
-func secret(ofVariable bool, field string) bool { return ofVariable && field == "value" }
-
-// strip removes what is never shown of an object, so that it is not kept in memory.
+// strip removes what is never shown of an object, so that it is not even kept in memory.
 func strip(object any) (any, error) {
 	if o, ok := object.(*unstructured.Unstructured); ok {
 		o.SetManagedFields(nil)
@@ -27,18 +23,9 @@ func strip(object any) (any, error) {
 			annotations = nil // as if there were none
 		}
 		o.SetAnnotations(annotations)
+		hide(o.Object, false, false)
 	}
 	return object, nil
-}
-
-// shown returns a value without its secrets.
-func shown(at place, value any) any {
-	if at.secret && value != nil {
-		return hidden
-	}
-	value = runtime.DeepCopyJSONValue(value)
-	hide(value, at.name == env, at.inEnv)
-	return value
 }
 
 // hide replaces all secrets in a value, which may be an environment or a variable of one.
@@ -50,7 +37,7 @@ func hide(value any, isEnv, isVariable bool) {
 		}
 	case map[string]any:
 		for name, field := range v {
-			if secret(isVariable, name) {
+			if isVariable && name == "value" {
 				v[name] = hidden
 				continue
 			}

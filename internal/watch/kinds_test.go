@@ -19,7 +19,7 @@ func TestSummary(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := k.summary(object(t, c.object)); got != c.want {
+			if got := k.summary(state(t, c.object).Object); got != c.want {
 				t.Errorf("%q instead of %q", got, c.want)
 			}
 		})

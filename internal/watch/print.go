@@ -17,8 +17,6 @@ const (
 	updated = "UPDATED"
 	deleted = "DELETED"
 	failed  = "ERROR"
-	// longest is the length of the longest value in text output, in characters.
-	longest = 100
 )
 
 // event is something that happened, as printed in JSON.
@@ -28,7 +26,6 @@ type event struct {
 	Kind      string         `json:"kind"`
 	Namespace string         `json:"namespace,omitempty"`
 	Name      string         `json:"name,omitempty"`
-	Changes   []change       `json:"changes,omitempty"`
 	Object    map[string]any `json:"object,omitempty"`
 	Message   string         `json:"message,omitempty"`
 }
@@ -44,19 +41,9 @@ type printer struct {
 	lock sync.Mutex
 }
 
-func (p *printer) added(object *unstructured.Unstructured) { p.object(added, object, nil) }
-
-func (p *printer) deleted(object *unstructured.Unstructured) { p.object(deleted, object, nil) }
-
-// updated prints nothing when nothing changed, as for most objects after an interruption.
-func (p *printer) updated(before, after *unstructured.Unstructured) {
-	if differences := changes(before.Object, after.Object); len(differences) > 0 {
-		p.object(updated, after, differences)
-	}
-}
-
-func (p *printer) object(what string, object *unstructured.Unstructured, differences []change) {
-	p.print(event{Type: what, Namespace: object.GetNamespace(), Name: object.GetName(), Changes: differences, Object: object.Object})
+// object prints what happened to an object.
+func (p *printer) object(what string, object *unstructured.Unstructured) {
+	p.print(event{Type: what, Namespace: object.GetNamespace(), Name: object.GetName(), Object: object.Object})
 }
 
 func (p *printer) failure(err error) { p.print(event{Type: failed, Message: err.Error()}) }
@@ -78,15 +65,16 @@ func (p *printer) print(e event) {
 	}
 }
 
-// line returns an event as JSON or text.
+// line returns an event as JSON, in which <, > and & are not escaped, or as text.
 func (e event) line(asJSON bool, summary func(map[string]any) string) ([]byte, error) {
-	if asJSON {
-		if e.Object != nil {
-			e.Object = shown(place{}, e.Object).(map[string]any)
-		}
-		return encode(e)
+	if !asJSON {
+		return []byte(e.words(summary) + "\n"), nil
 	}
-	return []byte(e.words(summary) + "\n"), nil
+	line := &bytes.Buffer{}
+	encoder := json.NewEncoder(line)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(e)
+	return line.Bytes(), err
 }
 
 func (e event) words(summary func(map[string]any) string) string {
@@ -95,45 +83,5 @@ func (e event) words(summary func(map[string]any) string) string {
 		return fmt.Sprintf("%-7s  %s  %s", e.Type, at, strings.Join(strings.Fields(e.Message), " "))
 	}
 	name := strings.TrimPrefix(e.Namespace+"/"+e.Name, "/")
-	about := summary(e.Object)
-	if e.Type == updated {
-		about = list(e.Changes)
-	}
-	return strings.TrimRight(fmt.Sprintf("%s  %-7s  %s  %s", at, e.Type, name, about), " ")
-}
-
-func list(changes []change) string {
-	all := make([]string, 0, len(changes))
-	for _, c := range changes {
-		all = append(all, fmt.Sprintf("%s: %s -> %s", c.Path, brief(c.Before), brief(c.After)))
-	}
-	return strings.Join(all, ", ")
-}
-
-// brief returns a value as part of a line.
-func brief(value any) string {
-	switch value {
-	case nil:
-		return "(none)"
-	case hidden:
-		return hidden
-	}
-	encoded, err := encode(value)
-	if err != nil {
-		return fmt.Sprintf("(%v)", err)
-	}
-	characters := []rune(strings.TrimSuffix(string(encoded), "\n"))
-	if len(characters) > longest {
-		return string(characters[:longest]) + "..."
-	}
-	return string(characters)
-}
-
-// encode returns JSON on one line, in which <, > and & are not escaped.
-func encode(value any) ([]byte, error) {
-	line := &bytes.Buffer{}
-	encoder := json.NewEncoder(line)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return line.Bytes(), err
+	return strings.TrimRight(fmt.Sprintf("%s  %-7s  %s  %s", at, e.Type, name, summary(e.Object)), " ")
 }

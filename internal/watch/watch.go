@@ -1,7 +1,7 @@
 // Package watch is the command 'manager watch': it prints what happens to the objects of a kind.
 //
 // options.go reads the command line, kinds.go has the kinds that can be watched, watch.go follows the objects, connection.go reports
-// when that is impossible, changes.go compares two states of an object, hidden.go says what is never shown, and print.go prints.
+// when that is impossible, hidden.go says what is never shown, and print.go prints.
 package watch
 
 import (
@@ -102,21 +102,23 @@ func reportEnd(ctx context.Context, report func(error)) watch.FilterFunc {
 // handler prints what an informer reports.
 func handler(p *printer) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(object any) { p.added(object.(*unstructured.Unstructured)) },
+		AddFunc: func(object any) { p.object(added, object.(*unstructured.Unstructured)) },
 		UpdateFunc: func(old, current any) {
 			before, after := old.(*unstructured.Unstructured), current.(*unstructured.Unstructured)
 			if before.GetUID() != after.GetUID() { // deleted and created again during an interruption
-				p.deleted(before)
-				p.added(after)
+				p.object(deleted, before)
+				p.object(added, after)
 				return
 			}
-			p.updated(before, after)
+			if before.GetResourceVersion() != after.GetResourceVersion() { // the same in a list after an interruption
+				p.object(updated, after)
+			}
 		},
 		DeleteFunc: func(object any) {
 			if lost, ok := object.(cache.DeletedFinalStateUnknown); ok { // deleted during an interruption
 				object = lost.Obj
 			}
-			p.deleted(object.(*unstructured.Unstructured))
+			p.object(deleted, object.(*unstructured.Unstructured))
 		},
 	}
 }

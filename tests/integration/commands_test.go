@@ -18,7 +18,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -113,7 +112,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		Eventually(nodes).Should(gbytes.Say(`ADDED    node-1  NotReady\n`))
 		node.Spec.Unschedulable = true
 		Expect(c.Update(ctx, node)).To(Succeed())
-		Eventually(nodes).Should(gbytes.Say(`UPDATED  node-1  .*spec.unschedulable: \(none\) -> true`))
+		Eventually(nodes).Should(gbytes.Say(`UPDATED  node-1  NotReady, unschedulable\n`))
 
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "web"},
 			Spec: corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
@@ -139,24 +138,24 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		Eventually(func() error { return c.List(ctx, &v1.EchoList{}) }).WithContext(ctx).Should(Succeed())
 	})
 
-	It("watches an Echo from creation to deletion, and prints changes but not the values of variables", func(ctx SpecContext) {
+	It("watches an Echo from creation to deletion, but does not print the values of variables", func(ctx SpecContext) {
 		session, asJSON := run("watch", "echoes"), run("watch", "-o", "json", "echoes")
 		echo := support.Echo("default", "life", func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: "secret-1"}} })
 		Expect(c.Create(ctx, echo)).To(Succeed())
 		Eventually(session).Should(gbytes.Say(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)  ADDED    default/life  0/2 ready\n`))
 		Eventually(asJSON).Should(gbytes.Say(`"type":"ADDED"`)) // both watches have started
 
-		meta.SetStatusCondition(&echo.Status.Conditions, metav1.Condition{Type: "Ready", Status: "False", Reason: "RollingOut"})
+		echo.Status.Phase = v1.PhasePending
 		Expect(c.Status().Update(ctx, echo)).To(Succeed())
-		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  .*status.conditions\[Ready\].status: \(none\) -> "False"`))
-		meta.SetStatusCondition(&echo.Status.Conditions, metav1.Condition{Type: "Ready", Status: "True", Reason: "AllReady"})
+		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  Pending 0/2 ready\n`))
+		echo.Status.Phase, echo.Status.ReadyReplicas = v1.PhaseReady, 2
 		Expect(c.Status().Update(ctx, echo)).To(Succeed())
-		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  .*status.conditions\[Ready\].status: "False" -> "True"`))
+		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  Ready 2/2 ready\n`))
 		echo.Spec.Replicas, echo.Spec.Env[0].Value = 3, "secret-2"
 		Expect(c.Update(ctx, echo)).To(Succeed())
-		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  metadata.generation: 1 -> 2, spec.env\[PASSWORD\].value: \(hidden\) -> \(hidden\), spec.replicas: 2 -> 3\n`))
+		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  Ready 2/3 ready\n`))
 		Expect(c.Delete(ctx, echo)).To(Succeed())
-		Eventually(session).Should(gbytes.Say(`DELETED  default/life  0/3 ready\n`))
+		Eventually(session).Should(gbytes.Say(`DELETED  default/life  Ready 2/3 ready\n`))
 		Eventually(asJSON).Should(gbytes.Say(`"type":"DELETED"`))
 
 		events := jsonLines(asJSON)
@@ -164,7 +163,6 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		scaled := events[3]
 		Expect(scaled).To(And(HaveKeyWithValue("type", "UPDATED"), HaveKeyWithValue("kind", "Echo"), HaveKeyWithValue("namespace", "default"),
 			HaveKeyWithValue("name", "life"), HaveKey("time")))
-		Expect(scaled["changes"]).To(ContainElement(And(HaveKeyWithValue("path", "spec.replicas"), HaveKeyWithValue("before", 2.0), HaveKeyWithValue("after", 3.0))))
 		Expect(scaled["object"]).To(HaveKeyWithValue("spec", HaveKeyWithValue("replicas", 3.0)))
 		Expect(scaled["object"]).To(HaveKeyWithValue("metadata", Not(HaveKey("managedFields"))))
 		for _, text := range []string{string(session.Out.Contents()), string(asJSON.Out.Contents())} {
@@ -212,7 +210,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 			Expect(c.Update(ctx, changed)).To(Succeed())
 			Expect(c.Delete(ctx, deleted)).To(Succeed())
 			p.accept()
-			Eventually(session.Out, time.Minute).Should(gbytes.Say(`UPDATED  default/changed  metadata.generation: 1 -> 2, spec.replicas: 2 -> 5\n`))
+			Eventually(session.Out, time.Minute).Should(gbytes.Say(`UPDATED  default/changed  0/5 ready\n`))
 			last := names("last")
 			Expect(c.Create(ctx, last)).To(Succeed())
 			Eventually(session.Out).Should(gbytes.Say("ADDED    default/last"))
