@@ -35,12 +35,8 @@ type gatherer struct {
 	redactor *redactor
 	out      io.Writer // of the progress
 
-	// server is the version of the API server.
-	server string
 	// found holds what is written of objects, by their kind.
-	found map[string][]object
-	// denied are the rights that the operator lacks.
-	denied []string
+	found  map[string][]object
 	missed []missed
 	// unwritten is why files are missing.
 	unwritten error
@@ -59,7 +55,7 @@ func (g *gatherer) say(format string, arguments ...any) {
 	_, _ = fmt.Fprintf(g.out, format+"\n", arguments...)
 }
 
-// connect checks that the API server answers.
+// connect checks that the API server responds, and writes its version.
 func (g *gatherer) connect(ctx context.Context) error {
 	server := struct{ GitVersion string }{}
 	text, err := g.client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
@@ -69,8 +65,8 @@ func (g *gatherer) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the API server %s does not answer: %w", g.config.Host, err)
 	}
-	g.server = server.GitVersion
-	g.say("reading from %s, Kubernetes %s", g.config.Host, g.server)
+	g.write("kubernetes-version.json", string(text))
+	g.say("reading from %s, Kubernetes %s", g.config.Host, server.GitVersion)
 	return nil
 }
 

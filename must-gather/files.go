@@ -21,7 +21,7 @@ func (g *gatherer) write(path, content string) {
 	g.unwritten = errors.Join(g.unwritten, err)
 }
 
-// finish writes what was found, and the report.
+// finish writes what was found, and what could not be read.
 func (g *gatherer) finish() error {
 	g.write("version", "echo-operator/must-gather\n"+version+"\n") // as oc has it
 	for kind := range g.found {
@@ -32,12 +32,7 @@ func (g *gatherer) finish() error {
 		lines.WriteString(m.What + ": " + m.Why + "\n")
 	}
 	g.write("not-read.txt", lines.String())
-	page, err := g.report()
-	if err != nil {
-		return err
-	}
-	g.write("index.html", page)
-	g.say("wrote %s; could not read %d", filepath.Join(g.folder, "index.html"), len(g.missed))
+	g.say("wrote %s; could not read %d", g.folder, len(g.missed))
 	return g.unwritten
 }
 

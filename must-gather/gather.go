@@ -29,10 +29,6 @@ const (
 	events                 = "events.v1.events.k8s.io"
 	leases                 = "leases.v1.coordination.k8s.io"
 	definitions            = "customresourcedefinitions.v1.apiextensions.k8s.io"
-	roles                  = "roles.v1.rbac.authorization.k8s.io"
-	roleBindings           = "rolebindings.v1.rbac.authorization.k8s.io"
-	clusterRoles           = "clusterroles.v1.rbac.authorization.k8s.io"
-	clusterRoleBindings    = "clusterrolebindings.v1.rbac.authorization.k8s.io"
 	subscriptions          = "subscriptions.v1alpha1.operators.coreos.com"
 	clusterServiceVersions = "clusterserviceversions.v1alpha1.operators.coreos.com"
 	installPlans           = "installplans.v1alpha1.operators.coreos.com"
@@ -59,7 +55,6 @@ func (g *gatherer) gather(ctx context.Context) {
 		{"the operator", g.readOperator},
 		{"the objects of Echoes", g.readChildren},
 		{"OLM", g.readOLM},
-		{"the rights of the operator", g.readRights},
 		{"events", g.readEvents},
 		{"logs", g.readLogs},
 		{"metrics", g.readEndpoints},

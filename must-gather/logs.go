@@ -44,7 +44,7 @@ func (g *gatherer) echoServers() []object {
 		for _, c := range containersOf(pod) {
 			count += c.Restarts
 		}
-		if textOf(ready(pod), "status") != "True" {
+		if !isReady(pod) {
 			count++
 		}
 		return count

@@ -1,6 +1,6 @@
-// gather collects what helps to find out what is wrong with the Echo Operator and its Echoes, and a page that sums it up. Secrets, values of
-// environment variables, arguments, and bodies are left out. It is /usr/bin/gather in the image for `oc adm must-gather --image`, and works
-// with the kubeconfig of kubectl, too.
+// gather collects what helps to find out what is wrong with the Echo Operator and its Echoes. Secrets, values of environment variables,
+// arguments, and bodies are left out. It is /usr/bin/gather in the image for `oc adm must-gather --image`, and works with the kubeconfig of
+// kubectl, too.
 package main
 
 import (

@@ -43,25 +43,11 @@ func namespacesOf(objects []object) []string {
 	return slices.Compact(namespaces)
 }
 
-// ready returns the condition Ready of an object, empty if it has none.
-func ready(o object) object { return condition(o, "Ready") }
-
-// explanation returns the condition that says why an Echo needs attention: Degraded if it is ready all the same.
-func explanation(echo object) object {
-	if now := ready(echo); textOf(now, "status") != "True" {
-		return now
-	}
-	return condition(echo, "Degraded")
-}
-
-// condition returns a condition of an object, empty if it does not have it.
-func condition(o object, kind string) object {
-	for _, c := range itemsOf(o, "status", "conditions") {
-		if textOf(c, "type") == kind {
-			return c
-		}
-	}
-	return object{}
+// isReady reports whether an object has the condition Ready.
+func isReady(o object) bool {
+	return slices.ContainsFunc(itemsOf(o, "status", "conditions"), func(c object) bool {
+		return textOf(c, "type") == "Ready" && textOf(c, "status") == "True"
+	})
 }
 
 // container is the status of a container.
@@ -69,8 +55,7 @@ type container struct {
 	Pod      object
 	Name     string
 	Restarts int64
-	Started  bool   // whether there is a log
-	Last     object // how it ended before
+	Started  bool // whether there is a log
 }
 
 func containersOf(pod object) []container {
@@ -78,8 +63,7 @@ func containersOf(pod object) []container {
 	for _, status := range slices.Concat(itemsOf(pod, "status", "initContainerStatuses"), itemsOf(pod, "status", "containerStatuses")) {
 		_, runs, _ := unstructured.NestedMap(status.Object, "state", "running")
 		_, ended, _ := unstructured.NestedMap(status.Object, "state", "terminated")
-		last, _, _ := unstructured.NestedMap(status.Object, "lastState", "terminated")
-		containers = append(containers, container{pod, textOf(status, "name"), numberOf(status, "restartCount"), runs || ended, object{Object: last}})
+		containers = append(containers, container{pod, textOf(status, "name"), numberOf(status, "restartCount"), runs || ended})
 	}
 	return containers
 }
