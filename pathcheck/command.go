@@ -29,7 +29,7 @@ func (c *Command) Flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.groups, "groups", "", "what to examine, separated by commas: "+strings.Join(all, ", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
 	flags.StringVar(&c.ca, "ca-file", "", "a file of certificates in PEM that are trusted besides those of browsers")
 	flags.StringVar(&c.direct, "direct", "", "the URL of the same Echo without the way, to compare latencies")
-	flags.StringVar(&c.output, "output", "text", "text, json or html")
+	flags.StringVar(&c.output, "output", "text", "text, json, html, or expect: YAML for a check of an Echo that expects what was found")
 	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "how long it may take; then it reports what it knows")
 	flags.Func("expect", "a fact and its value, such as client.address=kept or body.max=>=10Mi; can be repeated", func(text string) error {
 		e, err := ParseExpectation(text)
@@ -40,9 +40,10 @@ func (c *Command) Flags(flags *flag.FlagSet) {
 
 // Run examines the way of a URL, and writes the report.
 func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (*Report, error) {
-	write, ok := map[string]func(*Report, io.Writer) error{"text": (*Report).WriteText, "json": (*Report).WriteJSON, "html": (*Report).WriteHTML}[c.output]
+	write, ok := map[string]func(*Report, io.Writer) error{"text": (*Report).WriteText, "json": (*Report).WriteJSON, "html": (*Report).WriteHTML,
+		"expect": (*Report).WriteExpect}[c.output]
 	if !ok {
-		return nil, fmt.Errorf("--output: %q is not text, json or html", c.output)
+		return nil, fmt.Errorf("--output: %q is not text, json, html or expect", c.output)
 	}
 	options, err := c.options(url, version)
 	if err != nil {

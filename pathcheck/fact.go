@@ -35,7 +35,7 @@ type Fact struct {
 	Sent     string `json:"sent,omitempty"`     // what was sent to find out
 	Received string `json:"received,omitempty"` // what arrived
 	Meaning  string `json:"meaning"`
-	Detail   bool   `json:"detail,omitempty"` // it differs from run to run or has little weight: it is not part of a verdict
+	Detail   bool   `json:"detail,omitempty"` // it differs from run to run or has little weight: --output=expect leaves it out
 }
 
 // newFact returns a fact whose texts are bounded and printable, because they contain what a server has sent.
@@ -47,7 +47,7 @@ func newFact(name, value, sent, received, meaning string) Fact {
 	return Fact{Name: name, Value: value, Sent: cut(printable(sent), maxText), Received: cut(printable(received), maxText), Meaning: meaning}
 }
 
-// detail marks a fact that is not part of a verdict.
+// detail marks a fact that --output=expect leaves out.
 func detail(f Fact) Fact {
 	f.Detail = true
 	return f

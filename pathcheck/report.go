@@ -27,6 +27,8 @@ type Report struct {
 	Facts     []Fact      `json:"facts"`
 	NotTested []NotTested `json:"notTested,omitempty"`
 	Expected  []Result    `json:"expected,omitempty"`
+
+	groups []string // that were chosen
 }
 
 // From is where a run looked from.
@@ -38,7 +40,7 @@ type From struct {
 }
 
 func newReport(o *Options, t *target) *Report {
-	r := &Report{Version: o.Version, URL: o.URL, Address: t.dial, Time: time.Now().UTC().Truncate(time.Second), Facts: []Fact{},
+	r := &Report{Version: o.Version, URL: o.URL, Address: t.dial, Time: time.Now().UTC().Truncate(time.Second), Facts: []Fact{}, groups: o.Groups,
 		From: From{Host: hostname(), InCluster: inCluster(), Note: "from outside a cluster, as far as this program knows"}}
 	if r.From.InCluster {
 		r.From.Note = "from a pod: kube-proxy takes requests to the address of a load balancer of this cluster a shorter way than those from outside"

@@ -51,20 +51,17 @@ func TestReportText(t *testing.T) {
 
 // TestVerdict checks that a verdict has room in a termination message, and what remains of a report that is too long.
 func TestVerdict(t *testing.T) {
-	for name, r := range map[string]*Report{"full": fullReport(), "a problem": {Problem: strings.Repeat("x", 10_000)}, "empty": {},
-		"many failures": {Expected: fullReport().Expected}, "many facts": {Facts: fullReport().Facts}} {
+	for name, r := range map[string]*Report{"full": fullReport(), "a problem": {Problem: strings.Repeat("x", 10_000)}, "many facts": {Facts: fullReport().Facts}} {
 		data := r.Verdict()
 		v, err := pathverdict.Decode(string(data))
-		if name == "empty" || name == "many failures" {
-			err = nil // no report is without facts or a problem
-		}
-		if err != nil || len(data) > 4000 || v.Expected != len(r.Expected) {
+		if err != nil || len(data) > 4000 || v.Facts != len(r.Facts) || len(v.Failed) == 0 && len(r.Expected) > 0 {
 			t.Errorf("%s: %d bytes, %v: %+v", name, len(data), err, v)
 		}
 	}
-	few := &Report{Facts: []Fact{newFact("request.host", kept, "", "", "m"), detail(newFact("latency.p50", "1ms", "", "", "m"))},
-		Expected: []Result{{Expectation{"request.host", kept}, kept, true}, {Expectation{"a", "b"}, "", false}}, NotTested: []NotTested{{Name: "tls", Reason: "no TLS"}}}
-	want := `{"facts":{"request.host":"kept"},"notTested":{"tls":"no TLS"},"failed":[{"name":"a","want":"b"}],"expected":2}`
+	few := &Report{Facts: []Fact{newFact("request.host", kept, "", "", "m")},
+		Expected:  []Result{{Expectation{"request.host", kept}, kept, true}, {Expectation{"a", "b"}, "", false}},
+		NotTested: []NotTested{{Name: "tls", Reason: "no TLS"}, {Name: "body", Reason: "reset", unfinished: true}}}
+	want := `{"facts":1,"failed":[{"name":"a","want":"b"}],"unfinished":"reset"}`
 	if got := string(few.Verdict()); got != want {
 		t.Errorf("the verdict is %s", got)
 	}
@@ -79,21 +76,21 @@ func TestVerdictOfALatency(t *testing.T) {
 		r.finish([]Expectation{{"latency.p99", "<=50ms"}, {"tls.daysLeft", ">=14"}, {"timeouts.answer", ">=30s"}})
 		verdicts[string(r.Verdict())] = true
 	}
-	want := `{"facts":{"request.host":"kept","timeouts.answer":"5s"},"failed":[{"name":"latency.p99","want":"\u003c=50ms","got":"another time"},` +
-		`{"name":"tls.daysLeft","want":"\u003e=14","got":"13"},{"name":"timeouts.answer","want":"\u003e=30s","got":"5s"}],"expected":3}`
+	want := `{"facts":4,"failed":[{"name":"latency.p99","want":"\u003c=50ms","got":"another time"},` +
+		`{"name":"tls.daysLeft","want":"\u003e=14","got":"13"},{"name":"timeouts.answer","want":"\u003e=30s","got":"5s"}]}`
 	if len(verdicts) != 1 || !verdicts[want] {
 		t.Errorf("the verdicts are %v", verdicts)
 	}
 }
 
-// TestVerdictHasRoom checks that the facts of all groups that are not opt-in have room in a verdict.
-func TestVerdictHasRoom(t *testing.T) {
+// TestFactsCanBePinned checks that a check takes all facts of the groups that are not opt-in, and that they hold in a second run.
+func TestFactsCanBePinned(t *testing.T) {
 	folder := t.TempDir()
 	writeCertificate(t, folder)
 	_, secure := startEcho(t, "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+folder, "ECHO_CONTROLS=Full")
-	r := check(t, Options{URL: "https://" + secure})
+	first := check(t, Options{URL: "https://" + secure})
 	names, coarse := map[string]bool{}, 0
-	for _, each := range r.Facts {
+	for _, each := range first.Facts {
 		if names[each.Name] {
 			t.Errorf("%s is there twice", each.Name)
 		}
@@ -101,11 +98,46 @@ func TestVerdictHasRoom(t *testing.T) {
 			coarse++
 		}
 	}
-	v, err := pathverdict.Decode(string(r.Verdict()))
-	if err != nil || v.Truncated || !v.IsComplete() || len(r.NotTested) > 0 || len(v.Facts) != coarse {
-		t.Errorf("%v: %d facts of %d bytes: %+v; not tested: %v", err, coarse, len(r.Verdict()), v, r.NotTested)
+	if pinned := first.pinned(); len(pinned) != coarse || coarse > maxPinned || len(first.NotTested) > 0 {
+		t.Errorf("%d of %d facts can be pinned; not tested: %v", len(pinned), coarse, first.NotTested)
 	}
-	if r.Requests > maxRequests*2/3 || r.Bytes > maxBytes*9/10 {
-		t.Errorf("it has sent %d requests and %d bytes", r.Requests, r.Bytes)
+	if first.Requests > maxRequests*2/3 || first.Bytes > maxBytes*9/10 {
+		t.Errorf("it has sent %d requests and %d bytes", first.Requests, first.Bytes)
+	}
+	second := check(t, Options{URL: "https://" + secure, Expect: first.pinned()})
+	if !second.OK() || len(second.Expected) != coarse {
+		t.Errorf("the second run expects %+v", second.Expected)
+	}
+}
+
+func TestReport_WriteExpect(t *testing.T) {
+	few := &Report{groups: []string{"client", "tls"}, NotTested: []NotTested{{Name: "tls", Reason: "the URL has no TLS"}}, Facts: []Fact{
+		newFact("client.forgeable", no, "", "", "m"), newFact("client.address.by", `a "b\c" <d>`, "", "", "m"), newFact("timeouts.answer", ">30s", "", "", "m"),
+		detail(newFact("latency.p50", "1ms", "", "", "m")), newFact("request.host", ">=1", "", "", "m"), newFact("request.path", "<1Mi", "", "", "m")}}
+	want := `# tls was not tested: the URL has no TLS
+groups: [client, tls]
+expect:
+- {fact: client.forgeable, value: "no"}
+- {fact: client.address.by, value: "a \"b\\c\" <d>"}
+- {fact: timeouts.answer, value: ">30s"}
+`
+	var b strings.Builder
+	if err := few.WriteExpect(&b); err != nil || b.String() != want {
+		t.Errorf("%v:\n%s", err, b.String())
+	}
+	many := &Report{}
+	for i := range 65 {
+		many.Facts = append(many.Facts, newFact(fmt.Sprintf("fact%d", i), kept, "", "", "m"))
+	}
+	b.Reset()
+	if err := many.WriteExpect(&b); err == nil || !strings.Contains(err.Error(), "--groups") || b.Len() > 0 {
+		t.Errorf("%d facts: %v, %s", len(many.Facts), err, b.String())
+	}
+	many.Facts = many.Facts[:64]
+	if err := many.WriteExpect(&b); err != nil || strings.Count(b.String(), "\n") != 65 {
+		t.Errorf("%d facts: %v, %s", len(many.Facts), err, b.String())
+	}
+	if err := (&Report{Problem: "no response"}).WriteExpect(&b); err == nil || !strings.Contains(err.Error(), "nothing was tested: no response") {
+		t.Errorf("a problem: %v", err)
 	}
 }

@@ -50,17 +50,12 @@ type EchoCheck struct {
 	Groups []string `json:"groups,omitempty"`
 
 	// expect lists facts and the values that they must have.
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=fact
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Expectations",order=84
 	Expect []EchoExpectation `json:"expect,omitempty"`
-
-	// baseline specifies whether the facts of the first complete run are kept, so that the check fails when one of them changes. Defaults to false. The annotation echoes.example.com/accept-<name> of the Echo, with the digest in the status, makes the present facts the baseline.
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Baseline",order=87,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
-	Baseline bool `json:"baseline,omitempty"`
 
 	// deadlineSeconds is how long a run may take, in seconds. Defaults to 120.
 	// +kubebuilder:validation:Minimum=10
@@ -96,9 +91,9 @@ type CheckResult string
 
 // The results of checks.
 const (
-	// CheckPassed means that the echo servers respond, that all expectations are met, and that no fact differs from the baseline.
+	// CheckPassed means that the echo servers respond, and that all expectations are met.
 	CheckPassed CheckResult = "Passed"
-	// CheckFailed means that one of these is not so.
+	// CheckFailed means that no Echo responds, or that an expectation is not met.
 	CheckFailed CheckResult = "Failed"
 	// CheckUnknown means that there is no result.
 	CheckUnknown CheckResult = "Unknown"
@@ -121,22 +116,4 @@ type EchoCheckStatus struct {
 	// message says what failed, or why there is no result.
 	// +optional
 	Message string `json:"message,omitempty"`
-
-	// changed lists the facts that differ from the baseline, with both values.
-	// +listType=atomic
-	// +optional
-	Changed []string `json:"changed,omitempty"`
-
-	// digest is a digest of the facts of the last complete run. The annotation echoes.example.com/accept-<name> with this value makes these facts the baseline.
-	// +optional
-	Digest string `json:"digest,omitempty"`
-
-	// accepted is the value that the annotation echoes.example.com/accept-<name> had when the baseline was made. It accepts nothing again unless the annotation was removed or had another value since.
-	// +optional
-	Accepted string `json:"accepted,omitempty"`
-
-	// baseline has the facts that are compared with.
-	// +mapType=atomic
-	// +optional
-	Baseline map[string]string `json:"baseline,omitempty"`
 }

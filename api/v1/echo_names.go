@@ -13,7 +13,4 @@ const (
 
 	// CheckLabel is the label of the pods of a check. Its value is the name of the check.
 	CheckLabel = "echoes.example.com/check"
-
-	// AcceptAnnotationPrefix and the name of a check are an annotation of an Echo. Its value is the digest of the facts that become the baseline of the check.
-	AcceptAnnotationPrefix = "echoes.example.com/accept-"
 )

@@ -149,7 +149,7 @@ func TestOnlyWhatThePodsAreMadeOfChangesTheDigest(t *testing.T) {
 		return cronJob(t, echo).Spec.JobTemplate.Spec.Template.Annotations[v1.AppliedHashAnnotation]
 	}
 	base := hash(func(*v1.Echo) {})
-	if other := hash(func(e *v1.Echo) { e.Spec.Checks[0].Schedule, e.Spec.Checks[0].Baseline = "@hourly", true }); other != base || base == "" {
+	if other := hash(func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "@hourly" }); other != base || base == "" {
 		t.Errorf("another schedule has the digest %q, not %q", other, base)
 	}
 	if hash(func(e *v1.Echo) { e.Status.ExternalURL = "https://other.example.com" }) == base {

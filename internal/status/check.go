@@ -20,8 +20,6 @@ const (
 	checkPatience = 90 * time.Second
 	// clockSkew is how much the clocks of the API server and the controller of CronJobs may differ.
 	clockSkew = 5 * time.Second
-	// maxChanged is how many changed facts of a check are listed.
-	maxChanged = 20
 
 	// What is no news: the check has no result, and nothing is wrong.
 	checkNotRunYet  = "The check has not run yet. It runs on its schedule."
@@ -110,14 +108,11 @@ func EvaluateChecks(echo *v1.Echo, seen ChecksObservation, now time.Time) CheckR
 func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen CheckObservation, now time.Time) (v1.EchoCheckStatus, time.Duration) {
 	status := *was.DeepCopy()
 	status.Name = check.Name
-	if !check.Baseline {
-		status.Changed, status.Baseline, status.Accepted = nil, nil, ""
-	}
 	if pod, ended := lastRun(seen.Pods, seen.Hash); pod != nil && !ended.FinishedAt.Before(was.LastTime) {
 		if ended.FinishedAt.After(now) { // the clock of its node is ahead
 			ended.FinishedAt = pod.CreationTimestamp
 		}
-		judgeRun(&status, check, ended, echo.Annotations[v1.AcceptAnnotationPrefix+check.Name])
+		judgeRun(&status, check, ended)
 	} else if status.Result != v1.CheckPassed && status.Result != v1.CheckFailed {
 		setUnknown(&status, checkNotRunYet)
 	}

@@ -13,14 +13,14 @@ import (
 
 // shifted returns a pod that ended after a run was due, on a node whose clock is ahead, or behind.
 func shifted(ahead time.Duration) corev1.Pod {
-	pod := ended(-150, 0, `{"facts":{"a":"b"}}`)
+	pod := ended(-150, 0, `{"facts":1}`)
 	end := pod.Status.ContainerStatuses[0].State.Terminated
 	end.FinishedAt = metav1.NewTime(end.FinishedAt.Add(ahead))
 	return pod
 }
 
 func TestOfTwoRunsOfOneSecondTheOneThatEndedLaterCounts(t *testing.T) {
-	first, second := found(pathverdict.Verdict{Problem: "no response"}), ended(1, 0, `{"facts":{"a":"b"}}`)
+	first, second := found(pathverdict.Verdict{Problem: "no response"}), ended(1, 0, `{"facts":1}`)
 	second.CreationTimestamp = first.CreationTimestamp
 	for _, pods := range [][]corev1.Pod{{first, second}, {second, first}} {
 		if got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), CheckObservation{Pods: pods}); got.Result != v1.CheckPassed {

@@ -29,8 +29,6 @@ func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
 	}}, changes...)...)
 }
 
-func withBaseline(e *v1.Echo) { e.Spec.Checks[0].Baseline = true }
-
 // ended returns a pod of a check that ended some seconds after checkTime, and was created ten seconds before.
 func ended(seconds int, code int32, message string) corev1.Pod {
 	return corev1.Pod{
@@ -50,10 +48,10 @@ func evaluateCheck(echo *v1.Echo, seen CheckObservation) (v1.EchoCheckStatus, Ch
 }
 
 func TestResultOfCheck(t *testing.T) {
-	facts := map[string]string{"client.address": "replaced"}
-	passed := pathverdict.Verdict{Facts: facts, Expected: 1}
-	failed := pathverdict.Verdict{Facts: facts, Expected: 1, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}, {Name: "tls.daysLeft", Want: ">=14"}}}
-	unfinished := pathverdict.Verdict{Facts: facts, Unfinished: true, NotTested: map[string]string{"body": pathverdict.DeadlinePassed}}
+	passed := pathverdict.Verdict{Facts: 1}
+	failed := pathverdict.Verdict{Facts: 1, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}, {Name: "tls.daysLeft", Want: ">=14"}}}
+	unfinished := pathverdict.Verdict{Facts: 1, Unfinished: pathverdict.DeadlinePassed}
+	interrupted := pathverdict.Verdict{Facts: 1, Unfinished: "reset"}
 	for name, c := range map[string]struct {
 		pods    []corev1.Pod
 		was     v1.CheckResult
@@ -66,8 +64,9 @@ func TestResultOfCheck(t *testing.T) {
 		"expectations are not met":      {[]corev1.Pod{found(failed)}, v1.CheckPassed, nil, v1.CheckFailed, "client.address is replaced, expected kept. tls.daysLeft is not known, expected >=14."},
 		"no Echo responds":              {[]corev1.Pod{found(pathverdict.Verdict{Problem: "no response from a:80"})}, "", nil, v1.CheckFailed, "No Echo responds: no response from a:80."},
 		"a run that did not finish":     {[]corev1.Pod{found(unfinished)}, "", nil, v1.CheckUnknown, "within its deadline of 60 seconds"},
+		"a run that was interrupted":    {[]corev1.Pod{found(interrupted)}, v1.CheckFailed, nil, v1.CheckUnknown, "could not examine everything"},
 		"a run that crashed":            {[]corev1.Pod{ended(0, 137, "")}, v1.CheckPassed, nil, v1.CheckUnknown, "it ended with the exit code 137 (Error)"},
-		"a pod of somebody else":        {[]corev1.Pod{ended(0, 0, `{"facts":{"<b>":"x"}}`)}, v1.CheckPassed, nil, v1.CheckUnknown, "no valid result: it has a fact whose name is not valid."},
+		"a pod of somebody else":        {[]corev1.Pod{ended(0, 0, `{"facts":1,"failed":[{"name":"<b>"}]}`)}, v1.CheckPassed, nil, v1.CheckUnknown, "no valid result: it has a fact whose name is not valid."},
 		"the last of two runs counts":   {[]corev1.Pod{found(failed), ended(5, 0, string(passed.Encode()))}, "", nil, v1.CheckPassed, ""},
 		"a pod of an old configuration": {[]corev1.Pod{func() corev1.Pod { p := found(failed); p.Annotations = nil; return p }()}, v1.CheckPassed, nil, v1.CheckPassed, ""},
 		"the pods are gone":             {nil, v1.CheckFailed, nil, v1.CheckFailed, "as before"},
@@ -89,8 +88,8 @@ func TestResultOfCheck(t *testing.T) {
 }
 
 func TestRefusedCheck(t *testing.T) {
-	got, report := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed, Digest: "d"}), CheckObservation{Refused: "CronJob is invalid"})
-	if got.Result != v1.CheckUnknown || got.Message != "The check cannot run: CronJob is invalid." || got.Digest != "d" {
+	got, report := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed}), CheckObservation{Refused: "CronJob is invalid"})
+	if got.Result != v1.CheckUnknown || got.Message != "The check cannot run: CronJob is invalid." {
 		t.Errorf("got %+v", got)
 	}
 	if len(report.Transitions) != 1 || report.Transitions[0].Reason != v1.EventCheckUnknown {
@@ -114,12 +113,12 @@ func TestVerdictThatIsDue(t *testing.T) {
 		"not yet":             {100 * time.Second, nil, &before, v1.CheckPassed, "", 50 * time.Second},
 		"no pod":              {3 * time.Minute, nil, &before, v1.CheckUnknown, "its Job has created no pod", 0},
 		"not scheduled":       {3 * time.Minute, []corev1.Pod{unschedulable}, &before, v1.CheckUnknown, "Pod of the check cannot be scheduled: 0/1 nodes are available.", 0},
-		"no pod but the last": {3 * time.Minute, []corev1.Pod{ended(-3600, 0, `{"facts":{"a":"b"}}`)}, &before, v1.CheckUnknown, "its Job has created no pod", 0},
+		"no pod but the last": {3 * time.Minute, []corev1.Pod{ended(-3600, 0, `{"facts":1}`)}, &before, v1.CheckUnknown, "its Job has created no pod", 0},
 		"a node is behind":    {3 * time.Minute, []corev1.Pod{shifted(-time.Minute)}, &before, v1.CheckPassed, "", 0},
 		"a node is ahead":     {3 * time.Minute, []corev1.Pod{shifted(time.Hour)}, &before, v1.CheckPassed, "", 0},
 		"still running":       {3 * time.Minute, []corev1.Pod{running}, &before, v1.CheckUnknown, "has not ended in time", 0},
 		"never run, no pod":   {3 * time.Minute, nil, nil, v1.CheckUnknown, "its Job has created no pod", 0},
-		"it is there":         {3 * time.Minute, []corev1.Pod{ended(-150, 0, `{"facts":{"a":"b"}}`)}, &before, v1.CheckPassed, "", 0},
+		"it is there":         {3 * time.Minute, []corev1.Pod{ended(-150, 0, `{"facts":1}`)}, &before, v1.CheckPassed, "", 0},
 		"it is in the status": {3 * time.Minute, nil, &metav1.Time{Time: checkTime.Add(-150 * time.Second)}, v1.CheckPassed, "", 0},
 		"of another check":    {3 * time.Minute, []corev1.Pod{func() corev1.Pod { p := ended(-150, 0, ""); p.Annotations = nil; return p }()}, &before, v1.CheckPassed, "", 0},
 	} {
@@ -127,63 +126,6 @@ func TestVerdictThatIsDue(t *testing.T) {
 		got, report := evaluateCheck(echo, CheckObservation{Pods: c.pods, Scheduled: checkTime.Add(10*time.Second - c.ago)})
 		if got.Result != c.want || !strings.Contains(got.Message, c.message) || report.Next != c.next {
 			t.Errorf("%s: %s, %q, next in %s", name, got.Result, got.Message, report.Next)
-		}
-	}
-}
-
-func TestBaseline(t *testing.T) {
-	first, second := pathverdict.Verdict{Facts: map[string]string{"a.b": "kept", "c.d": "yes"}}, pathverdict.Verdict{Facts: map[string]string{"a.b": "dropped", "c.d": "yes"}}
-	taken, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}, withBaseline), CheckObservation{Pods: []corev1.Pod{found(first)}})
-	if taken.Result != v1.CheckPassed || taken.Digest != first.Digest() || taken.Baseline["a.b"] != "kept" || len(taken.Changed) > 0 {
-		t.Fatalf("the first run: %+v", taken)
-	}
-	changed, report := evaluateCheck(checkedEcho(taken, withBaseline), CheckObservation{Pods: []corev1.Pod{found(second)}})
-	if changed.Result != v1.CheckFailed || !slices.Equal(changed.Changed, []string{"a.b: kept -> dropped"}) || changed.Baseline["a.b"] != "kept" ||
-		changed.Message != "Since the baseline has changed: a.b: kept -> dropped." || len(report.Transitions) != 1 {
-		t.Errorf("a change: %+v, %+v", changed, report.Transitions)
-	}
-	back, _ := evaluateCheck(checkedEcho(changed, withBaseline), CheckObservation{Pods: []corev1.Pod{found(first)}})
-	if back.Result != v1.CheckPassed || len(back.Changed) > 0 {
-		t.Errorf("back again: %+v", back)
-	}
-	accept := func(digest string) func(*v1.Echo) {
-		return func(e *v1.Echo) { e.Annotations = map[string]string{"echoes.example.com/accept-path": digest} }
-	}
-	accepted, _ := evaluateCheck(checkedEcho(changed, withBaseline, accept(changed.Digest)), CheckObservation{Pods: []corev1.Pod{found(second)}})
-	if accepted.Result != v1.CheckPassed || accepted.Baseline["a.b"] != "dropped" || len(accepted.Changed) > 0 {
-		t.Errorf("accepted: %+v", accepted)
-	}
-	away, _ := evaluateCheck(checkedEcho(accepted, withBaseline, accept(changed.Digest)), CheckObservation{Pods: []corev1.Pod{found(first)}})
-	if away.Result != v1.CheckFailed || away.Baseline["a.b"] != "dropped" {
-		t.Errorf("other facts than those that were accepted: %+v", away)
-	}
-	added, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}, withBaseline, accept(changed.Digest)), CheckObservation{Pods: []corev1.Pod{found(first)}})
-	again, _ := evaluateCheck(checkedEcho(added, withBaseline, accept(changed.Digest)), CheckObservation{Pods: []corev1.Pod{found(second)}})
-	if again.Result != v1.CheckFailed || again.Baseline["a.b"] != "kept" {
-		t.Errorf("an annotation of a former check accepts facts: %+v", again)
-	}
-	removed, _ := evaluateCheck(checkedEcho(again, withBaseline), CheckObservation{Pods: []corev1.Pod{found(second)}})
-	if once, _ := evaluateCheck(checkedEcho(removed, withBaseline, accept(changed.Digest)), CheckObservation{Pods: []corev1.Pod{found(second)}}); once.Result != v1.CheckPassed {
-		t.Errorf("an annotation that was given anew does not accept facts: %+v", once)
-	}
-	stale, _ := evaluateCheck(checkedEcho(changed, withBaseline, accept("other")), CheckObservation{Pods: []corev1.Pod{found(second)}})
-	if stale.Result != v1.CheckFailed {
-		t.Errorf("the digest of other facts was accepted: %+v", stale)
-	}
-	off, _ := evaluateCheck(checkedEcho(changed), CheckObservation{Pods: []corev1.Pod{found(second)}})
-	if off.Result != v1.CheckPassed || len(off.Baseline)+len(off.Changed) > 0 {
-		t.Errorf("without a baseline: %+v", off)
-	}
-}
-
-func TestOnlyCompleteRunsAreBaselines(t *testing.T) {
-	for name, v := range map[string]pathverdict.Verdict{
-		"a problem":  {Problem: "no response"},
-		"unfinished": {Facts: map[string]string{"a.b": "c"}, Unfinished: true},
-	} {
-		got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}, withBaseline), CheckObservation{Pods: []corev1.Pod{found(v)}})
-		if len(got.Baseline) > 0 || got.Digest != "" {
-			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

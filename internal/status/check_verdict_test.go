@@ -1,13 +1,9 @@
 package status
 
 import (
-	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/pathverdict"
 )
 
 // TestTheStatusOfAnotherCheckStays checks that the pass that gives a new check its place says nothing of the others.
@@ -17,14 +13,5 @@ func TestTheStatusOfAnotherCheckStays(t *testing.T) {
 	report := EvaluateChecks(echo, ChecksObservation{}, checkTime)
 	if all := report.Status.Checks; len(all) != 2 || all[0].Message != was.Message || all[1].Name != "new" || len(report.Transitions) > 0 {
 		t.Errorf("got %+v, %v", all, report.Transitions)
-	}
-}
-
-func TestWhatChangedIsNotKnownOfARunThatDidNotFinish(t *testing.T) {
-	was := v1.EchoCheckStatus{Result: v1.CheckFailed, Message: "Since the baseline has changed: a: b -> c.", Changed: []string{"a: b -> c"},
-		Baseline: map[string]string{"a": "b"}}
-	got, _ := evaluateCheck(checkedEcho(was, withBaseline), CheckObservation{Pods: []corev1.Pod{found(pathverdict.Verdict{Facts: map[string]string{"a": "b"}, Unfinished: true, NotTested: map[string]string{"tls": "reset"}})}})
-	if got.Result != v1.CheckUnknown || !strings.Contains(got.Message, "could not examine everything") {
-		t.Errorf("got %+v", got)
 	}
 }

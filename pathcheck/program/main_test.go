@@ -22,7 +22,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"":                                   "it requires one URL",
 		"http://a http://b":                  "it requires one URL",
 		"--unknown http://a":                 "flag provided but not defined",
-		"--output=xml http://a":              `--output: "xml" is not text, json or html`,
+		"--output=xml http://a":              `--output: "xml" is not text, json, html or expect`,
 		"--groups=a http://a":                `unknown group "a": the groups are request, client, tls`,
 		"--name=web http://a":                `--name: "web" is not NAMESPACE/NAME`,
 		"--expect=a http://a":                "is not an expectation such as client.address=kept",

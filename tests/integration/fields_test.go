@@ -169,7 +169,7 @@ func fieldsWithOtherTests() []field {
 			func(s *v1.EchoSpec) { s.Gateway = &v1.EchoGateway{ParentRefs: []v1.EchoGatewayReference{{Name: "a"}}} }},
 		{"checks", func(s *v1.EchoSpec) {
 			s.Checks = []v1.EchoCheck{{Name: "a", Schedule: "@hourly"}, {Name: "b", Schedule: "*/5 * * * *", URL: "https://a.example.com/b", Address: "[fd00::1]:443",
-				CAConfigMap: "ca", Groups: []string{"client", "tls"}, Expect: []v1.EchoExpectation{{Fact: "body.max", Value: ">=10Mi"}}, Baseline: true, DeadlineSeconds: 60}}
+				CAConfigMap: "ca", Groups: []string{"client", "tls"}, Expect: []v1.EchoExpectation{{Fact: "body.max", Value: ">=10Mi"}}, DeadlineSeconds: 60}}
 		}, func(s *v1.EchoSpec) { s.Checks = []v1.EchoCheck{{Name: "a", Schedule: "@daily"}} }},
 	}
 }

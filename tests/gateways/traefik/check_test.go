@@ -41,7 +41,7 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 		Expect(k8s.Create(ctx, support.Echo(namespace, "web", func(e *v1.Echo) {
 			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{traefik.host("web")},
 				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: traefik.namespace}}}
-			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "*/2 * * * *", CAConfigMap: "gateway", Baseline: true,
+			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "*/2 * * * *", CAConfigMap: "gateway",
 				Expect: []v1.EchoExpectation{{Fact: "client.forgeable", Value: "no"}, {Fact: "tls.trust", Value: "yes"}}}}
 		}))).To(Succeed())
 		expectURL(ctx, namespace, "web")
@@ -58,7 +58,6 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 		AddReportEntry("message", echo.Status.Checks[0].Message)
 		Expect(meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionPathsHealthy)).To(HaveField("Reason", v1.ReasonCheckFailed.String()))
 		Expect(meta.IsStatusConditionTrue(echo.Status.Conditions, v1.ConditionReady)).To(BeTrue())
-		Expect(echo.Status.Checks[0].Changed).To(ContainElement(HavePrefix("client.forgeable: no -> ")))
 		Eventually(reasons).WithArguments(ctx, namespace).WithContext(ctx).Should(ContainElement("CheckFailed"))
 		Eventually(func(g Gomega) {
 			g.Expect(prometheus.Query(ctx, g, `echo_operator_check_failed{echo="web",check="path"}`)).To(HaveLen(1))

@@ -1,0 +1,50 @@
+package pathcheck
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxPinned is how many expectations a check of an Echo takes.
+const maxPinned = 64
+
+// WriteExpect writes what a check of an Echo expects if the path is to stay as it is: the facts, and the groups if they were chosen. What was
+// not tested is a comment.
+func (r *Report) WriteExpect(w io.Writer) error {
+	pinned := r.pinned()
+	switch {
+	case r.Problem != "":
+		return errors.New("nothing was tested: " + r.Problem)
+	case len(pinned) > maxPinned:
+		return fmt.Errorf("there are %d facts, but a check takes at most %d expectations: examine fewer groups, such as --groups=client,request",
+			len(pinned), maxPinned)
+	}
+	var b strings.Builder
+	for _, each := range r.NotTested {
+		fmt.Fprintf(&b, "# %s was not tested: %s\n", each.Name, each.Reason)
+	}
+	if len(r.groups) > 0 {
+		fmt.Fprintf(&b, "groups: [%s]\n", strings.Join(r.groups, ", "))
+	}
+	b.WriteString("expect:\n")
+	for _, each := range pinned {
+		fmt.Fprintf(&b, "- {fact: %s, value: %q}\n", each.Name, each.Want) // printable ASCII is quoted alike in Go and YAML
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// pinned returns the expectations that the present facts meet. It leaves out facts that differ from run to run, and values that no expectation
+// can have, such as a text of a server that begins with >=.
+func (r *Report) pinned() []Expectation {
+	var pinned []Expectation
+	for _, each := range r.Facts {
+		e, err := ParseExpectation(each.Name + "=" + each.Value)
+		if err == nil && e.met(each.Value) && !each.Detail {
+			pinned = append(pinned, e)
+		}
+	}
+	return pinned
+}

@@ -1,0 +1,96 @@
+package integration
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+var _ = Describe("expectations of a check", func() {
+	It("are those that pathcheck writes, and hold until the path changes", func(ctx SpecContext) {
+		pathcheck, err := gexec.Build("github.com/echo-operator/echo-operator/pathcheck/program", "-trimpath")
+		Expect(err).NotTo(HaveOccurred())
+		namespace := newNamespace(ctx)
+		server := startEchoServer("POD_NAMESPACE="+namespace, "SERVICE_NAME=web")
+		output, err := exec.CommandContext(ctx, pathcheck, "--output=expect", "--address="+server, "http://web."+namespace+".svc").Output()
+		Expect(err).NotTo(HaveOccurred())
+		pinned := v1.EchoCheck{}
+		Expect(yaml.UnmarshalStrict(output, &pinned)).To(Succeed())
+		Expect(pinned.Expect).To(ContainElement(v1.EchoExpectation{Fact: "request.host", Value: "kept"}))
+
+		echo := createReadyEcho(ctx, checkedEcho(namespace, "web", func(c *v1.EchoCheck) { c.Expect = pinned.Expect }))
+		job := cronJobNow(ctx, Default, echo, "web-path")
+		verdict := func(address string) string {
+			GinkgoHelper()
+			file := filepath.Join(GinkgoT().TempDir(), "verdict")
+			arguments := []string{"--address=" + address}
+			for _, each := range job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args {
+				arguments = append(arguments, strings.Replace(each, "/dev/termination-log", file, 1))
+			}
+			Expect(exec.CommandContext(ctx, pathcheck, arguments...).Run()).To(Succeed())
+			text, err := os.ReadFile(file)
+			Expect(err).NotTo(HaveOccurred())
+			return string(text)
+		}
+		run(ctx, echo, "web-path", verdict(server))
+		expectCheck(ctx, echo, v1.CheckPassed, "")
+
+		By("failing when a proxy comes into the path")
+		proxy := httptest.NewServer(httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: server}))
+		DeferCleanup(proxy.Close)
+		run(ctx, echo, "web-path", verdict(proxy.Listener.Addr().String()))
+		expectCheck(ctx, echo, v1.CheckFailed, "request.headers.case is canonical, expected kept.")
+	}, SpecTimeout(5*time.Minute))
+
+	It("are at most 64 in each of 8 checks", func(ctx SpecContext) {
+		expectations := func(count int) func(*v1.EchoCheck) {
+			return func(c *v1.EchoCheck) {
+				for i := range count {
+					c.Expect = append(c.Expect, v1.EchoExpectation{Fact: fmt.Sprintf("%s%02d", strings.Repeat("f", 62), i), Value: ">=1" + strings.Repeat("0", 7) + "Mi"})
+				}
+			}
+		}
+		var most []func(*v1.EchoCheck)
+		for i := range 8 {
+			most = append(most, func(c *v1.EchoCheck) {
+				c.Name = fmt.Sprintf("path-%d", i)
+				expectations(64)(c)
+			})
+		}
+		Expect(k8s.Create(ctx, checkedEcho("default", "most", most...), client.DryRunAll)).To(Succeed())
+		err := k8s.Create(ctx, checkedEcho("default", "more", expectations(65)), client.DryRunAll)
+		Expect(err).To(Satisfy(apierrors.IsInvalid))
+		Expect(err).To(MatchError(ContainSubstring("must have at most 64 items")))
+	})
+})
+
+// startEchoServer starts the operator's echo server on this machine with additional environment variables, and returns its address.
+func startEchoServer(environment ...string) string {
+	GinkgoHelper()
+	program, err := gexec.Build("github.com/echo-operator/echo-operator/echoserver", "-trimpath")
+	Expect(err).NotTo(HaveOccurred())
+	address := freeAddress()
+	command := exec.Command(program, "--http-addr="+address, "--admin-addr=127.0.0.1:0")
+	command.Env = environment
+	session, err := gexec.Start(command, nil, nil) // its log is one line a request
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { session.Kill().Wait() })
+	Eventually(session.Err).Should(gbytes.Say(`"msg":"listening"`))
+	return address
+}
