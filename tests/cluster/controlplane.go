@@ -14,19 +14,19 @@ import (
 
 // controlPlane returns the processes of the control plane, which need neither a node nor root. The API server listens on NodeAddress, the
 // others on the loopback interface.
-func (s *settings) controlPlane(bin string, ports controlPlanePorts) []process {
+func (s *settings) controlPlane(tools map[string]string, ports controlPlanePorts) []process {
 	pki := func(name string) string { return filepath.Join(s.Data, "pki", name) }
 	kubeconfig := func(name string) string { return "--kubeconfig=" + filepath.Join(s.Data, name+".kubeconfig") }
 	etcd := "http://127.0.0.1:" + strconv.Itoa(ports.etcd)
 	peer := "http://127.0.0.1:" + strconv.Itoa(ports.peer)
-	program := func(name string) string { return filepath.Join(bin, name) }
+	program := func(set, name string) string { return filepath.Join(tools[set], name) }
 	return []process{
-		{name: "etcd", path: program("etcd"), args: []string{
+		{name: "etcd", path: program("apiserver", "etcd"), args: []string{
 			"--data-dir=" + filepath.Join(s.Data, "etcd"), "--unsafe-no-fsync", "--log-level=warn",
 			"--listen-client-urls=" + etcd, "--advertise-client-urls=" + etcd,
 			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
 		}},
-		{name: "kube-apiserver", path: program("kube-apiserver"), ready: s.apiServerReady, args: []string{
+		{name: "kube-apiserver", path: program("apiserver", "kube-apiserver"), ready: s.apiServerReady, args: []string{
 			"--etcd-servers=" + etcd, "--advertise-address=" + s.NodeAddress, "--bind-address=" + s.NodeAddress,
 			"--secure-port=" + strconv.Itoa(s.APIPort), "--service-cluster-ip-range=" + s.ServiceRange,
 			"--authorization-mode=Node,RBAC", "--allow-privileged=true",
@@ -41,13 +41,13 @@ func (s *settings) controlPlane(bin string, ports controlPlanePorts) []process {
 			"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 			"--proxy-client-cert-file=" + pki("front-proxy.crt"), "--proxy-client-key-file=" + pki("front-proxy.key"),
 		}},
-		{name: "kube-controller-manager", path: program("kube-controller-manager"), args: []string{
+		{name: "kube-controller-manager", path: program("kubernetes", "kube-controller-manager"), args: []string{
 			kubeconfig("kube-controller-manager"), "--leader-elect=false", "--bind-address=127.0.0.1",
 			"--secure-port=" + strconv.Itoa(ports.controllerManager), "--allocate-node-cidrs", "--cluster-cidr=" + s.PodRange,
 			"--use-service-account-credentials", "--root-ca-file=" + pki("ca.crt"),
 			"--service-account-private-key-file=" + pki("service-account.key"),
 		}},
-		{name: "kube-scheduler", path: program("kube-scheduler"), args: []string{
+		{name: "kube-scheduler", path: program("kubernetes", "kube-scheduler"), args: []string{
 			kubeconfig("kube-scheduler"), "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(ports.scheduler),
 		}},
 	}

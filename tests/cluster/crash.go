@@ -53,7 +53,7 @@ func (c *realCluster) kill(ctx context.Context, names []string) error {
 
 // revive starts processes again that do not run. It does not change their settings and files.
 func (c *realCluster) revive(ctx context.Context, names []string) error {
-	tools, err := c.tools(ctx, "kubernetes", "coredns", "registry")
+	tools, err := c.tools(ctx, "apiserver", "kubernetes", "coredns", "registry")
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (c *realCluster) revive(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range slices.Concat(c.controlPlane(tools["kubernetes"], defaultPorts()), c.nodeProcesses(tools)) {
+	for _, p := range slices.Concat(c.controlPlane(tools, defaultPorts()), c.nodeProcesses(tools)) {
 		if !slices.Contains(withNodeNames(names), p.name) || len(c.recorded(p.name)) > 0 {
 			continue
 		}

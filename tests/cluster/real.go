@@ -26,7 +26,7 @@ func (c *realCluster) up(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, "cluster: already running")
 		return nil
 	}
-	tools, err := c.tools(ctx, "kubernetes", "coredns", "registry")
+	tools, err := c.tools(ctx, "apiserver", "kubernetes", "coredns", "registry")
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *realCluster) up(ctx context.Context) error {
 	if err := c.writeIdentities(); err != nil {
 		return err
 	}
-	for _, p := range c.controlPlane(tools["kubernetes"], defaultPorts()) {
+	for _, p := range c.controlPlane(tools, defaultPorts()) {
 		if err := c.launch(ctx, p, prefix...); err != nil {
 			return err
 		}

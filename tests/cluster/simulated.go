@@ -18,7 +18,7 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, "cluster: already running")
 		return nil
 	}
-	tools, err := c.tools(ctx, "kubernetes", "kwok")
+	tools, err := c.tools(ctx, "apiserver", "kubernetes", "kwok")
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 	if err := c.writeIdentities(); err != nil {
 		return err
 	}
-	for _, p := range c.controlPlane(tools["kubernetes"], ports) {
+	for _, p := range c.controlPlane(tools, ports) {
 		if err := c.launch(ctx, p); err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := run(ctx, filepath.Join(tools["kubernetes"], "kubectl"), "--kubeconfig="+c.kubeconfig(), "create", "-f", filepath.Join(c.Data, "node.yaml")); err != nil {
+	if err := run(ctx, filepath.Join(tools["apiserver"], "kubectl"), "--kubeconfig="+c.kubeconfig(), "create", "-f", filepath.Join(c.Data, "node.yaml")); err != nil {
 		return err
 	}
 	if err := c.launch(ctx, process{name: "kwok", path: filepath.Join(tools["kwok"], "kwok"), ready: c.nodeReady, args: arguments}); err != nil {

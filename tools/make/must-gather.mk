@@ -25,4 +25,4 @@ e2e-must-gather: ## Run that image on the test cluster as oc does. Requires Debi
 	@tools/make/e2e-possible
 	@$(MAKE) --no-print-directory cluster-up e2e-images must-gather-image
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@tools/make/suite kubernetes ./tests/e2e -ginkgo.label-filter=must-gather $(TESTFLAGS)
+	@tools/make/suite apiserver ./tests/e2e -ginkgo.label-filter=must-gather $(TESTFLAGS)

@@ -1,7 +1,7 @@
 ##@ Tests
 
 # assets: the API server for integration tests.
-assets = KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(call tool,kubernetes)}"
+assets = KUBEBUILDER_ASSETS="$${KUBEBUILDER_ASSETS:-$(call tool,apiserver)}"
 
 # read_only: client-go ends a process that changes what its cache holds.
 read_only = KUBE_CACHE_MUTATION_DETECTOR=true
@@ -18,7 +18,7 @@ least := 90
 
 .PHONY: setup-envtest
 setup-envtest: ## Build the API server for integration tests and print its folder, for KUBEBUILDER_ASSETS.
-	@echo "$(call tool,kubernetes)"
+	@echo "$(call tool,apiserver)"
 
 # -count=1 because the cache of test results ignores files outside of the module.
 .PHONY: test
@@ -65,14 +65,14 @@ e2e test-e2e:
 	@$(MAKE) --no-print-directory kubectl-echo PLATFORMS=$$(go env GOOS)/$(GOARCH)
 	@$(MAKE) --no-print-directory cluster-up e2e-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@tools/make/suite kubernetes,kwok ./tests/e2e -ginkgo.label-filter='!scale && !must-gather' $(TESTFLAGS)
+	@tools/make/suite apiserver,kwok ./tests/e2e -ginkgo.label-filter='!scale && !must-gather' $(TESTFLAGS)
 
 .PHONY: e2e-scale
 e2e-scale: ## Create, roll out and delete 2,000 Echoes of two simulated pods, under the operator's default memory limit. An hour. Requires root.
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory cluster-up images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@tools/make/suite kubernetes,kwok ./tests/e2e -ginkgo.label-filter=scale $(TESTFLAGS)
+	@tools/make/suite apiserver,kwok ./tests/e2e -ginkgo.label-filter=scale $(TESTFLAGS)
 
 .PHONY: e2e-monitoring
 e2e-monitoring: ## Have a real Prometheus monitor the operator on the test cluster, and fire each alert. 40 minutes. Requires root.
@@ -80,7 +80,7 @@ e2e-monitoring: ## Have a real Prometheus monitor the operator on the test clust
 	@$(MAKE) --no-print-directory cluster-up images prober-image
 	@tools/make/prometheus-images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@tools/make/suite kubernetes ./tests/monitoring $(TESTFLAGS)
+	@tools/make/suite apiserver ./tests/monitoring $(TESTFLAGS)
 
 .PHONY: e2e-gateways
 e2e-gateways: ## Run Echoes behind Traefik on the test cluster, and checks of it. 30 minutes, and 10 to build Traefik. Requires root.
@@ -89,11 +89,11 @@ e2e-gateways: ## Run Echoes behind Traefik on the test cluster, and checks of it
 	@tools/make/prometheus-images
 	@tools/make/push-tool traefik traefik docker.io/library/traefik:v3.6.1 tests/gateways/images/traefik.Dockerfile
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@tools/make/suite kubernetes ./tests/gateways/traefik $(TESTFLAGS)
+	@tools/make/suite apiserver ./tests/gateways/traefik $(TESTFLAGS)
 
 .PHONY: reliability-crashes
 reliability-crashes: ## Crash the operator, the control plane and the node of the test cluster while Echoes change. Requires root.
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory cluster-up images prober-image
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@tools/make/suite kubernetes,kwok ./tests/reliability/crashes $(TESTFLAGS)
+	@tools/make/suite apiserver,kwok ./tests/reliability/crashes $(TESTFLAGS)
