@@ -35,6 +35,11 @@ reliability: ## Search for faults that the operator does not survive: all of doc
 	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -parallel=6 ./tests/reliability/apiserver \
 		-rapid.checks=34 -rapid.steps=30 -rapid.shrinktime=2m $(TESTFLAGS) | $(summary)
 
+.PHONY: leader-election
+leader-election: ## Run two operators behind a network that drops and delays requests, and check that one works at a time. 15 minutes.
+	@mkdir -p bin/leader-election
+	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -artifacts -outputdir=bin/leader-election $(TESTFLAGS) ./tests/reliability/election
+
 .PHONY: test-oldest
 test-oldest: ## Run the integration tests on the oldest API server that is supported. Does not require root.
 	@oldest=$(call tool,kubernetes-oldest)/kube-apiserver; "$$oldest" --version; \
