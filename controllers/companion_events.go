@@ -1,8 +1,6 @@
 package controllers
 
 import (
-	"sync"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -35,24 +33,15 @@ func (r *CompanionReconciler) report(owner *corev1.Pod, request ctrl.Request, ne
 }
 
 // lastReports holds what was last reported about each pod. A new process starts with none and reports once more.
-type lastReports struct {
-	lock sync.Mutex
-	said map[types.NamespacedName]string
-}
+type lastReports struct{ memory[string] }
 
 // replace records what was last reported about a pod, and reports whether that is new.
 func (l *lastReports) replace(pod types.NamespacedName, said string) bool {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	if l.said[pod] == said {
-		return false
-	}
-	if l.said == nil {
-		l.said = map[types.NamespacedName]string{}
-	}
-	l.said[pod] = said
+	last, _ := l.get(pod)
 	if said == "" {
-		delete(l.said, pod)
+		l.forget(pod)
+	} else {
+		l.set(pod, said)
 	}
-	return true
+	return last != said
 }

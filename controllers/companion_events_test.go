@@ -17,7 +17,7 @@ func TestEachReportIsSentOnceUntilItChanges(t *testing.T) {
 		}
 	}
 	l.replace(pod, "")
-	if len(l.said) != 0 {
-		t.Errorf("it keeps %v", l.said)
+	if len(l.of) != 0 {
+		t.Errorf("it keeps %v", l.of)
 	}
 }

@@ -1,8 +1,6 @@
 package controllers
 
 import (
-	"sync"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -10,10 +8,7 @@ import (
 
 // lastSeen holds the name of the companion that each pod was seen with last, empty if it is known to have none. A new process starts
 // with nothing, and asks the API server.
-type lastSeen struct {
-	lock  sync.Mutex
-	names map[types.NamespacedName]string
-}
+type lastSeen struct{ memory[string] }
 
 // hidden returns the name of a companion that may exist although the cache does not hold it, and empty if there is none that matters: one
 // that is to be created, or one that is no longer wanted and was not seen to go. Somebody may have removed its labels.
@@ -24,9 +19,7 @@ func (l *lastSeen) hidden(pod types.NamespacedName, view *children.CompanionStat
 	if !plan.None {
 		return ""
 	}
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	name, known := l.names[pod]
+	name, known := l.get(pod)
 	if !known {
 		name = view.Name()
 	}
@@ -38,17 +31,12 @@ func (l *lastSeen) hidden(pod types.NamespacedName, view *children.CompanionStat
 
 // record keeps what a pass over a pod saw and did, for the next one.
 func (l *lastSeen) record(pod types.NamespacedName, view *children.CompanionState, plan children.CompanionPlan) {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	if l.names == nil {
-		l.names = map[types.NamespacedName]string{}
-	}
 	switch name := view.Name(); {
 	case plan.None && view.Owner == nil:
-		delete(l.names, pod)
+		l.forget(pod)
 	case plan.None:
-		l.names[pod] = ""
+		l.set(pod, "")
 	case plan.Apply != nil || view.Has(name):
-		l.names[pod] = name
+		l.set(pod, name)
 	}
 }

@@ -126,8 +126,8 @@ func TestTheEndOfAPodWithACompanionReadsNothing(t *testing.T) {
 			t.Errorf("pass %d: %v", i, err)
 		}
 	}
-	if live.reads != 0 || len(r.seen.names) != 0 {
-		t.Errorf("%d reads, and it keeps %v", live.reads, r.seen.names)
+	if live.reads != 0 || len(r.seen.of) != 0 {
+		t.Errorf("%d reads, and it keeps %v", live.reads, r.seen.of)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-func TestComparedHoldsOnlyWhatWasCompared(t *testing.T) {
+func TestComparison_holdsOnlyWhatWasCompared(t *testing.T) {
 	config := children.Config{Images: children.Images{EchoServer: "a"}}
 	found := func(changes ...func(*corev1.Service)) []client.Object {
 		service := &corev1.Service{}
@@ -23,12 +23,8 @@ func TestComparedHoldsOnlyWhatWasCompared(t *testing.T) {
 		}
 		return []client.Object{service, nil}
 	}
-	m := &compared{}
-	if m.holds(storedEcho(), config, found()) {
-		t.Error("nothing was compared")
-	}
-	m.record(storedEcho(), config, found())
-	if !m.holds(storedEcho(), config, found()) {
+	last := comparisonOf(storedEcho(), config, found())
+	if !last.equal(comparisonOf(storedEcho(), config, found())) {
 		t.Error("it was compared")
 	}
 	for name, c := range map[string]struct {
@@ -45,13 +41,9 @@ func TestComparedHoldsOnlyWhatWasCompared(t *testing.T) {
 		"another image":       {storedEcho(), children.Config{Images: children.Images{EchoServer: "b"}}, found()},
 		"another TLS profile": {storedEcho(), children.Config{Images: config.Images, TLS: children.TLSProfile{Ciphers: []string{"c"}}}, found()},
 	} {
-		if m.holds(c.echo, c.config, c.found) {
+		if last.equal(comparisonOf(c.echo, c.config, c.found)) {
 			t.Errorf("%s: it was not compared", name)
 		}
-	}
-	m.forget(client.ObjectKeyFromObject(storedEcho()))
-	if len(m.of) > 0 {
-		t.Error("an Echo that is gone is held")
 	}
 }
 

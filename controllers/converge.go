@@ -46,7 +46,7 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Ob
 		return seen, err
 	}
 	if asWanted(wanted, live, &seen) {
-		r.compared.record(echo, config, live)
+		r.compared.set(client.ObjectKeyFromObject(echo), comparisonOf(echo, config, live))
 	}
 	return seen, nil
 }

@@ -25,7 +25,7 @@ type EchoReconciler struct {
 	failures   failures
 	unreported unreported
 	own        ownWrites
-	compared   compared
+	compared   memory[comparison]
 }
 
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
@@ -66,7 +66,7 @@ func (r *EchoReconciler) forget(ctx context.Context, echo types.NamespacedName) 
 	r.own.forget(echo)
 	r.compared.forget(echo)
 	r.Metrics.Echoes.Forget(echo)
-	if end := r.unreported.forget(echo); end != nil {
+	if end := r.unreported.gone(echo); end != nil {
 		r.announce(ctx, end.echo, end.transition)
 	}
 }

@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,27 +16,21 @@ import (
 // tolerance is how long a failure that may go away by itself is retried before the status reports it.
 const tolerance = 2 * time.Second
 
-// failures holds since when the passes over each object have failed. Its methods may be called concurrently.
-type failures struct {
-	lock  sync.Mutex
-	since map[types.NamespacedName]time.Time
-}
+// failures holds since when the passes over each object have failed.
+type failures struct{ memory[time.Time] }
 
 // tolerate marks a failure as tolerated if it is transient and the passes over the object have not failed for long. A conflict
 // and an object that is gone, which are signs of an old cache, are then retried after as long as the failures have lasted.
 func (f *failures) tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
-	f.lock.Lock()
-	defer f.lock.Unlock()
 	if failure == nil || !failure.Transient {
 		return failure
 	}
-	if f.since == nil {
-		f.since = map[types.NamespacedName]time.Time{}
+	since, failing := f.get(object)
+	if !failing {
+		since = now
+		f.set(object, since)
 	}
-	if _, failing := f.since[object]; !failing {
-		f.since[object] = now
-	}
-	lasts := now.Sub(f.since[object])
+	lasts := now.Sub(since)
 	failure.Tolerated = lasts < tolerance
 	if failure.Tolerated && (apierrors.IsConflict(failure.Err) || apierrors.IsNotFound(failure.Err)) {
 		failure.RetryAfter = max(firstRetry, lasts) // without an error in the log
@@ -47,12 +40,9 @@ func (f *failures) tolerate(object types.NamespacedName, failure *status.Failure
 
 // end ends a series of failures, unless the pass that ends had a transient one. failure is nil if it succeeded.
 func (f *failures) end(object types.NamespacedName, failure *status.Failure) {
-	if failure != nil && failure.Transient {
-		return
+	if failure == nil || !failure.Transient {
+		f.forget(object)
 	}
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	delete(f.since, object)
 }
 
 // classify returns what the error of a pass over an Echo calls for, and nil for nil.

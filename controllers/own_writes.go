@@ -177,6 +177,17 @@ func (o *ownWrites) forget(echo types.NamespacedName) {
 	delete(o.of, echo)
 }
 
+// clear drops the expectations. What has arrived during a pass is delivered at its end all the same: it is nowhere else.
+func (o *ownWrites) clear() {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	for echo, w := range o.of {
+		clear(w.awaited)
+		w.skipped = false
+		o.release(echo, w)
+	}
+}
+
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // without returns a handler that leaves out the events of own writes. echoOf returns the Echo that an object belongs to, an empty name if

@@ -134,6 +134,23 @@ func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
 	}
 }
 
+func TestOwnWrites_clear(t *testing.T) {
+	p := newPasses()
+	p.begins(0)
+	p.write("1", "2")
+	if p.arrive("3") {
+		t.Error("a foreign event is not held during the pass")
+	}
+	p.clear()
+	p.end(p.key)
+	if p.delivered != 1 {
+		t.Errorf("%d events are delivered, want the foreign one", p.delivered)
+	}
+	if len(p.of) > 0 || !p.begins(0) {
+		t.Errorf("it still awaits %v", p.of)
+	}
+}
+
 func TestVersionsThatAreNoNumbers(t *testing.T) {
 	p := newPasses()
 	p.begins(0)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,12 +37,9 @@ func sameStatus(a, b *v1.EchoStatus) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
 }
 
-// unreported holds what happened to each Echo that no event has reported yet, because a pass failed. Its methods may be called
-// concurrently. A new process starts with nothing: events are for people, and no decision depends on them.
-type unreported struct {
-	lock sync.Mutex
-	of   map[types.NamespacedName]*unreportedNews
-}
+// unreported holds what happened to each Echo that no event has reported yet, because a pass failed. Events are for people, and no decision
+// depends on them.
+type unreported struct{ memory[*unreportedNews] }
 
 type unreportedNews struct {
 	changes []status.Change
@@ -63,24 +59,21 @@ type ending struct {
 	transition status.Transition
 }
 
-// news returns what is held of an Echo. The caller holds the lock.
+// news returns what is held of an Echo, which only the pass over that Echo reads and changes.
 func (u *unreported) news(echo types.NamespacedName) *unreportedNews {
-	if u.of == nil {
-		u.of = map[types.NamespacedName]*unreportedNews{}
+	news, found := u.get(echo)
+	if !found {
+		news = &unreportedNews{generations: map[types.UID]int64{}, unsure: map[string]client.Object{}}
+		u.set(echo, news)
 	}
-	if u.of[echo] == nil {
-		u.of[echo] = &unreportedNews{generations: map[types.UID]int64{}, unsure: map[string]client.Object{}}
-	}
-	return u.of[echo]
+	return news
 }
 
 // add returns the changes of a pass after those that were not reported before it. A child that is as wanted after a write that failed
 // was changed by that. A change that the API server has answered before is left out: the cache did not hold it yet, so that the pass made
 // it again.
 func (u *unreported) add(echo types.NamespacedName, seen status.Observation) []status.Change {
-	u.lock.Lock()
-	defer u.lock.Unlock()
-	if u.of[echo] == nil && len(seen.Changes)+len(seen.Unsure) == 0 {
+	if _, found := u.get(echo); !found && len(seen.Changes)+len(seen.Unsure) == 0 {
 		return nil
 	}
 	news, made := u.news(echo), seen.Changes
@@ -108,20 +101,15 @@ func (u *unreported) add(echo types.NamespacedName, seen status.Observation) []s
 
 // publishing records the report whose status could not be written, if it may have been written all the same.
 func (u *unreported) publishing(echo types.NamespacedName, report status.Report, err error) {
-	if isRefusal(err) {
-		return
+	if !isRefusal(err) {
+		u.news(echo).report = &report
 	}
-	u.lock.Lock()
-	defer u.lock.Unlock()
-	u.news(echo).report = &report
 }
 
 // published returns the transitions that turn out to be due, because the status of an Echo is that of the report that could not be
 // written. Nothing is left to report then.
 func (u *unreported) published(echo *v1.Echo) []status.Transition {
-	u.lock.Lock()
-	defer u.lock.Unlock()
-	news := u.of[client.ObjectKeyFromObject(echo)]
+	news, _ := u.get(client.ObjectKeyFromObject(echo))
 	if news == nil || news.report == nil || !sameStatus(&echo.Status, &news.report.Status) {
 		return nil
 	}
@@ -132,32 +120,25 @@ func (u *unreported) published(echo *v1.Echo) []status.Transition {
 
 // done forgets what is reported now.
 func (u *unreported) done(echo types.NamespacedName) {
-	u.lock.Lock()
-	defer u.lock.Unlock()
-	if news := u.of[echo]; news != nil {
+	if news, found := u.get(echo); found {
 		news.changes, news.report = nil, nil
 	}
 }
 
 // releasing records the last transition of an Echo that could not be released, if it may have been released all the same.
 func (u *unreported) releasing(echo *v1.Echo, transition status.Transition, err error) {
-	if isRefusal(err) {
-		return
+	if !isRefusal(err) {
+		u.news(client.ObjectKeyFromObject(echo)).ending = &ending{echo, transition}
 	}
-	u.lock.Lock()
-	defer u.lock.Unlock()
-	u.news(client.ObjectKeyFromObject(echo)).ending = &ending{echo, transition}
 }
 
-// forget drops what is held of an Echo that is gone, and returns its last transition if that was not reported.
-func (u *unreported) forget(echo types.NamespacedName) *ending {
-	u.lock.Lock()
-	defer u.lock.Unlock()
-	news := u.of[echo]
-	if news == nil {
+// gone drops what is held of an Echo that is gone, and returns its last transition if that was not reported.
+func (u *unreported) gone(echo types.NamespacedName) *ending {
+	news, found := u.get(echo)
+	if !found {
 		return nil
 	}
-	delete(u.of, echo)
+	u.forget(echo)
 	return news.ending
 }
 

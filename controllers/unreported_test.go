@@ -41,7 +41,7 @@ func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
 	if got := u.add(types.NamespacedName{Name: "y"}, status.Observation{Changes: change(3)}); len(got) != 1 {
 		t.Errorf("the change of another Echo is not reported: %v", got)
 	}
-	if end := u.forget(x); end != nil || len(u.of) != 1 {
+	if end := u.gone(x); end != nil || len(u.of) != 1 {
 		t.Errorf("it keeps %v", u.of)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -52,6 +53,8 @@ type Operator struct {
 	manager.Manager
 	Echoes     *controllers.EchoReconciler
 	Companions *controllers.CompanionReconciler
+	// Memories drop what the reconcilers remember, one thing each. No decision depends on it, as tests/reliability shows.
+	Memories []func()
 
 	supervisor supervisor
 	cached     cached
@@ -199,10 +202,13 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		return err
 	}
 	o.Companions = &controllers.CompanionReconciler{Dependencies: common, Labelled: labelled}
+	o.Memories = slices.Concat(o.Echoes.Memories(), checks.Memories(), o.Companions.Memories())
 	if err := o.Companions.SetupWithManager(o.Manager); err != nil || !o.monitoring.pods {
 		return err
 	}
-	return (&controllers.PodMonitorReconciler{Dependencies: common, Cached: o.GetCache()}).SetupWithManager(o.Manager)
+	monitors := &controllers.PodMonitorReconciler{Dependencies: common, Cached: o.GetCache()}
+	o.Memories = append(o.Memories, monitors.Memories()...)
+	return monitors.SetupWithManager(o.Manager)
 }
 
 // tlsProfile returns what the cluster requires of the echo servers' HTTPS.
