@@ -48,6 +48,8 @@ func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	case "apiservers": // not OpenShift
 		return respond(request, nil, apierrors.NewNotFound(schema.GroupResource{Resource: to.resource}, to.name))
 	}
+	c.amnesia.strike(c.process)
+	defer c.amnesia.strike(c.process)
 	return c.faults.happen(c.process, to, func() (*http.Response, error) {
 		if to.watches() {
 			return c.watch(to), nil

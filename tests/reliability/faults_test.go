@@ -89,6 +89,8 @@ type planned struct {
 type plan struct {
 	faults []planned
 	holds  []hold
+	// amnesia is the seed of the moments at which the operator loses what it remembers, 0 if it does not.
+	amnesia int64
 }
 
 func (p plan) String() string {
@@ -98,6 +100,9 @@ func (p plan) String() string {
 	}
 	for _, h := range p.holds {
 		words = append(words, h.String())
+	}
+	if p.amnesia != 0 {
+		words = append(words, fmt.Sprintf("amnesia %d", p.amnesia))
 	}
 	return strings.Join(words, ", ")
 }

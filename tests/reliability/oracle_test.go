@@ -25,6 +25,8 @@ type outcome struct {
 	order []place
 	log   []change
 	hits  int
+	// losses is how many memories the operator lost.
+	losses int64
 }
 
 // outcome returns what a run leaves.
@@ -32,7 +34,7 @@ func (s *simulation) outcome() outcome {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	o := outcome{state: map[string]string{}, events: slices.Sorted(slices.Values(s.sent)), broken: s.broken, order: s.faults.order,
-		log: s.log, hits: s.faults.hits}
+		log: s.log, hits: s.faults.hits, losses: s.amnesia.losses.Load()}
 	for k, object := range s.objects {
 		o.state[k.String()] = asText(object)
 	}

@@ -31,8 +31,9 @@ type process struct {
 	// gone is closed when it has ended. What is left of it can read, and nothing else.
 	gone chan struct{}
 
-	lock sync.Mutex
-	open []*stream
+	lock     sync.Mutex
+	open     []*stream
+	memories []func()
 }
 
 // start starts the operator.
@@ -54,6 +55,9 @@ func (s *simulation) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.process.lock.Lock()
+	s.process.memories = underTest.Memories
+	s.process.lock.Unlock()
 	go func(stopped chan<- error) { stopped <- underTest.Start(ctx) }(s.process.stopped)
 }
 

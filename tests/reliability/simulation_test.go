@@ -22,6 +22,7 @@ type simulation struct {
 	// made is how many of the steps were made.
 	made    int
 	faults  *injector
+	amnesia *amnesia
 	process *process
 	// sent are the events that were sent, and notes what they say, by their names.
 	sent  []string
@@ -35,7 +36,7 @@ func run(t *testing.T, p plan, c scenario, check func(*testing.T, *simulation)) 
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &simulation{store: newStore(), scenario: c, notes: map[string]string{}}
-		s.faults = &injector{plan: p, calls: map[string]int{}, in: s}
+		s.faults, s.amnesia = &injector{plan: p, calls: map[string]int{}, in: s}, newAmnesia(p, c)
 		s.create(nodeKey, readyNode())
 		if c.seed != nil {
 			c.seed(s)
@@ -72,6 +73,7 @@ func (s *simulation) settle(t *testing.T) {
 	for quiet < patience {
 		synctest.Wait()
 		before := s.commits()
+		s.amnesia.strike(s.process)
 		switch {
 		case s.process.crashed.Load() || s.process.stopping.Load() || len(s.process.stopped) > 0:
 			s.end(t)

@@ -13,7 +13,7 @@ func everything() bool { return os.Getenv("RELIABILITY") == "all" }
 
 // sweep runs plans, each in a run of its own, and counts them.
 type sweep struct {
-	plans, violations, missed atomic.Int64
+	plans, violations, missed, requests, losses atomic.Int64
 }
 
 // tries returns how often a plan is run if a fault has no request to happen to: the order of a few requests is not determined. The second
@@ -29,6 +29,9 @@ func (p plan) tries() int {
 func (w *sweep) run(t *testing.T, c scenario, p plan, reference outcome) {
 	t.Helper()
 	w.plans.Add(1)
+	if p.amnesia == 0 {
+		p.amnesia = amnesiaSeed(t)
+	}
 	t.Run(c.name+": "+p.String(), func(t *testing.T) {
 		t.Parallel()
 		for range p.tries() {
@@ -46,6 +49,8 @@ func (w *sweep) try(t *testing.T, c scenario, p plan, reference outcome) int {
 	var o outcome
 	run(t, p, c, func(t *testing.T, s *simulation) {
 		o = s.outcome()
+		w.requests.Add(int64(len(o.order)))
+		w.losses.Add(o.losses)
 		problems := append(o.brokenPromises(), s.restWrites(t)...)
 		if !p.promises() {
 			problems = slices.Concat(problems, o.differences(reference), p.eventProblems(o, reference))
@@ -63,9 +68,10 @@ func (p plan) promises() bool {
 	return slices.ContainsFunc(p.faults, func(f planned) bool { return f.promises })
 }
 
-// eventProblems returns what is wrong with the events of a run: no event may be sent twice, and none lost unless the process ended.
+// eventProblems returns what is wrong with the events of a run: no event may be sent twice, and none lost unless the process ended. Amnesia
+// takes from a process what its end takes: events that are not sent yet, and which events it sent.
 func (p plan) eventProblems(o, reference outcome) []string {
-	ended, again, visible := false, false, len(p.holds) > 0
+	ended, again, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0
 	for _, f := range p.faults {
 		again = again || f.old > 0
 		ended = ended || f.crashes || f.stops
@@ -156,8 +162,8 @@ func TestSingleFaults(t *testing.T) {
 // report prints how many plans there were.
 func (w *sweep) report(t *testing.T, faults, scenarios int) {
 	t.Helper()
-	t.Logf("%d plans, %d faults, %d scenarios, %d violations, %d plans in which a fault had no request to happen to",
-		w.plans.Load(), faults, scenarios, w.violations.Load(), w.missed.Load())
+	t.Logf("%d plans, %d faults, %d scenarios, %d violations, %d plans in which a fault had no request to happen to, %d requests, %d memories lost",
+		w.plans.Load(), faults, scenarios, w.violations.Load(), w.missed.Load(), w.requests.Load(), w.losses.Load())
 }
 
 // lags are how many changes late a watch is; 0 stands for all.

@@ -32,6 +32,7 @@ test: ## Run the unit tests, and the integration tests on a real API server. Doe
 .PHONY: reliability
 reliability: ## Search for faults that the operator does not survive: all of docs/reliability.md that does not require root.
 	@RELIABILITY=all go test -trimpath -count=1 -p=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability ./tests/reliability/mutants | $(summary)
+	@RELIABILITY=all AMNESIA=1 go test -trimpath -count=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability | $(summary)
 	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -parallel=6 ./tests/reliability/apiserver \
 		-rapid.checks=34 -rapid.steps=30 -rapid.shrinktime=2m $(TESTFLAGS) | $(summary)
 

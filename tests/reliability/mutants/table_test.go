@@ -92,6 +92,8 @@ func own() []mutant {
 			"own := slices.Contains(w.awaited[held.uid], held.resourceVersion)", "own := slices.Contains(w.awaited[held.uid], held.resourceVersion) || len(w.awaited[held.uid]) > 0", "Test", reconciler},
 		{"a pass that waits for the cache is forgotten", "controllers/own_writes.go",
 			"w.skipped = true\n\t\treturn wait", "return wait", "TestAPassWaitsForTheCache", reconciler},
+		{"what others do during a pass is forgotten with the expectations", "controllers/own_writes.go",
+			"w.skipped = false\n\t\to.release(echo, w)", "delete(o.of, echo)", "TestOwnWrites_clear", reconciler},
 		{"versions that were not compared are taken for those that were", "controllers/compared.go",
 			"slices.Equal(c.versions, other.versions)", "(slices.Equal(c.versions, other.versions) || len(c.versions) > 0)", "TestScenarios", simulation},
 		{"children that were applied are taken for those that were compared", "controllers/compared.go",

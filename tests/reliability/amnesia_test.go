@@ -1,0 +1,91 @@
+package reliability
+
+import (
+	"hash/fnv"
+	"math/rand"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// amnesiaSeed is the seed of the amnesia that all plans run with, 0 for none.
+func amnesiaSeed(t *testing.T) int64 {
+	t.Helper()
+	text := os.Getenv("AMNESIA")
+	if text == "" {
+		return 0
+	}
+	seed, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seed
+}
+
+// lossRate is one in how many moments the operator loses memories.
+const lossRate = 4
+
+// amnesia makes the operator lose what it remembers, at random moments. The zero value does nothing.
+type amnesia struct {
+	lock   sync.Mutex
+	random *rand.Rand
+	losses atomic.Int64
+}
+
+// newAmnesia returns the amnesia of a plan for a scenario.
+func newAmnesia(p plan, c scenario) *amnesia {
+	if p.amnesia == 0 {
+		return &amnesia{}
+	}
+	hash := fnv.New64()
+	_, _ = hash.Write([]byte(c.name + p.String())) // it never fails
+	return &amnesia{random: rand.New(rand.NewSource(p.amnesia ^ int64(hash.Sum64())))}
+}
+
+// strike makes a process lose some of its memories, if it is time to.
+func (a *amnesia) strike(p *process) {
+	for _, drop := range a.chosen(p.remembers()) {
+		drop()
+		a.losses.Add(1)
+	}
+}
+
+// chosen returns the memories to drop now: mostly none, otherwise each with a probability of one half.
+func (a *amnesia) chosen(memories []func()) []func() {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	if a.random == nil || a.random.Intn(lossRate) > 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(memories), func(func()) bool { return a.random.Intn(2) == 0 })
+}
+
+// remembers returns functions that drop what a process remembers, none before it is assembled.
+func (p *process) remembers() []func() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return p.memories
+}
+
+// TestAmnesia runs each scenario with an operator that loses its memories at random moments. What it remembers may save requests and
+// reconciles, and nothing else may depend on it.
+func TestAmnesia(t *testing.T) {
+	const seeds = 2
+	w := &sweep{}
+	t.Run("plans", func(t *testing.T) {
+		for _, c := range slices.Concat(basics(), others()) {
+			var reference outcome
+			run(t, plan{}, c, func(_ *testing.T, s *simulation) { reference = s.outcome() })
+			for seed := range int64(seeds) {
+				w.run(t, c, plan{amnesia: seed + 1}, reference)
+			}
+		}
+	})
+	w.report(t, 0, len(basics())+len(others()))
+	if w.losses.Load() == 0 {
+		t.Error("no memory was lost")
+	}
+}
