@@ -1,4 +1,4 @@
-# The operator. make builds the same image from this file without a container engine: it takes the program from bin/.
+# The operator. tools/make/image makes the same image without a container engine.
 ARG VERSION=0.1.0
 
 FROM --platform=$BUILDPLATFORM golang:1.27.3 AS build

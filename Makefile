@@ -85,14 +85,14 @@ GO_BUILD := go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflag
 # compile PROGRAM,PACKAGE: build a program for each platform.
 compile = for arch in $(architectures); do GOOS=linux GOARCH=$$arch $(GO_BUILD) -o bin/linux-$$arch/$(1) $(2); done
 
-# build_image: build an image from a Dockerfile and the programs in bin/. It needs neither root nor a container engine.
-build_image = $(call tool,image)/image build -version=$(VERSION) -platforms=$(PLATFORMS)
+# build_image: build an image from the programs in bin/. It needs neither root nor a container engine.
+build_image = PLATFORMS=$(PLATFORMS) tools/make/image
 
 CLUSTER := go run -trimpath ./tests/cluster
 
 # Modules of their own, because of their dependencies. Those of tool sets with tests are tested by `make test`, too.
 test_modules := tests/clients tests/packaging
-tested_tools := tools/generate tools/image tools/prometheus tools/vulncheck
+tested_tools := tools/generate tools/prometheus tools/vulncheck
 
 ##@ General
 
@@ -190,32 +190,32 @@ kubectl-echo: ## Build the plugin of kubectl for PLATFORMS, which may be other t
 
 .PHONY: images
 images: build ## Build the images and push them to REGISTRY, or to the registry of the test cluster, for `make deploy`.
-	@tools/make/push-image echo-operator Dockerfile
-	@tools/make/push-image echo-server echoserver/Dockerfile
-	@tools/make/push-image echo-operator-pathcheck pathcheck/Dockerfile
+	@tools/make/push-image echo-operator
+	@tools/make/push-image echo-server
+	@tools/make/push-image echo-operator-pathcheck
 
 .PHONY: prober-image
 prober-image: ## The same for the image that sends requests in tests and in the demo.
 	@$(call compile,prober,./tests/programs/prober)
-	@tools/make/push-image prober tests/programs/prober/Dockerfile
+	@tools/make/push-image prober
 
 # An archive has one platform.
 docker-build bundle-build catalog-build: override PLATFORMS := $(if $(findstring $(comma),$(PLATFORMS)),linux/$(GOARCH),$(PLATFORMS))
 
 .PHONY: docker-build
 docker-build: build ## Build IMG, ECHO_SERVER_IMG and PATHCHECK_IMG as archives for `docker load` in bin/images. Docker is not needed.
-	@$(build_image) -file=Dockerfile -archive=bin/images/echo-operator.tar $(IMG)
-	@$(build_image) -file=echoserver/Dockerfile -archive=bin/images/echo-server.tar $(ECHO_SERVER_IMG)
-	@$(build_image) -file=pathcheck/Dockerfile -archive=bin/images/echo-operator-pathcheck.tar $(PATHCHECK_IMG)
+	@$(build_image) echo-operator archive bin/images/echo-operator.tar $(IMG)
+	@$(build_image) echo-server archive bin/images/echo-server.tar $(ECHO_SERVER_IMG)
+	@$(build_image) echo-operator-pathcheck archive bin/images/echo-operator-pathcheck.tar $(PATHCHECK_IMG)
 
 .PHONY: docker-push docker-buildx
 docker-push: ## Build IMG, ECHO_SERVER_IMG and PATHCHECK_IMG for PLATFORMS and push them, with the credentials of `docker login`.
 docker-buildx: ## The same for amd64, arm64, ppc64le and s390x, or for PLATFORMS if set.
 docker-buildx: PLATFORMS := $(if $(call given,PLATFORMS),$(PLATFORMS),$(release_platforms))
 docker-push docker-buildx: build
-	@$(build_image) -file=Dockerfile $(IMG)
-	@$(build_image) -file=echoserver/Dockerfile $(ECHO_SERVER_IMG)
-	@$(build_image) -file=pathcheck/Dockerfile $(PATHCHECK_IMG)
+	@$(build_image) echo-operator push $(IMG)
+	@$(build_image) echo-server push $(ECHO_SERVER_IMG)
+	@$(build_image) echo-operator-pathcheck push $(PATHCHECK_IMG)
 
 ##@ Deployment
 

@@ -97,7 +97,7 @@ func (c *realCluster) pushPause(ctx context.Context) error {
 		"-o", filepath.Join("bin", "linux-"+runtime.GOARCH, "pause"), "./tests/cluster/pause"); err != nil {
 		return err
 	}
-	command := exec.CommandContext(ctx, filepath.Join(c.Root, "tools", "make", "push-image"), "pause", "tests/cluster/pause/Dockerfile")
+	command := exec.CommandContext(ctx, filepath.Join(c.Root, "tools", "make", "push-image"), "pause")
 	command.Env = append(os.Environ(), "REGISTRY=", "PLATFORMS=")
 	command.Dir = c.Root
 	output, err := command.Output()

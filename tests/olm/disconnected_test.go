@@ -58,7 +58,7 @@ func mirrorImages(ctx context.Context, mirror string, images ...string) {
 	GinkgoHelper()
 	for _, image := range images {
 		name := strings.TrimPrefix(image, "quay.io/")
-		run(ctx, "cd ../.. && $(tools/build image)/image copy "+clusterRegistry+"/"+name+" "+mirror+"/"+name)
+		run(ctx, "cd ../.. && $(tools/build image)/crane copy "+clusterRegistry+"/"+name+" "+mirror+"/"+name)
 	}
 }
 

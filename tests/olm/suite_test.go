@@ -113,7 +113,7 @@ func run(ctx context.Context, commands string) {
 // publish gives the tag that a catalog follows to that of a version.
 func publish(ctx context.Context, version string) {
 	GinkgoHelper()
-	run(ctx, "cd ../.. && $(tools/build image)/image push -tag=latest 10.200.0.2:5000/echo-operator "+released(version, "echo-operator-catalog"))
+	run(ctx, "cd ../.. && $(tools/build image)/crane push "+released(version, "echo-operator-catalog")+" 10.200.0.2:5000/echo-operator/echo-operator-catalog:latest")
 }
 
 // kubectl runs kubectl in the namespace of the operator.

@@ -12,12 +12,12 @@ must-gather-files:
 
 .PHONY: must-gather-image
 must-gather-image: must-gather-files ## Build the image for `oc adm must-gather --image` and push it, as `make images` does. Requires Debian.
-	@tools/make/push-image echo-operator-must-gather must-gather/Dockerfile
+	@tools/make/push-image echo-operator-must-gather
 
 .PHONY: test-must-gather-image
 test-must-gather-image: override PLATFORMS := linux/$(GOARCH)
 test-must-gather-image: must-gather-files ## Check what is in that image, and run in it what oc runs. Requires Debian, and root.
-	@$(build_image) -file=must-gather/Dockerfile -archive=bin/images/must-gather.tar $(IMAGE_TAG_BASE)-must-gather:v$(VERSION) >/dev/null
+	@$(build_image) echo-operator-must-gather archive bin/images/must-gather.tar $(IMAGE_TAG_BASE)-must-gather:v$(VERSION) >/dev/null
 	@cd tests/packaging && MUST_GATHER_IMAGE="$(CURDIR)/bin/images/must-gather.tar" go test -trimpath -count=1 -v -run MustGatherImage $(TESTFLAGS) ./...
 
 .PHONY: e2e-must-gather

@@ -21,19 +21,19 @@ catalog-cache: ## Create the cache of the catalog for its image.
 
 .PHONY: bundle-build
 bundle-build: ## Build BUNDLE_IMG from bundle/ as an archive for `docker load` in bin/images.
-	@$(build_image) -file=bundle.Dockerfile -archive=bin/images/echo-operator-bundle.tar $(BUNDLE_IMG)
+	@$(build_image) echo-operator-bundle archive bin/images/echo-operator-bundle.tar $(BUNDLE_IMG)
 
 .PHONY: bundle-push
 bundle-push: ## Build BUNDLE_IMG for PLATFORMS and push it.
-	@$(build_image) -file=bundle.Dockerfile $(BUNDLE_IMG)
+	@$(build_image) echo-operator-bundle push $(BUNDLE_IMG)
 
 .PHONY: catalog-build
 catalog-build: opm-files catalog-cache ## Build CATALOG_IMG from catalog/ as an archive for `docker load` in bin/images.
-	@$(build_image) -file=catalog.Dockerfile -archive=bin/images/echo-operator-catalog.tar $(CATALOG_IMG)
+	@$(build_image) echo-operator-catalog archive bin/images/echo-operator-catalog.tar $(CATALOG_IMG)
 
 .PHONY: catalog-push
 catalog-push: opm-files catalog-cache ## Build CATALOG_IMG for PLATFORMS and push it.
-	@$(build_image) -file=catalog.Dockerfile $(CATALOG_IMG)
+	@$(build_image) echo-operator-catalog push $(CATALOG_IMG)
 
 .PHONY: busybox
 busybox: ## Copy busybox for the images of the OLM tests.

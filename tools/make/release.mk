@@ -13,11 +13,12 @@ next-version: ## Prepare the tree for VERSION, the next one to be released.
 .PHONY: push-release
 push-release: ## Push the images of `make release` to quay.io/echo-operator, or to REGISTRY.
 	@ls dist/images/*/index.json >/dev/null 2>&1 || { echo "push-release: no images found: run 'make release' first"; exit 1; }
-	@$(call tool,image)/image push $(or $(REGISTRY),quay.io/echo-operator) dist/images/*
+	@crane=$(call tool,image)/crane; for layout in dist/images/*; do \
+		"$$crane" push "$$layout" "$(or $(REGISTRY),quay.io/echo-operator)/$$(basename "$$layout"):v$(VERSION)"; done
 
 .PHONY: publish-catalog
 publish-catalog: ## Give the catalog of `make push-release` the tag `latest`, which the catalogs of users follow.
-	@$(call tool,image)/image push -tag=latest $(or $(REGISTRY),quay.io/echo-operator) dist/images/echo-operator-catalog
+	@$(call tool,image)/crane push dist/images/echo-operator-catalog $(or $(REGISTRY),quay.io/echo-operator)/echo-operator-catalog:latest
 
 .PHONY: test-release
 test-release: ## Make the release of this tree twice, for all architectures, and compare. Does not require root.

@@ -58,9 +58,9 @@ test-dockerfiles: build ## Build Dockerfiles by buildah and compare the programs
 e2e-images: images prober-image ## Build and push the images of the end-to-end tests.
 	@$(call compile,metrics-api,./tests/programs/metrics-api)
 	@$(call compile,hello,./tests/programs/hello)
-	@tools/make/push-image other-server echoserver/Dockerfile
-	@tools/make/push-image metrics-api tests/programs/metrics-api/Dockerfile
-	@[ -n "$(REGISTRY)" ] || tools/make/push-image docker.io/nginxdemos/hello:0.3-plain-text tests/programs/hello/Dockerfile
+	@tools/make/push-image other-server echo-server
+	@tools/make/push-image metrics-api
+	@[ -n "$(REGISTRY)" ] || tools/make/push-image docker.io/nginxdemos/hello:0.3-plain-text hello
 
 .PHONY: e2e test-e2e
 e2e: ## Run the end-to-end tests on the test cluster, with real containers. Requires root, or KUBECONFIG and REGISTRY.
@@ -93,7 +93,7 @@ e2e-gateways: ## Run Echoes behind Traefik on the test cluster, and checks of it
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory cluster-up images
 	@tools/make/prometheus-images
-	@tools/make/push-tool traefik traefik docker.io/library/traefik:v3.6.1 tests/gateways/images/traefik.Dockerfile
+	@tools/make/push-tool traefik traefik docker.io/library/traefik:v3.6.1
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
 	@tools/make/suite apiserver ./tests/gateways/traefik $(TESTFLAGS)
 
