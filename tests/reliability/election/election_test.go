@@ -208,13 +208,13 @@ func TestOneLeader(t *testing.T) {
 	if os.Getenv("RELIABILITY") == "all" {
 		lasts = 10 * time.Minute
 	}
-	s := newScene(t)
+	s, rounds := newScene(t), 0
+	t.Cleanup(func() { s.judge(t, rounds) })
 	stop := s.start(t)
 	defer stop()
 	stopEdits := s.edit(t)
 	defer stopEdits()
 	s.awaitLeader(t, 0)
-	rounds := 0
 	for began := time.Now(); rounds == 0 || time.Since(began) < lasts; rounds++ {
 		s.calm(t, maxDelay)
 		s.end(t, trouble(rounds)%troubles)
@@ -222,8 +222,6 @@ func TestOneLeader(t *testing.T) {
 	stopEdits()
 	s.setWeather(weather{})
 	s.awaitConvergence(t)
-	stop()
-	s.judge(t, rounds)
 }
 
 // judge fails the test if the log shows a violation, or too little to show one.
