@@ -40,7 +40,7 @@ func incompleteMessage() string {
 
 // manyPings returns a WebSocket with many pings of the maximum size.
 func manyPings() string {
-	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Repeat(pingFrame(payload(maxControl)), 1000)
+	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Repeat(pingFrame(payload(125)), 1000)
 }
 
 // How a request of HTTP/2 goes on after its header.

@@ -24,8 +24,6 @@ const (
 	maskBit            = 0x80
 	length16           = 126 // the length follows in 2 bytes
 	length64           = 127 // the length follows in 8 bytes
-	maskSize           = 4
-	maxControl         = 125 // bytes of a payload
 )
 
 // rawClient is a WebSocket client that can break every rule.
@@ -64,17 +62,25 @@ func (c *rawClient) send(t *testing.T, frames ...string) {
 }
 
 // next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". The end of the connection is
-// "end".
+// "end", by either side.
 func (c *rawClient) next(t *testing.T) string {
 	t.Helper()
-	opcode, payload, err := readMessage(c.reader)
-	if errors.Is(err, io.EOF) {
+	final, opcode, payload, err := readFrame(c.reader)
+	for err == nil && !final {
+		var part []byte
+		final, _, part, err = readFrame(c.reader)
+		payload = append(payload, part...)
+	}
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
 		return "end"
-	}
-	if err != nil {
+	case err != nil:
 		t.Fatal(err)
+	case opcode == opcodeClose && len(payload) >= 2:
+		return strings.TrimSpace(fmt.Sprintf("close %d %s", binary.BigEndian.Uint16(payload), payload[2:]))
 	}
-	return asText(opcode, payload)
+	names := map[byte]string{opcodeText: "text ", opcodeBinary: "binary ", opcodePong: "pong ", opcodeClose: "close"}
+	return names[opcode] + string(payload)
 }
 
 // all reads messages and control frames until the connection ends, and responds to the close frame.
@@ -93,54 +99,25 @@ func (c *rawClient) all(t *testing.T) []string {
 	}
 }
 
-// readMessage reads a control frame, or a message, whose frames must not be interrupted.
-func readMessage(reader io.Reader) (opcode byte, payload []byte, err error) {
-	final, opcode, payload, err := readServerFrame(reader)
-	for err == nil && !final {
-		var next byte
-		var part []byte
-		if final, next, part, err = readServerFrame(reader); err == nil && next != opcodeContinuation {
-			return 0, nil, fmt.Errorf("a frame with the opcode %d is within a message", next)
-		}
-		payload = append(payload, part...)
-	}
-	return opcode, payload, err
-}
-
-// readServerFrame reads a frame as a server must send it.
-func readServerFrame(reader io.Reader) (final bool, opcode byte, payload []byte, err error) {
+// readFrame reads a frame of the server, which is not masked.
+func readFrame(reader io.Reader) (final bool, opcode byte, payload []byte, err error) {
 	var header [2]byte
 	if _, err := io.ReadFull(reader, header[:]); err != nil {
 		return false, 0, nil, err
 	}
-	length, extended := uint64(header[1]), make([]byte, 8)
+	length := [8]byte{7: header[1]}
 	switch header[1] {
 	case length16:
-		_, err = io.ReadFull(reader, extended[6:])
+		_, err = io.ReadFull(reader, length[6:])
 	case length64:
-		_, err = io.ReadFull(reader, extended)
-	}
-	if header[1] >= length16 {
-		length = binary.BigEndian.Uint64(extended)
+		_, err = io.ReadFull(reader, length[:])
 	}
 	if err != nil {
 		return false, 0, nil, err
 	}
-	final, isControl := header[0]&finalBit != 0, header[0]&8 != 0
-	if header[0]&0x70 != 0 || header[1] >= maskBit || length > 2*maxMessage || isControl && (!final || length > maxControl) {
-		return false, 0, nil, fmt.Errorf("invalid-header-%x-%x", header, extended)
-	}
-	payload = make([]byte, length)
+	payload = make([]byte, binary.BigEndian.Uint64(length[:]))
 	_, err = io.ReadFull(reader, payload)
-	return final, header[0] & 0x0F, payload, err
-}
-
-func asText(opcode byte, payload []byte) string {
-	if opcode == opcodeClose && len(payload) >= 2 {
-		return strings.TrimSpace(fmt.Sprintf("close %d %s", binary.BigEndian.Uint16(payload), payload[2:]))
-	}
-	names := map[byte]string{opcodeText: "text ", opcodeBinary: "binary ", opcodePong: "pong ", opcodeClose: "close"}
-	return names[opcode] + string(payload)
+	return header[0]&finalBit != 0, header[0] & 0x0F, payload, err
 }
 
 // masked returns a frame as a client must send it, for a first byte of flags and opcode.
@@ -150,7 +127,7 @@ func masked(first byte, payload string) string {
 
 // announced returns a frame whose header announces a length, and what is sent of its payload.
 func announced(first byte, length int, payload string) string {
-	key := [maskSize]byte{0x12, 0xF0, 0x9A, 0x05}
+	key := [4]byte{0x12, 0xF0, 0x9A, 0x05}
 	header := []byte{first, maskBit | byte(length)}
 	switch {
 	case length > 0xFFFF:
@@ -161,7 +138,7 @@ func announced(first byte, length int, payload string) string {
 	header = append(header, key[:]...)
 	data := []byte(payload)
 	for i := range data {
-		data[i] ^= key[i%maskSize]
+		data[i] ^= key[i%len(key)]
 	}
 	return string(header) + string(data)
 }
@@ -172,15 +149,4 @@ func pingFrame(payload string) string { return masked(finalBit|opcodePing, paylo
 
 func closeFrame(code uint16, reason string) string {
 	return masked(finalBit|opcodeClose, string(binary.BigEndian.AppendUint16(nil, code))+reason)
-}
-
-// fragmentsOf returns a text message in frames of n bytes.
-func fragmentsOf(payload string, n int) []string {
-	var frames []string
-	first := byte(opcodeText)
-	for ; len(payload) > n; payload = payload[n:] {
-		frames = append(frames, masked(first, payload[:n]))
-		first = opcodeContinuation
-	}
-	return append(frames, masked(first|finalBit, payload))
 }

@@ -36,7 +36,8 @@ func TestWebSocket(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	connection := dialWebSocket(t, server.URL, http.Header{"Origin": {"http://elsewhere.example"}})
-	for _, sent := range []string{"", "hello", payload(maxMessage)} {
+	for _, size := range []int{0, 5, firstChunk - 1, firstChunk, firstChunk + 1, 200_000, maxMessage} {
+		sent := payload(size)
 		for _, kind := range []websocket.MessageType{websocket.MessageText, websocket.MessageBinary} {
 			if err := connection.Write(ctx, kind, []byte(sent)); err != nil {
 				t.Fatal(err)
