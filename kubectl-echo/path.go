@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 
 	"github.com/spf13/cobra"
 
@@ -11,8 +10,7 @@ import (
 
 // newPath returns the command that examines a way. It sends no request to the API server.
 func newPath() *cobra.Command {
-	checked, flags := pathcheck.Command{}, flag.NewFlagSet("path", flag.ContinueOnError)
-	checked.Flags(flags)
+	checked := pathcheck.Command{}
 	command := &cobra.Command{
 		Use:   "path URL",
 		Short: "Find out what the way to an Echo does to requests",
@@ -35,6 +33,6 @@ The exit code is 0 if all expectations are met, 1 if one is not or no Echo respo
 			return yes(report.OK())
 		},
 	}
-	command.Flags().AddGoFlagSet(flags)
+	checked.Flags(command.Flags())
 	return command
 }

@@ -2,13 +2,14 @@ package pathcheck
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net/netip"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
@@ -21,7 +22,7 @@ type Command struct {
 }
 
 // Flags adds the flags of the command.
-func (c *Command) Flags(flags *flag.FlagSet) {
+func (c *Command) Flags(flags *pflag.FlagSet) {
 	all, optIn := GroupNames()
 	flags.StringVar(&c.address, "address", "", "the address to send the requests to, with or without a port, instead of what DNS says")
 	flags.StringVar(&c.source, "source", "", "the address to send the requests from, on a machine with several")
@@ -29,7 +30,7 @@ func (c *Command) Flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.groups, "groups", "", "what to examine, separated by commas: "+strings.Join(all, ", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
 	flags.StringVar(&c.ca, "ca-file", "", "a file of certificates in PEM that are trusted besides those of browsers")
 	flags.StringVar(&c.direct, "direct", "", "the URL of the same Echo without the way, to compare latencies")
-	flags.StringVar(&c.output, "output", "text", "text, json, html, or expect: YAML for a check of an Echo that expects what was found")
+	flags.StringVarP(&c.output, "output", "o", "text", "text, json, html, or expect: YAML for a check of an Echo that expects what was found")
 	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "how long it may take; then it reports what it knows")
 	flags.Func("expect", "a fact and its value, such as client.address=kept or body.max=>=10Mi; can be repeated", func(text string) error {
 		e, err := ParseExpectation(text)

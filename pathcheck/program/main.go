@@ -5,12 +5,13 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/spf13/pflag"
 
 	"github.com/echo-operator/echo-operator/internal/memory"
 	"github.com/echo-operator/echo-operator/pathcheck"
@@ -31,15 +32,13 @@ func main() {
 // a verdict it is 0 as soon as that is written.
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command
-	flags := flag.NewFlagSet("pathcheck", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // an error is one line, not the usage
+	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)
+	flags.Usage = func() {} // an error is one line
 	command.Flags(flags)
 	verdict := flags.String("verdict-file", "", "a file for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then 0 whatever it says")
 	err := flags.Parse(arguments)
-	if errors.Is(err, flag.ErrHelp) {
-		_, _ = fmt.Fprintln(stdout, "usage: pathcheck [flags] URL")
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
+	if errors.Is(err, pflag.ErrHelp) {
+		_, _ = fmt.Fprint(stdout, "usage: pathcheck [flags] URL\n", flags.FlagUsages())
 		return 0
 	}
 	if err == nil && flags.NArg() != 1 {

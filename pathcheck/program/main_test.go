@@ -21,7 +21,7 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                                   "it requires one URL",
 		"http://a http://b":                  "it requires one URL",
-		"--unknown http://a":                 "flag provided but not defined",
+		"--unknown http://a":                 "unknown flag: --unknown",
 		"--output=xml http://a":              `--output: "xml" is not text, json, html or expect`,
 		"--groups=a http://a":                `unknown group "a": the groups are request, client, tls`,
 		"--name=web http://a":                `--name: "web" is not NAMESPACE/NAME`,

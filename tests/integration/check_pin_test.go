@@ -28,7 +28,7 @@ var _ = Describe("expectations of a check", func() {
 		Expect(err).NotTo(HaveOccurred())
 		namespace := newNamespace(ctx)
 		server := startEchoServer("POD_NAMESPACE="+namespace, "SERVICE_NAME=web")
-		output, err := exec.CommandContext(ctx, pathcheck, "--output=expect", "--address="+server, "http://web."+namespace+".svc").Output()
+		output, err := exec.CommandContext(ctx, pathcheck, "-o", "expect", "--address="+server, "http://web."+namespace+".svc").Output()
 		Expect(err).NotTo(HaveOccurred())
 		pinned := v1.EchoCheck{}
 		Expect(yaml.UnmarshalStrict(output, &pinned)).To(Succeed())
