@@ -115,7 +115,7 @@ type halfClosed struct {
 
 func (c halfClosed) CloseWrite() error {
 	c.closed.Store(true)
-	return nil
+	return c.SetWriteDeadline(time.Now())
 }
 
 // TestWebSocketClientThatDoesNotClose sends what ends the WebSocket, and does not close the connection then. The server reads for a time,
