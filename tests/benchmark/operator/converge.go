@@ -9,32 +9,23 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-const (
-	// naiveShare is the share of Echoes for the naive operator, which is slow.
-	naiveShare = 4
-	// startTimeout bounds how long an operator takes until it is idle.
-	startTimeout = time.Minute
-)
+// startTimeout bounds how long an operator takes until it is idle.
+const startTimeout = time.Minute
 
 // The clients that are compared.
 const (
-	raw   = "raw"
-	ours  = "operator"
-	naive = "naive"
+	raw  = "raw"
+	ours = "operator"
 )
 
 // converge compares the clients: with Echoes that are there when a client starts, and with Echoes that arrive when it is idle. Clients
 // take turns, so that other load of the machine affects all of them.
 func (b *benchmark) converge(ctx context.Context) error {
 	for round := range b.rounds {
-		for _, client := range []string{raw, ours, naive} {
-			n := b.n
-			if client == naive {
-				n /= naiveShare
-			}
+		for _, client := range []string{raw, ours} {
 			for _, arriving := range []bool{false, true} {
 				b.say("round %d of %d: %s, %s", round+1, b.rounds, client, mode(arriving))
-				if err := b.oneRound(ctx, mode(arriving), client, n, arriving); err != nil {
+				if err := b.oneRound(ctx, mode(arriving), client, b.n, arriving); err != nil {
 					return fmt.Errorf("%s, %s: %w", client, mode(arriving), err)
 				}
 			}
@@ -82,9 +73,9 @@ func (b *benchmark) oneRound(ctx context.Context, name, client string, n int, ar
 	case client == raw:
 		err = b.measureRaw(ctx, r, n, arriving)
 	case arriving:
-		err = b.measureArriving(ctx, r, client, n)
+		err = b.measureArriving(ctx, r, n)
 	default:
-		err = b.measureThere(ctx, r, client, n)
+		err = b.measureThere(ctx, r, n)
 	}
 	if err != nil {
 		return err
@@ -152,21 +143,21 @@ func (b *benchmark) measureRaw(ctx context.Context, r *round, n int, arriving bo
 }
 
 // measureThere measures an operator from its start.
-func (b *benchmark) measureThere(ctx context.Context, r *round, client string, n int) error {
+func (b *benchmark) measureThere(ctx context.Context, r *round, n int) error {
 	before, err := r.before(ctx, nil)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if r.client, err = b.startClient(ctx, r.controlPlane, client); err != nil {
+	if r.client, err = startOperator(ctx, r.controlPlane, b.manager, r.kubeconfig(controlplane.OperatorUser)); err != nil {
 		return err
 	}
 	return b.awaitOperator(ctx, r, before, began, n)
 }
 
 // measureArriving measures an operator that is idle when another process creates the Echoes.
-func (b *benchmark) measureArriving(ctx context.Context, r *round, client string, n int) (err error) {
-	if r.client, err = b.startClient(ctx, r.controlPlane, client); err != nil {
+func (b *benchmark) measureArriving(ctx context.Context, r *round, n int) (err error) {
+	if r.client, err = startOperator(ctx, r.controlPlane, b.manager, r.kubeconfig(controlplane.OperatorUser)); err != nil {
 		return err
 	}
 	if err := r.awaitMetrics(ctx, r.client); err != nil {
@@ -211,18 +202,6 @@ func (b *benchmark) awaitOperator(ctx context.Context, r *round, before usage, b
 }
 
 func timeoutFor(n int) time.Duration { return 2*time.Minute + time.Duration(n)*200*time.Millisecond }
-
-// startClient starts the operator or the naive one.
-func (b *benchmark) startClient(ctx context.Context, p *controlPlane, client string) (*program, error) {
-	if client == ours {
-		return startOperator(ctx, p, b.manager, p.kubeconfig(controlplane.OperatorUser))
-	}
-	g, err := startOperator(ctx, p, b.naive, p.kubeconfig(creatorUser))
-	if err == nil {
-		g.metrics = "http://" + g.metrics
-	}
-	return g, err
-}
 
 // awaitMetrics waits until an operator serves its metrics.
 func (p *controlPlane) awaitMetrics(ctx context.Context, g *program) error {

@@ -60,10 +60,6 @@ func convergenceRows() []row {
 		{"conflicts per Echo, arriving", "arriving.operator.conflicts", "", absolute, atMost(0), "", 3},
 		{"passes per Echo, there", "there.operator.passes", "", absolute, atMost(1.1), "", 2},
 		{"passes per Echo, arriving", "arriving.operator.passes", "", absolute, atMost(1.1), "", 2},
-		{"naive operator: Echoes/s, there", "there.naive.perSecond", "there.raw.perSecond", none, goal{}, "", 1},
-		{"naive operator: CPU sum per Echo, there", "there.naive.cpu.sum", "there.raw.cpu.sum", none, goal{}, "ms", 2},
-		{"naive operator: CPU sum per Echo, arriving", "arriving.naive.cpu.sum", "arriving.raw.cpu.sum", none, goal{}, "ms", 2},
-		{"naive operator: requests per Echo, there", "there.naive.requests", "there.raw.requests", none, goal{}, "", 3},
 	}
 }
 

@@ -1,4 +1,4 @@
-// operator compares the operator with a writer of the same requests, which is the limit on the same machine, and with a naive operator.
+// operator compares the operator with a writer of the same requests, which is the limit on the same machine.
 // It prints a Markdown table. Run it with `make benchmark` or `make benchmark-scale`.
 //
 // Each measurement has a control plane of its own: etcd and kube-apiserver, without controllers. Only the measurement cluster has some,
@@ -37,12 +37,12 @@ func main() {
 
 // benchmark is a run of the benchmark.
 type benchmark struct {
-	manager, raw, naive string // programs
-	n, large, rounds    int
-	inCluster           int // Echoes with pods, 0 for none
-	only                string
-	json                string
-	began               time.Time
+	manager, raw     string // programs
+	n, large, rounds int
+	inCluster        int // Echoes with pods, 0 for none
+	only             string
+	json             string
+	began            time.Time
 
 	// What the recording shows.
 	template string         // the file of the writes for an Echo
@@ -75,7 +75,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 	testing.Init() // for testing.Benchmark
 	b := &benchmark{began: time.Now(), figures: figures{}}
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
-	programs := flags.String("programs", "bin/benchmark", "the folder with the programs raw and naive")
+	flags.StringVar(&b.raw, "raw", "bin/benchmark/raw", "the program that sends prepared writes")
 	flags.StringVar(&b.manager, "manager", "bin/linux-amd64/manager", "the operator")
 	flags.IntVar(&b.n, "n", 1000, "the number of Echoes that are created")
 	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that are there when the operator is restarted")
@@ -86,7 +86,6 @@ func run(ctx context.Context, arguments []string) (err error) {
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	b.raw, b.naive = filepath.Join(*programs, "raw"), filepath.Join(*programs, "naive")
 	folder, err := os.MkdirTemp("", "operator-benchmark")
 	if err != nil {
 		return err

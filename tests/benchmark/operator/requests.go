@@ -145,11 +145,8 @@ func (p *controlPlane) apiServerMetrics(ctx context.Context) (families, error) {
 	return scrape(ctx, p.http, p.url+"/metrics", "")
 }
 
-// metricsOf returns the metrics of an operator: over HTTPS with a token, or, those of the naive one, over HTTP.
+// metricsOf returns the metrics of an operator: over HTTPS with a token.
 func (p *controlPlane) metricsOf(ctx context.Context, g *program) (families, error) {
-	if address, plain := strings.CutPrefix(g.metrics, "http://"); plain {
-		return scrape(ctx, http.DefaultClient, "http://"+address+"/metrics", "")
-	}
 	trusting := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} // its certificate is self-signed
 	return scrape(ctx, trusting, "https://"+g.metrics+"/metrics", p.token)
 }
