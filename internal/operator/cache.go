@@ -41,10 +41,11 @@ func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options
 	}
 }
 
-// stripEcho removes the managed fields from an Echo. It is a transform of a cache.
+// stripEcho removes the managed fields from an Echo, and the copy of its manifest that kubectl apply keeps. It is a transform of a cache.
 func stripEcho(object any) (any, error) {
 	if echo, ok := object.(*v1.Echo); ok {
 		echo.ManagedFields = nil
+		delete(echo.Annotations, corev1.LastAppliedConfigAnnotation)
 	}
 	return object, nil
 }

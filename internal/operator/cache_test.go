@@ -44,6 +44,29 @@ func TestNamespaceConfigs(t *testing.T) {
 	}
 }
 
+func TestStripEcho(t *testing.T) {
+	want := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{"a": "b"}}, Spec: v1.EchoSpec{Replicas: 2}}
+	full := want.DeepCopy()
+	full.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: children.FieldOwner}}
+	full.Annotations[corev1.LastAppliedConfigAnnotation] = "{}"
+	got, err := stripEcho(full)
+	if diff := cmp.Diff(any(want), got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestStripChild(t *testing.T) {
+	own := metav1.ManagedFieldsEntry{Manager: children.FieldOwner, Operation: metav1.ManagedFieldsOperationApply}
+	others := metav1.ManagedFieldsEntry{Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status"}
+	want := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "x", ManagedFields: []metav1.ManagedFieldsEntry{own}}}
+	full := want.DeepCopy()
+	full.ManagedFields = []metav1.ManagedFieldsEntry{others, own}
+	got, err := stripChild(full)
+	if diff := cmp.Diff(any(want), got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
 	full := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}},
@@ -99,7 +122,7 @@ func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 
 func TestOtherObjectsAreLeftAsTheyAre(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"a": "b"}}}
-	for _, transform := range []func(any) (any, error){stripNode, stripLabelledPod, stripPod} {
+	for _, transform := range []func(any) (any, error){stripEcho, stripNode, stripLabelledPod, stripPod} {
 		if got, err := transform(service); err != nil || got != any(service) {
 			t.Errorf("got %+v, %v", got, err)
 		}
