@@ -25,6 +25,7 @@ func main() {
 	settings, err := parseSettings(os.Args[1:], os.Environ(), os.Stdout)
 	exitOn(err, 2)
 	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
+	memory.CollectSeldom()
 	exitOn(run(untilSignal(), settings, slog.New(slog.NewJSONHandler(os.Stderr, nil))), 1)
 }
 

@@ -10,16 +10,18 @@ import (
 	"strings"
 )
 
-// gcPercent makes garbage collection half as frequent as by default, as long as the memory limit allows.
-const gcPercent = 200
+// CollectSeldom makes garbage collection half as frequent as by default, as long as the memory limit allows. The environment variable GOGC
+// takes precedence.
+func CollectSeldom() {
+	const percent = 200
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
 
 // SetLimit sets the soft memory limit of the garbage collector to three quarters of the memory limit of the control group, whose files are in
-// a folder; the rest is for what comes faster than garbage is collected. Without a limit, or far below it, garbage is collected when the heap
-// has grown to three times what is in use. The environment variables GOMEMLIMIT and GOGC take precedence.
+// a folder; the rest is for what comes faster than garbage is collected. The environment variable GOMEMLIMIT takes precedence.
 func SetLimit(cgroup fs.FS) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	limit, ok := limitOf(cgroup)
 	if ok && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit)

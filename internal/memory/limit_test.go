@@ -31,6 +31,17 @@ func TestLimitOf(t *testing.T) {
 	}
 }
 
+func TestCollectSeldom(t *testing.T) {
+	for gogc, want := range map[string]int{"": 200, "50": 50} {
+		t.Setenv("GOGC", gogc)
+		before := debug.SetGCPercent(50)
+		CollectSeldom()
+		if got := debug.SetGCPercent(before); got != want {
+			t.Errorf("GOGC=%q: the percentage is %d, want %d", gogc, got, want)
+		}
+	}
+}
+
 // TestSetLimit sets the limit of this process, which must stay as it is where GOMEMLIMIT has set one already.
 func TestSetLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)

@@ -16,8 +16,8 @@ const (
 	worthIt = 8 << 20
 )
 
-// ReturnAtRest returns unused memory to the operating system whenever there is nothing left to do, until ctx ends. While there is, garbage is
-// collected as seldom as GOGC says, which takes less CPU time; without this, memory would stay as high as it was then.
+// ReturnAtRest returns unused memory to the operating system whenever there is nothing left to do, until ctx ends. Without
+// this, memory would stay as high as it was while there was work.
 func ReturnAtRest(ctx context.Context) {
 	ticker := time.NewTicker(lookPeriod)
 	defer ticker.Stop()
