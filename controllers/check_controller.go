@@ -23,9 +23,6 @@ import (
 // of the way to it. All fields are required.
 type CheckReconciler struct {
 	Dependencies
-	// CronJobs is a cache of CronJobs that is started by the first Echo with checks.
-	CronJobs *LazyCache
-
 	failures failures
 }
 
@@ -82,20 +79,17 @@ func (r *CheckReconciler) converge(ctx context.Context, echo *v1.Echo) (status.C
 	if err != nil {
 		return seen, err
 	}
-	cronJobs, unread := r.CronJobs.Reader(ctx)
-	failed := []error{unread}
+	var failed []error
 	for i := range echo.Spec.Checks {
-		check, observed, err := &echo.Spec.Checks[i], status.CheckObservation{}, unread
-		if err == nil {
-			observed, err = r.ensure(ctx, cronJobs, echo, check)
-		}
+		check := &echo.Spec.Checks[i]
+		observed, err := r.ensure(ctx, echo, check)
 		if err != nil {
 			failed, observed.Refused = append(failed, err), err.Error()
 		}
 		observed.Pods = pods[check.Name]
 		seen.Checks[check.Name] = observed
 	}
-	if unread == nil && !echo.Spec.Paused {
+	if !echo.Spec.Paused {
 		failed = append(failed, r.prune(ctx, echo, seen.Gone))
 	}
 	return seen, status.RetriedFirst(failed)
@@ -118,9 +112,7 @@ func (r *CheckReconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string
 }
 
 // ensure makes the CronJob of a check as wanted, and returns what is known of it. A check that is not allowed has none.
-func (r *CheckReconciler) ensure(
-	ctx context.Context, cronJobs client.Reader, echo *v1.Echo, check *v1.EchoCheck,
-) (status.CheckObservation, error) {
+func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck) (status.CheckObservation, error) {
 	seen, refused := status.CheckObservation{}, r.Policy.CheckCheck(echo, check, r.Images)
 	child, err := children.Check(echo, check, r.Images)
 	if err != nil {
@@ -130,7 +122,7 @@ func (r *CheckReconciler) ensure(
 		child.Want = nil
 	}
 	seen.Hash = children.CheckHash(child)
-	live, err := r.readOwned(ctx, cronJobs, echo, child)
+	live, err := r.readOwned(ctx, r.Client, echo, child)
 	if err != nil {
 		return seen, err
 	}

@@ -20,7 +20,7 @@ import (
 func (w *world) checkPass(t *testing.T) (writes, named []string, next ctrl.Result) {
 	t.Helper()
 	w.dependencies.Images.PathCheck = "quay.io/echo-operator/echo-operator-pathcheck:v1"
-	r := &CheckReconciler{Dependencies: w.dependencies, CronJobs: &LazyCache{objects: readerCache{reader: w.cache}}}
+	r := &CheckReconciler{Dependencies: w.dependencies}
 	key := client.ObjectKey{Namespace: "ns", Name: "x"}
 	next, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 	if err != nil {
@@ -96,7 +96,7 @@ func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 		}
 		return nil
 	}
-	r := &CheckReconciler{Dependencies: w.dependencies, CronJobs: &LazyCache{objects: readerCache{reader: w.cache}}}
+	r := &CheckReconciler{Dependencies: w.dependencies}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !apierrors.IsInternalError(err) ||
 		errors.Is(err, reconcile.TerminalError(nil)) {
 		t.Errorf("it ends with %v", err)

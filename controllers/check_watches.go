@@ -7,13 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -21,17 +19,14 @@ import (
 
 // SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when it, a pod of a check or a CronJob changes.
 func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
-	c, err := ctrl.NewControllerManagedBy(mgr).
+	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
+	return ctrl.NewControllerManagedBy(mgr).
 		Named("check").
 		WithOptions(controllerOptions()).
 		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(checksChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheckPod), builder.WithPredicates(sinceStart(), runChanged())).
-		Build(r.Traces.Passes("check", r))
-	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
-	r.CronJobs.watch = func(from cache.Cache) error {
-		return c.Watch(source.Kind(from, children.BlankCronJob(), ofOwner, sinceStart()))
-	}
-	return err
+		Watches(children.BlankCronJob(), ofOwner, builder.WithPredicates(sinceStart())).
+		Complete(r.Traces.Passes("check", r))
 }
 
 // checksChanged selects the Echoes with checks, so that others start no passes.

@@ -49,10 +49,7 @@ func (r *CompanionReconciler) pass(ctx context.Context, request ctrl.Request) (*
 	if err != nil {
 		return nil, 0, err
 	}
-	config, err := r.config(ctx, view.Echo)
-	if err != nil {
-		return view.Owner, 0, err
-	}
+	config := r.config()
 	plan, err := view.Plan(config, r.Policy, r.Now())
 	if err != nil {
 		return nil, 0, err

@@ -34,9 +34,6 @@ func (c readerCache) List(ctx context.Context, list client.ObjectList, options .
 	return c.reader.List(ctx, list, options...)
 }
 
-// WaitForCacheSync implements cache.Informers.
-func (c readerCache) WaitForCacheSync(context.Context) bool { return true }
-
 func (w *world) companions() *CompanionReconciler {
 	return &CompanionReconciler{Dependencies: w.dependencies, Labelled: readerCache{reader: w.cache}}
 }

@@ -23,8 +23,7 @@ import (
 // byOwner is the index by which the companions of a pod are found.
 const byOwner = "metadata.ownerReferences.name"
 
-// SetupWithManager registers the reconciler with a manager. A pod is reconciled when it, its companion, its Echo or its node changes, and
-// when the TLS profile of the cluster does.
+// SetupWithManager registers the reconciler with a manager. A pod is reconciled when it, its companion, its Echo or its node changes.
 func (r *CompanionReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, byOwner, ownerOfCompanion); err != nil {
 		return err
@@ -39,7 +38,6 @@ func (r *CompanionReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(requestForOwner), builder.WithPredicates(companionChanged())).
 		Watches(&v1.Echo{}, handler.EnqueueRequestsFromMapFunc(r.podsNaming), builder.WithPredicates(echoChanged())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.podsOnNode), builder.WithPredicates(schedulabilityChanged())).
-		WatchesRawSource(r.onTLSChange(r.requestsForTLS)).
 		Complete(r.Traces.Passes("companion", r))
 }
 
@@ -59,15 +57,6 @@ func requestForOwner(_ context.Context, pod client.Object) []reconcile.Request {
 // podsNaming returns the pods that ask for a companion of an Echo.
 func (r *CompanionReconciler) podsNaming(ctx context.Context, echo client.Object) []reconcile.Request {
 	return r.labelledPods(ctx, client.InNamespace(echo.GetNamespace()), client.MatchingLabels{v1.CompanionLabel: echo.GetName()})
-}
-
-// requestsForTLS returns the pods that ask for a companion of an Echo that depends on the TLS profile of the cluster.
-func (r *CompanionReconciler) requestsForTLS(ctx context.Context) []reconcile.Request {
-	var requests []reconcile.Request
-	for _, echo := range r.echoes(ctx, hasTLS) {
-		requests = append(requests, r.podsNaming(ctx, &echo)...)
-	}
-	return requests
 }
 
 // podsOnNode returns the pods on a node that ask for a companion.

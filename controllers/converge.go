@@ -23,13 +23,10 @@ import (
 // allowed, or whose name is known to be taken, changes nothing.
 func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	seen := status.Observation{}
-	config, err := r.config(ctx, echo)
-	if err != nil {
+	if err := errors.Join(r.observe(ctx, echo, &seen), r.observeGateways(ctx, echo, &seen)); err != nil {
 		return seen, err
 	}
-	if err := errors.Join(r.observe(ctx, echo, &seen), r.observeGateways(ctx, echo, config, &seen)); err != nil {
-		return seen, err
-	}
+	config := r.config()
 	if same, err := r.asCompared(ctx, echo, config, &seen); err != nil || same {
 		return seen, err
 	}
@@ -80,7 +77,10 @@ func (r *EchoReconciler) ensureAll(
 		return err
 	}
 	for i, c := range wanted {
-		if err := r.ensure(ctx, echo, c, live[i], seen); err != nil {
+		err := r.ensure(ctx, echo, c, live[i], seen)
+		if isGone(c, err) {
+			seen.Unserved = append(seen.Unserved, status.Unserved{Kind: c.Kind})
+		} else if err != nil {
 			return err
 		}
 	}

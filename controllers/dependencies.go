@@ -10,11 +10,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -43,10 +40,8 @@ type Dependencies struct {
 	Recorder events.EventRecorder
 	// Images are the images that the operator is configured with.
 	Images children.Images
-	// TLSProfile returns what the cluster requires of endpoints with TLS.
-	TLSProfile func(context.Context) (children.TLSProfile, error)
-	// TLSChanges returns a new channel that receives an event when that may have changed.
-	TLSChanges func() <-chan event.TypedGenericEvent[struct{}]
+	// TLS is what the cluster requires of endpoints with TLS.
+	TLS children.TLSProfile
 	// Schema compares children with what exists.
 	Schema children.Schema
 	// Policy is what the operator allows.
@@ -90,17 +85,8 @@ func (d *Dependencies) announce(ctx context.Context, echo *v1.Echo, transitions 
 	}
 }
 
-// config returns what the children of an Echo depend on. echo is nil if it does not exist. The TLS profile of the cluster is asked for only
-// if it matters, so that Echoes without TLS, and the deletion of others, do not depend on it.
-func (d *Dependencies) config(ctx context.Context, echo *v1.Echo) (children.Config, error) {
-	config := children.Config{Images: d.Images}
-	if echo == nil || !echo.DeletionTimestamp.IsZero() || !children.HasTLS(&echo.Spec) {
-		return config, nil
-	}
-	var err error
-	config.TLS, err = d.TLSProfile(ctx)
-	return config, err
-}
+// config returns what the children of Echoes depend on.
+func (d *Dependencies) config() children.Config { return children.Config{Images: d.Images, TLS: d.TLS} }
 
 // readOwned returns an object of an Echo that only Echoes that ask for it have, nil if there is none, and a NameConflictError if one is wanted and
 // its name is taken. The cache does not hold those without the operator's label.
@@ -118,9 +104,6 @@ func (d *Dependencies) readOwned(ctx context.Context, cached client.Reader, echo
 	return nil, err
 }
 
-// hasTLS reports whether an Echo depends on the TLS profile of the cluster.
-func hasTLS(echo *v1.Echo) bool { return children.HasTLS(&echo.Spec) }
-
 // echoes returns the Echoes of which something is true.
 func (d *Dependencies) echoes(ctx context.Context, which func(*v1.Echo) bool) []v1.Echo {
 	list := &v1.EchoList{}
@@ -128,10 +111,4 @@ func (d *Dependencies) echoes(ctx context.Context, which func(*v1.Echo) bool) []
 		return nil
 	}
 	return slices.DeleteFunc(list.Items, func(echo v1.Echo) bool { return !which(&echo) })
-}
-
-// onTLSChange returns a source of requests for when the TLS profile of the cluster changes.
-func (d *Dependencies) onTLSChange(requests func(context.Context) []reconcile.Request) source.Source {
-	return source.Channel(d.TLSChanges(), handler.TypedEnqueueRequestsFromMapFunc[struct{}, reconcile.Request](
-		func(ctx context.Context, _ struct{}) []reconcile.Request { return requests(ctx) }))
 }

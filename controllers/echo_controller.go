@@ -19,8 +19,8 @@ type EchoReconciler struct {
 	Dependencies
 	// History records each pass.
 	History *history.History
-	// Gateways is what the cluster offers of Gateway API.
-	Gateways *GatewayAPI
+	// Gateways is what the cluster offers of Gateway API. It may be empty.
+	Gateways GatewayAPI
 
 	failures   failures
 	unreported unreported

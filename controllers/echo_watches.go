@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -44,18 +45,15 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b.Watches(&v1.Echo{}, r.own.without(echoEvents(r.Metrics.Echoes.Changed), client.ObjectKeyFromObject),
 		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
-	for _, kind := range children.Kinds() {
+	for _, kind := range children.KindsServed(r.Gateways.Served) {
 		b.Watches(kind, r.own.without(ofOwner, echoOfChild), builder.WithPredicates(sinceStart()))
 	}
 	b.Watches(&corev1.Pod{}, afterDelay(echoOfPod), builder.WithPredicates(sinceStart(), podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(sinceStart(), nodeChanged()))
-	b.WatchesRawSource(r.onTLSChange(func(ctx context.Context) []reconcile.Request {
-		return r.requestsForAll(ctx, hasTLS)
-	}))
-	b.WatchesRawSource(r.onGatewayChange())
-	c, err := b.Build(r.Traces.Passes("echo", reconcile.Func(r.ReconcileNamed)))
-	r.Gateways.watch = r.watchGateways(c, ofOwner)
-	return err
+	if r.Gateways.Served[children.GatewayKind] {
+		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind), builder.WithPredicates(sinceStart(), gatewayChanged()))
+	}
+	return b.Complete(r.Traces.Passes("echo", reconcile.Func(r.ReconcileNamed)))
 }
 
 // echoLog returns what makes the log of a pass from that of the manager, as for all controllers with a main kind.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -58,13 +59,10 @@ func newLateWorld(t *testing.T, cached, live []client.Object) *world {
 		Live:     w.server,
 		Recorder: w.recorder,
 		Images:   children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
-		TLSProfile: func(context.Context) (children.TLSProfile, error) {
-			return children.TLSProfile{}, nil
-		},
-		Metrics: monitoring.New(time.Now),
-		Policy:  children.Policy{MaxReplicas: 20},
-		Schema:  testSchema(),
-		Now:     func() time.Time { return time.Unix(1000, 0) },
+		Metrics:  monitoring.New(time.Now),
+		Policy:   children.Policy{MaxReplicas: 20},
+		Schema:   testSchema(),
+		Now:      func() time.Time { return time.Unix(1000, 0) },
 	}
 	return w
 }
@@ -82,7 +80,7 @@ func (w *world) failing() *EchoReconciler {
 func (w *world) start(t *testing.T, objects []client.Object) client.WithWatch {
 	t.Helper()
 	scheme, err := support.Scheme()
-	if err != nil {
+	if err := errors.Join(err, gatewayv1.Install(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	copies := make([]client.Object, 0, len(objects))
@@ -132,7 +130,7 @@ func (w *world) interceptor() interceptor.Funcs {
 }
 
 func (w *world) echoes() *EchoReconciler {
-	return &EchoReconciler{Dependencies: w.dependencies, History: history.New(w.dependencies.Now), Gateways: noGatewayAPI(w.dependencies.Now)}
+	return &EchoReconciler{Dependencies: w.dependencies, History: history.New(w.dependencies.Now)}
 }
 
 // events returns the events that were sent.

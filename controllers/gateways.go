@@ -1,11 +1,14 @@
 package controllers
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -15,40 +18,40 @@ import (
 
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;grpcroutes;backendtlspolicies,verbs=get;list;watch;create;patch;delete
 
-// config returns what the children of an Echo depend on. The cluster is asked again for what the Echo requires and the cluster did not serve.
-func (r *EchoReconciler) config(ctx context.Context, echo *v1.Echo) (children.Config, error) {
-	config, err := r.Dependencies.config(ctx, echo)
-	known := r.Gateways.known(ctx)
-	if err == nil && echo.DeletionTimestamp.IsZero() && lacks(echo, known) {
-		known = r.Gateways.look(ctx)
-	}
-	config.Served = known.Served
-	return config, err
+// GatewayAPI is what the cluster offered of Gateway API when the operator started. It is not changed once it is made.
+type GatewayAPI struct {
+	// Served are the kinds that the operator can use.
+	Served children.Served
+	// Refused says, by kind, why the operator cannot use one that the cluster may serve.
+	Refused map[string]string
+	// Unknown is true if the cluster gave no answer.
+	Unknown bool
 }
 
-// lacks reports whether an Echo requires something of Gateway API that the operator cannot use. Without Gateways, its URL is not known.
-func lacks(echo *v1.Echo, known *gatewayCache) bool {
-	return len(children.Unserved(echo, known.Served)) > 0 || children.HasGateway(echo) && known.Refused[children.GatewayKind] != ""
+// config returns what the children of Echoes depend on.
+func (r *EchoReconciler) config() children.Config {
+	config := r.Dependencies.config()
+	config.Served = r.Gateways.Served
+	return config
 }
 
 // observeGateways reads the Gateways of an Echo from the cache, and says what it requires of Gateway API and the operator cannot use.
-func (r *EchoReconciler) observeGateways(ctx context.Context, echo *v1.Echo, config children.Config, seen *status.Observation) error {
+func (r *EchoReconciler) observeGateways(ctx context.Context, echo *v1.Echo, seen *status.Observation) error {
 	if !children.HasGateway(echo) {
 		return nil
 	}
-	known := r.Gateways.known(ctx)
-	seen.GatewaysUnknown = known.unknown != ""
-	for _, kind := range children.Unserved(echo, config.Served) {
-		seen.Unserved = append(seen.Unserved, status.Unserved{Kind: kind, Refused: cmp.Or(known.Refused[kind], known.unknown)})
+	seen.GatewaysUnknown = r.Gateways.Unknown
+	for _, kind := range children.Unserved(echo, r.Gateways.Served) {
+		seen.Unserved = append(seen.Unserved, status.Unserved{Kind: kind, Refused: r.Gateways.Refused[kind]})
 	}
-	if !config.Served[children.GatewayKind] || known.Reader == nil {
-		seen.GatewaysRefused = known.Refused[children.GatewayKind]
+	if !r.Gateways.Served[children.GatewayKind] {
+		seen.GatewaysRefused = r.Gateways.Refused[children.GatewayKind]
 		return nil
 	}
 	seen.Gateways = children.Gateways{}
 	for _, parent := range echo.Spec.Gateway.ParentRefs {
 		key := children.GatewayKey(echo, parent)
-		gateway, err := find(ctx, known.Reader, key, &gatewayv1.Gateway{})
+		gateway, err := find(ctx, r.Client, key, &gatewayv1.Gateway{})
 		if err != nil {
 			return fmt.Errorf("reading the Gateway %s: %w", key, err)
 		}
@@ -59,10 +62,28 @@ func (r *EchoReconciler) observeGateways(ctx context.Context, echo *v1.Echo, con
 	return nil
 }
 
-// cacheOf returns the cache that holds children like one, nil if there is none any more.
-func (r *EchoReconciler) cacheOf(ctx context.Context, c children.Child) client.Reader {
-	if c.Optional {
-		return r.Gateways.known(ctx).Reader
+// isGone reports whether a child cannot be written because the cluster no longer serves its kind, or is about to.
+func isGone(c children.Child, err error) bool {
+	return c.Optional && c.Want != nil && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
+}
+
+// gatewayChanged selects the updates of Gateways from which another URL may follow.
+func gatewayChanged() predicate.Predicate {
+	return updated(func(before, after *gatewayv1.Gateway) bool {
+		return before.Generation != after.Generation || !equality.Semantic.DeepEqual(before.Status.Addresses, after.Status.Addresses)
+	})
+}
+
+// echoesBehind returns the Echoes that refer to a Gateway.
+func (r *EchoReconciler) echoesBehind(ctx context.Context, gateway client.Object) []reconcile.Request {
+	return r.requestsForAll(ctx, func(echo *v1.Echo) bool { return children.AttachesTo(echo, gateway) })
+}
+
+// requestsForAll returns the Echoes of which something is true.
+func (r *EchoReconciler) requestsForAll(ctx context.Context, which func(*v1.Echo) bool) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, echo := range r.echoes(ctx, which) {
+		requests = append(requests, requestsFor(echo.Namespace, echo.Name)...)
 	}
-	return r.Client
+	return requests
 }

@@ -39,11 +39,7 @@ func (r remains) any() bool { return len(r.objects)+len(r.pods)+len(r.companions
 // remaining returns what is left of an Echo. The cache is enough to say that something is left. It may not hold what was created a moment
 // ago, so that the API server is asked before nothing is left. Pods that nobody deletes for long are kept.
 func (r *EchoReconciler) remaining(ctx context.Context, echo *v1.Echo) (remains, error) {
-	config, err := r.config(ctx, echo)
-	if err != nil {
-		return remains{}, err
-	}
-	wanted, err := children.Of(echo, config)
+	wanted, err := children.Of(echo, r.config())
 	if err != nil {
 		return remains{}, err
 	}
@@ -150,11 +146,7 @@ func (r *EchoReconciler) read(ctx context.Context, echo *v1.Echo, c children.Chi
 
 // readCached returns a child as the cache holds it, nil if it holds none that the Echo controls.
 func (r *EchoReconciler) readCached(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
-	var cached client.Object
-	var err error
-	if from := r.cacheOf(ctx, c); from != nil {
-		cached, err = readChild(ctx, from, c)
-	}
+	cached, err := readChild(ctx, r.Client, c)
 	if err != nil || cached == nil || !metav1.IsControlledBy(cached, echo) {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 // the reconciler of Echoes: no Echo fails because it is not monitored. All fields are required.
 type PodMonitorReconciler struct {
 	Dependencies
-	// Cached reads PodMonitors.
+	// Cached reads PodMonitors. Client would ask the API server, because they have no Go type.
 	Cached client.Reader
 
 	failures failures

@@ -139,6 +139,17 @@ func OptionalKinds() map[string]client.Object {
 	return objects
 }
 
+// KindsServed returns an empty object of each kind of child of a cluster that serves some of the optional kinds.
+func KindsServed(served Served) []client.Object {
+	objects := Kinds()
+	for name, kind := range OptionalKinds() {
+		if served[name] {
+			objects = append(objects, kind)
+		}
+	}
+	return objects
+}
+
 // Unbuilt returns the children that an Echo may have, without what is wanted of them.
 func Unbuilt(echo *v1.Echo, served Served) []Child {
 	all := make([]Child, 0, len(kinds()))

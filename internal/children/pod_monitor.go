@@ -23,11 +23,16 @@ func BlankPodMonitor() *unstructured.Unstructured {
 	return object
 }
 
+// HasMonitoring reports whether an Echo asks to be monitored.
+func HasMonitoring(echo *v1.Echo) bool {
+	return echo.Spec.Monitoring != nil && echo.Spec.Monitoring.Enabled
+}
+
 // PodMonitor returns the child of an Echo by which Prometheus finds the metrics of its echo servers and companions. Want is nil if the Echo
 // does not ask for it. Each job is named after its Echo.
 func PodMonitor(echo *v1.Echo) Child {
 	child := Child{Kind: "PodMonitor", Key: client.ObjectKeyFromObject(echo), Blank: func() client.Object { return BlankPodMonitor() }}
-	if echo.Spec.Monitoring == nil || !echo.Spec.Monitoring.Enabled {
+	if !HasMonitoring(echo) {
 		return child
 	}
 	child.Want = BlankPodMonitor()

@@ -1,20 +1,26 @@
 package operator
 
 import (
+	"context"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// cacheOptions keeps only objects that the operator created, without what the operator does not read.
-func cacheOptions(namespaces []string, monitors bool) cache.Options {
+// cacheOptions keeps only objects that the operator created, without what the operator does not read. missed is called when a kind is watched
+// that is no longer served.
+func cacheOptions(namespaces []string, found offered, missed func()) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
 		DefaultNamespaces:           namespaceConfigs(namespaces),
@@ -24,13 +30,40 @@ func cacheOptions(namespaces []string, monitors bool) cache.Options {
 			&corev1.Pod{}:  {Label: children.ManagedSelector(), Transform: stripPod},
 		},
 	}
-	for _, kind := range children.Kinds() {
+	served := found.gatewayAPI().Served
+	for _, kind := range append(children.KindsServed(served), children.BlankCronJob()) {
 		o.ByObject[kind] = cache.ByObject{Label: children.ManagedSelector(), Transform: stripChild}
 	}
-	if monitors {
+	if served[children.GatewayKind] {
+		o.ByObject[&gatewayv1.Gateway{}] = cache.ByObject{
+			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
+	}
+	if found.podMonitors() {
 		o.ByObject[children.BlankPodMonitor()] = cache.ByObject{Label: children.ManagedSelector()}
 	}
+	maps.Copy(o.ByObject, found.tls.Cached())
+	o.DefaultWatchErrorHandler = func(ctx context.Context, r *toolscache.Reflector, err error) {
+		if apierrors.IsNotFound(err) {
+			missed()
+		}
+		toolscache.DefaultWatchErrorHandler(ctx, r, err)
+	}
 	return o
+}
+
+// stripGateway removes everything from a Gateway but what its URLs follow from. It is a transform of a cache.
+func stripGateway(object any) (any, error) {
+	gateway, ok := object.(*gatewayv1.Gateway)
+	if !ok {
+		return object, nil
+	}
+	return &gatewayv1.Gateway{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: gateway.Namespace, Name: gateway.Name, UID: gateway.UID, ResourceVersion: gateway.ResourceVersion, Generation: gateway.Generation,
+		},
+		Spec:   gatewayv1.GatewaySpec{Listeners: gateway.Spec.Listeners},
+		Status: gatewayv1.GatewayStatus{Addresses: gateway.Status.Addresses},
+	}, nil
 }
 
 // furtherCacheOptions returns the options that all caches beside that of the manager have.

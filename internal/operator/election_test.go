@@ -151,7 +151,7 @@ func TestOperatorStart_releasesTheLease(t *testing.T) {
 		if !c.manager.lost {
 			stop()
 		}
-		o := Operator{Manager: c.manager, cached: make(cached), tls: noProfile(t), lock: lock,
+		o := Operator{Manager: c.manager, cached: make(cached), lock: lock,
 			supervisor: (&scenario{filled: always}).supervisor(time.Now())}
 		close(o.cached)
 		if err := o.Start(ctx); !errors.Is(err, c.manager.ends) || (s.holder() == "") != c.released {

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,9 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
 )
 
 // informers are those of all objects that the operator watches, by what they hold.
@@ -21,7 +19,7 @@ type informers map[string]cache.Informer
 
 // newInformers makes the caches hold all that the operator watches as soon as they are started: the controllers would ask for most of it
 // only when the process leads.
-func newInformers(ctx context.Context, objects, labelledPods cache.Cache, monitors bool) (informers, error) {
+func newInformers(ctx context.Context, objects, labelledPods cache.Cache, watched []client.Object) (informers, error) {
 	all := informers{}
 	add := func(what string, from cache.Cache, object client.Object) error {
 		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -34,15 +32,17 @@ func newInformers(ctx context.Context, objects, labelledPods cache.Cache, monito
 	if err := add("labelled pods", labelledPods, &corev1.Pod{}); err != nil {
 		return nil, err
 	}
-	for _, object := range append(children.Kinds(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{}) {
-		if err := add(strings.TrimPrefix(fmt.Sprintf("%T", object), "*"), objects, object); err != nil {
+	for _, object := range watched {
+		if err := add(nameOf(object), objects, object); err != nil {
 			return nil, err
 		}
 	}
-	if !monitors {
-		return all, nil
-	}
-	return all, add("PodMonitor", objects, children.BlankPodMonitor())
+	return all, nil
+}
+
+// nameOf returns the Go type of an object, and its kind if it has no type of its own.
+func nameOf(object client.Object) string {
+	return cmp.Or(object.GetObjectKind().GroupVersionKind().Kind, strings.TrimPrefix(fmt.Sprintf("%T", object), "*"))
 }
 
 // pending returns which caches have not received all objects yet, sorted.

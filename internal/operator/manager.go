@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,7 +34,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
-	"github.com/echo-operator/echo-operator/internal/platform"
+	"github.com/echo-operator/echo-operator/internal/openshift"
 	"github.com/echo-operator/echo-operator/internal/statusapi"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
@@ -58,20 +59,20 @@ type Operator struct {
 
 	supervisor supervisor
 	cached     cached
-	tls        *platform.ClusterTLS
+	offered    offered
 	lock       resourcelock.Interface // nil if no leader is elected
-	monitoring monitoringAPI
 	traces     tracing.Tracer
 }
 
-// New assembles the operator. Options must be complete.
-func New(cluster *rest.Config, options Options) (*Operator, error) {
+// New assembles the operator. Options must be complete. ctx ends the questions to the cluster.
+func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
 	}
 	measured := monitoring.New(time.Now)
-	operator := &Operator{supervisor: supervisor{namespaces: options.Namespaces, missing: options.missing, log: ctrl.Log}}
+	operator := &Operator{supervisor: supervisor{
+		namespaces: options.Namespaces, missing: options.missing, tlsChanged: make(chan struct{}), log: ctrl.Log}}
 	if operator.traces, err = tracing.New(options.Traces, options.Version, ctrl.Log.WithName("traces")); err != nil {
 		return nil, err
 	}
@@ -84,10 +85,7 @@ func New(cluster *rest.Config, options Options) (*Operator, error) {
 	if options.Namespaces, err = options.missing.among(options.Namespaces); err != nil {
 		return nil, err
 	}
-	if operator.tls, err = platform.NewClusterTLS(cluster, ctrl.Log.WithName("tls")); err != nil {
-		return nil, err
-	}
-	if operator.monitoring, err = findMonitoring(context.Background(), cluster, options.Namespaces, ctrl.Log); err != nil {
+	if err := operator.discover(ctx, cluster, options); err != nil {
 		return nil, err
 	}
 	if err := operator.addManager(cluster, scheme, options); err != nil {
@@ -98,6 +96,9 @@ func New(cluster *rest.Config, options Options) (*Operator, error) {
 		return nil, err
 	}
 	if err := measured.Register(options.Metrics, options.Version, operator.Elected()); err != nil {
+		return nil, err
+	}
+	if err := operator.offered.tls.Watch(operator.Manager, sync.OnceFunc(func() { close(operator.supervisor.tlsChanged) })); err != nil {
 		return nil, err
 	}
 	if err := operator.addProbes(); err != nil {
@@ -133,7 +134,6 @@ func (o *Operator) Start(ctx context.Context) error {
 	stopped, supervised := make(chan error, 1), make(chan error, 1)
 	go func() { stopped <- o.Manager.Start(managed) }()
 	go func() { supervised <- o.supervisor.run(ctx) }()
-	go o.tls.Run(ctx)
 	select {
 	case err := <-stopped:
 		end()
@@ -159,7 +159,7 @@ func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme,
-		rbacv1.AddToScheme, gatewayv1.Install,
+		rbacv1.AddToScheme, gatewayv1.Install, openshift.AddAPIServer,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err
@@ -171,29 +171,23 @@ func newScheme() (*runtime.Scheme, error) {
 // addReconcilers adds both reconcilers to the manager.
 func (o *Operator) addReconcilers(options Options, past *history.History, measured *monitoring.Metrics) error {
 	common := controllers.Dependencies{
-		Client:     o.GetClient(),
-		Live:       o.GetAPIReader(),
-		Recorder:   past.Recorder(o.GetEventRecorder(eventReporter)),
-		Images:     options.Images,
-		TLSProfile: o.tlsProfile,
-		TLSChanges: o.tls.Changes,
-		Schema:     children.NewSchema(o.GetScheme()),
-		Policy:     options.Policy,
-		Metrics:    measured,
-		Traces:     o.traces,
-		Now:        time.Now,
+		Client:   o.GetClient(),
+		Live:     o.GetAPIReader(),
+		Recorder: past.Recorder(o.GetEventRecorder(eventReporter)),
+		Images:   options.Images,
+		TLS:      o.offered.tlsOfEchoes(),
+		Schema:   children.NewSchema(o.GetScheme()),
+		Policy:   options.Policy,
+		Metrics:  measured,
+		Traces:   o.traces,
+		Now:      time.Now,
 	}
 	go common.Schema.Prepare() // while the caches are filled
-	gateways, err := o.newGatewayAPI(options.Namespaces)
-	if err != nil {
-		return err
-	}
-	gateways.Ask(context.Background())
-	o.Echoes = &controllers.EchoReconciler{Dependencies: common, History: past, Gateways: gateways}
+	o.Echoes = &controllers.EchoReconciler{Dependencies: common, History: past, Gateways: o.offered.gatewayAPI()}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
-	checks := &controllers.CheckReconciler{Dependencies: common, CronJobs: newCronJobs(o.Manager, options.Namespaces)}
+	checks := &controllers.CheckReconciler{Dependencies: common}
 	if err := checks.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
@@ -202,19 +196,13 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		return err
 	}
 	o.Companions = &controllers.CompanionReconciler{Dependencies: common, Labelled: labelled}
-	o.Memories = slices.Concat(o.Echoes.Memories(), checks.Memories(), o.Companions.Memories())
-	if err := o.Companions.SetupWithManager(o.Manager); err != nil || !o.monitoring.pods {
+	o.Memories = slices.Concat(o.Echoes.Memories(), checks.Memories(), o.Companions.Memories(), []func(){o.supervisor.apis.Drop})
+	if err := o.Companions.SetupWithManager(o.Manager); err != nil || !o.offered.podMonitors() {
 		return err
 	}
 	monitors := &controllers.PodMonitorReconciler{Dependencies: common, Cached: o.GetCache()}
 	o.Memories = append(o.Memories, monitors.Memories()...)
 	return monitors.SetupWithManager(o.Manager)
-}
-
-// tlsProfile returns what the cluster requires of the echo servers' HTTPS.
-func (o *Operator) tlsProfile(ctx context.Context) (children.TLSProfile, error) {
-	minVersion, ciphers, err := o.tls.Required(ctx)
-	return children.TLSProfile{MinVersion: minVersion, Ciphers: ciphers}, err
 }
 
 // addStatusAPI serves the status API on the endpoint of the metrics.
@@ -252,10 +240,10 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 	timeout := shutdownTimeout
 	all := ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   cacheOptions(options.Namespaces, o.monitoring.pods),
+		Cache:                   cacheOptions(options.Namespaces, o.offered, o.supervisor.apis.Miss),
 		HealthProbeBindAddress:  options.ProbeAddress,
 		GracefulShutdownTimeout: &timeout,
-		Metrics:                 metricsOptions(options, o.tls),
+		Metrics:                 metricsOptions(options, o.offered.tls),
 	}
 	if o.lock != nil { // it is not released by client-go, which would do that after a failed renewal, while the reconcilers still run
 		all.LeaderElection, all.LeaderElectionID, all.LeaderElectionResourceLockInterface = true, leaseName, o.lock
@@ -264,8 +252,8 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 }
 
 // metricsOptions returns the settings of the endpoint for metrics and the status API.
-func metricsOptions(options Options, profile *platform.ClusterTLS) metricsserver.Options {
-	certificate := platform.NewServingCertificate(options.MetricsCertPath, ctrl.Log.WithName("tls"))
+func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver.Options {
+	certificate := openshift.NewServingCertificate(options.MetricsCertPath, ctrl.Log.WithName("tls"))
 	return metricsserver.Options{
 		BindAddress:    options.MetricsAddress,
 		SecureServing:  true,
@@ -282,7 +270,7 @@ func metricsOptions(options Options, profile *platform.ClusterTLS) metricsserver
 // addProbes adds the probes. A namespace that is left out fails a check of its own, which says so to people: the readiness probe of the
 // Deployment asks for the caches alone.
 func (o *Operator) addProbes() error {
-	received, err := newInformers(context.Background(), o.GetCache(), o.Companions.Labelled, o.monitoring.pods)
+	received, err := newInformers(context.Background(), o.GetCache(), o.Companions.Labelled, o.offered.watched())
 	if err != nil {
 		return err
 	}

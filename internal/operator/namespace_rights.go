@@ -72,7 +72,7 @@ func newAskRights(cluster *rest.Config) (askRights, error) {
 // watchedResources returns the resources that the caches hold in namespaces.
 func watchedResources(scheme *runtime.Scheme) ([]schema.GroupResource, error) {
 	resources := []schema.GroupResource{{Group: v1.GroupVersion.Group, Resource: "echoes"}, {Resource: "pods"}}
-	for _, object := range children.Kinds() {
+	for _, object := range append(children.Kinds(), children.BlankCronJob()) {
 		kind, err := apiutil.GVKForObject(object, scheme)
 		if err != nil {
 			return nil, err

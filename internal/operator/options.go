@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
@@ -56,6 +57,8 @@ type Options struct {
 	Images children.Images
 	Policy children.Policy
 	Log    zap.Options
+	// Discovery is when the cluster is asked again for APIs that Echoes require.
+	Discovery discovery.Times
 	// Traces is true if spans are sent. They are configured by the environment alone, as OpenTelemetry specifies.
 	Traces bool
 
@@ -114,6 +117,7 @@ func (o *Options) Complete() error {
 	if o.checkURLs != checkOwnURLs && o.checkURLs != checkAnyURLs {
 		return fmt.Errorf("CHECK_URLS: %q is not %s or %s", o.checkURLs, checkOwnURLs, checkAnyURLs)
 	}
+	o.Discovery = discovery.DefaultTimes()
 	o.Policy.AnyCheckURL = o.checkURLs == checkAnyURLs
 	var err error
 	if o.Namespaces, err = parseNamespaces(o.watchNamespace); err != nil {

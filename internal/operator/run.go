@@ -27,7 +27,10 @@ func Run(ctx context.Context, options Options) error {
 	for namespace := range options.missing {
 		log.Info("A namespace is not watched.", "namespace", namespace, "cause", options.missing.in(namespace))
 	}
-	operator, err := New(cluster, options)
+	operator, err := New(ctx, cluster, options)
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

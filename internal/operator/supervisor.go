@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+
+	"github.com/echo-operator/echo-operator/internal/discovery"
 )
 
 const (
@@ -18,8 +20,8 @@ const (
 	fillTimeout = 2 * time.Minute
 )
 
-// supervisor ends a process whose caches cannot be used, or do not hold all namespaces that they could: a cache cannot be given other
-// namespaces.
+// supervisor ends a process that only another start can help: caches cannot be used, or do not hold all namespaces or kinds that they could.
+// They are set up once.
 type supervisor struct {
 	// namespaces are those to watch, empty for all.
 	namespaces []string
@@ -28,31 +30,65 @@ type supervisor struct {
 	ask     askRights
 	// pending returns which caches have not received all objects yet.
 	pending func() []string
-	log     logr.Logger
+	// apis asks for the APIs that not every cluster serves.
+	apis *discovery.Watch
+	// tlsChanged is closed when the TLS profile of the cluster is another.
+	tlsChanged chan struct{}
+	log        logr.Logger
 }
 
-// run returns when the process should end, which it does in order if the error is nil. It asks for rights only while namespaces are left
-// out or caches are not filled.
+// run returns when the process should end, which it does in order if the error is nil.
 func (s *supervisor) run(ctx context.Context) error {
-	began, ticks := time.Now(), time.NewTicker(askPeriod)
-	defer ticks.Stop()
-	for len(s.missing) > 0 || len(s.pending()) > 0 {
+	began, rights := time.Now(), time.NewTicker(askPeriod)
+	defer rights.Stop()
+	at := s.apis.Next(began)
+	apis := time.NewTimer(time.Until(at))
+	defer apis.Stop()
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticks.C:
-		}
-		pending := s.pending()
-		if s.changed(ctx, len(pending) == 0) {
+		case <-s.tlsChanged:
+			s.log.Info("The TLS profile of the cluster has changed. The process ends, and follows it after its next start.")
 			return nil
-		}
-		if len(pending) > 0 && time.Since(began) >= fillTimeout {
-			return fmt.Errorf("the caches are not filled after %s: %s: check that the operator may list and watch these, and the errors in the log",
-				fillTimeout, strings.Join(pending, ", "))
+		case <-apis.C:
+			if changes := s.apis.Look(ctx, at); len(changes) > 0 {
+				s.log.Info("The cluster offers other APIs. The process ends, and uses them after its next start.", "changes", changes)
+				return nil
+			}
+			at = s.apis.Next(latest(at, time.Now()))
+			apis.Reset(time.Until(at))
+		case <-rights.C:
+			if ends, err := s.checkCaches(ctx, time.Since(began)); ends {
+				return err
+			}
 		}
 	}
-	<-ctx.Done()
-	return nil
+}
+
+// latest returns the later of two times: a timer may fire a moment before the time that the clock shows.
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// checkCaches reports whether the process should end, because of its namespaces or because its caches are not filled after a time. It asks for
+// rights only while namespaces are left out or caches are not filled.
+func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
+	pending := s.pending()
+	if len(pending) == 0 && len(s.missing) == 0 {
+		return false, nil
+	}
+	if s.changed(ctx, len(pending) == 0) {
+		return true, nil
+	}
+	if len(pending) == 0 || after < fillTimeout {
+		return false, nil
+	}
+	return true, fmt.Errorf("the caches are not filled after %s: %s: check that the operator may list and watch these, and the errors in the log",
+		fillTimeout, strings.Join(pending, ", "))
 }
 
 // changed reports whether another start would watch other namespaces. An error is not reported: the question is asked again.

@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -11,10 +10,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/echo-operator/echo-operator/internal/platform"
+	"github.com/echo-operator/echo-operator/internal/discovery"
 )
 
 // scenario is what a supervisor finds. The functions get the time since the start.
@@ -31,6 +29,7 @@ func (s *scenario) supervisor(began time.Time) supervisor {
 	return supervisor{
 		namespaces: s.namespaces,
 		missing:    s.missing,
+		apis:       unrequired(began),
 		log:        logr.Discard(),
 		ask: func(_ context.Context, namespaces []string) (missingRights, error) {
 			s.asked = append(s.asked, strings.Join(namespaces, ","))
@@ -42,6 +41,14 @@ func (s *scenario) supervisor(began time.Time) supervisor {
 			}
 			return []string{"v1.Echo", "v1.Pod"}
 		},
+	}
+}
+
+// unrequired returns what asks for no API.
+func unrequired(began time.Time) *discovery.Watch {
+	return &discovery.Watch{
+		Changes:  discovery.Changes{Times: discovery.DefaultTimes(), Began: began},
+		Required: func(context.Context) func(discovery.Kind) bool { return func(discovery.Kind) bool { return false } },
 	}
 }
 
@@ -121,30 +128,13 @@ func (m waitingManager) Start(ctx context.Context) error {
 	return nil
 }
 
-// absent is the connection to a cluster that serves nothing.
-type absent struct{}
-
-func (absent) RoundTrip(request *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: request}, nil
-}
-
-// noProfile returns the TLS profile of a cluster that has none.
-func noProfile(t *testing.T) *platform.ClusterTLS {
-	t.Helper()
-	profile, err := platform.NewClusterTLS(&rest.Config{Host: "https://cluster", Transport: absent{}}, logr.Discard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return profile
-}
-
 func TestAStopDoesNotWaitForCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		s := scenario{now: rights(nil), filled: never}
 		m, began := waitingManager{cached: make(cached), ended: make(chan time.Time, 1)}, time.Now()
-		operator := Operator{Manager: m, supervisor: s.supervisor(began), cached: m.cached, tls: noProfile(t)}
+		operator := Operator{Manager: m, supervisor: s.supervisor(began), cached: m.cached}
 		if err := operator.Start(ctx); err != nil || time.Since(began) != time.Second {
 			t.Errorf("it stopped after %s: %v", time.Since(began), err)
 		}
@@ -165,7 +155,7 @@ func (failedManager) Start(ctx context.Context) error {
 func TestAnErrorOfTheManagerIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scenario{namespaces: []string{"a", "b"}, missing: missingRights{"b": {"list pods"}}, now: rights(nil), filled: always}
-		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), cached: make(cached), tls: noProfile(t)}
+		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), cached: make(cached)}
 		close(operator.cached)
 		if err := operator.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "the lease is kept") {
 			t.Errorf("got %v", err)

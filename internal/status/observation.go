@@ -28,7 +28,7 @@ type Observation struct {
 	BackendTLSPolicy *gatewayv1.BackendTLSPolicy
 	// Gateways are the Gateways of the Echo that exist, nil if they cannot be read.
 	Gateways children.Gateways
-	// GatewaysUnknown is true if it could not be found out what the cluster serves of Gateway API.
+	// GatewaysUnknown is true if the cluster did not answer what it serves of Gateway API.
 	GatewaysUnknown bool
 	// GatewaysRefused is why the operator may not read Gateways, empty if it may or if there are none.
 	GatewaysRefused string

@@ -17,10 +17,6 @@ import (
 // routePatience is how long the controller of a Gateway may take to say anything of a route that is new or was changed.
 const routePatience = 30 * time.Second
 
-// UnknownPeriod is how often the operator asks what the cluster serves of Gateway API while an Echo waits for that and the API server gives no
-// answer.
-const UnknownPeriod = 10 * time.Second
-
 // Unserved is a kind that the operator cannot use. Refused is why it may not, empty if the cluster does not serve it.
 type Unserved struct{ Kind, Refused string }
 
@@ -59,7 +55,7 @@ func unservedCause(u Unserved) cause {
 		c.message = fmt.Sprintf("The operator cannot use the kind %s of Gateway API: %s", u.Kind, sentence(u.Refused))
 		return c
 	}
-	c.message = fmt.Sprintf("The cluster does not serve %s of %s. Install Gateway API; the operator looks for it each minute.", u.Kind, children.GatewayGroupVersion())
+	c.message = fmt.Sprintf("The cluster does not serve %s of %s. Install Gateway API; the operator finds it within minutes, and starts again.", u.Kind, children.GatewayGroupVersion())
 	return c
 }
 
@@ -104,10 +100,7 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 	if !children.HasGateway(echo) {
 		return 0
 	}
-	switch {
-	case seen.GatewaysUnknown:
-		return UnknownPeriod
-	case len(seen.Unserved) > 0 || seen.GatewaysRefused != "":
+	if len(seen.Unserved) > 0 { // one may be served again before the operator starts again
 		return lookPeriod
 	}
 	next := time.Duration(0)

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -25,6 +24,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/operator"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
@@ -34,8 +34,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 	const namespace, gateways = "routed", "gateways"
 	var server *envtest.Environment
 	var admin client.Client
-	var run struct{ start, stop func() } // the operator
-	var ahead atomic.Int64               // how much the operator's clock is ahead
+	var run *replica
 	crds := func(ctx context.Context) envtest.CRDInstallOptions {
 		return envtest.CRDInstallOptions{Paths: support.GatewayCRDs(ctx), Scheme: runtime.NewScheme()}
 	}
@@ -46,12 +45,13 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: gateways}}}
 		}}, changes...)...)
 	}
-	// look makes the operator look at an Echo, after the time that it waits before it asks for the API again.
-	look := func(ctx context.Context, echo *v1.Echo) {
+	// expectAnotherStart expects that the operator starts again, once, after a step.
+	expectAnotherStart := func(ctx context.Context, step func()) {
 		GinkgoHelper()
-		now := ahead.Add(int64(time.Minute))
-		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType,
-			[]byte(`{"metadata":{"annotations":{"look":"`+time.Duration(now).String()+`"}}}`)))).To(Succeed())
+		before := len(run.ends())
+		step()
+		Eventually(run.ends).WithContext(ctx).WithTimeout(time.Minute).Should(HaveLen(before + 1))
+		Consistently(run.ends).WithContext(ctx).WithTimeout(4 * shortTimes().Period).Should(HaveLen(before + 1))
 	}
 	expectDegraded := func(ctx context.Context, echo *v1.Echo, reason, message string) {
 		GinkgoHelper()
@@ -75,7 +75,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Eventually(func(g Gomega) {
 			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), route)).To(Succeed())
 			g.Expect(metav1.IsControlledBy(route, echo)).To(BeTrue())
-		}).WithContext(ctx).Should(Succeed())
+		}).WithContext(ctx).WithTimeout(time.Minute).Should(Succeed()) // the operator may have to start again
 	}
 	// say writes what the controller of a Gateway says of the HTTPRoute of an Echo.
 	say := func(ctx context.Context, echo *v1.Echo, accepted metav1.ConditionStatus, reason, message string) {
@@ -104,19 +104,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		grants, err := client.New(server.Config, client.Options{Scheme: scheme})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(controlplane.GrantOperatorsRole(ctx, grants, configFolder)).To(Succeed())
-		run.start = func() {
-			operator, err := controlplane.NewOperator(server.Config, "baseline")
-			Expect(err).NotTo(HaveOccurred())
-			operator.Echoes.Gateways.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-			running, stop := context.WithCancel(context.Background())
-			stopped := make(chan error, 1)
-			go func() { stopped <- operator.Start(running) }()
-			run.stop = func() {
-				stop()
-				Eventually(stopped).WithTimeout(10 * time.Second).Should(Receive(BeNil()))
-			}
-		}
-		run.start()
+		run = startReplica(server.Config, func(*operator.Options) {})
 		DeferCleanup(func() { run.stop() })
 	})
 
@@ -128,17 +116,18 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, support.Echo(namespace, "plain"), "AsExpected", "No pods are requested")
 	})
 
-	It("it has its route as soon as the API is installed", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("it has its route when the API is installed", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
 		echo, other := routed("early"), routed("other", func(e *v1.Echo) { e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}} })
 		Expect(admin.Create(ctx, other)).To(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		_, err := envtest.InstallCRDs(server.Config, crds(ctx))
-		Expect(err).NotTo(HaveOccurred())
-		look(ctx, echo)
+		expectAnotherStart(ctx, func() {
+			_, err := envtest.InstallCRDs(server.Config, crds(ctx))
+			Expect(err).NotTo(HaveOccurred())
+		})
 		route := &gatewayv1.HTTPRoute{}
 		expectRoute(ctx, echo, route)
 		Expect(route.Spec.Hostnames).To(ConsistOf(gatewayv1.Hostname("early.example.com")))
-		expectRoute(ctx, other, &gatewayv1.HTTPRoute{}) // which nobody looked at
+		expectRoute(ctx, other, &gatewayv1.HTTPRoute{})
 		expectRoute(ctx, other, &gatewayv1.GRPCRoute{})
 		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
 	})
@@ -198,7 +187,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		}).WithContext(ctx).Should(Succeed())
 		By("nothing is written when nothing has changed")
 		version := route.ResourceVersion
-		look(ctx, echo)
+		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"look":"again"}}}`)))).To(Succeed())
 		Consistently(func(g Gomega) {
 			expectRoute(ctx, echo, route)
 			g.Expect(route.ResourceVersion).To(Equal(version))
@@ -240,20 +229,23 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 	It("the definition of one kind is deleted, and the others are used on", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
 		echo, both := routed("http"), routed("other")
 		Expect(admin.Create(ctx, echo)).To(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(both), both)).To(Succeed())
 		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
 		only := crds(ctx)
 		only.Paths = slices.DeleteFunc(only.Paths, func(file string) bool { return !strings.HasSuffix(file, "_grpcroutes.yaml") })
-		uninstallDefinitions(ctx, server.Config, admin, only)
-		expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve")
-		look(ctx, both)
+		expectAnotherStart(ctx, func() {
+			uninstallDefinitions(ctx, server.Config, admin, only)
+			expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute") // before it, too
+		})
 		expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute")
 		route := &gatewayv1.HTTPRoute{}
 		expectRoute(ctx, echo, route)
 		Expect(admin.Delete(ctx, route)).To(Succeed())
 		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), route) }).WithContext(ctx).Should(Succeed())
-		_, err := envtest.InstallCRDs(server.Config, only)
-		Expect(err).NotTo(HaveOccurred())
-		look(ctx, both)
+		expectAnotherStart(ctx, func() {
+			_, err := envtest.InstallCRDs(server.Config, only)
+			Expect(err).NotTo(HaveOccurred())
+		})
 		expectRoute(ctx, both, &gatewayv1.GRPCRoute{})
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 		eventuallyReleased(ctx, admin, echo, route)
@@ -268,14 +260,17 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": echo.Name, "app.kubernetes.io/managed-by": "echo-operator"},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}}
 		Expect(admin.Create(ctx, left)).To(Succeed())
-		run.start()
+		run = startReplica(server.Config, func(*operator.Options) {})
 		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), left) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
 	})
 
 	It("it goes on when the API is deleted, and when it is installed again", SpecTimeout(4*time.Minute), func(ctx SpecContext) {
 		echo := routed("other")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		uninstallDefinitions(ctx, server.Config, admin, crds(ctx))
+		expectAnotherStart(ctx, func() {
+			uninstallDefinitions(ctx, server.Config, admin, crds(ctx))
+			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // before it, too
+		})
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute")
 		late := support.Echo(namespace, "late", func(e *v1.Echo) { e.Spec.Replicas = 0 })
 		Expect(admin.Create(ctx, late)).To(Succeed())
@@ -284,9 +279,10 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Expect(admin.Delete(ctx, early)).To(Succeed())
 		eventuallyReleased(ctx, admin, early)
 
-		_, err := envtest.InstallCRDs(server.Config, crds(ctx))
-		Expect(err).NotTo(HaveOccurred())
-		look(ctx, echo)
+		expectAnotherStart(ctx, func() {
+			_, err := envtest.InstallCRDs(server.Config, crds(ctx))
+			Expect(err).NotTo(HaveOccurred())
+		})
 		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
 		expectRoute(ctx, echo, &gatewayv1.GRPCRoute{})
 		Expect(admin.Delete(ctx, echo)).To(Succeed())

@@ -30,15 +30,23 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		server *envtest.Environment
 		admin  client.Client
 	)
-	// start runs an operator that watches its own namespace, and returns the address of its endpoint.
-	start := func(ctx context.Context, name string, rules []rbacv1.PolicyRule, arguments ...string) (*gexec.Session, string) {
+	// prepare returns a function that runs an operator that watches its own namespace, and the address of its endpoint.
+	prepare := func(ctx context.Context, name string, rules []rbacv1.PolicyRule, arguments ...string) (func() *gexec.Session, string) {
 		GinkgoHelper()
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
 		user := addOperator(ctx, server, admin, name, []string{name + "-own"})
 		Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll, rules)).To(Succeed())
-		address := freeAddress()
-		return startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + name + "-own"},
-			append(arguments, "--health-probe-bind-address=0", "--metrics-bind-address="+address)...), address
+		address, kubeconfig := freeAddress(), writeKubeconfig(user.kubeconfig)
+		return func() *gexec.Session {
+			return startProgram([]string{"KUBECONFIG=" + kubeconfig, "WATCH_NAMESPACE=" + name + "-own"},
+				append(arguments, "--health-probe-bind-address=0", "--metrics-bind-address="+address)...)
+		}, address
+	}
+	start := func(ctx context.Context, name string, rules []rbacv1.PolicyRule, arguments ...string) string {
+		GinkgoHelper()
+		run, address := prepare(ctx, name, rules, arguments...)
+		run()
+		return address
 	}
 	// connect returns the state of a connection of a client with some TLS versions.
 	connect := func(ctx context.Context, address string, versions ...uint16) (tls.ConnectionState, error) {
@@ -71,18 +79,19 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 	})
 
 	It("is that of the intermediate profile where a cluster sets none", func(ctx SpecContext) {
-		_, address := start(ctx, "without", openshiftRules())
+		address := start(ctx, "without", openshiftRules())
 		accepts(ctx, address, tls.VersionTLS12, HaveField("CipherSuite", BeElementOf(tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 			tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256)))
 		accepts(ctx, address, tls.VersionTLS13, HaveField("NegotiatedProtocol", ""))
 		refuses(ctx, address, tls.VersionTLS11)
 	}, SpecTimeout(time.Minute))
 
-	It("follows the profile of an OpenShift cluster, and its changes without a restart", func(ctx SpecContext) {
+	It("follows the profile of an OpenShift cluster, and starts again when that changes", func(ctx SpecContext) {
 		apiServer := &configv1.APIServer{ObjectMeta: metav1.ObjectMeta{Name: "cluster"},
 			Spec: configv1.APIServerSpec{TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType, Modern: &configv1.ModernTLSProfile{}}}}
 		Expect(admin.Create(ctx, apiServer)).To(Succeed())
-		session, address := start(ctx, "follows", openshiftRules())
+		run, address := prepare(ctx, "follows", openshiftRules())
+		session := run()
 		echo := support.Echo("follows-own", "secure", func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "certificate"} })
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		variables := func(g Gomega) map[string]string {
@@ -102,30 +111,39 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		apiServer.Spec.TLSSecurityProfile = &configv1.TLSSecurityProfile{Type: configv1.TLSProfileCustomType, Custom: &configv1.CustomTLSProfile{
 			TLSProfileSpec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS11, Ciphers: []string{"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA"}}}}
 		Expect(admin.Patch(ctx, apiServer, client.MergeFrom(before))).To(Succeed())
+		Eventually(session).WithContext(ctx).Should(gexec.Exit(0))
+		Expect(session.Err).To(gbytes.Say("The TLS profile of the cluster has changed."))
+		session = run()
 		accepts(ctx, address, tls.VersionTLS12, HaveField("CipherSuite", tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384))
 		accepts(ctx, address, tls.VersionTLS11, HaveField("CipherSuite", tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA))
 		Eventually(variables).WithContext(ctx).Should(And(HaveKeyWithValue("ECHO_TLS_MIN_VERSION", "VersionTLS12"),
 			HaveKeyWithValue("ECHO_TLS_CIPHERS", "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384")))
-		Expect(session.ExitCode()).To(Equal(-1), "the operator must go on")
 
 		By("losing the object, which says nothing of another profile")
 		Expect(admin.Delete(ctx, apiServer)).To(Succeed())
 		Consistently(func() error { _, err := connect(ctx, address, tls.VersionTLS11); return err }).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
+		Expect(session.ExitCode()).To(Equal(-1), "the operator must go on")
 		apiServer.ObjectMeta = metav1.ObjectMeta{Name: "cluster"} // the next specs read it
 		Expect(admin.Create(ctx, apiServer)).To(Succeed())
 	}, SpecTimeout(time.Minute))
 
-	It("is that of the intermediate profile until the operator may read another, and it says so", func(ctx SpecContext) {
-		session, address := start(ctx, "forbidden", nil)
+	It("is that of the intermediate profile if the operator may not read another, and it says so", func(ctx SpecContext) {
+		run, address := prepare(ctx, "forbidden", nil)
+		session := run()
 		accepts(ctx, address, tls.VersionTLS12, HaveField("HandshakeComplete", true))
-		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("may not read the TLS profile"))
+		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("cannot read the TLS profile"))
+		session.Kill().Wait()
 		Expect(controlplane.Grant(ctx, admin, "operator-forbidden", metav1.NamespaceAll, openshiftRules())).To(Succeed())
-		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("follow the TLS profile of the cluster"))
+		run()
+		apiServer := &configv1.APIServer{}
+		Expect(admin.Get(ctx, client.ObjectKey{Name: "cluster"}, apiServer)).To(Succeed())
+		Expect(apiServer.Spec.TLSSecurityProfile.Custom.MinTLSVersion).To(Equal(configv1.VersionTLS11))
+		accepts(ctx, address, tls.VersionTLS11, HaveField("HandshakeComplete", true))
 	}, SpecTimeout(time.Minute))
 
 	It("uses a certificate that is created after the start", func(ctx SpecContext) {
 		folder := GinkgoT().TempDir()
-		_, address := start(ctx, "certificate", openshiftRules(), "--metrics-cert-path="+folder)
+		address := start(ctx, "certificate", openshiftRules(), "--metrics-cert-path="+folder)
 		named := func(name string) OmegaMatcher {
 			return HaveField("PeerCertificates", ContainElement(HaveField("DNSNames", ContainElement(name))))
 		}

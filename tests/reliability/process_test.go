@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
@@ -43,7 +44,7 @@ func (s *simulation) start(t *testing.T) {
 	s.process = &process{stop: stop, stopped: make(chan error, 1), gone: make(chan struct{})}
 	cluster := &rest.Config{Host: "https://simulated", Transport: connection{s, s.process}, QPS: -1}
 	cluster.ContentType = "application/json"
-	underTest, err := operator.New(cluster, operator.Options{
+	underTest, err := operator.New(ctx, cluster, operator.Options{
 		Version:        "test",
 		MetricsAddress: "0",
 		Metrics:        prometheus.NewRegistry(),
@@ -51,6 +52,7 @@ func (s *simulation) start(t *testing.T) {
 		Images:         children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1", PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},
 		Policy:         children.Policy{MaxReplicas: 20},
 		Namespaces:     s.namespaces,
+		Discovery:      discovery.DefaultTimes(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func textbook() []mutant {
 		{"a CronJob is created of which the status does not tell", "controllers/check_controller.go",
 			"!status.NamesAllChecks(echo)", "len(echo.Name) == 0", "TestStatusNamesACheckBeforeItsCronJob", reconciler},
 		{"the cache is believed of CronJobs", "controllers/check_controller.go",
-			"readChild(ctx, r.Live, children.CronJob", "readChild(ctx, r.CronJobs.objects, children.CronJob", "TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt", reconciler},
+			"readChild(ctx, r.Live, children.CronJob", "readChild(ctx, r.Client, children.CronJob", "TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt", reconciler},
 		{"objects of others are taken over", "controllers/observe.go",
 			"live == nil || metav1.IsControlledBy(live, echo) {\n\t\treturn live, err\n\t}\n\treturn nil, &", "live == nil || !metav1.IsControlledBy(live, echo) {\n\t\treturn live, err\n\t}\n\treturn nil, &", "TestScenarios", simulation},
 		{"the cache is believed", "controllers/observe.go",

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
 
@@ -44,14 +45,21 @@ func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string)
 	if err != nil {
 		return nil, err
 	}
-	user := rest.CopyConfig(cluster)
-	user.Impersonate.UserName = OperatorUser
-	return operator.New(user, operator.Options{
+	return NewOperatorWith(cluster, func(o *operator.Options) { o.Policy.PodSecurity, o.Namespaces = standard, namespaces })
+}
+
+// NewOperatorWith assembles the operator with other options.
+func NewOperatorWith(cluster *rest.Config, change func(*operator.Options)) (*operator.Operator, error) {
+	options := operator.Options{
 		MetricsAddress: "0",
 		Metrics:        prometheus.NewRegistry(),
 		ProbeAddress:   "0",
-		Namespaces:     namespaces,
 		Images:         children.Images{EchoServer: EchoServerImage, PathCheck: PathCheckImage},
-		Policy:         children.Policy{MaxReplicas: MaxReplicas, PodSecurity: standard},
-	})
+		Policy:         children.Policy{MaxReplicas: MaxReplicas},
+		Discovery:      discovery.DefaultTimes(),
+	}
+	change(&options)
+	user := rest.CopyConfig(cluster)
+	user.Impersonate.UserName = OperatorUser
+	return operator.New(context.Background(), user, options)
 }

@@ -1,4 +1,4 @@
-package platform
+package discovery
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 type Additions struct {
 	// What they are for, for the log.
 	What string
-	// Served returns the kinds of their API that the cluster serves.
-	Served func(context.Context) (map[string]bool, error)
+	// Served are the kinds of their API that the cluster serves.
+	Served map[string]bool
 	// Objects returns them without owner.
 	Objects func() ([]*unstructured.Unstructured, error)
 	// Owner returns their owner, nil if there is none: then nothing is added.
@@ -50,11 +50,10 @@ func (a *Additions) Start(ctx context.Context) error {
 	return nil
 }
 
-// add applies the objects. It does nothing where none are served.
+// add applies the objects of kinds that are served.
 func (a *Additions) add(ctx context.Context) error {
-	served, err := a.Served(ctx)
-	if err != nil || len(served) == 0 {
-		return err
+	if len(a.Served) == 0 {
+		return nil
 	}
 	owner, err := a.Owner(ctx)
 	if err != nil || owner == nil {
@@ -65,7 +64,7 @@ func (a *Additions) add(ctx context.Context) error {
 		return err
 	}
 	for _, o := range objects {
-		if !served[o.GetKind()] {
+		if !a.Served[o.GetKind()] {
 			continue
 		}
 		o.SetOwnerReferences([]metav1.OwnerReference{*owner})

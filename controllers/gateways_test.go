@@ -1,0 +1,89 @@
+package controllers
+
+import (
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// routed asks for an HTTPRoute.
+func routed(e *v1.Echo) {
+	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
+}
+
+// TestAKindThatTheClusterNoLongerServesIsReported: the operator starts again only minutes later, and the other children are made meanwhile.
+func TestAKindThatTheClusterNoLongerServesIsReported(t *testing.T) {
+	kind := schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "httproutes"}
+	for name, c := range map[string]struct {
+		refusal error
+		gone    bool
+	}{
+		"not served":      {apierrors.NewNotFound(kind, "x"), true},
+		"about to vanish": {apierrors.NewMethodNotSupported(kind, "create"), true},
+		"another error":   {errRefused, false},
+	} {
+		w := newWorld(t, storedEcho(routed))
+		w.fail = func(write string) error {
+			if write == "apply HTTPRoute" {
+				return c.refusal
+			}
+			return nil
+		}
+		r := w.echoes()
+		r.Gateways.Served = children.Served{"HTTPRoute": true}
+		seen, err := r.converge(t.Context(), w.current(t))
+		gone := len(seen.Unserved) == 1 && seen.Unserved[0] == (status.Unserved{Kind: "HTTPRoute"})
+		if gone != c.gone || c.gone != (err == nil) {
+			t.Errorf("%s: got %v, %v", name, seen.Unserved, err)
+		}
+	}
+}
+
+func TestWhatIsNotOfferedIsReportedAndNotWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		gateways GatewayAPI
+		want     status.Unserved
+	}{
+		"not served":  {GatewayAPI{}, status.Unserved{Kind: "HTTPRoute"}},
+		"refused":     {GatewayAPI{Refused: map[string]string{"HTTPRoute": "no"}}, status.Unserved{Kind: "HTTPRoute", Refused: "no"}},
+		"not known":   {GatewayAPI{Unknown: true, Refused: map[string]string{"HTTPRoute": "503"}}, status.Unserved{Kind: "HTTPRoute", Refused: "503"}},
+		"no Gateways": {GatewayAPI{Served: children.Served{"HTTPRoute": true}, Refused: map[string]string{"Gateway": "no"}}, status.Unserved{}},
+	} {
+		w := newWorld(t, storedEcho(routed))
+		r := w.echoes()
+		r.Gateways = c.gateways
+		seen, err := r.converge(t.Context(), w.current(t))
+		if err != nil || seen.GatewaysUnknown != c.gateways.Unknown || seen.GatewaysRefused != c.gateways.Refused["Gateway"] {
+			t.Errorf("%s: %+v, %v", name, seen, err)
+		}
+		if c.want == (status.Unserved{}) && len(seen.Unserved) > 0 || c.want != (status.Unserved{}) && (len(seen.Unserved) != 1 || seen.Unserved[0] != c.want) {
+			t.Errorf("%s: got %v", name, seen.Unserved)
+		}
+	}
+}
+
+func TestIsGone(t *testing.T) {
+	gone := apierrors.NewNotFound(schema.GroupResource{}, "x")
+	wanted := children.PodMonitor(storedEcho(func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }))
+	for name, c := range map[string]struct {
+		child children.Child
+		err   error
+		want  bool
+	}{
+		"optional":                 {children.Child{Optional: true, Want: wanted.Want}, gone, true},
+		"optional, and not wanted": {children.Child{Optional: true}, gone, false},
+		"of each cluster":          {children.Child{Want: wanted.Want}, gone, false},
+		"another error":            {children.Child{Optional: true, Want: wanted.Want}, errors.New("x"), false},
+		"no error":                 {children.Child{Optional: true, Want: wanted.Want}, nil, false},
+	} {
+		if got := isGone(c.child, c.err); got != c.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+}

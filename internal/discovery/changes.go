@@ -1,0 +1,90 @@
+package discovery
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Times are when a cluster is asked, and when the operator may start again.
+type Times struct {
+	// Period is the time between two questions.
+	Period time.Duration
+	// Rest is how long a process runs at least, so that APIs that come and go do not keep the operator from its work.
+	Rest time.Duration
+}
+
+// DefaultTimes are the times of the operator as it ships.
+func DefaultTimes() Times { return Times{Period: time.Minute, Rest: 10 * time.Minute} }
+
+const (
+	// responses is how many responses in a row must show the same change before a replica starts again.
+	responses = 2
+	// leaderResponses is the same for the leader, so that another replica is ready to take over.
+	leaderResponses = 3
+)
+
+// Next returns when to ask after a time. Periods begin at the same times in all replicas.
+func (t Times) Next(now time.Time) time.Time {
+	return time.Unix(0, (now.UnixNano()/int64(t.Period)+1)*int64(t.Period))
+}
+
+// mayEnd reports whether a replica may end in the period that begins at a time. Leaders end in even periods and other replicas in odd ones: never two at once, whenever
+// they started and whatever they saw.
+func (t Times) mayEnd(at time.Time, leads bool) bool {
+	even := at.UnixNano()/int64(t.Period)%2 == 0
+	return even == leads
+}
+
+// Changes decides when the operator has to start again, because a cluster offers for good what it did not at the start, or no longer offers it.
+// It sends no requests and reads no clock.
+type Changes struct {
+	Times
+	// Began is when the process started.
+	Began time.Time
+	// Start is what the cluster offered then.
+	Start Offer
+
+	seen  []string // the changes that the last response showed
+	count int      // how many responses in a row showed these
+	led   bool     // whether the replica led then
+}
+
+// Pending reports whether the last response showed a change.
+func (c *Changes) Pending() bool { return c.count > 0 }
+
+// Forget drops what was seen: the count starts again. So does a question that was not asked, or not answered.
+func (c *Changes) Forget() { c.seen, c.count = nil, 0 }
+
+// Add adds what the cluster offers at a time, of the kinds that it was asked for. It returns the changes for which the process has to end now,
+// none if it goes on. The count starts again when the replica begins to lead: the last leader has just ended.
+func (c *Changes) Add(at time.Time, leads bool, now Offer) []string {
+	changes := c.since(now)
+	if len(changes) == 0 || !slices.Equal(changes, c.seen) || leads != c.led {
+		c.seen, c.count, c.led = changes, 0, leads
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	c.count++
+	required := responses
+	if leads {
+		required = leaderResponses
+	}
+	if c.count < required || at.Sub(c.Began) < c.Rest || !c.mayEnd(at, leads) {
+		return nil
+	}
+	return changes
+}
+
+// since describes, sorted, what differs from the start.
+func (c *Changes) since(now Offer) []string {
+	var changes []string
+	for kind, found := range now {
+		if was := c.Start[kind].Access; was != found.Access {
+			changes = append(changes, fmt.Sprintf("%s: %s at the start, %s now", kind.GroupKind(), was, found.Access))
+		}
+	}
+	slices.Sort(changes)
+	return changes
+}

@@ -1,0 +1,141 @@
+package discovery
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func route() schema.GroupVersionKind { return schema.FromAPIVersionAndKind("example.com/v1", "Route") }
+func gate() schema.GroupVersionKind  { return schema.FromAPIVersionAndKind("example.com/v1", "Gate") }
+
+// begin is the start of an even period.
+func begin() time.Time { return time.Unix(0, 0) }
+
+// respond adds what a cluster offers of Route, by the first letter of its access: "-" for no question, "!" for a response that fails.
+func respond(c *Changes, letter rune, at time.Time, leads bool) []string {
+	access := map[rune]Access{'u': Unknown, 'n': NotServed, 'f': Forbidden, 's': Usable}[letter]
+	if access == "" {
+		c.Forget()
+		return nil
+	}
+	return c.Add(at, leads, Offer{route(): {Access: access}})
+}
+
+// TestWhenAChangeEndsTheProcess gives a process a response each minute. Minutes 0, 2, 4 are even.
+func TestWhenAChangeEndsTheProcess(t *testing.T) {
+	for name, c := range map[string]struct {
+		start     Access
+		responses string
+		rest      int
+		leads     bool
+		ends      int // the minute, -1 for never
+		changes   string
+	}{
+		"nothing changes":                           {NotServed, "nnnnnn", 0, false, -1, ""},
+		"a kind appears":                            {NotServed, "nsssss", 0, false, 3, "Route.example.com: not served at the start, usable now"},
+		"a kind appears, in an odd minute":          {NotServed, "ssssss", 0, false, 1, "Route.example.com: not served at the start, usable now"},
+		"a kind appears, and this is the leader":    {NotServed, "nsssss", 0, true, 4, "Route.example.com: not served at the start, usable now"},
+		"the same, in an even minute":               {NotServed, "ssssss", 0, true, 2, "Route.example.com: not served at the start, usable now"},
+		"a kind vanishes":                           {Usable, "snnnnn", 0, false, 3, "Route.example.com: usable at the start, not served now"},
+		"a right is granted":                        {Forbidden, "fsssss", 0, false, 3, "Route.example.com: forbidden at the start, usable now"},
+		"a right is lost":                           {Usable, "sfffff", 0, false, 3, "Route.example.com: usable at the start, forbidden now"},
+		"a kind appears without the right":          {NotServed, "nfffff", 0, false, 3, "Route.example.com: not served at the start, forbidden now"},
+		"what was not known is known":               {Unknown, "nnnnnn", 0, false, 1, "Route.example.com: unknown at the start, not served now"},
+		"once is not enough":                        {NotServed, "snsnsn", 0, false, -1, ""},
+		"twice is not enough for the leader":        {NotServed, "ssnssn", 0, true, -1, ""},
+		"a response that fails starts the count":    {NotServed, "s!s!s!", 0, false, -1, ""},
+		"a minute without a question starts it":     {NotServed, "s-s-s-", 0, false, -1, ""},
+		"another change starts it":                  {NotServed, "sfsfsf", 0, false, -1, ""},
+		"failures alone":                            {NotServed, "!!!!!!", 0, false, -1, ""},
+		"it comes back after a failure":             {NotServed, "s!ssss", 0, false, 3, "Route.example.com: not served at the start, usable now"},
+		"not before the process has run for a time": {NotServed, "ssssssss", 6, false, 7, "Route.example.com: not served at the start, usable now"},
+		"nor does the leader":                       {NotServed, "ssssssss", 5, true, 6, "Route.example.com: not served at the start, usable now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes := Changes{Times: Times{Period: time.Minute, Rest: time.Duration(c.rest) * time.Minute}, Began: begin(),
+				Start: Offer{route(): {Access: c.start}, gate(): {Access: Usable}}}
+			ends, why := -1, []string(nil)
+			for minute, letter := range c.responses {
+				if why = respond(&changes, letter, begin().Add(time.Duration(minute)*time.Minute), c.leads); len(why) > 0 {
+					ends = minute
+					break
+				}
+			}
+			if ends != c.ends || strings.Join(why, ", ") != c.changes {
+				t.Errorf("it ends at %d for %q", ends, why)
+			}
+		})
+	}
+}
+
+func TestAllChangesAreNamed(t *testing.T) {
+	changes := Changes{Times: DefaultTimes(), Start: Offer{route(): {Access: Usable}}}
+	now := Offer{route(): {Access: NotServed}, gate(): {Access: Usable}}
+	changes.Start[gate()] = Finding{Access: Forbidden}
+	want := []string{"Gate.example.com: forbidden at the start, usable now", "Route.example.com: usable at the start, not served now"}
+	if got := changes.since(now); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// replica is a process of which the next one begins a moment after it has ended.
+type replica struct {
+	Changes
+	leads bool
+	ended []time.Time
+}
+
+// TestReplicasNeverEndTogether lets an API come and go at random, for two replicas that started at random times and of which each may lead.
+func TestReplicasNeverEndTogether(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	for range 300 {
+		times, start := DefaultTimes(), begin().Add(time.Hour)
+		replicas := []*replica{{leads: true}, {}}
+		for _, r := range replicas {
+			r.Changes = Changes{Times: times, Began: start.Add(-time.Duration(random.IntN(3600)) * time.Second), Start: Offer{route(): {Access: NotServed}}}
+		}
+		offer, changeIn := NotServed, 0
+		for at := times.Next(start); at.Before(start.Add(6 * time.Hour)); at = times.Next(at) {
+			if changeIn--; changeIn < 0 {
+				offer, changeIn = []Access{NotServed, Usable, Forbidden}[random.IntN(3)], random.IntN(40)
+			}
+			for _, r := range replicas {
+				if changes := r.Add(at, r.leads, Offer{route(): {Access: offer}}); len(changes) > 0 {
+					r.Changes = Changes{Times: times, Began: at.Add(3 * time.Second), Start: Offer{route(): {Access: offer}}}
+					r.ended = append(r.ended, at)
+					if r.leads { // the other one takes over
+						replicas[0].leads, replicas[1].leads = replicas[1].leads, replicas[0].leads
+					}
+				}
+			}
+		}
+		expectApart(t, times, replicas)
+	}
+}
+
+// expectApart expects that replicas ended a period apart, and that none ended soon after its start.
+func expectApart(t *testing.T, times Times, replicas []*replica) {
+	t.Helper()
+	if len(replicas[0].ended) == 0 || len(replicas[1].ended) == 0 {
+		t.Fatal("a replica never ended")
+	}
+	for _, one := range replicas[0].ended {
+		for _, other := range replicas[1].ended {
+			if apart := one.Sub(other).Abs(); apart < times.Period {
+				t.Errorf("replicas ended %s apart", apart)
+			}
+		}
+	}
+	for _, r := range replicas {
+		for i := 1; i < len(r.ended); i++ {
+			if lived := r.ended[i].Sub(r.ended[i-1]); lived < times.Rest {
+				t.Errorf("a replica ended after %s", lived)
+			}
+		}
+	}
+}

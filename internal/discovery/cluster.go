@@ -1,0 +1,153 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+// Kind is a kind that not every cluster serves.
+type Kind struct {
+	schema.GroupVersionKind
+	// In are the namespaces in which the operator lists the kind: "" for all at once, nil if it lists none.
+	In []string
+}
+
+// Cluster is a cluster that is asked what it serves.
+type Cluster struct {
+	apis    *discovery.DiscoveryClient
+	objects metadata.Interface
+}
+
+// NewCluster returns a cluster. The timeout of its configuration bounds each request.
+func NewCluster(config *rest.Config) (*Cluster, error) {
+	apis, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := metadata.NewForConfig(config)
+	return &Cluster{apis, objects}, err
+}
+
+// Ask returns what the cluster offers of some kinds, with a finding for each. The error says why some are Unknown.
+func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
+	offer, failures := Offer{}, []error(nil)
+	for api, group := range byAPI(kinds) {
+		plurals, err := c.served(ctx, api)
+		for _, kind := range group {
+			finding := Finding{Access: NotServed}
+			if plural := plurals[kind.Kind]; plural != "" {
+				finding, err = c.list(ctx, kind, plural)
+			}
+			if err != nil {
+				finding = Finding{Unknown, err.Error()}
+				failures = append(failures, err)
+			}
+			offer[kind.GroupVersionKind] = finding
+		}
+	}
+	return offer, errors.Join(failures...)
+}
+
+// AskUntilAnswered asks again while the cluster does not answer for a kind, as long as retry lasts. What is not known then is Unknown, and the
+// error says why: the operator serves what does not depend on it.
+func (c *Cluster) AskUntilAnswered(ctx context.Context, kinds []Kind, retry wait.Backoff) (Offer, error) {
+	var offer Offer
+	var last error
+	_ = wait.ExponentialBackoffWithContext(ctx, retry, func(ctx context.Context) (bool, error) {
+		offer, last = c.Ask(ctx, kinds)
+		return last == nil, nil
+	})
+	return offer, last
+}
+
+// byAPI groups kinds by their API, so that each API is one request.
+func byAPI(kinds []Kind) map[schema.GroupVersion][]Kind {
+	groups := map[schema.GroupVersion][]Kind{}
+	for _, kind := range kinds {
+		groups[kind.GroupVersion()] = append(groups[kind.GroupVersion()], kind)
+	}
+	return groups
+}
+
+// served returns the kinds of an API that the cluster serves, with their names in URLs. There are none if it does not serve the API.
+func (c *Cluster) served(ctx context.Context, api schema.GroupVersion) (map[string]string, error) {
+	list, err := c.apis.ServerResourcesForGroupVersionWithContext(ctx, api.String())
+	if apierrors.IsNotFound(err) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("asking whether the cluster serves %s: %w", api, err)
+	}
+	plurals := map[string]string{}
+	for _, resource := range list.APIResources {
+		if _, known := plurals[resource.Kind]; !known { // subresources of the same kind follow
+			plurals[resource.Kind] = resource.Name
+		}
+	}
+	return plurals, nil
+}
+
+// list returns whether the operator may list a kind.
+func (c *Cluster) list(ctx context.Context, kind Kind, plural string) (Finding, error) {
+	for _, namespace := range kind.In {
+		_, err := c.objects.Resource(kind.GroupVersion().WithResource(plural)).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		if apierrors.IsForbidden(err) {
+			return Finding{Forbidden, err.Error()}, nil
+		}
+		if err != nil {
+			return Finding{}, fmt.Errorf("listing the kind %s: %w", kind.Kind, err)
+		}
+	}
+	return Finding{Access: Usable}, nil
+}
+
+// Access is whether the operator can use a kind.
+type Access string
+
+// What is found out of a kind.
+const (
+	Unknown   Access = "unknown"
+	NotServed Access = "not served"
+	Forbidden Access = "forbidden"
+	Usable    Access = "usable"
+)
+
+// Finding is what was found out of a kind. Cause is why it is Unknown or Forbidden.
+type Finding struct {
+	Access
+	Cause string
+}
+
+// Offer is what a cluster offers, by kind. It is not changed once it is made.
+type Offer map[schema.GroupVersionKind]Finding
+
+// Usable returns the kinds of an API that the operator can use, by their name.
+func (o Offer) Usable(api schema.GroupVersion) map[string]bool {
+	kinds := map[string]bool{}
+	for kind, finding := range o {
+		if kind.GroupVersion() == api && finding.Access == Usable {
+			kinds[kind.Kind] = true
+		}
+	}
+	return kinds
+}
+
+// Refused returns why the operator cannot use kinds of an API that the cluster may serve, by their name.
+func (o Offer) Refused(api schema.GroupVersion) map[string]string {
+	causes := map[string]string{}
+	for kind, finding := range o {
+		if kind.GroupVersion() == api && finding.Cause != "" {
+			causes[kind.Kind] = finding.Cause
+		}
+	}
+	return causes
+}

@@ -1,0 +1,83 @@
+package discovery
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+)
+
+// cluster returns a cluster that serves Route and Gate, and answers requests by their paths with other statuses, until there was a number of
+// requests.
+func cluster(t *testing.T, statuses map[string]int, until int) *Cluster {
+	t.Helper()
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		requests++
+		if status := statuses[r.URL.Path]; status != 0 && requests <= until {
+			w.WriteHeader(status)
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, "/v1") {
+			_, _ = fmt.Fprint(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "example.com/v1", "resources": [
+				{"name": "routes", "kind": "Route", "namespaced": true, "verbs": ["list"]}, {"name": "gates", "kind": "Gate", "namespaced": true, "verbs": ["list"]}]}`)
+			return
+		}
+		_, _ = fmt.Fprint(w, `{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "items": []}`)
+	}))
+	t.Cleanup(server.Close)
+	asked, err := NewCluster(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return asked
+}
+
+func TestAsk(t *testing.T) {
+	const api, inA, inB, gates = "/apis/example.com/v1", "/apis/example.com/v1/namespaces/a/routes", "/apis/example.com/v1/namespaces/b/routes", "/apis/example.com/v1/gates"
+	kinds := []Kind{{route(), []string{"a", "b"}}, {gate(), []string{""}}}
+	for name, c := range map[string]struct {
+		statuses    map[string]int
+		route, gate Access
+		failed      bool
+	}{
+		"all is served":                     {nil, Usable, Usable, false},
+		"the API is not served":             {map[string]int{api: 404}, NotServed, NotServed, false},
+		"the API gives no answer":           {map[string]int{api: 503}, Unknown, Unknown, true},
+		"forbidden in one namespace":        {map[string]int{inB: 403}, Forbidden, Usable, false},
+		"forbidden in all":                  {map[string]int{inA: 403, inB: 403, gates: 403}, Forbidden, Forbidden, false},
+		"one kind cannot be listed":         {map[string]int{inA: 500}, Unknown, Usable, true},
+		"a kind vanishes while it is asked": {map[string]int{gates: 404}, Usable, Unknown, true},
+	} {
+		offer, err := cluster(t, c.statuses, 1000).Ask(t.Context(), kinds)
+		if offer[route()].Access != c.route || offer[gate()].Access != c.gate || c.failed != (err != nil) {
+			t.Errorf("%s: got %v, %v", name, offer, err)
+		}
+		refused := offer.Refused(route().GroupVersion())
+		if usable := offer.Usable(route().GroupVersion()); usable["Route"] != (c.route == Usable) ||
+			(refused["Route"] != "") != (c.route == Forbidden || c.route == Unknown) {
+			t.Errorf("%s: %v are usable, %v refused", name, usable, refused)
+		}
+	}
+	missing := Kind{GroupVersionKind: route().GroupVersion().WithKind("Other")}
+	if offer, err := cluster(t, nil, 0).Ask(t.Context(), []Kind{missing}); err != nil || offer[missing.GroupVersionKind].Access != NotServed {
+		t.Errorf("a kind that the API lacks is %v, %v", offer, err)
+	}
+}
+
+func TestTheClusterIsAskedAgainForATime(t *testing.T) {
+	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 3}
+	for failures, want := range map[int]Access{2: Usable, 3: Unknown} {
+		asked := cluster(t, map[string]int{"/apis/example.com/v1": 503}, failures)
+		offer, err := asked.AskUntilAnswered(t.Context(), []Kind{{GroupVersionKind: route()}}, retry)
+		if offer[route()].Access != want || (err != nil) != (want == Unknown) {
+			t.Errorf("after %d failures: %v, %v", failures, offer, err)
+		}
+	}
+}

@@ -1,0 +1,2 @@
+// Package openshift uses what only OpenShift has.
+package openshift

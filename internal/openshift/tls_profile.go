@@ -1,0 +1,110 @@
+package openshift
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"slices"
+
+	configv1 "github.com/openshift/api/config/v1"
+	openshifttls "github.com/openshift/controller-runtime-common/pkg/tls"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// TLSProfile is the TLS profile of a cluster, as it was when the operator started.
+type TLSProfile struct {
+	spec configv1.TLSProfileSpec
+	// Found is true if the cluster is one of OpenShift that lets the operator read its profile. Otherwise the profile is the intermediate one.
+	Found bool
+	// Refused is why the operator may not read the profile, empty if it may or if there is none.
+	Refused string
+}
+
+// AddAPIServer adds the kind that has the profile to a scheme, and not the hundred others of its API.
+func AddAPIServer(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(configv1.GroupVersion, &configv1.APIServer{}, &configv1.APIServerList{})
+	metav1.AddToGroupVersion(scheme, configv1.GroupVersion)
+	return nil
+}
+
+// FindTLSProfile reads the profile of a cluster with one request. An error means that it is not known whether there is one.
+func FindTLSProfile(ctx context.Context, cluster *rest.Config) (TLSProfile, error) {
+	scheme, mapper := runtime.NewScheme(), meta.NewDefaultRESTMapper([]schema.GroupVersion{configv1.GroupVersion})
+	if err := AddAPIServer(scheme); err != nil {
+		return TLSProfile{}, err
+	}
+	mapper.Add(configv1.GroupVersion.WithKind("APIServer"), meta.RESTScopeRoot)
+	live, err := client.New(cluster, client.Options{Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return TLSProfile{}, err
+	}
+	spec, err := openshifttls.FetchAPIServerTLSProfile(ctx, live)
+	intermediate := TLSProfile{spec: *configv1.TLSProfiles[configv1.TLSProfileIntermediateType]}
+	switch {
+	case apierrors.IsNotFound(err):
+		return intermediate, nil
+	case apierrors.IsForbidden(err), errors.Is(err, openshifttls.ErrCustomProfileNil):
+		intermediate.Refused = err.Error()
+		return intermediate, nil
+	}
+	return TLSProfile{spec: spec, Found: true}, err
+}
+
+// Restrict restricts an endpoint to the profile. Without a cipher that Go supports, TLS 1.3 is the minimum: Go does not let one choose the
+// ciphers of that.
+func (p TLSProfile) Restrict(endpoint *tls.Config) {
+	restrict, _ := openshifttls.NewTLSConfigFromProfile(p.spec)
+	restrict(endpoint)
+	if len(endpoint.CipherSuites) == 0 {
+		endpoint.MinVersion = tls.VersionTLS13
+	}
+}
+
+// Names returns the minimum version and the ciphers of TLS 1.2 of the profile by their names, as flags of servers have them, and nothing if the
+// cluster has none. Servers in pods support no version before TLS 1.2 and no cipher that Go calls insecure.
+func (p TLSProfile) Names() (minVersion string, ciphers []string) {
+	if !p.Found {
+		return "", nil
+	}
+	restricted := &tls.Config{} //nolint:gosec // Restrict sets the minimum
+	p.Restrict(restricted)
+	for _, suite := range tls.CipherSuites() {
+		if slices.Contains(suite.SupportedVersions, tls.VersionTLS12) && slices.Contains(restricted.CipherSuites, suite.ID) {
+			ciphers = append(ciphers, suite.Name)
+		}
+	}
+	if len(ciphers) == 0 {
+		return string(configv1.VersionTLS13), nil
+	}
+	return string(configv1.VersionTLS12), ciphers
+}
+
+// Cached returns what a cache holds for Watch, by kind.
+func (p TLSProfile) Cached() map[client.Object]cache.ByObject {
+	if !p.Found {
+		return nil
+	}
+	return map[client.Object]cache.ByObject{&configv1.APIServer{}: {
+		Field: fields.OneTermEqualSelector(metav1.ObjectNameField, openshifttls.APIServerName)}}
+}
+
+// Watch makes a manager call a function when the cluster sets another profile.
+func (p TLSProfile) Watch(mgr manager.Manager, changed func()) error {
+	if !p.Found {
+		return nil
+	}
+	watcher := &openshifttls.SecurityProfileWatcher{
+		Client: mgr.GetClient(), InitialTLSProfileSpec: p.spec,
+		OnProfileChange: func(context.Context, configv1.TLSProfileSpec, configv1.TLSProfileSpec) { changed() },
+	}
+	return watcher.SetupWithManager(mgr)
+}

@@ -1,0 +1,163 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/discovery"
+	"github.com/echo-operator/echo-operator/internal/openshift"
+)
+
+// discoverTimeout bounds how long the operator asks at the start for what the cluster offers.
+const discoverTimeout = 30 * time.Second
+
+// offered is what the cluster offered beyond Kubernetes when the operator started. Caches and watches are set up for it once.
+type offered struct {
+	apis discovery.Offer
+	tls  openshift.TLSProfile
+}
+
+// discover asks the cluster what it offers. An API for which it does not answer is not used: Echoes that do not need it are served all the same.
+func (o *Operator) discover(ctx context.Context, config *rest.Config, options Options) error {
+	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
+	defer cancel()
+	quick := rest.CopyConfig(config)
+	quick.Timeout = startCheckTimeout
+	cluster, err := discovery.NewCluster(quick)
+	if err != nil {
+		return err
+	}
+	kinds := optionalKinds(options)
+	if o.offered.apis, err = cluster.AskUntilAnswered(ctx, kinds, discoverRetries()); err != nil {
+		ctrl.Log.Info("The cluster does not answer for some APIs. The operator starts without them.", "cause", err.Error())
+	}
+	for kind, finding := range o.offered.apis {
+		if finding.Access == discovery.Forbidden {
+			ctrl.Log.Info("The operator may not use a kind. It starts again when the right is granted and an Echo requires the kind.",
+				"kind", kind.Kind, "cause", finding.Cause)
+		}
+	}
+	o.supervisor.apis = o.watchAPIs(cluster, kinds, options.Discovery)
+	o.offered.tls, err = findTLSProfile(ctx, quick)
+	return err
+}
+
+// findTLSProfile asks for the TLS profile of the cluster. That it is not known for a time is an error: a guess would restart pods twice.
+func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProfile, error) {
+	var profile openshift.TLSProfile
+	var last error
+	_ = wait.ExponentialBackoffWithContext(ctx, discoverRetries(), func(ctx context.Context) (bool, error) {
+		profile, last = openshift.FindTLSProfile(ctx, config)
+		return last == nil, nil
+	})
+	if last != nil {
+		return profile, fmt.Errorf("asking for the TLS profile of the cluster: %w", last)
+	}
+	if profile.Refused != "" {
+		ctrl.Log.Info("The operator cannot read the TLS profile of an OpenShift cluster, and uses the intermediate profile. Grant the right and restart it.",
+			"cause", profile.Refused)
+	}
+	return profile, nil
+}
+
+// discoverRetries is for API servers that are restarted: 1 + 2 + 4 + 8 s.
+func discoverRetries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 2, Steps: 5} }
+
+// optionalKinds returns the kinds that the operator uses where they are served, with the namespaces in which it lists them, an empty list for all.
+func optionalKinds(options Options) []discovery.Kind {
+	all := []string{metav1.NamespaceAll}
+	namespaces := options.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = all
+	}
+	gateways, monitors, console := children.GatewayGroupVersion(), children.MonitoringGroupVersion(), openshift.ConsoleAPI()
+	kinds := []discovery.Kind{
+		{GroupVersionKind: gateways.WithKind(children.GatewayKind), In: all},
+		{GroupVersionKind: monitors.WithKind("PodMonitor"), In: namespaces},
+		{GroupVersionKind: monitors.WithKind("ServiceMonitor")},
+		{GroupVersionKind: monitors.WithKind("PrometheusRule")},
+	}
+	for kind := range children.OptionalKinds() {
+		kinds = append(kinds, discovery.Kind{GroupVersionKind: gateways.WithKind(kind), In: namespaces})
+	}
+	if options.CSV != "" {
+		kinds = append(kinds, discovery.Kind{GroupVersionKind: console.WithKind("ConsoleYAMLSample")},
+			discovery.Kind{GroupVersionKind: console.WithKind("ConsoleQuickStart")})
+	}
+	return kinds
+}
+
+// gatewayAPI returns what is offered of Gateway API.
+func (f offered) gatewayAPI() controllers.GatewayAPI {
+	api := children.GatewayGroupVersion()
+	return controllers.GatewayAPI{Served: f.apis.Usable(api), Refused: f.apis.Refused(api),
+		Unknown: f.apis[api.WithKind(children.GatewayKind)].Access == discovery.Unknown}
+}
+
+// podMonitors reports whether the operator can create PodMonitors.
+func (f offered) podMonitors() bool {
+	return f.apis.Usable(children.MonitoringGroupVersion())["PodMonitor"]
+}
+
+// tlsOfEchoes returns what the cluster requires of the echo servers' HTTPS.
+func (f offered) tlsOfEchoes() children.TLSProfile {
+	minVersion, ciphers := f.tls.Names()
+	return children.TLSProfile{MinVersion: minVersion, Ciphers: ciphers}
+}
+
+// watched returns an empty object of each kind that the cache of the manager holds.
+func (f offered) watched() []client.Object {
+	served := f.gatewayAPI().Served
+	objects := append(children.KindsServed(served), children.BlankCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
+	if served[children.GatewayKind] {
+		objects = append(objects, &gatewayv1.Gateway{})
+	}
+	if f.podMonitors() {
+		objects = append(objects, children.BlankPodMonitor())
+	}
+	return objects
+}
+
+// watchAPIs returns what asks again for the APIs that Echoes require.
+func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind, times discovery.Times) *discovery.Watch {
+	return &discovery.Watch{
+		Changes:  discovery.Changes{Times: times, Began: time.Now(), Start: o.offered.apis},
+		Ask:      cluster.Ask,
+		Kinds:    kinds,
+		Required: o.requiredAPIs,
+		Leads: func() bool {
+			select {
+			case <-o.Elected():
+				return true
+			default:
+				return false
+			}
+		},
+	}
+}
+
+// requiredAPIs returns what reports whether Echoes require a kind. While the caches are not filled, that is not known.
+func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
+	list, gateways, monitors := &v1.EchoList{}, false, false
+	if len(o.supervisor.pending()) == 0 && o.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy) == nil {
+		for i := range list.Items {
+			gateways = gateways || children.HasGateway(&list.Items[i])
+			monitors = monitors || children.HasMonitoring(&list.Items[i])
+		}
+	}
+	return func(kind discovery.Kind) bool {
+		return gateways && kind.GroupVersion() == children.GatewayGroupVersion() || monitors && kind.Kind == children.BlankPodMonitor().GetKind()
+	}
+}

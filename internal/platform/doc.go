@@ -1,2 +1,0 @@
-// Package platform uses what a cluster offers beyond Kubernetes, where it is served.
-package platform

@@ -1,0 +1,136 @@
+package integration
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+// failing answers requests for what is served of Gateway API with an error, while it is broken.
+type failing struct {
+	http.RoundTripper
+	broken *atomic.Bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (f failing) RoundTrip(request *http.Request) (*http.Response, error) {
+	if f.broken.Load() && request.URL.Path == "/apis/"+children.GatewayGroupVersion().String() {
+		return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Request: request}, nil
+	}
+	return f.RoundTripper.RoundTrip(request)
+}
+
+// These specs follow each other: two replicas run while APIs that an Echo requires come and go.
+var _ = Describe("APIs that come and go", Ordered, func() {
+	const namespace = "discovered"
+	var server *envtest.Environment
+	var admin client.Client
+	var replicas [2]*replica
+	var broken atomic.Bool
+	crds := func(paths []string) envtest.CRDInstallOptions {
+		return envtest.CRDInstallOptions{Paths: paths, Scheme: runtime.NewScheme()}
+	}
+	ends := func() (counts [2]int) {
+		for i, r := range replicas {
+			counts[i] = len(r.ends())
+		}
+		return counts
+	}
+	// expectEnds expects that each replica has ended a number of times, that they do not end again, and that they did not end together.
+	expectEnds := func(ctx context.Context, count int) {
+		GinkgoHelper()
+		Eventually(ends).WithContext(ctx).WithTimeout(time.Minute).Should(Equal([2]int{count, count}))
+		Consistently(ends).WithContext(ctx).WithTimeout(5 * shortTimes().Period).Should(Equal([2]int{count, count}))
+		for _, one := range replicas[0].ends() {
+			for _, other := range replicas[1].ends() {
+				Expect(one.Sub(other).Abs()).To(BeNumerically(">", shortTimes().Period/4), "replicas must not end at the same moment")
+			}
+		}
+	}
+	routed := func(g Gomega, ctx context.Context) {
+		route := &metav1.PartialObjectMetadata{}
+		route.SetGroupVersionKind(children.GatewayGroupVersion().WithKind("HTTPRoute"))
+		g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "x"}, route)).To(Succeed())
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		server = startAPIServer(filepath.Join(configFolder, "crd", "bases"))
+		var err error
+		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
+		Expect(controlplane.Grant(ctx, admin, controlplane.OperatorUser, namespace, manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules)).To(Succeed())
+		config := rest.CopyConfig(server.Config)
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return failing{next, &broken} })
+		for i := range replicas {
+			replicas[i] = startReplica(config, func(o *operator.Options) { o.LeaderElect, o.LeaderElectionNamespace = true, namespace })
+			DeferCleanup(replicas[i].stop)
+		}
+	})
+
+	It("do not matter while no Echo requires them", func(ctx SpecContext) {
+		_, err := envtest.InstallCRDs(server.Config, crds(support.MonitoringCRDs(ctx)))
+		Expect(err).NotTo(HaveOccurred())
+		expectEnds(ctx, 0)
+	}, SpecTimeout(time.Minute))
+
+	It("make each replica start again once when they are installed", func(ctx SpecContext) {
+		Expect(admin.Create(ctx, support.Echo(namespace, "x", func(e *v1.Echo) {
+			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
+		}))).To(Succeed())
+		expectEnds(ctx, 0)
+		_, err := envtest.InstallCRDs(server.Config, crds(support.GatewayCRDs(ctx)))
+		Expect(err).NotTo(HaveOccurred())
+		expectEnds(ctx, 1)
+		Eventually(routed).WithContext(ctx).WithArguments(ctx).Should(Succeed())
+	}, SpecTimeout(3*time.Minute))
+
+	It("make no replica start again while the cluster does not answer what it serves", func(ctx SpecContext) {
+		broken.Store(true)
+		uninstallDefinitions(ctx, server.Config, admin, crds(support.GatewayCRDs(ctx)))
+		Consistently(ends).WithContext(ctx).WithTimeout(8 * shortTimes().Period).Should(Equal([2]int{1, 1}))
+		broken.Store(false)
+		expectEnds(ctx, 2)
+	}, SpecTimeout(4*time.Minute))
+
+	It("make each replica start again once when they are installed again", func(ctx SpecContext) {
+		_, err := envtest.InstallCRDs(server.Config, crds(support.GatewayCRDs(ctx)))
+		Expect(err).NotTo(HaveOccurred())
+		expectEnds(ctx, 3)
+		Eventually(routed).WithContext(ctx).WithArguments(ctx).Should(Succeed())
+	}, SpecTimeout(3*time.Minute))
+
+	It("make each replica start again once when a right is lost, and when it is granted again", func(ctx SpecContext) {
+		roles := &rbacv1.ClusterRoleList{}
+		Expect(admin.List(ctx, roles)).To(Succeed())
+		reader := manifest("rbac/gateway_reader_role.yaml", &rbacv1.ClusterRole{}).Rules
+		for _, role := range roles.Items {
+			if equality.Semantic.DeepEqual(role.Rules, reader) {
+				Expect(admin.Delete(ctx, &role)).To(Succeed())
+			}
+		}
+		expectEnds(ctx, 4)
+		Expect(controlplane.Grant(ctx, admin, controlplane.OperatorUser, "", reader)).To(Succeed())
+		expectEnds(ctx, 5)
+	}, SpecTimeout(3*time.Minute))
+})
