@@ -6,6 +6,9 @@
 // process that ends, a watch that is late, somebody else who changes something. Whatever happens, the end must be that of a run without
 // faults: the same objects, no event twice, no request when nothing is left to do.
 //
+// With amnesia, the operator loses what it remembers at random moments, and only requests and reconciles may rise. AMNESIA=SEED runs all
+// plans with it.
+//
 // Without settings, each fault is tried at each request of creating, changing and deleting an Echo. With RELIABILITY=all, all scenarios
 // and faults are tried, pairs of faults, and every state from which the operator may start.
 package reliability
