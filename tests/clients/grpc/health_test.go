@@ -5,7 +5,6 @@ import (
 	"syscall"
 	"testing"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	health "google.golang.org/grpc/health/grpc_health_v1"
 
@@ -37,21 +36,6 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// begun returns a stream that has begun.
-func begun(t *testing.T, client *echoClient) grpc.ClientStream {
-	t.Helper()
-	stream := client.stream(soon(t), t, "BidiStream")
-	if err := exchange(t, client, stream); err != nil {
-		t.Fatal(err)
-	}
-	return stream
-}
-
-func exchange(t *testing.T, client *echoClient, stream grpc.ClientStream) error {
-	t.Helper()
-	return errors.Join(stream.SendMsg(client.request(t, "BidiStream", "{}")), stream.RecvMsg(client.response("BidiStream")))
-}
-
 // TestDrain stops a server that drains for longer than the test takes. It must tell those who watch its health, and serve calls.
 func TestDrain(t *testing.T) {
 	server := clients.Run(t, "ECHO_DRAIN_DELAY=1h")
@@ -64,7 +48,13 @@ func TestDrain(t *testing.T) {
 		t.Fatalf("before, it is %v, %v", got, err)
 	}
 	client := newEchoClient(t, server.Address)
-	stream := begun(t, client)
+	stream := client.stream(soon(t), t, "BidiStream")
+	exchange := func() error {
+		return errors.Join(stream.SendMsg(client.request(t, "BidiStream", "{}")), stream.RecvMsg(client.response("BidiStream")))
+	}
+	if err := exchange(); err != nil {
+		t.Fatal(err)
+	}
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -79,29 +69,7 @@ func TestDrain(t *testing.T) {
 	if err != nil || field(response, "call.server.draining") != "true" {
 		t.Errorf("a new connection is answered with %v, %v", response, err)
 	}
-	if err := exchange(t, client, stream); err != nil {
+	if err := exchange(); err != nil {
 		t.Errorf("the stream ends early: %v", err)
 	}
-}
-
-// TestStop stops a server that does not drain first. Streams must end with a status that makes clients retry.
-func TestStop(t *testing.T) {
-	server := clients.Run(t, "ECHO_DRAIN_DELAY=0s")
-	watch, err := health.NewHealthClient(dial(t, server.Address)).Watch(soon(t), &health.HealthCheckRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := newEchoClient(t, server.Address)
-	stream := begun(t, client)
-	if _, err := watch.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	for err == nil { // it may tell that it drains
-		_, err = watch.Recv()
-	}
-	wantCode(t, err, codes.Unavailable, "the server is stopping")
-	wantCode(t, stream.RecvMsg(client.response("BidiStream")), codes.Unavailable, "the server is stopping")
 }
