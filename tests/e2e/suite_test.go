@@ -3,14 +3,12 @@ package e2e
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -33,20 +31,10 @@ var (
 )
 
 func TestE2E(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(3 * time.Minute)
-	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
-	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "End to end")
+	support.RunClusterSpecs(t, "End to end", 3*time.Minute, 200*time.Millisecond)
 }
 
-var _ = BeforeSuite(func() {
-	log.SetLogger(GinkgoLogr)
-	var err error
-	k8s, err = support.NewClient(0)
-	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make e2e', which starts a cluster")
-	namespaces.Client = k8s
-})
+var _ = BeforeSuite(func() { k8s = namespaces.Connect("e2e", 0) })
 
 // Each spec starts with one running operator, whatever the previous spec did to it.
 var _ = BeforeEach(func(ctx SpecContext) {
@@ -66,19 +54,11 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	Expect(logErrors).To(BeEmpty(), "errors in the operator's log")
 }, NodeTimeout(10*time.Minute))
 
-// The objects of a failed spec are printed before they are deleted.
-var _ = JustAfterEach(func(ctx SpecContext) {
-	if !CurrentSpecReport().Failed() {
-		return
-	}
-	for _, arguments := range []string{
-		"get echoes,deployments,replicasets,services,pods -A -o wide",
-		"get events -A --sort-by=.lastTimestamp",
-		"logs -n " + operatorNamespace + " deployment/" + operatorDeployment + " --tail=50",
-	} {
-		support.Show(ctx, strings.Fields(arguments)...)
-	}
-}, NodeTimeout(time.Minute))
+var _ = support.ShowAfterFailure(
+	"get echoes,deployments,replicasets,services,pods -A -o wide",
+	"get events -A --sort-by=.lastTimestamp",
+	"logs -n "+operatorNamespace+" deployment/"+operatorDeployment+" --tail=50",
+)
 
 // sample is the first sample, and its Echo.
 const sample = "../../config/samples/v1_echo.yaml"

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -28,20 +26,10 @@ var (
 )
 
 func TestMonitoring(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(5 * time.Minute)
-	SetDefaultEventuallyPollingInterval(2 * time.Second)
-	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "Monitoring")
+	support.RunClusterSpecs(t, "Monitoring", 5*time.Minute, 2*time.Second)
 }
 
-var _ = BeforeSuite(func() {
-	log.SetLogger(GinkgoLogr)
-	var err error
-	k8s, err = support.NewClient(0)
-	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make e2e-monitoring', which starts a cluster")
-	namespaces.Client = k8s
-})
+var _ = BeforeSuite(func() { k8s = namespaces.Connect("e2e-monitoring", 0) })
 
 var _ = AfterSuite(func(ctx SpecContext) {
 	support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
@@ -52,9 +40,7 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	}
 }, NodeTimeout(10*time.Minute))
 
-var _ = JustAfterEach(func(ctx SpecContext) {
-	if CurrentSpecReport().Failed() {
-		support.Show(ctx, "get", "pods,echoes,servicemonitors,podmonitors,prometheusrules", "-A", "-o", "wide")
-		support.Show(ctx, "logs", "-n", operatorNamespace, operatorDeployment, "--tail=50")
-	}
-}, NodeTimeout(time.Minute))
+var _ = support.ShowAfterFailure(
+	"get pods,echoes,servicemonitors,podmonitors,prometheusrules -A -o wide",
+	"logs -n "+operatorNamespace+" "+operatorDeployment+" --tail=50",
+)

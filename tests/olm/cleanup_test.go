@@ -137,20 +137,12 @@ func restartCatalogOperator(ctx context.Context) {
 	support.Kubectl(ctx, "rollout", "status", "-n", "olm", "deployment/catalog-operator", waitTimeout)
 }
 
-// The objects of a failed spec are printed before they are deleted.
-var _ = JustAfterEach(func(ctx SpecContext) {
-	if !CurrentSpecReport().Failed() {
-		return
-	}
-	for _, arguments := range []string{
-		"get subscriptions.operators.coreos.com,installplans,csv,catalogsources,operatorgroups -A",
-		"get clusterextensions,clustercatalogs -o yaml",
-		"get echoes -A -o yaml",
-		"get namespaces,deployments,replicasets,services,pods -A -o wide",
-		"get events -A --sort-by=.lastTimestamp",
-		"logs -n " + operatorNamespace + " deployment/echo-operator-controller-manager --tail=50",
-		"logs -n olm deployment/catalog-operator --tail=30",
-	} {
-		support.Show(ctx, strings.Fields(arguments)...)
-	}
-}, NodeTimeout(time.Minute))
+var _ = support.ShowAfterFailure(
+	"get subscriptions.operators.coreos.com,installplans,csv,catalogsources,operatorgroups -A",
+	"get clusterextensions,clustercatalogs -o yaml",
+	"get echoes -A -o yaml",
+	"get namespaces,deployments,replicasets,services,pods -A -o wide",
+	"get events -A --sort-by=.lastTimestamp",
+	"logs -n "+operatorNamespace+" deployment/echo-operator-controller-manager --tail=50",
+	"logs -n olm deployment/catalog-operator --tail=30",
+)

@@ -28,11 +28,7 @@ const (
 )
 
 func TestOLM(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(3 * time.Minute)
-	SetDefaultEventuallyPollingInterval(500 * time.Millisecond)
-	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "OLM")
+	support.RunClusterSpecs(t, "OLM", 3*time.Minute, 500*time.Millisecond)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {

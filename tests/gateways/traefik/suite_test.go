@@ -7,9 +7,7 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -26,30 +24,18 @@ var (
 )
 
 func TestTraefik(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(3 * time.Minute)
-	SetDefaultEventuallyPollingInterval(time.Second)
-	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "Traefik")
+	support.RunClusterSpecs(t, "Traefik", 3*time.Minute, time.Second)
 }
 
-var _ = BeforeSuite(func() {
-	log.SetLogger(GinkgoLogr)
-	var err error
-	k8s, err = support.NewClient(0)
-	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make e2e-gateways', which starts a cluster")
-	namespaces.Client = k8s
-})
+var _ = BeforeSuite(func() { k8s = namespaces.Connect("e2e-gateways", 0) })
 
 // What earlier runs left behind is deleted, too.
 var _ = BeforeEach(OncePerOrdered, func(ctx SpecContext) { removeAll(ctx) }, NodeTimeout(10*time.Minute))
 var _ = AfterSuite(func(ctx SpecContext) { removeAll(ctx) }, NodeTimeout(10*time.Minute))
 
-var _ = JustAfterEach(func(ctx SpecContext) {
-	if CurrentSpecReport().Failed() {
-		support.Show(ctx, "get", "pods,echoes,ingresses,cronjobs,jobs", "-A", "-o", "wide")
-		support.Show(ctx, "get", "gateways,httproutes,grpcroutes,backendtlspolicies,echoes", "-A", "-o", "yaml")
-		support.Show(ctx, "logs", "-A", "-l", "app=traefik", "--tail=50")
-		support.Show(ctx, "logs", "-n", operatorNamespace, operatorDeployment, "--tail=50")
-	}
-}, NodeTimeout(time.Minute))
+var _ = support.ShowAfterFailure(
+	"get pods,echoes,ingresses,cronjobs,jobs -A -o wide",
+	"get gateways,httproutes,grpcroutes,backendtlspolicies,echoes -A -o yaml",
+	"logs -A -l app=traefik --tail=50",
+	"logs -n "+operatorNamespace+" "+operatorDeployment+" --tail=50",
+)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -38,19 +36,11 @@ var (
 )
 
 func TestCrashes(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(3 * time.Minute)
-	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
-	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "Crashes")
+	support.RunClusterSpecs(t, "Crashes", 3*time.Minute, 200*time.Millisecond)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	log.SetLogger(GinkgoLogr)
-	var err error
-	k8s, err = support.NewClient(requestTimeout)
-	Expect(err).NotTo(HaveOccurred(), "run the suite by 'make reliability-crashes', which starts a cluster")
-	namespaces.Client = k8s
+	k8s = namespaces.Connect("reliability-crashes", requestTimeout)
 	buildCluster(ctx)
 	install(ctx)
 }, NodeTimeout(5*time.Minute))
@@ -94,21 +84,13 @@ func crash(what string) {
 	figures.crashes++
 }
 
-// The objects of a failed spec are printed before they are deleted.
-var _ = JustAfterEach(func(ctx SpecContext) {
-	if !CurrentSpecReport().Failed() {
-		return
-	}
-	for _, arguments := range []string{
-		"get echoes,deployments,replicasets,services,pods -A -o wide",
-		"get echoes -A -o yaml",
-		"get events -A --sort-by=.lastTimestamp",
-		"logs -n " + operatorNamespace + " -l control-plane=controller-manager --prefix --tail=60",
-		"logs -n " + operatorNamespace + " -l control-plane=controller-manager --prefix --tail=60 --previous",
-	} {
-		support.Show(ctx, strings.Fields(arguments)...)
-	}
-}, NodeTimeout(time.Minute))
+var _ = support.ShowAfterFailure(
+	"get echoes,deployments,replicasets,services,pods -A -o wide",
+	"get echoes -A -o yaml",
+	"get events -A --sort-by=.lastTimestamp",
+	"logs -n "+operatorNamespace+" -l control-plane=controller-manager --prefix --tail=60",
+	"logs -n "+operatorNamespace+" -l control-plane=controller-manager --prefix --tail=60 --previous",
+)
 
 // buildCluster builds the program that runs the test cluster.
 func buildCluster(ctx context.Context) {
