@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -28,7 +29,7 @@ func Run(ctx context.Context, options Options) error {
 		log.Info("A namespace is not watched.", "namespace", namespace, "cause", options.missing.in(namespace))
 	}
 	operator, err := New(ctx, cluster, options)
-	if ctx.Err() != nil {
+	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	if err != nil {
