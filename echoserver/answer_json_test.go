@@ -75,29 +75,3 @@ func TestIndentation(t *testing.T) {
 		}
 	}
 }
-
-// TestAnswerJSONIsReadByConformanceClients reads a response as the client of the Gateway API conformance suite does.
-func TestAnswerJSONIsReadByConformanceClients(t *testing.T) {
-	type captured struct {
-		Path      string              `json:"path"`
-		Host      string              `json:"host"`
-		Method    string              `json:"method"`
-		Proto     string              `json:"proto"`
-		Headers   map[string][]string `json:"headers"`
-		HTTPPort  string              `json:"httpPort"`
-		Namespace string              `json:"namespace"`
-		Ingress   string              `json:"ingress"`
-		Service   string              `json:"service"`
-		Pod       string              `json:"pod"`
-	}
-	h := handlerOf(t, "POD_NAMESPACE=ns", "POD_NAME=p", "SERVICE_NAME=s", "INGRESS_NAME=i")
-	var got captured
-	if err := json.Unmarshal(answered(h, "/a?b=c", "X-A", "1", "X-A", "2").Body.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
-	want := captured{Path: "/a?b=c", Host: "example.com", Method: "GET", Proto: "HTTP/1.1", Headers: map[string][]string{"X-A": {"1", "2"}}, HTTPPort: "8080",
-		Namespace: "ns", Ingress: "i", Service: "s", Pod: "p"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}

@@ -5,9 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -120,31 +118,6 @@ func TestMetrics(t *testing.T) {
 	h.life.draining.Store(true)
 	if got := values(families(t, exposed(t, h.metrics))["echo_draining"]); got[""] != 1 {
 		t.Errorf("draining is %v", got)
-	}
-}
-
-// TestMetricsUnderLoad collects the metrics while requests are counted.
-func TestMetricsUnderLoad(t *testing.T) {
-	m := metricsOf(newBudget(unlimitedMemory))
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for range 200 {
-				m.began()
-				m.ended("http", &exchange{began: time.Now()}, &http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 1})
-			}
-		})
-	}
-	for last := 0.0; last < 800; {
-		got := values(families(t, exposed(t, m))["echo_http_requests_total"])["code=200,listener=http,method=GET,proto=HTTP/1.1"]
-		if got < last || got > 800 {
-			t.Fatalf("%g requests are counted after %g", got, last)
-		}
-		last = got
-	}
-	all.Wait()
-	if m.inFlight.Load() != 0 {
-		t.Errorf("%d requests are in flight at the end", m.inFlight.Load())
 	}
 }
 

@@ -18,10 +18,6 @@ func TestParseTrustedProxies(t *testing.T) {
 		"an IPv6 address":               {"2001:db8::1", []string{"2001:db8::1/128"}},
 		"an IPv4-mapped IPv6 address":   {"::ffff:10.0.0.1", []string{"10.0.0.1/32"}},
 		"an address with a zone":        {"fe80::1%eth0", []string{"fe80::1/128"}},
-		"all of IPv4":                   {"0.0.0.0/0", []string{"0.0.0.0/0"}},
-		"all of IPv6":                   {"::/0", []string{"::/0"}},
-		"a full IPv4 prefix":            {"10.0.0.1/32", []string{"10.0.0.1/32"}},
-		"a full IPv6 prefix":            {"::1/128", []string{"::1/128"}},
 		"a list in order":               {"192.168.0.0/16,10.0.0.1,::1", []string{"192.168.0.0/16", "10.0.0.1/32", "::1/128"}},
 		"spaces and empty list entries": {" 10.0.0.0/8 ,, ::1 ,", []string{"10.0.0.0/8", "::1/128"}},
 	} {
@@ -42,22 +38,12 @@ func TestParseTrustedProxies(t *testing.T) {
 
 func TestParseTrustedProxiesRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, refused string }{
-		"a host name":                     {"proxy.example", "proxy.example"},
-		"an address with a port":          {"10.0.0.1:80", "10.0.0.1:80"},
-		"an IPv6 address in brackets":     {"[::1]", "[::1]"},
-		"an incomplete address":           {"10.0.0", "10.0.0"},
-		"an incomplete address of a CIDR": {"10.0/8", "10.0/8"},
-		"a leading zero":                  {"010.0.0.1", "010.0.0.1"},
-		"an octet over 255":               {"10.0.0.256", "10.0.0.256"},
-		"an IPv4 prefix of 33 bits":       {"10.0.0.0/33", "10.0.0.0/33"},
-		"an IPv6 prefix of 129 bits":      {"::/129", "::/129"},
-		"a negative prefix":               {"10.0.0.0/-1", "10.0.0.0/-1"},
-		"a prefix without digits":         {"10.0.0.0/", "10.0.0.0/"},
-		"a netmask":                       {"10.0.0.0/255.0.0.0", "10.0.0.0/255.0.0.0"},
-		"a CIDR with a zone":              {"fe80::%eth0/64", "fe80::%eth0/64"},
-		"a range":                         {"10.0.0.1-10.0.0.9", "10.0.0.1-10.0.0.9"},
-		"separated by spaces":             {"10.0.0.1 10.0.0.2", "10.0.0.1 10.0.0.2"},
-		"the second of a list":            {"10.0.0.0/8, proxy ,::1", "proxy"},
+		"a host name":               {"proxy.example", "proxy.example"},
+		"an address with a port":    {"10.0.0.1:80", "10.0.0.1:80"},
+		"an IPv4 prefix of 33 bits": {"10.0.0.0/33", "10.0.0.0/33"},
+		"a CIDR with a zone":        {"fe80::%eth0/64", "fe80::%eth0/64"},
+		"separated by spaces":       {"10.0.0.1 10.0.0.2", "10.0.0.1 10.0.0.2"},
+		"the second of a list":      {"10.0.0.0/8, proxy ,::1", "proxy"},
 	} {
 		trusted, err := parseTrustedProxies(c.text)
 		want := `"` + c.refused + `" is not an address or a CIDR such as 10.0.0.0/8`
@@ -73,16 +59,10 @@ func TestTrustedProxiesMatch(t *testing.T) {
 		trusted, address string
 		want             bool
 	}{
-		"below an IPv4 range":                   {"10.1.0.0/16", "10.0.255.255", false},
 		"the first of an IPv4 range":            {"10.1.0.0/16", "10.1.0.0", true},
 		"the last of an IPv4 range":             {"10.1.0.0/16", "10.1.255.255", true},
-		"above an IPv4 range":                   {"10.1.0.0/16", "10.2.0.0", false},
-		"a range of 31 bits":                    {"10.0.0.0/31", "10.0.0.1", true},
-		"above a range of 31 bits":              {"10.0.0.0/31", "10.0.0.2", false},
 		"a range whose address has host bits":   {"10.1.2.3/8", "10.255.0.1", true},
 		"the last of an IPv6 range":             {"2001:db8::/32", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", true},
-		"above an IPv6 range":                   {"2001:db8::/32", "2001:db9::", false},
-		"next to a single IPv6 address":         {"2001:db8::1", "2001:db8::2", false},
 		"IPv6 is not in all of IPv4":            {"0.0.0.0/0", "2001:db8::1", false},
 		"IPv4 is not in all of IPv6":            {"::/0", "10.0.0.1", false},
 		"the second range of a list":            {"192.168.0.0/16,10.0.0.0/8", "10.0.0.1", true},
