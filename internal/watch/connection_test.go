@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 type answers []error
@@ -51,12 +53,18 @@ func TestConnectionSaysNothingOfItsOwnEnd(t *testing.T) {
 	ask(t, ctx, newConnection(&answers{context.Canceled}, func(err error) { t.Error(err) }))
 }
 
-func TestUnanswered(t *testing.T) {
-	if !unanswered(fmt.Errorf("failed to list: %w", &url.Error{Op: "Get", URL: "https://x", Err: errors.New("refused")})) {
-		t.Error("what had no answer counts as answered")
-	}
-	if unanswered(errors.New("forbidden")) {
-		t.Error("what was answered counts as unanswered")
+func TestIsNews(t *testing.T) {
+	for err, want := range map[error]bool{
+		errors.New("forbidden"): true,
+		fmt.Errorf("failed to list: %w", &url.Error{Op: "Get", URL: "https://x", Err: errors.New("refused")}): false,
+		apierrors.NewResourceExpired("too old"): false,
+		apierrors.NewGone("too old"):            false,
+		io.EOF:                                  false,
+		io.ErrUnexpectedEOF:                     false,
+	} {
+		if got := isNews(err); got != want {
+			t.Errorf("%v: it is news: %t", err, got)
+		}
 	}
 }
 

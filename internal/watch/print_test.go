@@ -2,9 +2,7 @@ package watch
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -51,22 +49,10 @@ func TestPrint(t *testing.T) {
 			},
 			stdout: "2026-01-02T03:04:05Z  DELETED  default/web  Running\n",
 		},
-		"an error of client-go": {
-			happens: func(p *printer, _ cache.ResourceEventHandler) {
-				errorLog{p}.Info(0, "chatter")
-				errorLog{p}.Error(errors.New("pods is\n<forbidden>"), "Failed to watch")
-			},
-			stderr: "ERROR    2026-01-02T03:04:05Z  pods is <forbidden>\n",
-			json:   `{"time":"2026-01-02T03:04:05.006Z","type":"ERROR","kind":"Pod","message":"pods is\n<forbidden>"}` + "\n",
-		},
-		"an error that was printed when it happened": {
-			happens: func(p *printer, _ cache.ResourceEventHandler) {
-				errorLog{p}.Error(fmt.Errorf("failed to list pods: %w", &url.Error{Op: "Get", URL: "https://x", Err: errors.New("refused")}), "Failed to watch")
-			},
-		},
-		"words of client-go": {
-			happens: func(p *printer, _ cache.ResourceEventHandler) { errorLog{p}.Error(nil, "Unexpected type") },
-			stderr:  "ERROR    2026-01-02T03:04:05Z  Unexpected type\n",
+		"an error": {
+			happens: func(p *printer, _ cache.ResourceEventHandler) { p.failure(errors.New("pods is\n<forbidden>")) },
+			stderr:  "ERROR    2026-01-02T03:04:05Z  pods is <forbidden>\n",
+			json:    `{"time":"2026-01-02T03:04:05.006Z","type":"ERROR","kind":"Pod","message":"pods is\n<forbidden>"}` + "\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

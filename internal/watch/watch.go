@@ -41,7 +41,7 @@ func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, std
 		return err
 	}
 	// Run does not wait for it: it may be waiting for its next attempt.
-	go informer.RunWithContext(klog.NewContext(ctx, logr.New(errorLog{p})))
+	go informer.RunWithContext(klog.NewContext(ctx, logr.Discard()))
 	<-ctx.Done()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
@@ -57,11 +57,25 @@ func newInformer(client dynamic.Interface, options Options, p *printer) (cache.S
 	if err := informer.SetTransform(strip); err != nil {
 		return nil, err
 	}
-	_, err := informer.AddEventHandler(handler(p))
+	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		if isNews(err) {
+			p.failure(err)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = informer.AddEventHandler(handler(p))
 	return informer, err
 }
 
-// listWatch lists and watches, and prints those errors of a watch that client-go does not log.
+// isNews returns whether an error that ends listing or watching must be printed. The connection has printed that there was no response.
+// A watch that is too old, or that the server ended, is normal.
+func isNews(err error) bool {
+	return !unanswered(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// listWatch lists and watches, and prints the errors of a watch that client-go does not report.
 func listWatch(client dynamic.Interface, options Options, p *printer) *cache.ListWatch {
 	objects := client.Resource(options.kind.resource).Namespace(options.namespace)
 	named := func(err error) { p.failure(fmt.Errorf("failed to watch %s: %w", options.kind.name, err)) }
@@ -122,32 +136,3 @@ func handler(p *printer) cache.ResourceEventHandler {
 		},
 	}
 }
-
-// errorLog is a log sink that prints the errors of client-go, and nothing else.
-type errorLog struct{ printer *printer }
-
-// Init implements logr.LogSink.
-func (errorLog) Init(logr.RuntimeInfo) {}
-
-// Enabled implements logr.LogSink.
-func (errorLog) Enabled(int) bool { return false }
-
-// Info implements logr.LogSink.
-func (errorLog) Info(int, string, ...any) {}
-
-// Error implements logr.LogSink.
-func (l errorLog) Error(err error, message string, _ ...any) {
-	if unanswered(err) {
-		return // already printed
-	}
-	if err == nil {
-		err = errors.New(message)
-	}
-	l.printer.failure(err)
-}
-
-// WithValues implements logr.LogSink.
-func (l errorLog) WithValues(...any) logr.LogSink { return l }
-
-// WithName implements logr.LogSink.
-func (l errorLog) WithName(string) logr.LogSink { return l }
