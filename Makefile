@@ -149,13 +149,17 @@ lint lint-fix:
 	@tools=$(call tool,lint); for module in . $(test_modules) $(tested_tools); do \
 		(cd "$$module" && "$$tools/golangci-lint" run $(lint_flags) ./...); done
 	@$(call tool,lint)/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
-	@$(call tool,lint)/misspell -error *.md docs/*.md docs/runbooks/*.md config/catalog/*.md
+	@$(call tool,lint)/misspell -error *.md docs/*.md docs/*/*.md config/catalog/*.md
 
 # To tidy the module of Traefik takes all that its dependencies depend on: gigabytes.
 tidied := . $(dir $(filter-out tools/traefik/%,$(wildcard tools/*/go.mod))) $(test_modules)
 
+.PHONY: surface
+surface: ## Write docs/surface.md, the names that users can depend on, and fail if one is not documented.
+	@go run -trimpath ./tests/surface >docs/surface.md
+
 .PHONY: verify
-verify: generate manifests bundle catalog ## Fail if a generated file is not current or a go.mod is not tidy.
+verify: generate manifests bundle catalog surface ## Fail if a generated file is not current or a go.mod is not tidy.
 	@tools/make/verify $(tidied)
 
 .PHONY: vulncheck

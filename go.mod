@@ -1,3 +1,4 @@
+// The operator, the echo server, pathcheck, the plugin of kubectl, must-gather and the scorecard tests, with their suites.
 module github.com/echo-operator/echo-operator
 
 go 1.26.0

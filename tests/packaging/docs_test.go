@@ -13,7 +13,7 @@ import (
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"}
-	for _, folder := range []string{"docs", "docs/runbooks"} {
+	for _, folder := range []string{"docs", "docs/runbooks", "docs/explanation", "docs/decisions"} {
 		pages, err := filepath.Glob(inProject(folder, "*.md"))
 		if err != nil || len(pages) == 0 {
 			t.Fatalf("no pages in %s: %v", folder, err)

@@ -1,3 +1,4 @@
+// What writes the reference of the API.
 module github.com/echo-operator/echo-operator/tools/docs
 
 go 1.26.0

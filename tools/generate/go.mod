@@ -1,3 +1,4 @@
+// What generates code and manifests: controller-gen, protoc's plugins and programs of our own.
 module github.com/echo-operator/echo-operator/tools/generate
 
 go 1.26.0

@@ -1,3 +1,4 @@
+// crane, which makes the images.
 module github.com/echo-operator/echo-operator/tools/image
 
 go 1.26.3

@@ -1,3 +1,4 @@
+// The oldest API server that is supported, for `make test-oldest`.
 module github.com/echo-operator/echo-operator/tools/kubernetes-oldest
 
 go 1.26.0

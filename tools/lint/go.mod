@@ -1,3 +1,4 @@
+// Linters.
 module github.com/echo-operator/echo-operator/tools/lint
 
 go 1.26.0

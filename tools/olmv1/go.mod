@@ -1,3 +1,4 @@
+// OLM v1, for `make e2e-olm-all`.
 module github.com/echo-operator/echo-operator/tools/olmv1
 
 go 1.26.0

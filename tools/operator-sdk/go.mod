@@ -1,3 +1,4 @@
+// operator-sdk, which makes the bundle and runs scorecard.
 module github.com/echo-operator/echo-operator/tools/operator-sdk
 
 go 1.26.3

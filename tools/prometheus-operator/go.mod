@@ -1,3 +1,4 @@
+// The Prometheus Operator, for `make e2e-monitoring`.
 module github.com/echo-operator/echo-operator/tools/prometheus-operator
 
 go 1.26.0

@@ -1,3 +1,4 @@
+// Prometheus, for `make e2e-monitoring`, and the tests of the alerts, which use its packages.
 module github.com/echo-operator/echo-operator/tools/prometheus
 
 go 1.26.7

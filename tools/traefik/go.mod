@@ -1,3 +1,4 @@
+// Traefik, for `make e2e-gateways` and `make test-traefik`.
 module github.com/echo-operator/echo-operator/tools/traefik
 
 go 1.26.0

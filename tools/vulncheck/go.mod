@@ -1,3 +1,4 @@
+// What looks for known vulnerabilities in the programs that ship.
 module github.com/echo-operator/echo-operator/tools/vulncheck
 
 go 1.26.0
