@@ -13,7 +13,7 @@ const introduction = `<!-- Generated from the sources by ` + "`make surface`" + 
 # Surface
 
 Each name that users can come to depend on, with the page that documents it.
-A change that adds a line here needs the reasons that [scope.md](scope.md) asks for.
+A change that adds a line here needs the reasons that [scope.md](explanation/scope.md) asks for.
 `
 
 // writeCounts writes how many names each column has.
