@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 type answers []error
@@ -57,10 +58,10 @@ func TestIsNews(t *testing.T) {
 	for err, want := range map[error]bool{
 		errors.New("forbidden"): true,
 		fmt.Errorf("failed to list: %w", &url.Error{Op: "Get", URL: "https://x", Err: errors.New("refused")}): false,
-		apierrors.NewResourceExpired("too old"): false,
-		apierrors.NewGone("too old"):            false,
-		io.EOF:                                  false,
-		io.ErrUnexpectedEOF:                     false,
+		apierrors.NewResourceExpired("too old"):                               false,
+		apierrors.FromObject(&metav1.Status{Reason: metav1.StatusReasonGone}): false,
+		io.EOF:              false,
+		io.ErrUnexpectedEOF: false,
 	} {
 		if got := isNews(err); got != want {
 			t.Errorf("%v: it is news: %t", err, got)

@@ -3,6 +3,7 @@ package grpc
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,12 +48,12 @@ func (p *protocol) caller(t *testing.T, address string, method protoreflect.Name
 	transport := &http.Transport{Protocols: version}
 	t.Cleanup(transport.CloseIdleConnections)
 	described := echoProto(t).Services().ByName("Echo").Methods().ByName(method)
-	options := append(p.options[:len(p.options):len(p.options)], connect.WithSchema(described), connect.WithResponseInitializer(func(_ connect.Spec, message any) error {
+	options := slices.Concat(p.options, []connect.ClientOption{connect.WithSchema(described), connect.WithResponseInitializer(func(_ connect.Spec, message any) error {
 		if response, ok := message.(*dynamicpb.Message); ok {
 			*response = *dynamicpb.NewMessage(described.Output())
 		}
 		return nil
-	}))
+	})})
 	url := "http://" + address + "/echo.v1.Echo/" + string(method)
 	return &caller{connect.NewClient[dynamicpb.Message, dynamicpb.Message](&http.Client{Transport: transport}, url, options...), described.Input()}
 }
