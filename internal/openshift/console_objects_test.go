@@ -3,6 +3,7 @@ package openshift
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -92,11 +93,13 @@ func TestTheRoleNamesTheObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range objects {
-		want = append(want, o.GetName())
+		want = append(want, strings.ToLower(o.GetKind())+"s/"+o.GetName())
 	}
 	for _, rule := range role.Rules {
-		if slices.Contains(rule.Verbs, "patch") {
-			got = append(got, rule.ResourceNames...)
+		for _, name := range rule.ResourceNames {
+			if slices.Contains(rule.Verbs, "patch") {
+				got = append(got, strings.Join(rule.Resources, "+")+"/"+name)
+			}
 		}
 	}
 	slices.Sort(want)
