@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -20,15 +21,18 @@ import (
 	"github.com/echo-operator/echo-operator/scorecard/bundle"
 )
 
+const (
+	// patience is how long a test waits for a state, and period how often it polls.
+	patience, period = 90 * time.Second, 500 * time.Millisecond
+	// prefix is the prefix of the names of all Echoes that the tests create.
+	prefix = "scorecard-"
+)
+
 // cluster is the cluster that a test examines.
 type cluster struct {
 	client.Client
-	// token is the bearer token of the test's service account.
-	token string
-	// namespace is where the test creates objects.
+	// namespace is where the test creates Echoes.
 	namespace string
-	// patience is how long the test waits for a state, and period how often it polls.
-	patience, period time.Duration
 	// log is the log of the test.
 	log strings.Builder
 }
@@ -42,24 +46,18 @@ func connect(namespace string) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newCluster(config, namespace, 90*time.Second, 500*time.Millisecond)
-}
-
-func newCluster(config *rest.Config, namespace string, patience, period time.Duration) (*cluster, error) {
-	config.QPS = -1                           // unlimited; the API server throttles clients itself
-	config.WarningHandler = rest.NoWarnings{} // the default handler writes to stderr
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	if err := v1.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	config.QPS = -1 // unlimited; the API server throttles clients itself
+	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{Client: c, token: config.BearerToken, namespace: namespace, patience: patience, period: period}, nil
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	return &cluster{Client: c, namespace: namespace}, err
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme))
 }
 
 // logf adds a line to the log.
@@ -67,73 +65,67 @@ func (c *cluster) logf(format string, arguments ...any) {
 	fmt.Fprintf(&c.log, time.Now().UTC().Format(time.TimeOnly)+" "+format+"\n", arguments...)
 }
 
-// until waits until done returns true.
-func (c *cluster) until(ctx context.Context, done func(context.Context) (bool, error)) error {
-	return wait.PollUntilContextTimeout(ctx, c.period, c.patience, true, done)
-}
-
-// refresh reads an Echo again. It reads into a new object, because fields that are not in the response would otherwise keep their values.
-func (c *cluster) refresh(ctx context.Context, echo *v1.Echo) error {
-	now := &v1.Echo{}
-	if err := c.Get(ctx, client.ObjectKeyFromObject(echo), now); err != nil {
-		return err
+// operator returns the pods of the operator in all namespaces.
+func (c *cluster) operator(ctx context.Context, b bundle.Bundle) ([]corev1.Pod, error) {
+	selector, err := metav1.LabelSelectorAsSelector(b.CSV.Spec.Install.Spec.Deployments[0].Spec.Selector)
+	if err != nil {
+		return nil, err
 	}
-	*echo = *now
-	return nil
+	list := &corev1.PodList{}
+	if err := c.List(ctx, list, client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return nil, err
+	}
+	if len(list.Items) == 0 {
+		return nil, fmt.Errorf("the operator is not installed: no pod has the labels %s", selector)
+	}
+	return list.Items, nil
 }
 
 // waitReady waits until an Echo is Ready.
-func (c *cluster) waitReady(ctx context.Context, echo *v1.Echo) error {
-	err := c.until(ctx, func(ctx context.Context) (bool, error) {
-		err := c.refresh(ctx, echo)
+func (c *cluster) waitReady(ctx context.Context, name string) error {
+	var echo *v1.Echo
+	err := wait.PollUntilContextTimeout(ctx, period, patience, true, func(ctx context.Context) (bool, error) {
+		echo = &v1.Echo{}
+		err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, echo)
 		return err == nil && isReady(echo), err
 	})
 	if err != nil {
-		return fmt.Errorf("the Echo %s is not Ready after %s: %s (%w)", echo.Name, c.patience, state(echo), err)
+		return fmt.Errorf("the Echo %s is not Ready after %s: %s (%w)", name, patience, state(echo), err)
 	}
-	c.logf("%s is Ready with %d pods", echo.Name, echo.Status.ReadyReplicas)
+	c.logf("%s is Ready with %d pods", name, echo.Status.ReadyReplicas)
 	return nil
 }
 
-// remove deletes Echoes and waits until they are deleted, even if ctx is cancelled.
-func (c *cluster) remove(ctx context.Context, echoes ...*v1.Echo) error {
+// remove deletes Echoes and waits until they are deleted, even if ctx is canceled.
+func (c *cluster) remove(ctx context.Context, names ...string) error {
 	ctx = context.WithoutCancel(ctx)
 	var failed []error
-	for _, echo := range echoes {
-		failed = append(failed, client.IgnoreNotFound(c.Delete(ctx, echo)))
+	for _, name := range names {
+		failed = append(failed, client.IgnoreNotFound(c.Delete(ctx, &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}})))
 	}
-	for _, echo := range echoes {
-		gone := func(ctx context.Context) (bool, error) { return isNotFound(c.refresh(ctx, echo)) }
-		if err := c.until(ctx, gone); err != nil {
-			failed = append(failed, fmt.Errorf("the Echo %s still exists %s after its deletion: %w", echo.Name, c.patience, err))
-			continue
+	for _, name := range names {
+		err := wait.PollUntilContextTimeout(ctx, period, patience, true, func(ctx context.Context) (bool, error) {
+			err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &v1.Echo{})
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		})
+		if err != nil {
+			failed = append(failed, fmt.Errorf("the Echo %s still exists %s after its deletion: %w", name, patience, err))
 		}
-		c.logf("%s is deleted", echo.Name)
 	}
 	return errors.Join(failed...)
 }
 
-// isNotFound reports whether err is NotFound, and returns any other error.
-func isNotFound(err error) (bool, error) {
-	return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+// isReady reports whether an Echo is Ready in its current generation.
+func isReady(echo *v1.Echo) bool {
+	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
+	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == echo.Generation
 }
 
-// operator returns the pods of the operator in all namespaces.
-func (c *cluster) operator(ctx context.Context, b bundle.Bundle) ([]corev1.Pod, error) {
-	var pods []corev1.Pod
-	for _, deployment := range b.CSV.Spec.Install.Spec.Deployments {
-		selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector)
-		if err != nil {
-			return nil, err
-		}
-		list := &corev1.PodList{}
-		if err := c.List(ctx, list, client.MatchingLabelsSelector{Selector: selector}); err != nil {
-			return nil, err
-		}
-		if len(list.Items) == 0 {
-			return nil, fmt.Errorf("the operator is not installed: no pod has the labels %s", selector)
-		}
-		pods = append(pods, list.Items...)
+// state returns the Ready condition of an Echo as text.
+func state(echo *v1.Echo) string {
+	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
+	if ready == nil {
+		return "it has no condition; check that the operator watches its namespace"
 	}
-	return pods, nil
+	return fmt.Sprintf("generation %d of %d, %s: %s", ready.ObservedGeneration, echo.Generation, ready.Reason, ready.Message)
 }

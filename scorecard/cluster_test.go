@@ -2,91 +2,135 @@ package main
 
 import (
 	"context"
-	"time"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/scorecard/bundle"
 )
 
-var _ = Describe("with a bundle and the operator that it installs,", func() {
-	// test runs a test as scorecard does.
-	test := func(ctx context.Context, name string, b bundle.Bundle) ([]string, error) {
-		c := scorecard(ctx)
-		problems, err := c.run(ctx, name, b)
-		GinkgoWriter.Println(c.log.String())
-		return problems, err
-	}
-
-	AfterEach(func(ctx SpecContext) {
-		left := &v1.EchoList{}
-		Expect(admin.List(ctx, left)).To(Succeed())
-		Expect(left.Items).To(BeEmpty(), "a test must leave nothing")
-	}, NodeTimeout(10*time.Second))
-
-	for _, name := range []string{"examples", "permissions", "restricted"} {
-		It(name+" pass", func(ctx SpecContext) {
-			Expect(test(ctx, name, own)).To(BeEmpty())
-		}, SpecTimeout(time.Minute))
-	}
-
-	It("examples that are refused, or of no known kind, are told", func(ctx SpecContext) {
-		b := withExamples(`[{"apiVersion": "example.com/v1", "kind": "Echo", "metadata": {"name": "a"}, "spec": {"replicas": 1, "nonsense": 1}},
-			{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}]`)
-		Expect(test(ctx, "examples", b)).To(ConsistOf(ContainSubstring(`unknown field "spec.nonsense"`), ContainSubstring("example b: it is a")))
-	}, SpecTimeout(time.Minute))
-
-	It("an example that does not become Ready is told, with the reason, and goes", func(ctx SpecContext) {
-		b := withExamples(`[{"apiVersion": "example.com/v1", "kind": "Echo", "metadata": {"name": "a"}, "spec": {"replicas": 999}}]`)
-		c := scorecard(ctx)
-		c.patience = 2 * time.Second
-		Expect(c.run(ctx, "examples", b)).To(ConsistOf(And(ContainSubstring("is not Ready"), ContainSubstring("this operator allows at most"))))
-	}, SpecTimeout(time.Minute))
-
-	It("a permission that is listed and neither given nor used is told", func(ctx SpecContext) {
-		b := own
-		b.CSV.Spec.Install.Spec.Permissions = []bundle.Permissions{own.CSV.Spec.Install.Spec.Permissions[0]}
-		rules := &b.CSV.Spec.Install.Spec.Permissions[0].Rules
-		*rules = append((*rules)[:len(*rules):len(*rules)], rbacv1.PolicyRule{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"create"}})
-		Expect(test(ctx, "permissions", b)).To(ConsistOf(ContainSubstring("may not create jobs.batch"), ContainSubstring("may create jobs.batch, but there is no trace")))
-	}, SpecTimeout(time.Minute))
-
-	It("a dangerous permission that the cluster gives is told", func(ctx SpecContext) {
-		grantOperator(ctx, "dangerous", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"create"}})
-		problems, err := test(ctx, "permissions", own)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(problems).To(HaveEach(ContainSubstring("may create pods/exec")))
-		Expect(problems).To(HaveLen(3), "in all namespaces, and in two")
-	}, SpecTimeout(time.Minute))
-
-	It("an operator that is not there is told", func(ctx SpecContext) {
-		b := own
-		another := own.CSV.Spec.Install.Spec.Deployments[0]
-		another.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "another"}}
-		b.CSV.Spec.Install.Spec.Deployments = []bundle.Deployment{another}
-		for _, name := range []string{"permissions", "restricted"} {
-			_, err := test(ctx, name, b)
-			Expect(err).To(MatchError(ContainSubstring("the operator is not installed")))
+func TestReadyIsOfTheCurrentGeneration(t *testing.T) {
+	for name, c := range map[string]struct {
+		status     metav1.ConditionStatus
+		generation int64
+		want       bool
+	}{
+		"ready":                 {metav1.ConditionTrue, 2, true},
+		"ready before the edit": {metav1.ConditionTrue, 1, false},
+		"not ready":             {metav1.ConditionFalse, 2, false},
+	} {
+		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
+		if isReady(echo) || !strings.Contains(state(echo), "no condition") {
+			t.Errorf("without a condition: %s", state(echo))
 		}
-	}, SpecTimeout(time.Minute))
+		echo.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: c.status, ObservedGeneration: c.generation, Reason: "R", Message: "m"}}
+		if got := isReady(echo); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if got := state(echo); !strings.HasSuffix(got, "of 2, R: m") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
 
-	It("a test that is told to end leaves nothing", func(ctx SpecContext) {
-		c := scorecard(ctx)
-		ending, end := context.WithCancel(ctx)
-		Expect(c.Create(ctx, plainEcho(scorecardNamespace))).To(Succeed())
+// TestRemoveGoesOn checks that others are deleted although one Echo cannot be, and although the test was canceled.
+func TestRemoveGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "echoes", Name: "kept", Finalizers: []string{"example.com/keeps"}}}
+		other := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "echoes", Name: "other"}}
+		w := newWorld(t, kept, other)
+		ctx, end := context.WithCancel(t.Context())
 		end()
+		err := w.remove(ctx, "kept", "other")
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the Echo kept still exists 1m30s after its deletion") {
+			t.Errorf("the error is %v", err)
+		}
 		left := &v1.EchoList{}
-		Expect(admin.List(ctx, left)).To(Succeed())
-		Expect(c.remove(ending, &left.Items[0])).To(Succeed())
-	}, SpecTimeout(time.Minute))
-})
+		if err := w.List(t.Context(), left); err != nil || len(left.Items) != 1 {
+			t.Errorf("left are %v, %v, want one Echo", left.Items, err)
+		}
+		if err := w.remove(t.Context(), "other"); err != nil {
+			t.Errorf("removing what is gone: %v", err)
+		}
+	})
+}
 
-func withExamples(examples string) bundle.Bundle {
-	b := own
-	b.CSV.Metadata.Annotations = map[string]string{"alm-examples": examples}
-	return b
+func TestPodsOfTheOperator(t *testing.T) {
+	b := ownBundle(t)
+	pod, other := operatorPod(b), operatorPod(b)
+	other.Name, other.Labels = "another", map[string]string{"app": "another"}
+	if pods, err := newWorld(t, pod, other).operator(t.Context(), b); err != nil || len(pods) != 1 || pods[0].Name != pod.Name {
+		t.Errorf("one of two pods: %d pods, %v", len(pods), err)
+	}
+	if _, err := newWorld(t, other).operator(t.Context(), b); err == nil || !strings.Contains(err.Error(), "the operator is not installed: no pod") {
+		t.Errorf("no pod: %v", err)
+	}
+	b.CSV.Spec.Install.Spec.Deployments[0].Spec.Selector.MatchLabels["-"] = "-"
+	if _, err := newWorld(t, pod).operator(t.Context(), b); err == nil || !strings.Contains(err.Error(), `Invalid value: "-"`) {
+		t.Errorf("an invalid selector: %v", err)
+	}
+}
+
+// TestRequestsThatFailEndATest checks that a test that could not look does not pass, and leaves no Echo.
+func TestRequestsThatFailEndATest(t *testing.T) {
+	for request, tests := range map[string]string{
+		"list Pod": "permissions restricted", "create SubjectAccessReview": "permissions", "create Echo": "restricted",
+	} {
+		for test := range strings.FieldsSeq(tests) {
+			b := ownBundle(t)
+			w := newWorld(t, operatorPod(b))
+			w.fail[request] = errInjected
+			if problems, err := w.run(t.Context(), test, b); !errors.Is(err, errInjected) {
+				t.Errorf("%s without %q: %q, %v, want %v", test, request, problems, err, errInjected)
+			}
+			w.expectNoEchoes(t)
+		}
+	}
+}
+
+// TestAccessFile checks that access.yaml grants what the tests request, and nothing else.
+func TestAccessFile(t *testing.T) {
+	text, err := os.ReadFile("access.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted := map[string]bool{}
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		var role struct{ Rules []rbacv1.PolicyRule }
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, permission := range bundle.Listed(role.Rules) {
+			granted[permission.String()] = true
+		}
+	}
+	b := withExamples(t, twoExamples)
+	w := newWorld(t, operatorPod(b))
+	w.pod = operatorPod(b)
+	for _, test := range []string{"permissions", "restricted"} {
+		if problems, err := w.run(t.Context(), test, b); err != nil || len(problems) > 0 {
+			t.Errorf("%s: %q, %v", test, problems, err)
+		}
+	}
+	w.pod = nil
+	if problems, err := w.run(t.Context(), "examples", b); err != nil || len(problems) > 0 {
+		t.Errorf("examples: %q, %v", problems, err)
+	}
+	requested := map[string]bool{}
+	resources := strings.NewReplacer("Echo", "echoes.example.com", "Pod", "pods",
+		"SubjectAccessReview", "subjectaccessreviews.authorization.k8s.io")
+	for request := range w.requests {
+		requested[resources.Replace(request)] = true
+	}
+	if diff := cmp.Diff(requested, granted); diff != "" {
+		t.Errorf("access.yaml (-requested +granted):\n%s", diff)
+	}
 }

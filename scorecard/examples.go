@@ -17,18 +17,17 @@ func (c *cluster) examples(ctx context.Context, b bundle.Bundle) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	var created []*v1.Echo
-	var problems []string
-	for i := range all {
-		echo, err := c.createExample(ctx, &all[i])
+	var created, problems []string
+	for _, example := range all {
+		name, err := c.createExample(ctx, example)
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("example %s: %s", all[i].GetName(), err))
+			problems = append(problems, fmt.Sprintf("example %s: %s", example.GetName(), err))
 			continue
 		}
-		created = append(created, echo)
+		created = append(created, name)
 	}
-	for _, echo := range created {
-		if err := c.waitReady(ctx, echo); err != nil {
+	for _, name := range created {
+		if err := c.waitReady(ctx, name); err != nil {
 			problems = append(problems, err.Error())
 		}
 	}
@@ -38,17 +37,18 @@ func (c *cluster) examples(ctx context.Context, b bundle.Bundle) ([]string, erro
 	return problems, nil
 }
 
-// createExample creates a copy of an example and fails if the API server does not know one of its fields.
-func (c *cluster) createExample(ctx context.Context, example *unstructured.Unstructured) (*v1.Echo, error) {
+// createExample creates a copy of an example with a generated name, and returns the name. It fails if the API server does not know a field.
+func (c *cluster) createExample(ctx context.Context, example unstructured.Unstructured) (string, error) {
 	if example.GroupVersionKind() != v1.GroupVersion.WithKind("Echo") {
-		return nil, fmt.Errorf("it is a %s, but this test only supports Echo", example.GroupVersionKind())
+		return "", fmt.Errorf("it is a %s, but this test only supports Echo", example.GroupVersionKind())
 	}
-	object := ownCopy(example, c.namespace)
-	if err := c.Create(ctx, object, client.FieldValidation("Strict")); err != nil {
-		return nil, err
+	echo := example.DeepCopy()
+	echo.SetNamespace(c.namespace)
+	echo.SetGenerateName(prefix + example.GetName() + "-")
+	echo.SetName("")
+	if err := c.Create(ctx, echo, client.FieldValidation("Strict")); err != nil {
+		return "", err
 	}
-	c.logf("example %s is %s", example.GetName(), object.GetName())
-	echo := &v1.Echo{}
-	echo.Namespace, echo.Name = object.GetNamespace(), object.GetName()
-	return echo, nil
+	c.logf("example %s is %s", example.GetName(), echo.GetName())
+	return echo.GetName(), nil
 }

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -21,35 +19,47 @@ import (
 	"github.com/echo-operator/echo-operator/scorecard/bundle"
 )
 
-// errInjected is the error of requests that are told to fail.
+// errInjected is the error of requests that must fail.
 var errInjected = errors.New("injected")
 
-// world is a fake API server. It is used for errors and states that a real one cannot be made to have.
+// world is a fake API server, with an operator that makes each new Echo Ready at once.
 type world struct {
 	*cluster
 	// fail names the requests that fail, by verb and kind, such as "get Echo".
 	fail map[string]error
-	// before is called before each request that does not fail.
-	before func(request string, object runtime.Object)
-	// allowed is the answer to a SubjectAccessReview.
+	// requests are the requests so far, by verb and kind.
+	requests map[string]bool
+	// allowed is the response to a SubjectAccessReview.
 	allowed func(authorizationv1.SubjectAccessReviewSpec) bool
-	// ready makes every new Echo Ready.
+	// ready makes every new Echo Ready, with a copy of the pod, unless that is nil.
 	ready bool
-	// validation is the field validation of the last creation.
+	pod   *corev1.Pod
+	// made are the Echoes that were created, and validation is the field validation of the last one.
+	made       []client.Object
 	validation string
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
+	scheme, err := newScheme()
+	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{fail: map[string]error{}, before: func(string, runtime.Object) {}, ready: true}
-	w.allowed = func(authorizationv1.SubjectAccessReviewSpec) bool { return true }
+	w := &world{fail: map[string]error{}, requests: map[string]bool{}, ready: true}
+	w.allowed = allowedBy(ownBundle(t))
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(w.interceptor(scheme)).Build()
-	w.cluster = &cluster{Client: c, token: "token", namespace: "echoes", patience: 90 * time.Second, period: 500 * time.Millisecond}
+	w.cluster = &cluster{Client: c, namespace: "echoes"}
 	return w
+}
+
+// allowedBy returns the responses to reviews if the operator has the permissions that a bundle lists.
+func allowedBy(b bundle.Bundle) func(authorizationv1.SubjectAccessReviewSpec) bool {
+	listed := map[authorizationv1.ResourceAttributes]bool{}
+	for _, c := range checksOf(b, "operators", "echoes") {
+		attributes := c.review("", "").Spec.ResourceAttributes
+		listed[*attributes] = listed[*attributes] || c.isListed
+	}
+	return func(spec authorizationv1.SubjectAccessReviewSpec) bool { return listed[*spec.ResourceAttributes] }
 }
 
 func (w *world) interceptor(scheme *runtime.Scheme) interceptor.Funcs {
@@ -59,11 +69,8 @@ func (w *world) interceptor(scheme *runtime.Scheme) interceptor.Funcs {
 			return err
 		}
 		name := verb + " " + strings.TrimSuffix(gvk.Kind, "List")
-		if err := w.fail[name]; err != nil {
-			return err
-		}
-		w.before(name, object)
-		return nil
+		w.requests[name] = true
+		return w.fail[name]
 	}
 	return interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -85,12 +92,6 @@ func (w *world) interceptor(scheme *runtime.Scheme) interceptor.Funcs {
 			w.validation = (&client.CreateOptions{}).ApplyOptions(options).FieldValidation
 			return w.create(ctx, c, object)
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-			if err := request("patch", object); err != nil {
-				return err
-			}
-			return c.Patch(ctx, object, patch, options...)
-		},
 		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
 			if err := request("delete", object); err != nil {
 				return err
@@ -100,19 +101,25 @@ func (w *world) interceptor(scheme *runtime.Scheme) interceptor.Funcs {
 	}
 }
 
-// create answers a review, and makes an Echo Ready as the operator does.
+// create responds to a review, and makes an Echo Ready as the operator does.
 func (w *world) create(ctx context.Context, c client.WithWatch, object client.Object) error {
 	if review, ok := object.(*authorizationv1.SubjectAccessReview); ok {
 		review.Status.Allowed = w.allowed(review.Spec)
 		return nil
 	}
-	if err := c.Create(ctx, object); err != nil {
+	w.made = append(w.made, object.DeepCopyObject().(client.Object))
+	if err := c.Create(ctx, object); err != nil || !w.ready {
 		return err
 	}
-	echo := &v1.Echo{}
-	if _, ok := object.(*corev1.Pod); ok || !w.ready {
-		return nil
+	if w.pod != nil {
+		pod := w.pod.DeepCopy()
+		pod.Namespace, pod.Name = object.GetNamespace(), "served"
+		pod.Labels = map[string]string{"app.kubernetes.io/managed-by": "echo-operator", "app.kubernetes.io/instance": object.GetName()}
+		if err := c.Create(ctx, pod); err != nil {
+			return err
+		}
 	}
+	echo := &v1.Echo{}
 	if err := c.Get(ctx, client.ObjectKeyFromObject(object), echo); err != nil {
 		return err
 	}
@@ -120,16 +127,26 @@ func (w *world) create(ctx context.Context, c client.WithWatch, object client.Ob
 	return c.Update(ctx, echo)
 }
 
-// echoesLeft fails the test if an Echo is still there.
-func (w *world) echoesLeft(t *testing.T) {
+// expectNoEchoes fails the test if an Echo still exists.
+func (w *world) expectNoEchoes(t *testing.T) {
 	t.Helper()
+	clear(w.fail)
 	left := &v1.EchoList{}
 	if err := w.List(t.Context(), left); err != nil || len(left.Items) > 0 {
 		t.Errorf("left are %v, %v, want no Echo", left.Items, err)
 	}
 }
 
-// operatorPod returns a pod of the operator of a bundle, with another name.
+func ownBundle(t *testing.T) bundle.Bundle {
+	t.Helper()
+	b, err := bundle.Read("../bundle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// operatorPod returns a pod of the operator of a bundle.
 func operatorPod(b bundle.Bundle) *corev1.Pod {
 	template := b.CSV.Spec.Install.Spec.Deployments[0].Spec.Template.DeepCopy()
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -18,26 +19,29 @@ import (
 	"github.com/echo-operator/echo-operator/scorecard/descriptors"
 )
 
+// status is the output that scorecard parses: TestStatus of its API.
+type status struct {
+	Results []result `json:"results"`
+}
+
+type result struct {
+	Name   string   `json:"name"`
+	State  string   `json:"state"`
+	Log    string   `json:"log,omitempty"`
+	Errors []string `json:"errors,omitempty"`
+}
+
 func main() {
 	// The log of a pod includes stderr, but scorecard expects only the result.
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
-	name := ""
-	if len(os.Args) == 2 {
-		name = os.Args[1]
-	}
-	outcome := runUntilSignal(name)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	outcome := run(ctx, strings.Join(os.Args[1:], " "), "/bundle", os.Getenv("SCORECARD_NAMESPACE"))
+	stop()
 	if err := json.NewEncoder(os.Stdout).Encode(status{Results: []result{outcome}}); err != nil {
 		fmt.Fprintln(os.Stderr, "echo-scorecard: "+err.Error())
 		os.Exit(1)
 	}
-}
-
-// runUntilSignal runs a test until it ends or the pod is stopped.
-func runUntilSignal(name string) result {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return run(ctx, name, "/bundle", os.Getenv("SCORECARD_NAMESPACE"))
 }
 
 // run runs the test of the given name.
@@ -69,4 +73,16 @@ func (c *cluster) run(ctx context.Context, name string, b bundle.Bundle) ([]stri
 	default:
 		return nil, fmt.Errorf("there is no test %q: the tests are descriptors, examples, permissions and restricted", name)
 	}
+}
+
+// resultOf returns the result of a test with the problems that it found, and the error if it could not be completed.
+func resultOf(name string, problems []string, err error, log string) result {
+	r := result{Name: name, State: "pass", Log: log, Errors: problems}
+	if len(problems) > 0 {
+		r.State = "fail"
+	}
+	if err != nil {
+		r.State, r.Errors = "error", append(r.Errors, err.Error())
+	}
+	return r
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -16,7 +16,8 @@ func TestMainPrintsAResult(t *testing.T) {
 	if _, err := os.Stat("/bundle"); err == nil {
 		t.Skip("there is a bundle in /bundle")
 	}
-	for arguments, want := range map[string]string{"echo-scorecard descriptors": "descriptors", "echo-scorecard": "", "echo-scorecard examples permissions": ""} {
+	for _, want := range []string{"descriptors", "", "examples permissions"} {
+		arguments := "echo-scorecard " + want
 		out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 		if err != nil {
 			t.Fatal(err)
@@ -59,43 +60,28 @@ func TestUnknownTestsAreTold(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	for folder, want := range map[string]string{"../bundle": "pass", "nowhere": "error"} {
-		if got := run(t.Context(), "descriptors", folder, ""); got.State != want || got.Name != "descriptors" {
-			t.Errorf("with the bundle %s: %+v, want %s", folder, got, want)
-		}
-	}
-}
-
-func TestRunTellsWhyThereIsNoCluster(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	for name, c := range map[string]struct{ namespace, want string }{
-		"without a namespace": {"", "SCORECARD_NAMESPACE is not set"},
-		"outside of a pod":    {"echo-scorecard", rest.ErrNotInCluster.Error()},
+	for name, c := range map[string]struct{ test, folder, namespace, state, want string }{
+		"a test without a cluster": {"descriptors", "../bundle", "", "pass", ""},
+		"without a bundle":         {"descriptors", "nowhere", "", "error", "nowhere/manifests"},
+		"without a namespace":      {"restricted", "../bundle", "", "error", "SCORECARD_NAMESPACE is not set"},
+		"outside of a pod":         {"restricted", "../bundle", "echo-scorecard", "error", rest.ErrNotInCluster.Error()},
 	} {
-		got := run(t.Context(), "restricted", "../bundle", c.namespace)
-		if got.Name != "restricted" || got.State != "error" || len(got.Errors) != 1 || !strings.Contains(got.Errors[0], c.want) {
-			t.Errorf("%s: %+v, want %q", name, got, c.want)
+		got := run(t.Context(), c.test, c.folder, c.namespace)
+		if got.Name != c.test || got.State != c.state || !strings.Contains(strings.Join(got.Errors, "\n"), c.want) {
+			t.Errorf("%s: %+v, want %s, %q", name, got, c.state, c.want)
 		}
 	}
 }
 
-// TestNewCluster checks that the client does not slow a test down, and that warnings do not get into its result.
-func TestNewCluster(t *testing.T) {
-	config := &rest.Config{Host: "http://127.0.0.1:1", BearerToken: "secret", QPS: 5}
-	c, err := newCluster(config, "echoes", time.Minute, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.token != "secret" || c.namespace != "echoes" || c.patience != time.Minute || c.period != time.Second {
-		t.Errorf("the cluster is %+v", c)
-	}
-	if _, silent := config.WarningHandler.(rest.NoWarnings); !silent || config.QPS != -1 {
-		t.Errorf("the handler of warnings is %T, and %v requests a second are allowed", config.WarningHandler, config.QPS)
-	}
-	if _, err := c.GroupVersionKindFor(plainEcho("echoes")); err != nil {
-		t.Errorf("the client does not know an Echo: %v", err)
-	}
-	if _, err := newCluster(&rest.Config{Host: "://"}, "echoes", time.Minute, time.Second); err == nil {
-		t.Error("a cluster without a valid address was taken")
+func TestResults(t *testing.T) {
+	for want, r := range map[string]result{
+		`{"name":"a","state":"pass","log":"went well"}`:            resultOf("a", nil, nil, "went well"),
+		`{"name":"a","state":"fail","errors":["x"]}`:               resultOf("a", []string{"x"}, nil, ""),
+		`{"name":"a","state":"error","errors":["x","no cluster"]}`: resultOf("a", []string{"x"}, errors.New("no cluster"), ""),
+	} {
+		if got, err := json.Marshal(r); err != nil || string(got) != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
 	}
 }

@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/scorecard/bundle"
-	"github.com/echo-operator/echo-operator/scorecard/restricted"
 )
 
-// restricted tests that the pods of the operator and those of an Echo with defaults are restricted.
+// restricted tests that the pods of the operator and of an Echo with defaults comply with the restricted Pod Security Standard, with the
+// additional requirements of OpenShift, and with best practices.
 func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, error) {
 	pods, err := c.operator(ctx, b)
 	if err != nil {
@@ -23,12 +27,13 @@ func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, er
 	if err != nil {
 		return nil, err
 	}
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		return nil, err
+	}
 	var problems []string
 	for _, pod := range append(pods, served...) {
-		found, err := restricted.Problems(&pod)
-		if err != nil {
-			return nil, err
-		}
+		found := podProblems(evaluator, &pod)
 		c.logf("pod %s/%s: %d problems", pod.Namespace, pod.Name, len(found))
 		for _, problem := range found {
 			problems = append(problems, fmt.Sprintf("pod %s/%s %s", pod.Namespace, pod.Name, problem))
@@ -37,27 +42,56 @@ func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, er
 	return problems, nil
 }
 
-// podsOfAnEcho creates an Echo, returns its pods, and deletes it.
+// podsOfAnEcho creates an Echo with defaults and one replica, returns its pods, and deletes it.
 func (c *cluster) podsOfAnEcho(ctx context.Context) ([]corev1.Pod, error) {
-	echo := plainEcho(c.namespace)
+	echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, GenerateName: prefix + "plain-"}, Spec: v1.EchoSpec{Replicas: 1}}
 	if err := c.Create(ctx, echo); err != nil {
-		return nil, err
-	}
-	pods, err := c.podsWhenReady(ctx, echo)
-	return pods, errors.Join(err, c.remove(ctx, echo))
-}
-
-func (c *cluster) podsWhenReady(ctx context.Context, echo *v1.Echo) ([]corev1.Pod, error) {
-	if err := c.waitReady(ctx, echo); err != nil {
 		return nil, err
 	}
 	list := &corev1.PodList{}
 	labels := client.MatchingLabels{"app.kubernetes.io/managed-by": "echo-operator", "app.kubernetes.io/instance": echo.Name}
-	if err := c.List(ctx, list, client.InNamespace(echo.Namespace), labels); err != nil {
-		return nil, err
+	err := c.waitReady(ctx, echo.Name)
+	if err == nil {
+		err = c.List(ctx, list, client.InNamespace(echo.Namespace), labels)
 	}
-	if len(list.Items) == 0 {
-		return nil, fmt.Errorf("the Echo %s is Ready and has no pods", echo.Name)
+	if err == nil && len(list.Items) == 0 {
+		err = fmt.Errorf("the Echo %s is Ready and has no pods", echo.Name)
 	}
-	return list.Items, nil
+	return list.Items, errors.Join(err, c.remove(ctx, echo.Name))
+}
+
+// podProblems returns the problems of a pod.
+func podProblems(evaluator policy.Evaluator, pod *corev1.Pod) []string {
+	var problems []string
+	strictest := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	if result := policy.AggregateCheckResults(evaluator.EvaluatePod(strictest, &pod.ObjectMeta, &pod.Spec)); !result.Allowed {
+		problems = append(problems, "is not restricted: "+result.ForbiddenDetail())
+	}
+	_, isChosen := pod.Annotations["openshift.io/scc"] // OpenShift sets the user itself, and rejects another
+	if context := pod.Spec.SecurityContext; !isChosen && context != nil && context.RunAsUser != nil {
+		problems = append(problems, "has a fixed user")
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, problem := range containerProblems(&container, isChosen) {
+			problems = append(problems, fmt.Sprintf("container %s %s", container.Name, problem))
+		}
+	}
+	return problems
+}
+
+func containerProblems(container *corev1.Container, isUserChosen bool) []string {
+	var problems []string
+	context := container.SecurityContext
+	if !isUserChosen && context != nil && context.RunAsUser != nil {
+		problems = append(problems, "has a fixed user")
+	}
+	if context == nil || context.ReadOnlyRootFilesystem == nil || !*context.ReadOnlyRootFilesystem {
+		problems = append(problems, "can write to its root file system")
+	}
+	for _, resource := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if request := container.Resources.Requests[resource]; request.IsZero() {
+			problems = append(problems, fmt.Sprintf("requests no %s", resource))
+		}
+	}
+	return problems
 }

@@ -3,9 +3,11 @@ package bundle
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -13,10 +15,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Bundle contains the ClusterServiceVersion of a bundle and its CustomResourceDefinitions.
+// Bundle contains the ClusterServiceVersion and the CustomResourceDefinition of a bundle.
 type Bundle struct {
-	CSV  CSV
-	CRDs []CRD
+	CSV CSV
+	CRD CRD
 }
 
 // CSV is a ClusterServiceVersion.
@@ -28,8 +30,11 @@ type CSV struct {
 		CustomResourceDefinitions struct{ Owned []Owned }
 		Install                   struct {
 			Spec struct {
-				Deployments                     []Deployment
-				Permissions, ClusterPermissions []Permissions
+				Deployments                     []struct{ Spec appsv1.DeploymentSpec }
+				Permissions, ClusterPermissions []struct {
+					ServiceAccountName string
+					Rules              []rbacv1.PolicyRule
+				}
 			}
 		}
 	}
@@ -47,18 +52,6 @@ type Descriptor struct {
 	XDescriptors                   []string `json:"x-descriptors"`
 }
 
-// Deployment is a Deployment of the operator.
-type Deployment struct {
-	Name string
-	Spec appsv1.DeploymentSpec
-}
-
-// Permissions are the permissions of a service account.
-type Permissions struct {
-	ServiceAccountName string
-	Rules              []rbacv1.PolicyRule
-}
-
 // CRD is a CustomResourceDefinition.
 type CRD struct {
 	Metadata struct{ Name string }
@@ -72,45 +65,20 @@ type CRD struct {
 
 // Read reads the bundle in a folder.
 func Read(folder string) (Bundle, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "manifests", "*.yaml"))
-	if err != nil {
-		return Bundle{}, err
-	}
-	bundle, csvs := Bundle{}, 0
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return bundle, err
-		}
-		isCSV, err := bundle.add(text)
-		if err != nil {
-			return bundle, fmt.Errorf("%s: %w", file, err)
-		}
-		if isCSV {
-			csvs++
-		}
-	}
-	if csvs != 1 {
-		return bundle, fmt.Errorf("there are %d ClusterServiceVersions in %s, want 1", csvs, folder)
-	}
-	return bundle, nil
+	b := Bundle{}
+	err := errors.Join(read(folder, "echo-operator.clusterserviceversion.yaml", &b.CSV), read(folder, "example.com_echoes.yaml", &b.CRD))
+	return b, err
 }
 
-// add adds a manifest and reports whether it is the ClusterServiceVersion.
-func (b *Bundle) add(manifest []byte) (bool, error) {
-	var object struct{ Kind string }
-	if err := yaml.Unmarshal(manifest, &object); err != nil {
-		return false, err
+func read(folder, file string, object any) error {
+	text, err := os.ReadFile(filepath.Join(folder, "manifests", file))
+	if err != nil {
+		return err
 	}
-	switch object.Kind {
-	case "ClusterServiceVersion":
-		return true, yaml.Unmarshal(manifest, &b.CSV)
-	case "CustomResourceDefinition":
-		b.CRDs = append(b.CRDs, CRD{})
-		return false, yaml.Unmarshal(manifest, &b.CRDs[len(b.CRDs)-1])
-	default:
-		return false, nil
+	if err := yaml.Unmarshal(text, object); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
 	}
+	return nil
 }
 
 // Examples returns the objects that the console offers to create.
@@ -124,12 +92,69 @@ func (b Bundle) Examples() ([]unstructured.Unstructured, error) {
 
 // Schema returns the schema of a kind in the version that the operator owns.
 func (b Bundle) Schema(owned Owned) (Schema, bool) {
-	for _, crd := range b.CRDs {
-		for _, version := range crd.Spec.Versions {
-			if crd.Metadata.Name == owned.Name && version.Name == owned.Version {
-				return version.Schema.OpenAPIV3Schema, true
-			}
+	for _, version := range b.CRD.Spec.Versions {
+		if b.CRD.Metadata.Name == owned.Name && version.Name == owned.Version {
+			return version.Schema.OpenAPIV3Schema, true
 		}
 	}
 	return Schema{}, false
+}
+
+// Schema is the OpenAPI schema of a field.
+type Schema struct {
+	Type       string
+	Enum       []any
+	Properties map[string]Schema
+	Items      *Schema
+}
+
+// At returns the schema of a path such as imagePullSecrets[0].name.
+func (s Schema) At(path string) (Schema, bool) {
+	for name := range strings.SplitSeq(path, ".") {
+		name, isItem := strings.CutSuffix(name, "[0]")
+		next, ok := s.Properties[name]
+		if !ok {
+			return s, false
+		}
+		if s = next; !isItem {
+			continue
+		}
+		if s.Items == nil {
+			return s, false
+		}
+		s = *s.Items
+	}
+	return s, true
+}
+
+// Permission is one verb on one resource; a subresource is written as resource/subresource. Name is the only object, empty for all.
+type Permission struct{ Group, Resource, Verb, Name string }
+
+// String returns verb, resource, group and name, for example "patch deployments.apps" or "get leases.coordination.k8s.io/x".
+func (p Permission) String() string {
+	text := strings.TrimSuffix(p.Verb+" "+p.Resource+"."+p.Group, ".")
+	if p.Name != "" {
+		text += "/" + p.Name
+	}
+	return text
+}
+
+// Listed returns the permissions that rules on resources grant.
+func Listed(rules []rbacv1.PolicyRule) []Permission {
+	var all []Permission
+	for _, rule := range rules {
+		if len(rule.ResourceNames) == 0 {
+			rule.ResourceNames = []string{""}
+		}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					for _, name := range rule.ResourceNames {
+						all = append(all, Permission{group, resource, verb, name})
+					}
+				}
+			}
+		}
+	}
+	return all
 }

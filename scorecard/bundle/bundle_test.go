@@ -1,19 +1,23 @@
 package bundle
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 )
 
-func TestReadsTheBundle(t *testing.T) {
+func TestRead(t *testing.T) {
 	bundle, err := Read("../../bundle")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if owned := bundle.CSV.Spec.CustomResourceDefinitions.Owned; len(owned) != 1 || len(owned[0].SpecDescriptors) == 0 || len(owned[0].StatusDescriptors) == 0 {
+	owned := bundle.CSV.Spec.CustomResourceDefinitions.Owned
+	if len(owned) != 1 || len(owned[0].SpecDescriptors) == 0 || len(owned[0].StatusDescriptors) == 0 {
 		t.Fatalf("the bundle owns %+v", owned)
 	}
 	install := bundle.CSV.Spec.Install.Spec
@@ -23,111 +27,30 @@ func TestReadsTheBundle(t *testing.T) {
 	if len(install.Permissions) != 1 || len(install.ClusterPermissions) != 1 || install.Permissions[0].ServiceAccountName == "" {
 		t.Errorf("the permissions are %+v and %+v", install.Permissions, install.ClusterPermissions)
 	}
-}
-
-func TestReadsTheExamples(t *testing.T) {
-	bundle, err := Read("../../bundle")
-	if err != nil {
-		t.Fatal(err)
-	}
 	if examples, err := bundle.Examples(); err != nil || len(examples) < 2 || examples[0].GetKind() != "Echo" {
 		t.Errorf("the examples are %v, %v", examples, err)
 	}
-}
-
-func TestSchemaOfAPath(t *testing.T) {
-	bundle, err := Read("../../bundle")
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, ok := bundle.Schema(bundle.CSV.Spec.CustomResourceDefinitions.Owned[0])
-	if !ok {
-		t.Fatal("there is no schema")
-	}
-	for path, want := range map[string]string{"spec.replicas": "integer", "spec.imagePullSecrets[0].name": "string", "status.conditions": "array"} {
-		if field, ok := schema.At(path); !ok || field.Type != want {
-			t.Errorf("%s is of type %q, want %q", path, field.Type, want)
-		}
-	}
-	for _, path := range []string{"spec.nothing", "spec.replicas[0]", "spec.imagePullSecrets.name"} {
-		if field, ok := schema.At(path); ok {
-			t.Errorf("%s is %+v, and should not exist", path, field)
-		}
-	}
-	if kind, _ := schema.At("spec.service.type"); len(kind.Enum) != 3 {
-		t.Errorf("the types of a Service are %v", kind.Enum)
+	schema, ok := bundle.Schema(owned[0])
+	if kind, found := schema.At("spec.service.type"); !ok || !found || kind.Type != "string" || len(kind.Enum) != 3 {
+		t.Errorf("the type of a Service is %+v", kind)
 	}
 }
 
-func TestRefusesAFolderWithoutACSV(t *testing.T) {
-	folder := t.TempDir()
-	if _, err := Read(folder); err == nil {
-		t.Error("a folder without manifests was read")
-	}
-	if err := os.Mkdir(filepath.Join(folder, "manifests"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "manifests", "x.yaml"), []byte("kind: [\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Read(folder); err == nil {
-		t.Error("a manifest that is no YAML was read")
-	}
-}
-
-// folder makes a bundle with manifests, which are named by their numbers.
-func folder(t *testing.T, manifests ...string) string {
-	t.Helper()
-	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "manifests"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for i, manifest := range manifests {
-		if err := os.WriteFile(filepath.Join(root, "manifests", fmt.Sprintf("%d.yaml", i)), []byte(manifest), 0o600); err != nil {
+func TestBundleThatCannotBeRead(t *testing.T) {
+	for file, want := range map[string]string{
+		"echo-operator.clusterserviceversion.yaml": "example.com_echoes.yaml: no such file",
+		"example.com_echoes.yaml":                  "echo-operator.clusterserviceversion.yaml: no such file",
+	} {
+		folder := t.TempDir()
+		if err := os.Mkdir(filepath.Join(folder, "manifests"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-	}
-	return root
-}
-
-func TestManifestsOfABundle(t *testing.T) {
-	const (
-		csv     = "kind: ClusterServiceVersion\nspec: {customresourcedefinitions: {owned: [{name: a, version: v1}]}}\n"
-		crd     = "kind: CustomResourceDefinition\nmetadata: {name: a}\n"
-		service = "kind: Service\nmetadata: {name: 5}\nspec: a text where others have an object\n"
-	)
-	for name, c := range map[string]struct {
-		manifests []string
-		crds      int
-		want      string
-	}{
-		"in any order":                  {[]string{crd, csv, crd}, 2, ""},
-		"other kinds are left alone":    {[]string{service, csv}, 0, ""},
-		"no ClusterServiceVersion":      {[]string{crd}, 1, "there are 0 ClusterServiceVersions"},
-		"two ClusterServiceVersions":    {[]string{csv, csv}, 0, "there are 2 ClusterServiceVersions"},
-		"a damaged file is named":       {[]string{csv, "kind: [\n"}, 0, "1.yaml: "},
-		"a field that is another type":  {[]string{"kind: ClusterServiceVersion\nspec: {install: nothing}\n"}, 0, "0.yaml: "},
-		"a CRD of another type":         {[]string{csv, "kind: CustomResourceDefinition\nspec: {versions: none}\n"}, 1, "1.yaml: "},
-		"a manifest that is no object":  {[]string{csv, "- kind: Service\n"}, 0, "1.yaml: "},
-		"a manifest that has no object": {[]string{csv, "# nothing\n"}, 0, ""},
-	} {
-		bundle, err := Read(folder(t, c.manifests...))
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
+		if err := os.WriteFile(filepath.Join(folder, "manifests", file), []byte("spec: {install: [\n"), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		if len(bundle.CRDs) != c.crds {
-			t.Errorf("%s: there are %d CustomResourceDefinitions, want %d", name, len(bundle.CRDs), c.crds)
+		if _, err := Read(folder); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file+": ") {
+			t.Errorf("with a damaged %s alone: %v, want %q", file, err, want)
 		}
-		if owned := bundle.CSV.Spec.CustomResourceDefinitions.Owned; err == nil && (len(owned) != 1 || owned[0].Name != "a") {
-			t.Errorf("%s: the bundle owns %+v", name, owned)
-		}
-	}
-	root := folder(t, csv)
-	if err := os.Mkdir(filepath.Join(root, "manifests", "folder.yaml"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Read(root); err == nil || !strings.Contains(err.Error(), "folder.yaml") {
-		t.Errorf("with a folder among the manifests: %v", err)
 	}
 }
 
@@ -146,22 +69,96 @@ func TestExamplesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestSchemaOfAVersion checks that the kinds of a bundle, and the versions of a kind, each have a schema of their own.
 func TestSchemaOfAVersion(t *testing.T) {
-	crd := func(name string) string {
-		return fmt.Sprintf("kind: CustomResourceDefinition\nmetadata: {name: %s}\nspec: {versions: [%s, %s]}\n", name,
-			fmt.Sprintf("{name: v1, schema: {openAPIV3Schema: {type: %s-v1}}}", name), fmt.Sprintf("{name: v2, schema: {openAPIV3Schema: {type: %s-v2}}}", name))
-	}
-	bundle, err := Read(folder(t, "kind: ClusterServiceVersion\n", crd("a"), crd("b")))
-	if err != nil {
+	var b Bundle
+	crd := "metadata: {name: a}\nspec: {versions: [{name: v1, schema: {openAPIV3Schema: {type: x}}}, " +
+		"{name: v2, schema: {openAPIV3Schema: {type: z}}}]}\n"
+	if err := yaml.Unmarshal([]byte(crd), &b.CRD); err != nil {
 		t.Fatal(err)
 	}
-	for owned, want := range map[[2]string]string{
-		{"a", "v1"}: "a-v1", {"a", "v2"}: "a-v2", {"b", "v1"}: "b-v1", {"b", "v2"}: "b-v2", {"a", "v3"}: "", {"c", "v1"}: "", {"", ""}: "",
-	} {
-		schema, ok := bundle.Schema(Owned{Name: owned[0], Version: owned[1]})
+	for owned, want := range map[[2]string]string{{"a", "v1"}: "x", {"a", "v2"}: "z", {"a", "v3"}: "", {"b", "v1"}: "", {"", ""}: ""} {
+		schema, ok := b.Schema(Owned{Name: owned[0], Version: owned[1]})
 		if ok != (want != "") || schema.Type != want {
 			t.Errorf("the schema of %v is %+v, %t, want %q", owned, schema, ok, want)
+		}
+	}
+}
+
+func TestListed(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules []rbacv1.PolicyRule
+		want  []string
+	}{
+		"no rules":      {nil, nil},
+		"without verbs": {[]rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}}}, nil},
+		"groups, resources and verbs": {[]rbacv1.PolicyRule{{APIGroups: []string{"", "a"}, Resources: []string{"x", "y/z"}, Verbs: []string{"get", "list"}}},
+			[]string{"get x", "list x", "get y/z", "list y/z", "get x.a", "list x.a", "get y/z.a", "list y/z.a"}},
+		"objects": {[]rbacv1.PolicyRule{{APIGroups: []string{"a"}, Resources: []string{"x"}, ResourceNames: []string{"n", "o"}, Verbs: []string{"get"}}},
+			[]string{"get x.a/n", "get x.a/o"}},
+	} {
+		var got []string
+		for _, permission := range Listed(c.rules) {
+			got = append(got, permission.String())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+const nested = `
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      name: {type: string, enum: [A, B]}
+      "[0]": {type: boolean}
+      list:
+        type: array
+        items:
+          type: object
+          properties:
+            port: {type: integer}
+            deeper: {type: array, items: {type: array, items: {type: number}}}
+      map: {type: object, additionalProperties: {type: string}}
+`
+
+func TestAt(t *testing.T) {
+	var schema Schema
+	if err := yaml.Unmarshal([]byte(nested), &schema); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"spec":                        "object",
+		"spec.name":                   "string",
+		"spec.list":                   "array",
+		"spec.list[0]":                "object",
+		"spec.list[0].port":           "integer",
+		"spec.list[0].deeper":         "array",
+		"spec.list[0].deeper[0]":      "array",
+		"spec.map":                    "object",
+		"":                            "none",
+		"name":                        "none",
+		".spec":                       "none",
+		"spec.":                       "none",
+		"spec..name":                  "none",
+		"spec.Name":                   "none",
+		"spec.name.first":             "none",
+		"spec.name[0]":                "none",
+		"spec.list.port":              "none",
+		"spec.list[1].port":           "none",
+		"spec.list[0]port":            "none",
+		"spec.list[0].deeper[0].port": "none",
+		"spec.map.key":                "none",
+		"spec[0].name":                "none",
+	} {
+		got := "none"
+		if field, ok := schema.At(path); ok {
+			got = field.Type
+		}
+		if got != want {
+			t.Errorf("%q is of type %s, want %s", path, got, want)
 		}
 	}
 }

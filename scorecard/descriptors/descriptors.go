@@ -74,8 +74,6 @@ func (p part) check(d bundle.Descriptor) []string {
 func (p part) checkWidget(x string, field bundle.Schema) string {
 	w, argument, ok := find(p.widgets, x)
 	switch {
-	case slices.Contains(deprecated(), x):
-		return "is deprecated"
 	case !ok:
 		return "is not supported by the console"
 	case len(w.types) > 0 && !slices.Contains(w.types, field.Type):

@@ -57,7 +57,7 @@ func TestWidgets(t *testing.T) {
 	}{
 		{spec, "count", console + "podCount", ""},
 		{spec, "text", console + "podCount", "of type [integer]"},
-		{spec, "text", console + "label", "deprecated"},
+		{spec, "text", console + "label", "not supported by the console"},
 		{spec, "text", console + "texts", "not supported by the console"},
 		{spec, "text", "urn:alm:descriptor:org.w3:link", "not supported by the console"},
 		{spec, "group", console + "advanced", ""},
@@ -95,5 +95,99 @@ func TestDescriptorsThatSayNothing(t *testing.T) {
 	want := []string{"spec.count has two descriptors", "spec.on: it has no name, or no description", "spec.group has no descriptor"}
 	if got := spec.problems(all); !slices.Equal(got, want) {
 		t.Errorf("the problems are %q, want %q", got, want)
+	}
+}
+
+func TestFind(t *testing.T) {
+	for name, c := range map[string]struct {
+		widgets          []widget
+		x, urn, argument string
+	}{
+		"exact":                        {specWidgets(), console + "text", console + "text", ""},
+		"longer name":                  {specWidgets(), console + "textArea", "", ""},
+		"shorter name":                 {specWidgets(), console + "tex", "", ""},
+		"argument":                     {specWidgets(), console + "select:A", console + "select:", "A"},
+		"argument with a colon":        {specWidgets(), console + "fieldDependency:a.b:true", console + "fieldDependency:", "a.b:true"},
+		"argument that is missing":     {specWidgets(), console + "select:", "", ""},
+		"argument where there is none": {specWidgets(), console + "text:A", "", ""},
+		"kind":                         {specWidgets(), kubernetes + "Secret", kubernetes, "Secret"},
+		"kind that is missing":         {specWidgets(), kubernetes, "", ""},
+		"conditions, not a kind":       {statusWidgets(), "urn:alm:descriptor:io.kubernetes.conditions", "urn:alm:descriptor:io.kubernetes.conditions", ""},
+		"phase, not a kind":            {statusWidgets(), "urn:alm:descriptor:io.kubernetes.phase", "urn:alm:descriptor:io.kubernetes.phase", ""},
+		"reason of a phase":            {statusWidgets(), "urn:alm:descriptor:io.kubernetes.phase:reason", "urn:alm:descriptor:io.kubernetes.phase:reason", ""},
+		"empty":                        {specWidgets(), "", "", ""},
+		"another urn":                  {specWidgets(), "urn:example:text", "", ""},
+	} {
+		w, argument, ok := find(c.widgets, c.x)
+		if w.urn != c.urn || argument != c.argument || ok != (c.urn != "") {
+			t.Errorf("%s: found %q with %q, %t, want %q with %q", name, w.urn, argument, ok, c.urn, c.argument)
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	numbers := bundle.Schema{Type: "integer", Enum: []any{float64(1)}}
+	neighbours := bundle.Schema{Properties: map[string]bundle.Schema{
+		"deep":  {Type: "object", Properties: map[string]bundle.Schema{"on": {Type: "boolean"}}},
+		"free":  {Type: "string"},
+		"count": {Type: "integer"},
+	}}
+	for name, c := range map[string]struct{ got, want string }{
+		"value of a free field":          {checkValue(neighbours, bundle.Schema{Type: "string"}, "anything"), ""},
+		"value of another type":          {checkValue(neighbours, numbers, "1"), "has a value that is not one of [1]"},
+		"kind":                           {checkKind(neighbours, numbers, "Secret"), ""},
+		"kind of a group":                {checkKind(neighbours, numbers, "apps:v1:Deployment"), ""},
+		"kind of the core group":         {checkKind(neighbours, numbers, "core:v1:Pod?a=b:c"), ""},
+		"group and version only":         {checkKind(neighbours, numbers, "apps:v1"), "does not name a kind"},
+		"group and version and a colon":  {checkKind(neighbours, numbers, "apps:v1:"), "does not name a kind"},
+		"too many parts":                 {checkKind(neighbours, numbers, "a:b:c:D"), "does not name a kind"},
+		"switch in a group":              {checkDependency(neighbours, numbers, "deep.on:false"), ""},
+		"switch with another value":      {checkDependency(neighbours, numbers, "deep.on:False"), "depends on a value that the field cannot have"},
+		"switch of a group that is none": {checkDependency(neighbours, numbers, "free.on:true"), "depends on a field that does not exist"},
+		"free text":                      {checkDependency(neighbours, numbers, "free:text"), ""},
+		"no value":                       {checkDependency(neighbours, numbers, "free:"), "depends on a value that the field cannot have"},
+		"a number":                       {checkDependency(neighbours, numbers, "count:1"), "depends on a value that the field cannot have"},
+		"a group":                        {checkDependency(neighbours, numbers, "deep:true"), "depends on a value that the field cannot have"},
+		"no field":                       {checkDependency(neighbours, numbers, ":true"), "depends on a field that does not exist"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %q, want %q", name, c.got, c.want)
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	item := bundle.Schema{Properties: map[string]bundle.Schema{"name": {Type: "string"}, "value": {Type: "string"}}}
+	schema := bundle.Schema{Properties: map[string]bundle.Schema{
+		"group":  {Type: "object", Properties: map[string]bundle.Schema{"a": {Type: "string"}, "list": {Type: "array", Items: &item}}},
+		"policy": {Type: "string", Enum: []any{"Always", "IfNotPresent", "Never"}},
+		"text":   {Type: "string"},
+	}}
+	for name, c := range map[string]struct {
+		all  []bundle.Descriptor
+		want []string
+	}{
+		"in order": {all: []bundle.Descriptor{described("text"), described("group"), described("group.list"), described("group.list[0].name"),
+			described("group.list[0].value"), described("group.a"), described("policy")}},
+		"a field without its group": {all: []bundle.Descriptor{described("group.a")},
+			want: []string{"spec.group.a: it does not follow the fields that it belongs to: the console shows fields in the order of the descriptors"}},
+		"a field apart from its group": {all: []bundle.Descriptor{described("group"), described("text"), described("group.a")},
+			want: []string{"spec.group.a: it does not follow the fields that it belongs to: the console shows fields in the order of the descriptors"}},
+		"an item apart from its list": {all: []bundle.Descriptor{described("group"), described("group.list"), described("group.a"), described("group.list[0].name")},
+			want: []string{"spec.group.list[0].name: it does not follow the fields that it belongs to: the console shows fields in the order of the descriptors"}},
+		"a list without items": {all: []bundle.Descriptor{described("group"), described("group.list")},
+			want: []string{"spec.group.list: its items have no descriptors: the console does not show them on the page of an object"}},
+		"a hidden list": {all: []bundle.Descriptor{described("group"), described("group.list", console+"hidden")}},
+		"the name of a Go field": {all: []bundle.Descriptor{{Path: "text", DisplayName: "Text", Description: "text is a text."}},
+			want: []string{"spec.text: its description does not begin with a capital letter"}},
+		"all values": {all: []bundle.Descriptor{described("policy", console+"select:Always", console+"select:IfNotPresent", console+"select:Never")}},
+		"a value is missing": {all: []bundle.Descriptor{described("policy", console+"select:Always", console+"select:Never")},
+			want: []string{"spec.policy: its widget cannot set [IfNotPresent]"}},
+		"the widget of the console": {all: []bundle.Descriptor{described("policy", console+"imagePullPolicy")},
+			want: []string{"spec.policy: its widget cannot set [Never]"}},
+	} {
+		if got := (part{"spec", schema, specWidgets()}).layout(c.all); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
 	}
 }

@@ -76,11 +76,6 @@ func statusWidgets() []widget {
 	}
 }
 
-// deprecated returns the x-descriptors that the console has deprecated.
-func deprecated() []string {
-	return []string{console + "label", console + "namespaceSelector", console + "fieldGroup", console + "arrayFieldGroup"}
-}
-
 // checkValue requires a value that the field can have.
 func checkValue(_, field bundle.Schema, value string) string {
 	if len(field.Enum) == 0 || slices.Contains(field.Enum, any(value)) {

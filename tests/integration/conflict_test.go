@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -61,6 +62,20 @@ var _ = Describe("a name that is taken", func() {
 		Entry("by a Service with another owner", &corev1.Service{ObjectMeta: owned, Spec: ports}, 0),
 		Entry("by a Deployment with another owner", &appsv1.Deployment{ObjectMeta: owned, Spec: pods}, 1),
 	)
+
+	It("is reported for an Ingress, too", func(ctx SpecContext) {
+		foreign := &networkingv1.Ingress{ObjectMeta: theirs, Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "theirs.example.com"}}}}
+		foreign.Namespace = newNamespace(ctx)
+		Expect(k8s.Create(ctx, foreign)).To(Succeed())
+		echo := support.Echo(foreign.Namespace, foreign.Name, func(e *v1.Echo) {
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}
+		})
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Message).To(HavePrefix(`Ingress "taken" already exists`))
+		}).WithContext(ctx).Should(Succeed())
+		expectUntouched(ctx, foreign)
+	})
 
 	It("is used when the existing object is deleted", func(ctx SpecContext) {
 		foreign := &corev1.Service{ObjectMeta: theirs, Spec: ports}

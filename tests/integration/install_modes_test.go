@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,9 +38,9 @@ var _ = Describe("install modes", Ordered, func() {
 			for _, namespace := range []string{name + "-own", name + "-a", name + "-b", name + "-c"} {
 				Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 			}
-			user := addOperator(ctx, server, admin, name, watched)
+			user, address := addOperator(ctx, server, admin, name, watched), freeAddress()
 			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + strings.Join(watched, ",")},
-				"--leader-elect", "--leader-election-namespace="+name+"-own", "--health-probe-bind-address=0", "--metrics-bind-address=0")
+				"--leader-elect", "--leader-election-namespace="+name+"-own", "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 
 			var untouched []*v1.Echo
 			for _, namespace := range outside {
@@ -55,6 +56,10 @@ var _ = Describe("install modes", Ordered, func() {
 				expectIgnored(ctx, admin, user.client, echo)
 			}
 			Expect(apierrors.IsForbidden(user.client.List(ctx, &corev1.SecretList{}, client.InNamespace(inside[0])))).To(BeTrue(), "the operator must not read Secrets")
+			By("reviewing the token and the access of a client that may not read the metrics")
+			Eventually(func(g Gomega) {
+				g.Expect(statusOf(ctx, g, "https://"+address+"/metrics", tokenOf(ctx, g, admin, "default", "guest"))).To(Equal(http.StatusForbidden))
+			}).WithContext(ctx).Should(Succeed())
 		},
 		Entry("for its own namespace", SpecTimeout(3*time.Minute), "own", []string{"own-own"}, []string{"own-own"}, []string{"own-a", "own-b"}),
 		Entry("for a single other namespace", SpecTimeout(3*time.Minute), "single", []string{"single-a"}, []string{"single-a"}, []string{"single-own", "single-b"}),
@@ -70,7 +75,7 @@ type operatorAccount struct {
 }
 
 // addOperator creates the user of the operator with the permissions that OLM would grant: its role in the watched namespaces or in all, the
-// role for nodes, and the role for its lease in its own namespace.
+// roles for nodes and for reviews, and the role for its lease in its own namespace.
 func addOperator(ctx context.Context, server *envtest.Environment, admin client.Client, name string, watched []string) operatorAccount {
 	GinkgoHelper()
 	user, err := server.AddUser(envtest.User{Name: "operator-" + name}, nil)
@@ -82,8 +87,9 @@ func addOperator(ctx context.Context, server *envtest.Environment, admin client.
 	for _, namespace := range watched {
 		Expect(controlplane.Grant(ctx, admin, "operator-"+name, namespace, rules)).To(Succeed())
 	}
-	nodes := manifest("rbac/node_reader_role.yaml", &rbacv1.ClusterRole{}).Rules
-	Expect(controlplane.Grant(ctx, admin, "operator-"+name, "", nodes)).To(Succeed())
+	for _, file := range []string{"rbac/node_reader_role.yaml", "rbac/metrics_auth_role.yaml"} {
+		Expect(controlplane.Grant(ctx, admin, "operator-"+name, "", manifest(file, &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+	}
 	lease := manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules
 	Expect(controlplane.Grant(ctx, admin, "operator-"+name, name+"-own", lease)).To(Succeed())
 

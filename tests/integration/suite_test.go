@@ -71,7 +71,7 @@ var _ = BeforeSuite(func() {
 // startAPIServer starts an API server. It is stopped after the suite or the test.
 func startAPIServer(crds ...string) *envtest.Environment {
 	GinkgoHelper()
-	env, err := controlplane.Start(crds...)
+	env, err := controlplane.StartWith(audited, crds...)
 	DeferCleanup(env.Stop)
 	Expect(err).NotTo(HaveOccurred(), "run the suite with 'make test', which builds the API server")
 	return env

@@ -1,0 +1,55 @@
+package integration
+
+import (
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+var _ = It("a policy for TLS between a Gateway and the pods is a child like any other", func(ctx SpecContext) {
+	server := startAPIServer(append(support.GatewayCRDs(ctx), filepath.Join(configFolder, "crd", "bases"))...)
+	withGateways, err := support.Scheme()
+	Expect(err).NotTo(HaveOccurred())
+	Expect(gatewayv1.Install(withGateways)).To(Succeed())
+	admin, err := client.New(server.Config, client.Options{Scheme: withGateways})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
+	DeferCleanup(startReplica(server.Config, func(*operator.Options) {}).stop)
+
+	echo := support.Echo("default", "secure", func(e *v1.Echo) {
+		e.Spec.TLS = &v1.EchoTLS{SecretName: "certificate"}
+		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},
+			BackendTLS: &v1.EchoGatewayBackendTLS{Hostname: "secure.example.com", CAConfigMap: "ca"}}
+	})
+	foreign := &gatewayv1.BackendTLSPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}, Spec: gatewayv1.BackendTLSPolicySpec{
+		TargetRefs: []gatewayv1.LocalPolicyTargetReferenceWithSectionName{{LocalPolicyTargetReference: gatewayv1.LocalPolicyTargetReference{Kind: "Service", Name: "other"}}},
+		Validation: gatewayv1.BackendTLSPolicyValidation{Hostname: "other.example.com", WellKnownCACertificates: new(gatewayv1.WellKnownCACertificatesSystem)}}}
+	Expect(admin.Create(ctx, foreign)).To(Succeed())
+	Expect(admin.Create(ctx, echo)).To(Succeed())
+	Eventually(func(g Gomega) {
+		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		g.Expect(echo.Status.Message).To(HavePrefix(`BackendTLSPolicy "secure" already exists and was not created for this Echo.`))
+	}).WithContext(ctx).Should(Succeed())
+
+	Expect(admin.Delete(ctx, foreign)).To(Succeed())
+	Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`)))).To(Succeed()) // before it checks again by itself
+	policy := &gatewayv1.BackendTLSPolicy{}
+	Eventually(func(g Gomega) {
+		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), policy)).To(Succeed())
+		g.Expect(policy.Spec.Validation.Hostname).To(BeEquivalentTo("secure.example.com"))
+	}).WithContext(ctx).Should(Succeed())
+	Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gateway":{"backendTLS":null}}}`)))).To(Succeed())
+	Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), policy) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+}, SpecTimeout(2*time.Minute))

@@ -1,0 +1,113 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+// used are the permissions that the operators of all specs have used.
+var used = usedPermissions{seen: map[bundle.Permission]bool{}}
+
+var _ = ReportAfterSuite("the operator uses each of its permissions", func(report Report) {
+	if !report.SuiteSucceeded || report.PreRunStats.SpecsThatWillRun < report.PreRunStats.TotalSpecs {
+		return // a spec that did not run uses none
+	}
+	b, err := bundle.Read("../../bundle")
+	Expect(err).NotTo(HaveOccurred())
+	install := b.CSV.Spec.Install.Spec
+	var unused []string
+	for _, permission := range bundle.Listed(slices.Concat(install.Permissions[0].Rules, install.ClusterPermissions[0].Rules)) {
+		ofAnyObject := permission
+		ofAnyObject.Name = ""
+		if !used.seen[permission] && !slices.Contains(usedByAdmission(), ofAnyObject.String()) {
+			unused = append(unused, permission.String())
+		}
+	}
+	Expect(unused).To(BeEmpty(), "delete a permission that the operator does not need; add a spec that makes it use the others")
+})
+
+// usedByAdmission returns the permissions that no request uses. The admission plugin OwnerReferencesPermissionEnforcement, which these
+// API servers run as OpenShift's do, requires them of a client that adds an owner to an object.
+func usedByAdmission() []string {
+	return []string{
+		"update echoes/finalizers.example.com",
+		"delete consolequickstarts.console.openshift.io",
+		"delete consoleyamlsamples.console.openshift.io",
+		"delete prometheusrules.monitoring.coreos.com",
+		"delete servicemonitors.monitoring.coreos.com",
+	}
+}
+
+// usedPermissions are the permissions that operators used, for one object and for any.
+type usedPermissions struct {
+	mutex sync.Mutex
+	seen  map[bundle.Permission]bool
+}
+
+// record records what a request used if an operator sent it.
+func (u *usedPermissions) record(event auditv1.Event) {
+	user, object := event.User.Username, event.ObjectRef
+	if event.ImpersonatedUser != nil {
+		user = event.ImpersonatedUser.Username
+	}
+	isOperator := user == controlplane.OperatorUser || strings.HasPrefix(user, "operator-")
+	if !isOperator || object == nil || event.ResponseStatus == nil || event.ResponseStatus.Code == http.StatusForbidden {
+		return
+	}
+	resource := strings.TrimSuffix(object.Resource+"/"+object.Subresource, "/")
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	for _, verb := range verbsOf(event) {
+		u.seen[bundle.Permission{Group: object.APIGroup, Resource: resource, Verb: verb}] = true
+		u.seen[bundle.Permission{Group: object.APIGroup, Resource: resource, Verb: verb, Name: object.Name}] = true
+	}
+}
+
+// verbsOf returns the verbs that a request needs.
+func verbsOf(event auditv1.Event) []string {
+	switch {
+	case event.Verb == "patch" && event.ResponseStatus.Code == http.StatusCreated:
+		return []string{"patch", "create"}
+	case event.Verb == "watch" && strings.Contains(event.RequestURI, "sendInitialEvents=true"):
+		return []string{"watch", "list"} // older API servers refuse it, and the client lists instead
+	default:
+		return []string{event.Verb}
+	}
+}
+
+// audited makes an API server write its audit log to standard output, and records the used permissions from there.
+func audited(server *envtest.APIServer) {
+	server.Configure().Set("audit-policy-file", "audit-policy.yaml").Set("audit-log-path", "-")
+	server.Out = &auditLog{}
+}
+
+// auditLog reads an audit log. unread is the beginning of a line.
+type auditLog struct{ unread []byte }
+
+func (l *auditLog) Write(text []byte) (int, error) {
+	l.unread = append(l.unread, text...)
+	for {
+		line, rest, isWhole := bytes.Cut(l.unread, []byte("\n"))
+		if !isWhole {
+			return len(text), nil
+		}
+		var event auditv1.Event
+		if err := json.Unmarshal(line, &event); err != nil {
+			return 0, err
+		}
+		used.record(event)
+		l.unread = rest
+	}
+}
