@@ -1,51 +1,141 @@
 package main
 
 import (
-	"path"
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// column is a kind of name that users see.
+// column is a kind of name.
 type column struct {
 	title string
-	// page returns the file that documents a name, relative to the root.
-	page  func(name string) string
-	names []string
+	names []name
 }
 
-// reader returns the names of a column in the tree below a root.
-type reader func(root string) ([]string, error)
+// rule finds names in files. Empty formats mean the name itself.
+type rule struct {
+	// files are patterns of git for the files to read.
+	files string
+	// expression has a group that matches what a name is made of.
+	expression string
+	// text, page and end are the name, its page, and how the page writes it; $1 is what the group matched.
+	text, page, end string
+}
+
+const (
+	variable = `"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"`
+	ofPods   = `"((?:POD|NODE|HOST|SERVICE|INGRESS)_(?:NAME|NAMESPACE|IP))"`
+	reason   = `(?:Normal|Warning)Reason = "(\w+)"`
+	target   = `(?m)^([a-z0-9][a-z0-9-]*):.*## `
+	option   = `(?m)^\t+\{"([a-z-]+)", `
+)
+
+// rules returns what is read, by column.
+func rules() []struct {
+	title string
+	rules []rule
+} {
+	groups, _ := pathcheck.GroupNames()
+	return []struct {
+		title string
+		rules []rule
+	}{
+		{"Flags", []rule{
+			{"internal/operator/options.go", `(?:flags\.\w+Var\(&[\w.]+|\{&[\w.]+), "([a-z-]+)"`, "manager --$1", "docs/configuration.md", "--$1"},
+			{"internal/watch/options.go", `flags\.\w+\(&[\w.]+, "([a-z-]+)"`, "manager watch --$1", "docs/commands.md", "--$1"},
+			{"echoserver/*settings.go", option, "echo-server --$1", "docs/echo-server.md", "--$1"},
+			{"pathcheck/*.go", `flags\.\w+\((?:&[\w.]+, )?"([a-z-]+)"`, "pathcheck --$1", "docs/gateways.md", "--$1"},
+			{"kubectl-echo/*.go", `Flags\(\)\.\w+\(&\w+, "([a-z-]+)"`, "kubectl echo --$1", "docs/kubectl-echo.md", "--$1"},
+			{"must-gather/*.go", `flags\.\w+\(&[\w.]+, "([a-z-]+)"`, "must-gather --$1", "docs/must-gather.md", "--$1"},
+		}},
+		{"Environment variables", []rule{
+			{"main.go internal/operator/*.go internal/tracing/*.go", variable, "", "docs/configuration.md", ""},
+			{"echoserver/*settings.go", option, "ECHO_$1", "docs/echo-server.md", ""},
+			{"echoserver/identity.go", ofPods, "", "docs/echo-server.md", ""},
+			{"must-gather/*.go pathcheck/*.go", variable, "", "docs/must-gather.md", ""},
+			{"scorecard/*.go", variable, "", "CONTRIBUTING.md", ""},
+		}},
+		{"Controls of the echo server", []rule{{"echoserver/controls.go", `case "([a-z-]+)":`, "echo.$1", "docs/echo-server.md", "$1"}}},
+		{"Headers of the echo server", []rule{{"echoserver/*.go internal/proof/*.go", `"((?:X-)?Echo-[A-Z][A-Za-z-]*[a-z])"`, "", "docs/echo-server.md", ""}}},
+		{"Metrics", []rule{
+			{"echoserver/*metrics.go", `"(echo_[a-z_]+)"`, "", "docs/echo-server.md", ""},
+			{"internal/monitoring/*.go", `prefix ?\+ ?"([a-z_]+)"`, "echo_operator_$1", "docs/metrics.md", ""},
+			{"internal/monitoring/*.go", `"(echo_[a-z]+_[a-z_]+[a-z])"`, "", "docs/metrics.md", ""},
+		}},
+		{"Alerts", []rule{{"internal/monitoring/alerts.yaml", `- alert: (\w+)`, "", "docs/runbooks/$1.md", ""}}},
+		{"Reasons of conditions and events", []rule{{"api/v1/*.go", reason, "", "docs/echo.md", ""}}},
+		{"Facts of pathcheck", []rule{{"pathcheck/*.go", `"((?:` + strings.Join(groups, "|") + `)(?:\.[a-zA-Z]+)+)"`, "", "docs/gateways.md", ""}}},
+		{"Images", []rule{{"Dockerfile */Dockerfile *.Dockerfile", "", "", "docs/releasing.md", ""}}},
+		{"Modules", []rule{{"go.mod */go.mod", "", "", "$1", "// "}}},
+		{"Targets of make", []rule{
+			{"Makefile", target, "", "Makefile", "$1:"},
+			{"tools/make/*.mk", target, "", "", "$1:"},
+		}},
+	}
+}
 
 // read returns all columns of a tree, each sorted and without duplicates.
-func read(root string) ([]column, error) {
-	var all []column
-	for _, c := range []struct {
-		title string
-		page  func(string) string
-		read  reader
-	}{
-		{"Fields of an Echo", one("docs/api.md"), fields},
-		{"Flags", pageOfFlag, flags},
-		{"Environment variables", pageOfVariable, variables},
-		{"Controls of the echo server", one("docs/echo-server.md"), controls},
-		{"Headers of the echo server", one("docs/echo-server.md"), headers},
-		{"Metrics", pageOfMetric, metrics},
-		{"Alerts", func(name string) string { return path.Join("docs/runbooks", name+".md") }, alerts},
-		{"Reasons of conditions and events", one("docs/echo.md"), reasons},
-		{"Facts of pathcheck", one("docs/gateways.md"), facts},
-		{"Images", one("docs/releasing.md"), images},
-		{"Modules", func(name string) string { return name }, modules},
-		{"Targets of make", pageOfTarget(root), targets},
-	} {
-		names, err := c.read(root)
-		if err != nil {
-			return nil, err
+func read(ctx context.Context, root string) ([]column, error) {
+	fields, err := fields(root)
+	if err != nil {
+		return nil, err
+	}
+	all := []column{{"Fields of an Echo", fields}}
+	for _, c := range rules() {
+		var names []name
+		for _, r := range c.rules {
+			found, err := r.read(ctx, root)
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, found...)
 		}
-		slices.Sort(names)
-		all = append(all, column{c.title, c.page, slices.Compact(names)})
+		slices.SortFunc(names, func(a, b name) int { return cmp.Compare(a.text, b.text) })
+		names = slices.CompactFunc(names, func(a, b name) bool { return a.text == b.text })
+		all = append(all, column{c.title, names})
 	}
 	return all, nil
 }
 
-// one returns the page of a column whose names are all in one.
-func one(page string) func(string) string { return func(string) string { return page } }
+// read returns the names in the files of a rule, without tests. Without an expression, the names are those of the files.
+func (r rule) read(ctx context.Context, root string) ([]name, error) {
+	list, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "ls-files", "--", ":!*_test.go", ":!tests/**/Dockerfile", ":!tests/*.Dockerfile"},
+		strings.Fields(r.files)...)...).Output()
+	if err != nil {
+		return nil, err
+	}
+	var names []name
+	for file := range strings.FieldsSeq(string(list)) {
+		if r.expression == "" {
+			names = append(names, r.name(file, file))
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			return nil, err
+		}
+		for _, found := range regexp.MustCompile(r.expression).FindAllSubmatch(content, -1) {
+			names = append(names, r.name(string(found[1]), file))
+		}
+	}
+	return names, nil
+}
+
+// name returns the name of what the expression of a rule matched in a file.
+func (r rule) name(matched, file string) name {
+	with := func(format, otherwise string) string {
+		return strings.ReplaceAll(cmp.Or(format, otherwise), "$1", matched)
+	}
+	text := with(r.text, matched)
+	if variable, ok := strings.CutPrefix(text, "ECHO_"); ok { // the echo server makes the variable from the name of the flag
+		text = "ECHO_" + strings.ToUpper(strings.ReplaceAll(variable, "-", "_"))
+	}
+	return name{text, with(r.page, file), with(r.end, text)}
+}

@@ -2,39 +2,81 @@
 // facts, images, modules and targets, each with the page that documents it. It reads the sources and runs none of them, so it also reads
 // the tree of an earlier commit.
 //
-// usage: go run ./tests/surface [-counts] [DIRECTORY]      (the current one if none is given)
+// usage: go run ./tests/surface [DIRECTORY]      (the current one if none is given)
 //
-// It fails if a name is not in the page that documents it. With -counts it writes only how many names there are, and checks nothing.
+// It fails if a name is not in the page that documents it.
 package main
 
 import (
+	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
+const introduction = `<!-- Generated from the sources by ` + "`make surface`" + `. -->
+# Surface
+
+Each name that users can come to depend on, with the page that documents it.
+A change that adds a line here needs the reasons that [scope.md](explanation/scope.md) asks for.
+
+| names | count |
+|---|---|
+`
+
 func main() {
-	counts := flag.Bool("counts", false, "write only how many names there are, and check nothing")
-	flag.Parse()
 	root := "."
-	if flag.NArg() > 0 {
-		root = flag.Arg(0)
+	if len(os.Args) > 1 {
+		root = os.Args[1]
 	}
-	if err := run(os.Stdout, root, *counts); err != nil {
+	if err := run(context.Background(), os.Stdout, root); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, root string, onlyCounts bool) error {
-	columns, err := read(root)
+// run writes the ledger of the tree below a root. What is not documented is an error, after all is written.
+func run(ctx context.Context, out io.Writer, root string) error {
+	columns, err := read(ctx, root)
 	if err != nil {
 		return err
 	}
-	if onlyCounts {
-		return writeCounts(out, columns)
+	var text strings.Builder
+	text.WriteString(introduction)
+	for _, c := range columns {
+		fmt.Fprintf(&text, "| %s | %d |\n", c.title, len(c.names))
 	}
-	return errors.Join(undocumented(root, columns), writeLedger(out, columns))
+	var problems []error
+	for _, c := range columns {
+		fmt.Fprintf(&text, "\n## %s\n\n| name | documented in |\n|---|---|\n", c.title)
+		for _, n := range c.names {
+			fmt.Fprintf(&text, "| `%s` | [%s](%s) |\n", n.text, n.page, link(n.page))
+			problems = append(problems, n.check(root))
+		}
+	}
+	_, err = io.WriteString(out, text.String())
+	return errors.Join(append(problems, err)...)
+}
+
+// link returns the path of a page from the folder of the ledger.
+func link(page string) string {
+	if name, ok := strings.CutPrefix(page, "docs/"); ok {
+		return name
+	}
+	return "../" + page
+}
+
+// name is something that users can name, with the page that documents it. Its end is how the page writes it.
+type name struct{ text, page, end string }
+
+// check returns an error if the page does not document the name.
+func (n name) check(root string) error {
+	page, err := os.ReadFile(filepath.Join(root, n.page))
+	if err == nil && !strings.Contains(string(page), n.end) {
+		err = fmt.Errorf("%s is not documented in %s: write %s there", n.text, n.page, n.end)
+	}
+	return err
 }

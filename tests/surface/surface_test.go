@@ -14,7 +14,7 @@ const root = "../.."
 
 func TestRun_isCommitted(t *testing.T) {
 	var ledger bytes.Buffer
-	if err := run(&ledger, root, false); err != nil {
+	if err := run(t.Context(), &ledger, root); err != nil {
 		t.Fatal(err)
 	}
 	committed, err := os.ReadFile(filepath.Join(root, "docs/surface.md"))
@@ -27,7 +27,7 @@ func TestRun_isCommitted(t *testing.T) {
 }
 
 func TestRead_findsEachKindOfName(t *testing.T) {
-	columns, err := read(root)
+	columns, err := read(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,30 +50,26 @@ func TestRead_findsEachKindOfName(t *testing.T) {
 			t.Errorf("there is no column %s", title)
 			continue
 		}
-		for _, name := range want {
-			if !slices.Contains(columns[i].names, name) {
-				t.Errorf("%s lacks %s: it has %v", title, name, columns[i].names)
+		for _, each := range want {
+			if !slices.ContainsFunc(columns[i].names, func(n name) bool { return n.text == each }) {
+				t.Errorf("%s lacks %s: it has %v", title, each, columns[i].names)
 			}
 		}
 	}
 }
 
-func TestUndocumented_namesTheNameAndThePage(t *testing.T) {
+func TestCheck(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "page.md"), []byte("`replicas` is a number"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	columns := []column{
-		{"Fields of an Echo", one("page.md"), []string{"spec.replicas", "spec.image"}},
-		{"Alerts", one("missing.md"), []string{"EchoNotReady"}},
+	if err := (name{"spec.replicas", "page.md", "`replicas`"}).check(folder); err != nil {
+		t.Errorf("a field that is documented: %v", err)
 	}
-	err := undocumented(folder, columns)
-	for _, want := range []string{"spec.image is not documented in page.md", "missing.md"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error lacks %q: %v", want, err)
-		}
+	if err := (name{"spec.image", "page.md", "`image`"}).check(folder); err == nil || !strings.Contains(err.Error(), "spec.image is not documented in page.md") {
+		t.Errorf("a field that is not documented: %v", err)
 	}
-	if err != nil && strings.Contains(err.Error(), "spec.replicas") {
-		t.Errorf("the error names a field that is documented: %v", err)
+	if err := (name{"EchoNotReady", "missing.md", "EchoNotReady"}).check(folder); err == nil || !strings.Contains(err.Error(), "missing.md") {
+		t.Errorf("a page that does not exist: %v", err)
 	}
 }
