@@ -27,8 +27,8 @@ const (
 	// maxStartRequests are those of a process that starts: discovery, watches, the rights that it asks for, and two reviews of the token of
 	// the test.
 	maxStartRequests = 18
-	// maxListRequests are the further ones with an API server that does not stream lists: each of 9 watches is refused, and then lists.
-	maxListRequests = 18
+	// maxListRequests are the further ones with an API server that does not stream lists: each of 10 watches is refused, and then lists.
+	maxListRequests = 20
 	// maxAllocations are those of a pass that changes nothing.
 	maxAllocations = 500
 )
