@@ -35,7 +35,8 @@ func install(ctx context.Context) {
 // apply applies the manifests of the operator, with two replicas.
 func apply(ctx context.Context) {
 	GinkgoHelper()
-	command := exec.CommandContext(ctx, "tools/make/installer", support.Image("echo-operator"), support.Image("echo-server"), support.Image("echo-operator-pathcheck"))
+	command := exec.CommandContext(ctx, "tools/make/installer",
+		support.Image("echo-operator"), support.Image("echo-server"), support.Image("echo-operator-pathcheck"))
 	command.Dir = support.Root()
 	manifests, err := command.Output()
 	Expect(err).NotTo(HaveOccurred())
