@@ -98,13 +98,16 @@ var _ = Describe("what an Echo costs", func() {
 })
 
 // streamsLists reports whether the API server sends lists as watches, as it does since Kubernetes 1.34.
-func streamsLists(config *rest.Config) bool {
+func streamsLists(config *rest.Config) bool { return minorVersion(config) >= 34 }
+
+// minorVersion returns the minor version of an API server.
+func minorVersion(config *rest.Config) int {
 	GinkgoHelper()
 	server, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerVersion()
 	Expect(err).NotTo(HaveOccurred())
 	minor, err := strconv.Atoi(server.Minor)
 	Expect(err).NotTo(HaveOccurred())
-	return minor >= 34
+	return minor
 }
 
 // requestCounts are the requests of a process to the API server, and its passes over Echoes.

@@ -60,3 +60,13 @@ func (r *replica) ends() []time.Time {
 	defer r.lock.Unlock()
 	return append([]time.Time{}, r.ended...)
 }
+
+// expectStarts expects that the operator starts again after a step, and at most so many times.
+func (r *replica) expectStarts(ctx context.Context, most int, step func()) {
+	GinkgoHelper()
+	before := len(r.ends())
+	starts := func() int { return len(r.ends()) - before }
+	step()
+	Eventually(starts).WithContext(ctx).WithTimeout(time.Minute).ShouldNot(BeZero())
+	Consistently(starts).WithContext(ctx).WithTimeout(4 * shortTimes().Period).Should(BeNumerically("<=", most))
+}
