@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,10 +107,13 @@ func read(ctx context.Context, root string) ([]column, error) {
 	return all, nil
 }
 
-// read returns the names in the files of a rule, without tests. Without an expression, the names are those of the files.
+// read returns the names in the files of a rule, without tests. Without an expression, each file is a name.
 func (r rule) read(ctx context.Context, root string) ([]name, error) {
 	list, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "ls-files", "--", ":!*_test.go", ":!tests/**/Dockerfile", ":!tests/*.Dockerfile"},
 		strings.Fields(r.files)...)...).Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return nil, fmt.Errorf("%s must be a checkout of git: %s", root, bytes.TrimSpace(exit.Stderr))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -73,3 +73,11 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a page that does not exist: %v", err)
 	}
 }
+
+func TestRead_needsACheckout(t *testing.T) {
+	folder := t.TempDir()
+	_, err := rule{files: "*.go"}.read(t.Context(), folder)
+	if err == nil || !strings.Contains(err.Error(), folder+" must be a checkout of git: fatal: not a git repository") {
+		t.Errorf("the error is %v", err)
+	}
+}
