@@ -83,14 +83,14 @@ func TestAllChangesAreNamed(t *testing.T) {
 	}
 }
 
-// replica is a process of which the next one begins a moment after it has ended.
+// replica is a process. The next one begins a moment after it has ended.
 type replica struct {
 	Changes
 	leads bool
 	ended []time.Time
 }
 
-// TestReplicasNeverEndTogether lets an API come and go at random, for two replicas that started at random times and of which each may lead.
+// TestReplicasNeverEndTogether lets an API come and go at random, for two replicas that started at random times. Each may lead.
 func TestReplicasNeverEndTogether(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	for range 300 {

@@ -1,6 +1,7 @@
 // Package prometheus evaluates the alerts as Prometheus does, from the version of Prometheus that is pinned here.
 //
-// Queries, templates and rule files are those of Prometheus. Its package rules is not used: it brings the SDKs of three clouds.
+// Prometheus' own packages evaluate queries and templates, and read the rule files.
+// Its package rules is not used: it brings the SDKs of three clouds.
 package prometheus
 
 import (

@@ -27,7 +27,7 @@ const (
 	leaseNamespace = "operators"
 )
 
-// replicas are two replicas of the operator. The processes of replica 0 have even numbers, those of replica 1 have odd ones.
+// replicas are two replicas of the operator. The processes of replica 0 have even numbers, and the processes of replica 1 have odd ones.
 type replicas struct {
 	program, folder string
 	config          *rest.Config
