@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -156,9 +155,6 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 func TestSlowUploadOverHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
-		protocols := &http.Protocols{}
-		protocols.SetUnencryptedHTTP2(true)
-		transport := &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.dial(t), nil }}
 		body, more := io.Pipe()
 		go func() {
 			for range 10 {
@@ -167,16 +163,10 @@ func TestSlowUploadOverHTTP2(t *testing.T) {
 			}
 			_ = more.Close() // never fails
 		}()
-		response, err := (&http.Client{Transport: transport}).Post("http://a/", "text/plain", body)
-		if err != nil {
-			t.Fatal(err)
+		got := open(t, http2InMemory(t, listener), http.MethodPost, "http://a/", body).whole(t)
+		if got.StatusCode != http.StatusOK || decode(t, got.body).Request.Body.Size != 1_000_000 {
+			t.Errorf("the response is %d %.300s", got.StatusCode, got.body)
 		}
-		data, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if err != nil || response.StatusCode != http.StatusOK || decode(t, string(data)).Request.Body.Size != 1_000_000 {
-			t.Errorf("the response is %d %.300s, %v", response.StatusCode, data, err)
-		}
-		transport.CloseIdleConnections()
 	})
 }
 
@@ -184,22 +174,14 @@ func TestSlowUploadOverHTTP2(t *testing.T) {
 func TestIdleHTTP2Connection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
-		protocols := &http.Protocols{}
-		protocols.SetUnencryptedHTTP2(true)
-		transport := &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.dial(t), nil }}
-		client := &http.Client{Transport: transport}
+		client := http2InMemory(t, listener)
 		for range 3 {
-			response, err := client.Get("http://a/")
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = response.Body.Close()
+			send(t, client, http.MethodGet, "http://a/", "")
 			<-time.After(5 * time.Minute)
 		}
 		if dialled := listener.dialled.Load(); dialled != 1 {
 			t.Errorf("there were %d connections", dialled)
 		}
-		transport.CloseIdleConnections()
 	})
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,11 +17,7 @@ func TestEvents(t *testing.T) {
 		h.events(newExchange(w, r), r, time.Millisecond)
 	}))
 	for proto, client := range clients(t) {
-		response, err := client.Get(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(response.Body)
+		lines := bufio.NewScanner(open(t, client, http.MethodGet, server.URL, http.NoBody).Body)
 		for number := 1; number <= 3; number++ {
 			for _, want := range []string{fmt.Sprintf("id: %d", number), fmt.Sprintf(`data: {"number":%d,"time":"`, number), ""} {
 				if !lines.Scan() || !strings.HasPrefix(lines.Text(), want) {
@@ -30,7 +25,6 @@ func TestEvents(t *testing.T) {
 				}
 			}
 		}
-		_ = response.Body.Close()
 	}
 }
 
@@ -46,16 +40,8 @@ func TestFirstEvent(t *testing.T) {
 }
 
 func TestEventsContinue(t *testing.T) {
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, serve(t, handlerOf(t)).URL+"/shop/-/sse", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Last-Event-ID", "41")
-	response, err := clients(t)["HTTP/1.1"].Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
+	url := serve(t, handlerOf(t)).URL + "/shop/-/sse"
+	response := open(t, clients(t)["HTTP/1.1"], http.MethodGet, url, http.NoBody, "Last-Event-ID", "41")
 	if first, err := bufio.NewReader(response.Body).ReadString('\n'); first != "id: 42\n" {
 		t.Errorf("after the event 41 comes %q, %v", first, err)
 	}
@@ -68,17 +54,7 @@ func TestEventsComeAtOnceAndEnd(t *testing.T) {
 	if got := send(t, client, http.MethodPost, server.URL+"/-/sse", ""); got.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST is answered %d", got.StatusCode)
 	}
-	ctx, leave := context.WithCancel(t.Context())
-	defer leave()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/-/sse", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
+	response := open(t, client, http.MethodGet, server.URL+"/-/sse", http.NoBody)
 	if first, err := bufio.NewReader(response.Body).ReadString('\n'); first != "id: 1\n" || response.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("the first line is %q of %v, %v", first, response.Header, err)
 	}

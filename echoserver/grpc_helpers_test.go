@@ -2,13 +2,13 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -48,8 +48,8 @@ func echoRequest(t testing.TB, message string) []byte {
 
 // calling is a call of gRPC in progress, as its client sees it.
 type calling struct {
-	response *http.Response
-	body     *io.PipeWriter
+	reply
+	body *io.PipeWriter
 }
 
 // begin begins a call, whose client may send more. Its headers must have come, which takes a first message or the end.
@@ -72,32 +72,22 @@ func listen(t *testing.T, client *http.Client, url string, sent []byte, headers 
 // post sends a request of gRPC.
 func post(t *testing.T, client *http.Client, url string, body io.Reader, headers ...string) *calling {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
-	if err != nil {
-		t.Fatal(err)
+	if !slices.Contains(headers, "Content-Type") {
+		headers = append(headers, "Content-Type", grpcType)
 	}
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Add(headers[i], headers[i+1])
-	}
-	r.Header.Set("Content-Type", cmp.Or(r.Header.Get("Content-Type"), grpcType))
-	response, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = response.Body.Close() })
-	return &calling{response: response}
+	return &calling{reply: open(t, client, http.MethodPost, url, body, headers...)}
 }
 
 // receive returns the next message, or nil at the end.
 func (c *calling) receive(t *testing.T) []byte {
 	t.Helper()
 	var prefix [prefixSize]byte
-	_, err := io.ReadFull(c.response.Body, prefix[:])
+	_, err := io.ReadFull(c.Body, prefix[:])
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	message := make([]byte, binary.BigEndian.Uint32(prefix[1:]))
-	if _, errRead := io.ReadFull(c.response.Body, message); err != nil || errRead != nil || prefix[0] != 0 {
+	if _, errRead := io.ReadFull(c.Body, message); err != nil || errRead != nil || prefix[0] != 0 {
 		t.Fatalf("the message begins with %v: %v, %v", prefix, err, errRead)
 	}
 	return message
@@ -106,10 +96,10 @@ func (c *calling) receive(t *testing.T) []byte {
 // status returns code and message of a call that has ended.
 func (c *calling) status(t *testing.T) string {
 	t.Helper()
-	if rest, err := io.ReadAll(c.response.Body); err != nil || len(rest) > 0 {
+	if rest, err := io.ReadAll(c.Body); err != nil || len(rest) > 0 {
 		t.Errorf("before the end come %q, %v", rest, err)
 	}
-	return c.response.Trailer.Get("Grpc-Status") + " " + c.response.Trailer.Get("Grpc-Message")
+	return c.Trailer.Get("Grpc-Status") + " " + c.Trailer.Get("Grpc-Message")
 }
 
 // called returns the status of a call of one message, and the last message of its response.

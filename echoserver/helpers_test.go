@@ -75,7 +75,7 @@ func clients(t *testing.T) map[string]*http.Client {
 	return map[string]*http.Client{"HTTP/1.1": {Transport: h1, Timeout: 2 * patience}, "HTTP/2.0": {Transport: h2, Timeout: 2 * patience}}
 }
 
-// reply is an answer that has been read.
+// reply is a response, and its body if it has been read.
 type reply struct {
 	*http.Response
 	body string
@@ -83,31 +83,46 @@ type reply struct {
 
 func send(t testing.TB, client *http.Client, method, url, body string, headers ...string) reply {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	return open(t, client, method, url, strings.NewReader(body), headers...).whole(t)
+}
+
+// open sends a request, whose response is not read yet. It is closed at the end of the test.
+func open(t testing.TB, client *http.Client, method, url string, body io.Reader, headers ...string) reply {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Add(headers[i], headers[i+1])
-	}
+	addHeaders(r, headers)
 	response, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = response.Body.Close() }()
-	data, err := io.ReadAll(response.Body)
+	t.Cleanup(func() { _ = response.Body.Close() })
+	return reply{Response: response}
+}
+
+func addHeaders(r *http.Request, headers []string) {
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+}
+
+// whole returns the response with its body.
+func (r reply) whole(t testing.TB) reply {
+	t.Helper()
+	data, err := io.ReadAll(r.Body)
+	_ = r.Body.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return reply{response, string(data)}
+	return reply{r.Response, string(data)}
 }
 
 // answered returns what a handler answers without any connection.
 func answered(h http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, target, http.NoBody)
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Add(headers[i], headers[i+1])
-	}
+	addHeaders(r, headers)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w

@@ -135,12 +135,8 @@ func TestGibibyteAtConstantMemory(t *testing.T) {
 	p := start(t)
 	for proto, client := range clients(t) {
 		sent, got := sha256.New(), sha256.New()
-		response, err := client.Post(p.url+"/-/body", "application/octet-stream", io.TeeReader(io.LimitReader(pattern{}, maxStreamed), sent))
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := open(t, client, http.MethodPost, p.url+"/-/body", io.TeeReader(io.LimitReader(pattern{}, maxStreamed), sent))
 		n, err := io.Copy(got, response.Body)
-		_ = response.Body.Close()
 		if err != nil || n != maxStreamed || !bytes.Equal(sent.Sum(nil), got.Sum(nil)) {
 			t.Errorf("%s: %d bytes came back, %v", proto, n, err)
 		}

@@ -168,14 +168,10 @@ func TestStreamsWithTLS(t *testing.T) {
 		t.Errorf("closing the WebSocket: %v", err)
 	}
 	for proto, client := range tlsClients(t, s.config()) {
-		response, err := client.Get("https://" + s.address + "/-/sse")
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := open(t, client, http.MethodGet, "https://"+s.address+"/-/sse", http.NoBody)
 		if line, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil || line != "id: 1\n" {
 			t.Errorf("%s: the first line is %q, %v", proto, line, err)
 		}
-		_ = response.Body.Close()
 		sent := payload(300_000)
 		if got := send(t, client, http.MethodPost, "https://"+s.address+"/-/body", sent); got.body != sent {
 			t.Errorf("%s: %d bytes of the stream come back", proto, len(got.body))

@@ -95,12 +95,7 @@ func rawResponse(t *testing.T, address, line string, headers http.Header) reply 
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := io.ReadAll(response.Body)
-	_ = response.Body.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply{response, string(body)}
+	return reply{Response: response}.whole(t)
 }
 
 // TestRequestsForThePage sends requests that are no handshakes, because their protocol has no upgrades or they ask for another one.
