@@ -38,18 +38,3 @@ func TestAccessLog(t *testing.T) {
 		t.Errorf("a line has %d bytes", log.Len())
 	}
 }
-
-func TestRequestID(t *testing.T) {
-	h := handlerOf(t)
-	ids := map[string]bool{}
-	for range 100 {
-		id := decode(t, answered(h, "/").Body.String()).Request.ID
-		if ids[id] || len(id) != 16 {
-			t.Fatalf("the id %q", id)
-		}
-		ids[id] = true
-	}
-	if id := decode(t, answered(h, "/", "X-Request-Id", strings.Repeat("x", maxRequestID+1)).Body.String()).Request.ID; len(id) != 16 {
-		t.Errorf("an id that is too long is taken over as %q", id)
-	}
-}

@@ -97,11 +97,3 @@ func TestHeadAnswersLikeGet(t *testing.T) {
 		}
 	}
 }
-
-func TestConnectIsRefused(t *testing.T) {
-	h := handlerOf(t)
-	w := answeredMethod(h, http.MethodConnect)
-	if w.Code != http.StatusMethodNotAllowed {
-		t.Errorf("CONNECT is answered %d", w.Code)
-	}
-}

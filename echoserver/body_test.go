@@ -98,24 +98,17 @@ func TestBodyLimit(t *testing.T) {
 // TestBodyLimitIsToldBeforeSending asks first, as curl does with large bodies.
 func TestBodyLimitIsToldBeforeSending(t *testing.T) {
 	connection := dial(t, serve(t, handlerOf(t)).URL)
-	if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 8388609\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	got, err := io.ReadAll(connection)
-	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 413 ") {
-		t.Errorf("answered %q, %v", got, err)
+	got := exchanged(t, connection, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 8388609\r\n\r\n")
+	if !strings.HasPrefix(got, "HTTP/1.1 413 ") {
+		t.Errorf("answered %q", got)
 	}
 }
 
 func TestBodyThatBreaksOff(t *testing.T) {
-	server := serve(t, handlerOf(t))
-	connection := dial(t, server.URL)
-	if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	got, err := io.ReadAll(connection)
-	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 400 ") {
-		t.Errorf("answered %q, %v", got, err)
+	connection := dial(t, serve(t, handlerOf(t)).URL)
+	got := exchanged(t, connection, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n")
+	if !strings.HasPrefix(got, "HTTP/1.1 400 ") {
+		t.Errorf("answered %q", got)
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -91,14 +90,5 @@ func TestExhaustedBudget(t *testing.T) {
 	}
 	if counted(h.metrics.limits, limitMemory) < 6 {
 		t.Errorf("counted are %v", series(t, h.metrics, "echo_limited_total"))
-	}
-}
-
-// TestAdmissionWithoutConnection checks that a handler works for a request that came by no connection of the server.
-func TestAdmissionWithoutConnection(t *testing.T) {
-	w := httptest.NewRecorder()
-	handlerOf(t).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
-	if w.Code != http.StatusOK {
-		t.Errorf("the response is %d", w.Code)
 	}
 }

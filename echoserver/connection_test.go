@@ -27,11 +27,13 @@ func TestHeaderLimits(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	for name, c := range map[string]struct{ sent, status string }{
-		"as many fields as allowed":        {fields(maxFields), "200 OK"},
-		"one field more":                   {fields(maxFields + 1), "431 Request Header Fields Too Large"},
-		"very many fields":                 {fields(6000), "431 Request Header Fields Too Large"},
-		"the longest request line":         {line(maxRequestLine), "200 OK"},
-		"a longer request line":            {line(maxRequestLine + 1), "414 Request URI Too Long"},
+		"as many fields as allowed": {fields(maxFields), "200 OK"},
+		"one field more":            {fields(maxFields + 1), "431 Request Header Fields Too Large"},
+		"very many fields":          {fields(6000), "431 Request Header Fields Too Large"},
+		"the longest request line":  {line(maxRequestLine), "200 OK"},
+		"a longer request line":     {line(maxRequestLine + 1), "414 Request URI Too Long"},
+		"a header without an end": {"GET / HTTP/1.1\r\nHost: a\r\nX-Huge: " + strings.Repeat("x", defaultHeaderBytes),
+			"431 Request Header Fields Too Large"},
 		"a request line without an end":    {"GET /" + strings.Repeat("x", maxRequestLine+1), "414 Request URI Too Long"},
 		"many lines in a body":             {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n" + strings.Repeat("\n", 3000), "200 OK"},
 		"empty lines before a second line": {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "200 OK"},

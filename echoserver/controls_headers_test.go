@@ -143,6 +143,11 @@ func TestSplitHeaderLists(t *testing.T) {
 		want  []string
 	}{
 		"none":                          {nil, nil},
+		"an empty list":                 {[]string{""}, []string{""}},
+		"one header":                    {[]string{"A:1"}, []string{"A:1"}},
+		"a space before a name":         {[]string{"A:1, B:2"}, []string{"A:1", " B:2"}},
+		"a value with a comma":          {[]string{"A:1,2,B:3"}, []string{"A:1,2", "B:3"}},
+		"a value with a date":           {[]string{"Date:Mon, 02 Jan 10:00"}, []string{"Date:Mon, 02 Jan 10:00"}},
 		"two headers":                   {[]string{"A:1", "B:2,C:3"}, []string{"A:1", "B:2", "C:3"}},
 		"a value with an address":       {[]string{"Via:1.1 a:80, 1.1 b:80,X-B:2"}, []string{"Via:1.1 a:80, 1.1 b:80", "X-B:2"}},
 		"a name with a space is a part": {[]string{"A:1,b c:2"}, []string{"A:1,b c:2"}},

@@ -11,7 +11,7 @@ import (
 )
 
 func TestRequestIDs(t *testing.T) {
-	generated := regexp.MustCompile("^[89a-f][0-9a-f]{15}$")
+	generated, seen := regexp.MustCompile("^[89a-f][0-9a-f]{15}$"), map[string]bool{}
 	for name, c := range map[string]struct {
 		headers http.Header
 		taken   string // empty: generated
@@ -28,6 +28,10 @@ func TestRequestIDs(t *testing.T) {
 		if c.taken != "" && got != c.taken || c.taken == "" && !generated.MatchString(got) {
 			t.Errorf("%s: the ID is %q, want %q", name, got, c.taken)
 		}
+		if seen[got] {
+			t.Errorf("%s: the ID %q is there twice", name, got)
+		}
+		seen[got] = true
 	}
 }
 

@@ -76,13 +76,9 @@ func TestTruncatedResponses(t *testing.T) {
 func TestTruncatedResponsesWithoutBody(t *testing.T) {
 	url := serve(t, handlerOf(t, "ECHO_CONTROLS=Full")).URL
 	for request, status := range map[string]string{"GET /?echo.connection=truncate&echo.status=204": "204", "HEAD /?echo.connection=truncate": "200", "GET /?echo.connection=truncate&echo.size=0": "200"} {
-		connection := dial(t, url)
-		if _, err := io.WriteString(connection, request+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(connection)
-		if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 "+status) || !strings.HasSuffix(string(got), "\r\n\r\n") {
-			t.Errorf("%s is answered %q, %v", request, got, err)
+		got := exchanged(t, dial(t, url), request+" HTTP/1.1\r\nHost: a\r\n\r\n")
+		if !strings.HasPrefix(got, "HTTP/1.1 "+status) || !strings.HasSuffix(got, "\r\n\r\n") {
+			t.Errorf("%s is answered %q", request, got)
 		}
 	}
 }

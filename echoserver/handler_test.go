@@ -136,6 +136,7 @@ func TestOrderOfRefusals(t *testing.T) {
 	}{
 		"a large body before a control":          {http.MethodPost, "/?echo.status=1", strings.NewReader(payload(maxBody + 1)), http.StatusRequestEntityTooLarge},
 		"a control before a delay":               {http.MethodPost, "/?echo.status=1&echo.delay=1h", strings.NewReader("x"), http.StatusBadRequest},
+		"CONNECT":                                {http.MethodConnect, "/", http.NoBody, http.StatusMethodNotAllowed},
 		"CONNECT before a large body":            {http.MethodConnect, "example.com:80", strings.NewReader(payload(maxBody + 1)), http.StatusMethodNotAllowed},
 		"CONNECT to a stream":                    {http.MethodConnect, "/-/body", strings.NewReader("x"), http.StatusMethodNotAllowed},
 		"CONNECT to a probe":                     {http.MethodConnect, "/-/livez", http.NoBody, http.StatusMethodNotAllowed},

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -124,52 +122,27 @@ func TestDrainEndsDelays(t *testing.T) {
 // TestDrainAwaitsWebSockets checks that a WebSocket, which http.Server does not know any more, gets the same time.
 func TestDrainAwaitsWebSockets(t *testing.T) {
 	for name, c := range map[string]struct {
-		takes, want time.Duration
+		open        int
+		takes, want time.Duration // each of several takes a nanosecond less
 		last        string
 	}{
-		"one that closes":  {3 * time.Second, 3 * time.Second, `"msg":"drained"`},
-		"one that remains": {time.Hour, 20 * time.Second, `"msg":"stopping with requests in flight"`},
+		"none":             {0, 0, 0, `"msg":"drained"`},
+		"one that closes":  {1, 3 * time.Second, 3 * time.Second, `"msg":"drained"`},
+		"two that close":   {2, 19 * time.Second, 19 * time.Second, `"msg":"drained"`},
+		"one that remains": {1, time.Hour, 20 * time.Second, `"msg":"stopping with requests in flight","error":"context deadline exceeded"`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			life := newLifecycle()
 			server, _ := serveInMemory(t, http.NotFoundHandler())
-			life.webSockets.Add(1)
-			time.AfterFunc(c.takes, life.webSockets.Done)
+			for i := range c.open {
+				life.webSockets.Add(1)
+				time.AfterFunc(c.takes-time.Duration(i), life.webSockets.Done)
+			}
 			began := time.Now()
 			log, done := drained(life, server, 0)
 			<-done
 			if took := time.Since(began); took != c.want || !strings.Contains(log.String(), c.last) {
 				t.Errorf("%s: the drain took %s, want %s; the log is %s", name, took, c.want, log)
-			}
-			life.webSockets.Wait()
-		})
-	}
-}
-
-func TestAwaitWebSockets(t *testing.T) {
-	for name, c := range map[string]struct {
-		open  int
-		takes time.Duration
-		want  error
-	}{
-		"none":             {0, 0, nil},
-		"two that close":   {2, 19 * time.Second, nil},
-		"one that remains": {1, time.Minute, context.DeadlineExceeded},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			life := newLifecycle()
-			for i := range c.open {
-				life.webSockets.Add(1)
-				time.AfterFunc(c.takes-time.Duration(i), life.webSockets.Done)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), shutdownTimeout)
-			defer cancel()
-			began := time.Now()
-			if err := life.awaitWebSockets(ctx); !errors.Is(err, c.want) {
-				t.Errorf("%s: %v, want %v", name, err, c.want)
-			}
-			if took := time.Since(began); took != min(c.takes, shutdownTimeout) {
-				t.Errorf("%s: it took %s", name, took)
 			}
 			life.webSockets.Wait()
 		})

@@ -139,6 +139,13 @@ func TestPagesAreServed(t *testing.T) {
 		if got.body != webSocketPage || got.Header.Get("Content-Security-Policy") != newPage(webSocketPage).policy || got.Header.Get("Content-Type") != pageType {
 			t.Errorf("%s: the page for WebSockets has %d bytes and the headers %v", proto, len(got.body), got.Header)
 		}
+		if !strings.Contains(got.body, "new WebSocket(") {
+			t.Errorf("%s: the page opens no WebSocket", proto)
+		}
+		got = send(t, client, http.MethodPost, server.URL+"/-/ws", "")
+		if got.StatusCode != http.StatusMethodNotAllowed || got.Header.Get("Allow") != "GET" {
+			t.Errorf("%s: POST is answered %d", proto, got.StatusCode)
+		}
 		got = send(t, client, http.MethodGet, server.URL+"/", "", "Accept", "text/html")
 		before, after, _ := strings.Cut(echoPage, `id="data">`)
 		if !strings.HasPrefix(got.body, before) || !strings.HasSuffix(got.body, after) || got.Header.Get("Content-Security-Policy") != newPage(echoPage).policy {

@@ -233,14 +233,3 @@ func TestCanary(t *testing.T) {
 		t.Error("ECHO_INFO_SHOWN is not shown")
 	}
 }
-
-func TestHugeHeadersAreRefused(t *testing.T) {
-	connection := dial(t, serve(t, handlerOf(t)).URL)
-	if _, err := io.WriteString(connection, "GET / HTTP/1.1\r\nHost: a\r\nX-Huge: "+strings.Repeat("x", defaultHeaderBytes)); err != nil {
-		t.Fatal(err)
-	}
-	got, err := io.ReadAll(connection)
-	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 431 ") {
-		t.Errorf("answered %q, %v", got, err)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -135,12 +134,10 @@ func TestTLSEnds(t *testing.T) {
 	if err := connection.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8388609\r\n\r\n"+payload(8<<20+1)); err != nil {
-		t.Fatal(err)
-	}
-	got, err := io.ReadAll(connection) // without the end of TLS the error would be io.ErrUnexpectedEOF
-	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 413 ") {
-		t.Errorf("got %q, %v", got, err)
+	// Without the end of TLS, reading fails with io.ErrUnexpectedEOF.
+	got := exchanged(t, connection, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8388609\r\n\r\n"+payload(8<<20+1))
+	if !strings.HasPrefix(got, "HTTP/1.1 413 ") {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -34,6 +34,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 		"nothing":                       {nil, 0, 620 * seconds, silent},
 		"nothing after a ping":          {[]string{pingFrame("")}, 0, 620 * seconds, silent},
 		"pings keep it open":            {slices.Repeat([]string{pingFrame("")}, 3), 619 * seconds, (2*619 + 620) * seconds, silent},
+		"messages keep it open":         {[]string{textFrame("x"), textFrame("x")}, 619 * seconds, (619 + 620) * seconds, silent},
 		"pongs keep it open":            {slices.Repeat([]string{masked(finalBit|opcodePong, "")}, 2), 619 * seconds, (619 + 620) * seconds, silent},
 		"part of a frame at the end":    {[]string{pingFrame(""), "\x81"}, 619 * seconds, (619 + 30) * seconds, late},
 		"one byte":                      {[]string{"\x81"}, 0, 30 * seconds, late},
@@ -60,7 +61,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 				}
 			}()
 			got := client.next(t)
-			for got == "pong " {
+			for got == "pong " || got == "text x" {
 				got = client.next(t)
 			}
 			if took := time.Since(began); got != c.want || took != c.takes {
@@ -70,8 +71,11 @@ func TestWebSocketDeadlines(t *testing.T) {
 				t.Errorf("%s: the connection ends after %s, %s", name, time.Since(began), got)
 			}
 			synctest.Wait()
-			if h.metrics.webSockets.Load() != 0 {
+			if h.metrics.webSockets.Load() != 0 || h.metrics.inFlight.Load() != 0 {
 				t.Errorf("%s: the WebSocket is counted as open", name)
+			}
+			if counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "101") != 1 {
+				t.Errorf("%s: counted are %v", name, series(t, h.metrics, "echo_http_requests_total"))
 			}
 		})
 	}
