@@ -29,9 +29,6 @@ func TestRedaction(t *testing.T) {
 			t.Errorf("%q changes the request", setting)
 		}
 	}
-	if _, err := parseRedaction("a b"); err == nil {
-		t.Error("a name with a space is accepted")
-	}
 }
 
 func TestSecretsAreShownNowhere(t *testing.T) {

@@ -56,7 +56,8 @@ func TestAnswerText(t *testing.T) {
 
 // TestTextOfRequest sends a body, which a request without one does not show.
 func TestTextOfRequest(t *testing.T) {
-	server := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "INGRESS_NAME=i", "SERVICE_NAME=s", "POD_NAME=p", "NODE_NAME=n"))
+	server := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "INGRESS_NAME=i", "SERVICE_NAME=s", "POD_NAME=p", "NODE_NAME=n",
+		"ECHO_INFO_COLOUR=blue"))
 	for proto, client := range clients(t) {
 		for name, c := range map[string]struct{ body, end string }{
 			"text":   {"hello", "body: 5 bytes, sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824\n\nhello\n"},
@@ -65,7 +66,7 @@ func TestTextOfRequest(t *testing.T) {
 			got := send(t, client, http.MethodPut, server.URL+"/a?b=c", c.body, "Accept", "text/plain", "X-Request-Id", "id", "User-Agent", "", "X-A", "1")
 			want := "PUT /a?b=c " + proto + "\nHost: " + strings.TrimPrefix(server.URL, "http://") + "\nAccept: text/plain\nAccept-Encoding: gzip\nContent-Length: " +
 				strconv.Itoa(len(c.body)) + "\nX-A: 1\nX-Request-Id: id\n\n" +
-				"request: id\nclient: 127.0.0.1\nnamespace: ns\ningress: i\nservice: s\npod: p\nnode: n\nversion: dev\n" + c.end
+				"request: id\nclient: 127.0.0.1\nnamespace: ns\ningress: i\nservice: s\npod: p\nnode: n\nversion: dev\nCOLOUR: blue\n" + c.end
 			if diff := cmp.Diff(want, got.body); diff != "" || got.Header.Get("Content-Type") != plainText {
 				t.Errorf("%s, %s: the type is %s (-want +got):\n%s", proto, name, got.Header.Get("Content-Type"), diff)
 			}

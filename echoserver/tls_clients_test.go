@@ -91,7 +91,8 @@ func TestClientCertificateIsTold(t *testing.T) {
 		if diff := cmp.Diff(want, told.Client.Certificate); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", proto, diff)
 		}
-		if block, _ := pem.Decode([]byte(strings.Join(told.TLS.PeerCertificates, ""))); block == nil || !cmp.Equal(block.Bytes, pair.Leaf.Raw) {
+		block, _ := pem.Decode([]byte(strings.Join(told.TLS.PeerCertificates, "")))
+		if block == nil || block.Type != "CERTIFICATE" || !cmp.Equal(block.Bytes, pair.Leaf.Raw) {
 			t.Errorf("%s: the certificates are %q", proto, told.TLS.PeerCertificates)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -173,23 +172,6 @@ func TestStreamsWithTLS(t *testing.T) {
 		if got := send(t, client, http.MethodPost, "https://"+s.address+"/-/body", sent); got.body != sent {
 			t.Errorf("%s: %d bytes of the stream come back", proto, len(got.body))
 		}
-	}
-}
-
-func TestTLSOfConnections(t *testing.T) {
-	secure := &tlsConnection{state: &tls.ConnectionState{ServerName: "a"}, transport: &tlsTransport{}}
-	for name, c := range map[string]struct {
-		connection net.Conn
-		want       bool
-	}{"TLS": {secure, true}, "none": {&net.TCPConn{}, false}} {
-		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
-		r = r.WithContext(withConnection(r.Context(), &connection{Conn: c.connection}))
-		if state := tlsState(r); (state != nil) != c.want || state != nil && state.ServerName != "a" {
-			t.Errorf("%s: %+v", name, state)
-		}
-	}
-	if state := tlsState(httptest.NewRequest(http.MethodGet, "/", http.NoBody)); state != nil {
-		t.Errorf("without a connection: %+v", state)
 	}
 }
 
