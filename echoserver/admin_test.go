@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -74,14 +72,12 @@ func TestAdminMetrics(t *testing.T) {
 
 // TestAdminIsNotLogged checks that requests to the admin port leave no line in the log.
 func TestAdminIsNotLogged(t *testing.T) {
-	var log bytes.Buffer
-	h := handlerOf(t)
-	h.log = slog.New(slog.NewJSONHandler(&log, nil))
+	h, log := loggedHandler(t)
 	for _, path := range []string{"/livez", "/readyz", "/metrics", "/other"} {
 		answered(newAdmin(h.life, h.metrics), path)
 	}
-	if log.Len() > 0 {
-		t.Errorf("the log is %s", &log)
+	if got := log.String(); got != "" {
+		t.Errorf("the log is %s", got)
 	}
 }
 

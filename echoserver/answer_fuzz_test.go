@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"log/slog"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -29,9 +27,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	page := newPage(echoPage)
 	f.Fuzz(func(t *testing.T, path, query, name, value, body string) {
-		var log bytes.Buffer
-		h := handlerOf(t, "SECRET="+canary)
-		h.log = slog.New(slog.NewJSONHandler(&log, nil))
+		h, log := loggedHandler(t, "SECRET="+canary)
 		close(h.life.ending) // nothing is held back
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 		r.URL = &url.URL{Path: path, RawQuery: query}
@@ -50,8 +46,8 @@ func FuzzAnswer(f *testing.F) {
 		if route != routeWebSocket {
 			checkContent(t, page, w.Header(), w.Body.String())
 		}
-		if log.Len() > 0 && !json.Valid(log.Bytes()) {
-			t.Errorf("logged: %s", &log)
+		if logged := log.String(); logged != "" && !json.Valid([]byte(logged)) {
+			t.Errorf("logged: %s", logged)
 		}
 	})
 }

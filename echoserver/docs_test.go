@@ -11,8 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFaultsOfTheDocumentation runs the commands of a section of the documentation against the real program, and compares their output.
-func TestFaultsOfTheDocumentation(t *testing.T) {
+// documented returns a section of the documentation, whose commands need curl.
+func documented(t *testing.T, title string) string {
+	t.Helper()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl here")
 	}
@@ -20,9 +21,14 @@ func TestFaultsOfTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(document), "\n## Faults\n")
+	_, section, _ := strings.Cut(string(document), "\n## "+title+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	blocks := regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(section, -1)
+	return section
+}
+
+// TestFaultsOfTheDocumentation runs the commands of a section of the documentation against the real program, and compares their output.
+func TestFaultsOfTheDocumentation(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(documented(t, "Faults"), -1)
 	commands := 0
 	for _, block := range blocks {
 		commands += checkSession(t, block[1])
@@ -34,15 +40,7 @@ func TestFaultsOfTheDocumentation(t *testing.T) {
 
 // TestTLSOfTheDocumentation runs the command of a section of the documentation against the real program, and compares its output.
 func TestTLSOfTheDocumentation(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl here")
-	}
-	document, err := os.ReadFile("../docs/echo-server.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(document), "\n## TLS\n")
-	_, block, _ := strings.Cut(section, "```text\n$ ")
+	_, block, _ := strings.Cut(documented(t, "TLS"), "```text\n$ ")
 	block, _, _ = strings.Cut(block, "```")
 	command, want, _ := strings.Cut(block, "\n")
 	a := newAuthority(t, "authority")

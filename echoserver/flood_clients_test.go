@@ -63,12 +63,7 @@ func overHTTP2(method, path string, kind streamKind, fields ...string) func(net.
 
 // overHTTP2Body is overHTTP2 for requests with a body.
 func overHTTP2Body(method, path string, kind streamKind, body []byte, fields ...string) func(net.Conn) error {
-	return func(connection net.Conn) error {
-		framer, err := greet(connection, kind)
-		if err != nil {
-			return err
-		}
-		go func() { _, _ = io.Copy(io.Discard, connection) }() // until the connection is closed
+	return framing(kind, func(framer *http2.Framer) error {
 		for id := uint32(1); id < 2*maxStreams; id += 2 {
 			err := writeHeader(framer, id, headerBlock(method, path, fields...), body == nil, true)
 			for rest := body; err == nil && len(rest) > 0; {
@@ -82,6 +77,18 @@ func overHTTP2Body(method, path string, kind streamKind, body []byte, fields ...
 			runtime.Gosched()
 		}
 		return nil
+	})
+}
+
+// framing returns a function that begins a connection of HTTP/2, discards what comes, and sends frames.
+func framing(kind streamKind, write func(*http2.Framer) error) func(net.Conn) error {
+	return func(connection net.Conn) error {
+		framer, err := greet(connection, kind)
+		if err != nil {
+			return err
+		}
+		go func() { _, _ = io.Copy(io.Discard, connection) }() // until the connection is closed
+		return write(framer)
 	}
 }
 
@@ -130,14 +137,10 @@ func writeHeader(framer *http2.Framer, stream uint32, block []byte, endStream, e
 
 // incompleteHTTP2Header returns a function that begins a header and never ends it. The last byte of the last field is missing.
 func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
-	return func(connection net.Conn) error {
-		framer, err := greet(connection, complete)
-		if err != nil {
-			return err
-		}
+	return framing(complete, func(framer *http2.Framer) error {
 		block := headerBlock("GET", "/", fields...)
 		return writeHeader(framer, 1, block[:len(block)-1], true, false)
-	}
+	})
 }
 
 // manyFields returns a number of fields that are together of a size.
@@ -159,28 +162,18 @@ func tinyFields(number int) (fields []string) {
 // resets returns a function that begins requests and resets them, as fast as the server reads: net/http queues requests whose handlers
 // have not ended.
 func resets(block []byte) func(net.Conn) error {
-	return func(connection net.Conn) error {
-		framer, err := greet(connection, complete)
-		if err != nil {
-			return err
-		}
-		go func() { _, _ = io.Copy(io.Discard, connection) }() // until the connection is closed
+	return framing(complete, func(framer *http2.Framer) error {
 		for id := uint32(1); ; id += 2 {
 			if err := errors.Join(writeHeader(framer, id, block, true, true), framer.WriteRSTStream(id, http2.ErrCodeCancel)); err != nil {
 				return err
 			}
 		}
-	}
+	})
 }
 
 // withTrailer returns a function that sends requests with a trailer of a size, whose responses are delayed.
 func withTrailer(size int) func(net.Conn) error {
-	return func(connection net.Conn) error {
-		framer, err := greet(connection, complete)
-		if err != nil {
-			return err
-		}
-		go func() { _, _ = io.Copy(io.Discard, connection) }() // until the connection is closed
+	return framing(complete, func(framer *http2.Framer) error {
 		var trailer bytes.Buffer
 		_ = hpack.NewEncoder(&trailer).WriteField(hpack.HeaderField{Name: "x-a", Value: payload(size), Sensitive: true})
 		for id := uint32(1); id < 2*maxStreams; id += 2 {
@@ -191,7 +184,7 @@ func withTrailer(size int) func(net.Conn) error {
 			runtime.Gosched()
 		}
 		return nil
-	}
+	})
 }
 
 // longFrame sends nearly all of a frame that is as long as frames can be.
@@ -207,14 +200,9 @@ func longFrame(connection net.Conn) error {
 
 func grpcFields() []string { return []string{"content-type", "application/grpc", "te", "trailers"} }
 
-// delimited returns a message with its prefix.
-func delimited(message string) []byte {
-	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
-}
-
 // unfinished returns an EchoRequest of about a size. Its last byte is missing.
 func unfinished(size int) []byte {
-	message := delimited("\x12" + varint(size-8) + payload(size-8))
+	message := prefixed("\x12" + varint(size-8) + payload(size-8))
 	return message[:len(message)-1]
 }
 
@@ -242,9 +230,7 @@ func grpcStreams(method string, streams int, message []byte) func(net.Conn) erro
 
 // clientOver returns a client that sends all requests over one connection of HTTP/2.
 func clientOver(connection net.Conn) *http.Transport {
-	protocols := &http.Protocols{}
-	protocols.SetUnencryptedHTTP2(true)
-	return &http.Transport{Protocols: protocols, MaxConnsPerHost: 1,
+	return &http.Transport{Protocols: onlyHTTP2(), MaxConnsPerHost: 1,
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 }
 

@@ -77,9 +77,9 @@ func floods() map[string]clientFlood {
 		"small unfinished gRPC messages": {200, grpcStreams("Unary", 31, unfinished(16<<10))},
 		"announced gRPC messages":        {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withBody, unfinished(1 << 20)[:16], grpcFields()...)},
 		"unread gRPC responses": {200, overHTTP2Body("POST", "/echo.v1.Echo/ServerStream", withoutWindow,
-			delimited("\x12"+varint(16<<10)+payload(16<<10)+"\x18\xe8\x07"), grpcFields()...)},
+			prefixed("\x12"+varint(16<<10)+payload(16<<10)+"\x18\xe8\x07"), grpcFields()...)},
 		"unread gRPC reflection": {200, overHTTP2Body("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", withoutWindow,
-			bytes.Repeat(delimited("\x22\x0cecho.v1.Echo"), 500), grpcFields()...)},
+			bytes.Repeat(prefixed("\x22\x0cecho.v1.Echo"), 500), grpcFields()...)},
 	}
 }
 
@@ -104,11 +104,11 @@ func headerFloods(limit int) map[string]clientFlood {
 		"resets of allowed headers":    {60, resets(headerBlockTo(strings.Repeat("a", allowed), "GET", "/"))},
 		"trailer and cookie":           {200, overHTTP2("GET", "/", withoutWindow, append(cookie(decoded), "trailer", strings.Repeat("x", decoded))...)},
 		"long trailers over HTTP/2":    {200, withTrailer(decoded)},
-		"gRPC calls with long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, delimited(""),
+		"gRPC calls with long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, prefixed(""),
 			append(grpcFields(), cookie(allowed)...)...)},
-		"gRPC streams with long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/BidiStream", withBody, delimited(""),
+		"gRPC streams with long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/BidiStream", withBody, prefixed(""),
 			append(grpcFields(), cookie(allowed)...)...)},
-		"gRPC errors about long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, delimited(""),
+		"gRPC errors about long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, prefixed(""),
 			append(grpcFields(), "grpc-timeout", strings.Repeat("\xff", allowed))...)},
 		"incomplete headers over HTTP/2": {1000, incompleteHTTP2Header(manyFields(decoded/1000, decoded)...)},
 		"incomplete field over HTTP/2":   {1000, incompleteHTTP2Header(cookie(decoded)...)},

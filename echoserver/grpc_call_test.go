@@ -23,7 +23,7 @@ func TestGRPCOfTheEnd(t *testing.T) {
 		client := http2InMemory(t, listener)
 		streams := map[string]*calling{
 			"echo":  begin(t, client, "http://a"+bidiPath, echoRequest(t, "hello")),
-			"watch": listen(t, client, "http://a"+watchPath, prefixed(nil)),
+			"watch": listen(t, client, "http://a"+watchPath, prefixed("")),
 		}
 		for name, stream := range streams {
 			if stream.receive(t) == nil {
@@ -64,7 +64,7 @@ func TestGRPCTimeouts(t *testing.T) {
 		"no second message of a stream": {bidiPath, echoRequest(t, "hello"), nil, 10 * time.Minute, "4 no message was received in time"},
 		"half a message":                {bidiPath, echoRequest(t, "hello")[:7], nil, 30 * time.Second, "4 no message was received in time"},
 		"half a prefix":                 {bidiPath, echoRequest(t, "hello")[:1], nil, 30 * time.Second, "4 no message was received in time"},
-		"no end of a request":           {watchPath, prefixed(nil), nil, 30 * time.Second, "4 no message was received in time"},
+		"no end of a request":           {watchPath, prefixed(""), nil, 30 * time.Second, "4 no message was received in time"},
 		"the client's deadline":         {bidiPath, nil, []string{"Grpc-Timeout", "7S"}, 7 * time.Second, overdue},
 		"the deadline in a delay":       {bidiPath, nil, []string{"Grpc-Timeout", "7S", "X-Echo-Delay", "8s"}, 7 * time.Second, overdue},
 	} {
@@ -166,11 +166,11 @@ func TestWatch(t *testing.T) {
 		server, listener := serveInMemory(t, h)
 		began := time.Now()
 		client := http2InMemory(t, listener)
-		watch := listen(t, client, "http://a"+watchPath, prefixed(nil))
-		unknown := listen(t, client, "http://a"+watchPath, prefixed([]byte("\x0a\x01x")))
+		watch := listen(t, client, "http://a"+watchPath, prefixed(""))
+		unknown := listen(t, client, "http://a"+watchPath, prefixed("\x0a\x01x"))
 		h1 := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 			DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.dial(t), nil }}}
-		web := listen(t, h1, "http://a"+watchPath, prefixed(nil), "Content-Type", grpcWebType)
+		web := listen(t, h1, "http://a"+watchPath, prefixed(""), "Content-Type", grpcWebType)
 		for _, stream := range []*calling{watch, web} {
 			if got := stream.receive(t); string(got) != "\x08\x01" {
 				t.Errorf("the first status is %q", got)

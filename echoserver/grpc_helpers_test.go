@@ -26,7 +26,7 @@ const (
 )
 
 // prefixed returns a message of gRPC as it is sent.
-func prefixed(message []byte) []byte {
+func prefixed(message string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
@@ -37,7 +37,7 @@ func sentMessage(t testing.TB, message proto.Message) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return prefixed(data)
+	return prefixed(string(data))
 }
 
 // echoRequest returns an EchoRequest with a message as gRPC sends it.
@@ -114,9 +114,7 @@ func called(t *testing.T, client *http.Client, url string, sent []byte, headers 
 
 // http2InMemory returns an HTTP/2 client of a server in memory. It does not read ahead.
 func http2InMemory(t *testing.T, listener *memoryListener) *http.Client {
-	protocols := &http.Protocols{}
-	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: protocols, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: window},
+	transport := &http.Transport{Protocols: onlyHTTP2(), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: window},
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.dial(t), nil }}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}

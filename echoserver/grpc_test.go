@@ -1,15 +1,10 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -89,7 +84,7 @@ func TestCallTypes(t *testing.T) {
 func TestGRPCStatus(t *testing.T) {
 	server, client := serve(t, handlerOf(t)), clients(t)["HTTP/2.0"]
 	const control = "X-Echo-Grpc-Status"
-	hello, tooMuch := string(echoRequest(t, "hello")), string(prefixed(make([]byte, maxGRPCMessage+1)))
+	hello, tooMuch := string(echoRequest(t, "hello")), string(prefixed(payload(maxGRPCMessage+1)))
 	for name, c := range map[string]struct {
 		path    string
 		sent    string
@@ -122,18 +117,16 @@ func TestGRPCStatus(t *testing.T) {
 }
 
 func TestGRPCLog(t *testing.T) {
-	var log lockedBuffer
-	h := handlerOf(t)
-	h.log = slog.New(slog.NewJSONHandler(&log, nil))
+	h, log := loggedHandler(t)
 	server, client := serve(t, h), clients(t)["HTTP/2.0"]
-	called(t, client, server.URL+healthCheckProcedure, prefixed(nil))
+	called(t, client, server.URL+healthCheckProcedure, prefixed(""))
 	called(t, client, server.URL+unaryPath, nil)
 	send(t, client, http.MethodGet, server.URL+healthCheckProcedure, "")
 	until(t, "two lines", func() bool { return strings.Count(log.String(), "\n") == 2 })
 	lines := strings.Split(log.String(), "\n")
 	if !strings.Contains(lines[0], `"path":"`+unaryPath+`"`) || !strings.Contains(lines[0], `"grpcStatus":"UNIMPLEMENTED"`) ||
 		strings.Contains(lines[1], "grpcStatus") {
-		t.Errorf("the log is %s", &log)
+		t.Errorf("the log is %s", log)
 	}
 }
 
@@ -160,11 +153,11 @@ func TestCallsAreCounted(t *testing.T) {
 		"Connect, a stream":           {echov1.EchoClientStreamProcedure, stream, "", nil, []string{"ClientStream OK"}},
 		"Connect, half a stream":      {echov1.EchoClientStreamProcedure, stream, "\x00", nil, []string{"ClientStream INTERNAL"}},
 		"Connect, bidirectional":      {bidiPath, stream, "", nil, nil}, // not over HTTP/1.1
-		"gRPC-Web":                    {unaryPath, web, string(prefixed([]byte("{}"))), nil, []string{"Unary OK"}},
-		"gRPC-Web, not JSON":          {unaryPath, web, string(prefixed([]byte("x"))), nil, []string{"Unary INVALID_ARGUMENT"}},
+		"gRPC-Web":                    {unaryPath, web, string(prefixed("{}")), nil, []string{"Unary OK"}},
+		"gRPC-Web, not JSON":          {unaryPath, web, string(prefixed("x")), nil, []string{"Unary INVALID_ARGUMENT"}},
 		"gRPC-Web, no message":        {unaryPath, web, "", nil, []string{"Unary UNIMPLEMENTED"}},
 		"gRPC-Web, an unknown method": {"/a/b", web, "", nil, []string{"other UNIMPLEMENTED"}},
-		"gRPC-Web, too much": {unaryPath, web, string(prefixed([]byte(tooLong))), nil,
+		"gRPC-Web, too much": {unaryPath, web, string(prefixed(tooLong)), nil,
 			[]string{"Unary RESOURCE_EXHAUSTED", "limit grpc_message"}},
 	} {
 		h := handlerOf(t)
@@ -193,8 +186,8 @@ func TestJSONErrorsAreShort(t *testing.T) {
 func TestCallDescription(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_IDENTITY=false", "POD_NAME=pod-1", "ECHO_INFO_COLOR=blue"))
 	sent := []string{"X-A", "\xff", "Authorization", "Bearer hunter2"}
-	_, ours := called(t, clients(t)["HTTP/2.0"], server.URL+unaryPath, prefixed(nil), sent...)
-	_, theirs := called(t, clients(t)["HTTP/2.0"], server.URL+gatewayAPI, prefixed(nil), sent...)
+	_, ours := called(t, clients(t)["HTTP/2.0"], server.URL+unaryPath, prefixed(""), sent...)
+	_, theirs := called(t, clients(t)["HTTP/2.0"], server.URL+gatewayAPI, prefixed(""), sent...)
 	echo, conformance := &echov1.EchoResponse{}, &grpcecho.EchoResponse{}
 	if err := errors.Join(proto.Unmarshal(ours, echo), proto.Unmarshal(theirs, conformance)); err != nil {
 		t.Fatal(err)
@@ -224,8 +217,8 @@ func TestCallDescription(t *testing.T) {
 func TestGRPCWithTLS(t *testing.T) {
 	server := serveTLS(t, "")
 	client := tlsClients(t, server.config())["HTTP/2.0"]
-	_, ours := called(t, client, "https://"+server.address+unaryPath, prefixed(nil))
-	_, theirs := called(t, client, "https://"+server.address+gatewayAPI, prefixed(nil))
+	_, ours := called(t, client, "https://"+server.address+unaryPath, prefixed(""))
+	_, theirs := called(t, client, "https://"+server.address+gatewayAPI, prefixed(""))
 	echo, conformance := &echov1.EchoResponse{}, &grpcecho.EchoResponse{}
 	if err := errors.Join(proto.Unmarshal(ours, echo), proto.Unmarshal(theirs, conformance)); err != nil {
 		t.Fatal(err)
@@ -237,17 +230,6 @@ func TestGRPCWithTLS(t *testing.T) {
 	want := &grpcecho.TLSAssertions{Version: "TLSv1.3", NegotiatedProtocol: "h2", CipherSuite: suite}
 	if got := conformance.Assertions.TlsAssertions; !proto.Equal(got, want) {
 		t.Errorf("of TLS it reports %v", got)
-	}
-}
-
-// TestDescribeTLS checks that the certificates of the client are in PEM.
-func TestDescribeTLS(t *testing.T) {
-	server := httptest.NewTLSServer(http.NotFoundHandler())
-	defer server.Close()
-	described := describeTLS(&tls.ConnectionState{Version: tls.VersionTLS12, PeerCertificates: []*x509.Certificate{server.Certificate()}})
-	block, _ := pem.Decode([]byte(strings.Join(described.PeerCertificates, "")))
-	if described.Version != "TLSv1.2" || block == nil || block.Type != "CERTIFICATE" || !slices.Equal(block.Bytes, server.Certificate().Raw) {
-		t.Errorf("described is %+v", described)
 	}
 }
 

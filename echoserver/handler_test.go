@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -76,9 +74,7 @@ func TestDelayLimit(t *testing.T) {
 // TestDelayOfCancelledRequest cancels a request while its response is delayed: it is logged and counted with status 499, and aborted.
 func TestDelayOfCancelledRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		h := handlerOf(t)
-		h.log = slog.New(slog.NewJSONHandler(&log, nil))
+		h, log := loggedHandler(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, cancel)
 		w := httptest.NewRecorder()
@@ -97,7 +93,7 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 			t.Errorf("counted are %v in %g s", series(t, h.metrics, "echo_http_requests_total"), totalDuration(t, h.metrics))
 		}
 		if !strings.Contains(log.String(), `"status":499,"bytes":0,`) || !strings.Contains(log.String(), `"nanoseconds":3000000000}`) {
-			t.Errorf("the log is %s", &log)
+			t.Errorf("the log is %s", log)
 		}
 	})
 }

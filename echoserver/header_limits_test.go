@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -193,9 +192,7 @@ func endsWithGoAway(framer *http2.Framer) bool {
 
 // TestRejectedHeadersAreReported checks metric and log for both versions.
 func TestRejectedHeadersAreReported(t *testing.T) {
-	h := handlerOf(t)
-	log := &lockedBuffer{}
-	h.log = slog.New(slog.NewJSONHandler(log, nil))
+	h, log := loggedHandler(t)
 	server := serve(t, h)
 	long := strings.Repeat("c", defaultHeaderBytes)
 	_ = exchanged(t, dial(t, server.URL), "GET / HTTP/1.1\r\nHost: a\r\nA: 1\r\nCookie: "+long+"\r\n\r\n")

@@ -41,6 +41,14 @@ func handlerOf(t testing.TB, environ ...string) *handler {
 	return newHandler(settingsOf(t, environ...), "8080", life, newMetrics(newBudget(unlimitedMemory), life.draining.Load), quiet)
 }
 
+// loggedHandler returns a handler, and its log.
+func loggedHandler(t testing.TB, environ ...string) (*handler, *lockedBuffer) {
+	t.Helper()
+	h, log := handlerOf(t, environ...), &lockedBuffer{}
+	h.log = slog.New(slog.NewJSONHandler(log, nil))
+	return h, log
+}
+
 // metricsOf returns the metrics of a server that does not drain.
 func metricsOf(b *budget) *metrics { return newMetrics(b, func() bool { return false }) }
 
@@ -67,12 +75,17 @@ func boundsOf(m *metrics) *bounds {
 // clients returns a client for each protocol that the server speaks.
 func clients(t *testing.T) map[string]*http.Client {
 	t.Helper()
-	protocols := &http.Protocols{}
-	protocols.SetUnencryptedHTTP2(true)
-	h1, h2 := &http.Transport{}, &http.Transport{Protocols: protocols}
+	h1, h2 := &http.Transport{}, &http.Transport{Protocols: onlyHTTP2()}
 	t.Cleanup(h1.CloseIdleConnections)
 	t.Cleanup(h2.CloseIdleConnections)
 	return map[string]*http.Client{"HTTP/1.1": {Transport: h1, Timeout: 2 * patience}, "HTTP/2.0": {Transport: h2, Timeout: 2 * patience}}
+}
+
+// onlyHTTP2 makes clients use HTTP/2 without TLS.
+func onlyHTTP2() *http.Protocols {
+	protocols := &http.Protocols{}
+	protocols.SetUnencryptedHTTP2(true)
+	return protocols
 }
 
 // reply is a response, and its body if it has been read.
