@@ -240,7 +240,7 @@ func TestAdminPortAlwaysAccepts(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := newServer(newAdmin(h.life, h.metrics), defaultHeaderBytes, quiet)
-	listener := &renewingListener{Listener: inner, limit: 3}
+	listener := newRenewingListener(inner, 3)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	var held []net.Conn

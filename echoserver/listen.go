@@ -84,13 +84,41 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 
 func (l *boundedListener) left() { l.metrics.connections.Add(-1) }
 
-// renewingListener keeps a number of connections, and closes the oldest one for a new one.
-type renewingListener struct {
-	net.Listener
-	limit int
+// renewedConnections bounds a number of connections. The oldest one makes room for a new one: clients that keep theirs for long could
+// otherwise keep all others out with a few connections.
+type renewedConnections struct {
+	limit   int
+	dropped func() // is called when one has made room
 
 	mutex sync.Mutex
-	open  []*renewedConnection // the oldest one first
+	open  []net.Conn // the oldest first
+}
+
+func (r *renewedConnections) add(c net.Conn) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.open = append(r.open, c)
+	if len(r.open) > r.limit {
+		_ = r.open[0].Close() // reading from it fails, and net/http closes it again
+		r.open = slices.Delete(r.open, 0, 1)
+		r.dropped()
+	}
+}
+
+func (r *renewedConnections) remove(c net.Conn) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.open = slices.DeleteFunc(r.open, func(each net.Conn) bool { return each == c })
+}
+
+// renewingListener closes the oldest of its connections for a new one.
+type renewingListener struct {
+	net.Listener
+	renewedConnections
+}
+
+func newRenewingListener(listener net.Listener, limit int) *renewingListener {
+	return &renewingListener{Listener: listener, renewedConnections: renewedConnections{limit: limit, dropped: func() {}}}
 }
 
 // Accept implements net.Listener.
@@ -99,37 +127,17 @@ func (l *renewingListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	accepted := &renewedConnection{Conn: c, listener: l}
-	if oldest := l.add(accepted); oldest != nil {
-		_ = oldest.Close() // there is nowhere to report the error
-	}
-	return accepted, nil
-}
-
-// add adds a connection, and returns the oldest one if there are too many.
-func (l *renewingListener) add(c *renewedConnection) *renewedConnection {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.open = append(l.open, c)
-	if len(l.open) <= l.limit {
-		return nil
-	}
-	return l.open[0]
-}
-
-func (l *renewingListener) remove(c *renewedConnection) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.open = slices.DeleteFunc(l.open, func(each *renewedConnection) bool { return each == c })
+	l.add(c)
+	return &renewedConnection{c, &l.renewedConnections}, nil
 }
 
 type renewedConnection struct {
 	net.Conn
-	listener *renewingListener
+	all *renewedConnections
 }
 
 // Close implements net.Conn.
 func (c *renewedConnection) Close() error {
-	c.listener.remove(c)
+	c.all.remove(c.Conn)
 	return c.Conn.Close()
 }

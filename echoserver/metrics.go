@@ -51,7 +51,7 @@ func newMetrics(b *budget, draining func() bool) *metrics {
 		limits: counters("echo_limited_total", "Requests, connections and messages that were rejected or truncated because of a limit.",
 			"reason"),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.duration, m.controls, m.limits, &m.tls)
+	m.registry.MustRegister(m.requests, m.calls, m.duration, m.controls, m.limits)
 	m.registry.MustRegister(m.gauges(draining)...)
 	m.startWithZero()
 	return m

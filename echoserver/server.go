@@ -57,7 +57,7 @@ func run(ctx context.Context, s settings, log *slog.Logger) error {
 	for _, listener := range public {
 		go func() { ended <- server.Serve(listener) }()
 	}
-	go func() { ended <- admin.Serve(&renewingListener{Listener: private, limit: adminConnections}) }()
+	go func() { ended <- admin.Serve(newRenewingListener(private, adminConnections)) }()
 	attributes := []any{"address", public[0].Addr().String(), "admin", private.Addr().String(), "version", version}
 	if len(public) > 1 {
 		attributes = append(attributes, "https", public[1].Addr().String())
@@ -109,7 +109,6 @@ func newAdminServer(handler http.Handler, log *slog.Logger) *http.Server {
 	server := newServer(handler, maxAdminHeaders, log)
 	server.Protocols.SetUnencryptedHTTP2(false)
 	server.MaxHeaderBytes = maxAdminHeaders // no handler rejects larger ones
-	server.MaxHeaderBytes = maxAdminHeaders
 	return server
 }
 

@@ -37,7 +37,7 @@ func newTLSConnection(connection net.Conn, listener *tlsListener) *tlsConnection
 func (c *tlsConnection) shakeHands(secure *tls.Conn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), headerTimeout)
 	defer cancel()
-	defer c.transport.handshakes.end(c.transport.Conn)
+	defer c.transport.handshakes.remove(c.transport.Conn)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		c.refusePlain(err)
 		return err

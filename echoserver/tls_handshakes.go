@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"net"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -22,39 +20,12 @@ const (
 
 var errHandshakeTooLarge = errors.New("the handshake is larger than 16 KiB")
 
-// handshakes bounds the handshakes in progress. The one that began first makes room: clients need milliseconds, and who needs longer
-// could otherwise keep all others out with a few connections.
-type handshakes struct {
-	limit   int
-	dropped func()
-
-	mutex    sync.Mutex
-	progress []net.Conn // the oldest first
-}
-
-func (h *handshakes) begin(connection net.Conn) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	h.progress = append(h.progress, connection)
-	if len(h.progress) > h.limit {
-		_ = h.progress[0].Close() // its handshake fails, and net/http closes it again
-		h.progress = slices.Delete(h.progress, 0, 1)
-		h.dropped()
-	}
-}
-
-func (h *handshakes) end(connection net.Conn) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	h.progress = slices.DeleteFunc(h.progress, func(each net.Conn) bool { return each == connection })
-}
-
 // tlsTransport is the connection below TLS. It bounds the handshake and the end of the connection.
 type tlsTransport struct {
 	net.Conn
-	handshakes *handshakes
-	received   int  // in the handshake
-	complete   bool // the handshake
+	handshakes *renewedConnections // in progress: clients need milliseconds, and who needs longer makes room
+	received   int                 // in the handshake
+	complete   bool                // the handshake
 	closing    atomic.Bool
 }
 
@@ -65,7 +36,7 @@ func (t *tlsTransport) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if t.received == 0 && n > 0 {
-		t.handshakes.begin(t.Conn)
+		t.handshakes.add(t.Conn)
 	}
 	if t.received += n; t.received > maxHandshakeBytes {
 		return 0, errHandshakeTooLarge

@@ -12,7 +12,7 @@ type tlsListener struct {
 	net.Listener
 	port         string
 	certificates *certificates
-	handshakes   *handshakes
+	handshakes   *renewedConnections
 }
 
 // listenTLS waits for the certificate and then listens.
@@ -25,13 +25,14 @@ func listenTLS(ctx context.Context, s tlsSettings, m *metrics, log *slog.Logger)
 	if err != nil {
 		return nil, err
 	}
+	m.exposeTLS()
 	go certificates.follow(ctx)
 	return newTLSListener(listener, certificates, m), nil
 }
 
 func newTLSListener(listener net.Listener, certificates *certificates, m *metrics) *tlsListener {
 	return &tlsListener{Listener: listener, port: port(listener), certificates: certificates,
-		handshakes: &handshakes{limit: maxHandshakes, dropped: func() { m.limited(limitHandshakes) }}}
+		handshakes: &renewedConnections{limit: maxHandshakes, dropped: func() { m.limited(limitHandshakes) }}}
 }
 
 // Accept implements net.Listener.

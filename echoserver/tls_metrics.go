@@ -6,32 +6,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// tlsMetrics contains the metrics of the certificate. They are omitted if there is none.
+// tlsMetrics contains the metrics of the certificate.
 type tlsMetrics struct {
 	reloadFailures atomic.Int64
 	expiry         atomic.Int64 // Unix time
 }
 
-// Describe implements prometheus.Collector.
-func (m *tlsMetrics) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- tlsExpiry()
-	descriptions <- tlsReloadFailures()
-}
-
-// Collect implements prometheus.Collector.
-func (m *tlsMetrics) Collect(collected chan<- prometheus.Metric) {
-	expiry := m.expiry.Load()
-	if expiry == 0 {
-		return
-	}
-	collected <- prometheus.MustNewConstMetric(tlsExpiry(), prometheus.GaugeValue, float64(expiry))
-	collected <- prometheus.MustNewConstMetric(tlsReloadFailures(), prometheus.CounterValue, float64(m.reloadFailures.Load()))
-}
-
-func tlsExpiry() *prometheus.Desc {
-	return prometheus.NewDesc("echo_tls_certificate_expiry_seconds", "When the certificate that is served expires, as Unix time.", nil, nil)
-}
-
-func tlsReloadFailures() *prometheus.Desc {
-	return prometheus.NewDesc("echo_tls_reload_failures_total", "Rotations of the certificate that failed; the last one stays.", nil, nil)
+// exposeTLS adds the metrics of the certificate. They are omitted if there is none.
+func (m *metrics) exposeTLS() {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "echo_tls_certificate_expiry_seconds",
+			Help: "When the certificate that is served expires, as Unix time."}, func() float64 { return float64(m.tls.expiry.Load()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "echo_tls_reload_failures_total",
+			Help: "Rotations of the certificate that failed; the last one stays."}, func() float64 { return float64(m.tls.reloadFailures.Load()) }))
 }
