@@ -42,50 +42,43 @@ func (h *handler) streamBody(e *exchange, r *http.Request) {
 	if r.ContentLength >= 0 {
 		e.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
 	}
-	if err := copyStream(e, source, controller); err != nil {
+	if _, err := copyStream(e, source, controller); err != nil {
 		h.abort(err)
 	}
 }
 
 // digestStream responds with the size and the SHA-256 of a body when it has all of it, because not all proxies read and write at the same time.
 func (h *handler) digestStream(e *exchange, source io.Reader) {
-	digest, counted := sha256.New(), &counter{}
-	if err := copyStream(io.MultiWriter(digest, counted), source, http.NewResponseController(e)); err != nil {
+	digest := sha256.New()
+	size, err := copyStream(digest, source, http.NewResponseController(e))
+	if err != nil {
 		h.unreadable(e, err)
 		return
 	}
 	e.Header().Set("Content-Type", plainText)
-	_, _ = fmt.Fprintf(e, "%d %x\n", counted.bytes, digest.Sum(nil)) // the client may have disconnected
+	_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
 }
 
-// counter counts what is written to it.
-type counter struct{ bytes int64 }
-
-// Write implements io.Writer.
-func (c *counter) Write(data []byte) (int, error) {
-	c.bytes += int64(len(data))
-	return len(data), nil
-}
-
-// copyStream copies source to target and fails if either side makes no progress for stallTimeout.
-func copyStream(target io.Writer, source io.Reader, controller *http.ResponseController) error {
+// copyStream copies source to target and fails if either side makes no progress for stallTimeout. It returns the number of bytes.
+func copyStream(target io.Writer, source io.Reader, controller *http.ResponseController) (size int64, err error) {
 	buffer := make([]byte, streamBuffer)
 	for {
 		deadline := time.Now().Add(stallTimeout)
 		if err := errors.Join(controller.SetReadDeadline(deadline), controller.SetWriteDeadline(deadline)); err != nil {
-			return fmt.Errorf("setting deadlines: %w", err)
+			return size, fmt.Errorf("setting deadlines: %w", err)
 		}
 		n, err := source.Read(buffer)
+		size += int64(n)
 		if n > 0 {
 			if _, err := target.Write(buffer[:n]); err != nil {
-				return err
+				return size, err
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
+		switch {
+		case errors.Is(err, io.EOF):
+			return size, nil
+		case err != nil:
+			return size, err
 		}
 	}
 }

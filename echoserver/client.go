@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 )
 
 // client describes the client that sent a request.
@@ -62,10 +63,5 @@ func clientAddress(remote string, chain []string, trusted []netip.Prefix) string
 }
 
 func isTrusted(address netip.Addr, trusted []netip.Prefix) bool {
-	for _, prefix := range trusted {
-		if prefix.Contains(address) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(address) })
 }

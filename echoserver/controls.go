@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -161,12 +162,7 @@ func (c *controls) addHeaders(values []string, policy controlsPolicy) error {
 	return nil
 }
 
-func (c *controls) statusOrOK() int {
-	if c.status == 0 {
-		return http.StatusOK
-	}
-	return c.status
-}
+func (c *controls) statusOrOK() int { return cmp.Or(c.status, http.StatusOK) }
 
 // consistent returns an error if the defaults contradict each other. Only a fixed body may have any Content-Type, because the echo
 // contains what clients send.

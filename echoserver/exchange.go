@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -106,17 +107,13 @@ func newRequestID() string {
 
 // WriteHeader implements http.ResponseWriter.
 func (e *exchange) WriteHeader(status int) {
-	if e.status == 0 {
-		e.status = status
-	}
+	e.status = cmp.Or(e.status, status)
 	e.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
 func (e *exchange) Write(data []byte) (int, error) {
-	if e.status == 0 {
-		e.status = http.StatusOK
-	}
+	e.status = e.statusOrOK()
 	n, err := e.ResponseWriter.Write(data)
 	e.written += int64(n)
 	return n, err
@@ -124,9 +121,7 @@ func (e *exchange) Write(data []byte) (int, error) {
 
 // WriteString implements io.StringWriter.
 func (e *exchange) WriteString(text string) (int, error) {
-	if e.status == 0 {
-		e.status = http.StatusOK
-	}
+	e.status = e.statusOrOK()
 	n, err := io.WriteString(e.ResponseWriter, text)
 	e.written += int64(n)
 	return n, err
@@ -136,9 +131,4 @@ func (e *exchange) WriteString(text string) (int, error) {
 func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
 // statusOrOK returns the status, which is 200 if the handler did not set it.
-func (e *exchange) statusOrOK() int {
-	if e.status == 0 {
-		return http.StatusOK
-	}
-	return e.status
-}
+func (e *exchange) statusOrOK() int { return cmp.Or(e.status, http.StatusOK) }
