@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // tokenCharacters are the characters of a header name besides letters and digits (RFC 9110, 5.6.2).
@@ -44,7 +46,8 @@ func splitHeaders(lists []string) []string {
 			break
 		}
 		colon := read + length
-		if comma := strings.LastIndexByte(text[read:colon], ','); comma >= 0 && isToken(strings.TrimSpace(text[read+comma+1:colon])) {
+		comma := strings.LastIndexByte(text[read:colon], ',')
+		if comma >= 0 && httpguts.ValidHeaderFieldName(strings.TrimSpace(text[read+comma+1:colon])) {
 			headers = append(headers, text[begin:read+comma])
 			begin = read + comma + 1
 		}
@@ -57,22 +60,13 @@ func splitHeaders(lists []string) []string {
 }
 
 func checkSyntax(h header) error {
-	if !isToken(h.Name) {
+	if !httpguts.ValidHeaderFieldName(h.Name) {
 		return fmt.Errorf("%.100q is not a header name, which consists of letters, digits and %s", h.Name, tokenCharacters)
 	}
 	if strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return fmt.Errorf("the value of %.100s contains a control character", h.Name)
 	}
 	return nil
-}
-
-func isToken(text string) bool {
-	for _, r := range text {
-		if ('a' > r || r > 'z') && ('A' > r || r > 'Z') && ('0' > r || r > '9') && !strings.ContainsRune(tokenCharacters, r) {
-			return false
-		}
-	}
-	return text != ""
 }
 
 // checkFraming rejects headers that belong to the connection and not to the response (RFC 9110, 7.6.1).

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // forwardedPair is an element of a Forwarded header, which one proxy added (RFC 7239, 4).
@@ -61,7 +63,7 @@ func parseElement(text string) (element forwardedPair, rest string, ok bool) {
 			return element, strings.TrimPrefix(rest, ","), true
 		}
 		name, after, found := strings.Cut(rest, "=")
-		if !found || !isToken(name) {
+		if !found || !httpguts.ValidHeaderFieldName(name) {
 			return element, "", false
 		}
 		var value string
@@ -100,7 +102,7 @@ func parseValue(text string) (value, rest string, ok bool) {
 			end = len(text)
 		}
 		value = text[:end]
-		return value, text[end:], isToken(strings.Map(withoutAddressMarks, value))
+		return value, text[end:], httpguts.ValidHeaderFieldName(strings.Map(withoutAddressMarks, value))
 	}
 	var unquoted strings.Builder
 	for i := 1; i < len(text); i++ {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // preface is the part of what an HTTP/2 connection begins with (RFC 9113, 3.4) that looks like a header.
@@ -117,7 +119,7 @@ func (h *rawHeader) longestField() string {
 		}
 	}
 	name, _, _ := bytes.Cut(longest, []byte(":"))
-	if !isToken(string(name)) {
+	if !httpguts.ValidHeaderFieldName(string(name)) {
 		return ""
 	}
 	return string(name[:min(len(name), maxLoggedField)])

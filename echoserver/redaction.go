@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // redaction decides which request headers contain secrets, whose values the response does not include.
@@ -25,7 +27,7 @@ func parseRedaction(text string) (redaction, error) {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		if !isToken(name) {
+		if !httpguts.ValidHeaderFieldName(name) {
 			return r, fmt.Errorf("%q is neither none nor a list of header names such as X-Token,X-Session", text)
 		}
 		r.names = append(r.names, http.CanonicalHeaderKey(name))

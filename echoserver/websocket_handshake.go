@@ -5,13 +5,15 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 const webSocketVersion = "13"
 
 // asksForWebSocket returns whether a request asks for the protocol WebSocket. HTTP/1.0 and HTTP/2 have no upgrades.
 func asksForWebSocket(r *http.Request) bool {
-	return r.ProtoMajor == 1 && r.ProtoMinor >= 1 && hasToken(r.Header["Upgrade"], "websocket")
+	return r.ProtoMajor == 1 && r.ProtoMinor >= 1 && httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
 }
 
 // checkHandshake returns the first sub-protocol that a request for a WebSocket offers, empty for none, or the status and the reason to
@@ -19,7 +21,7 @@ func asksForWebSocket(r *http.Request) bool {
 func checkHandshake(r *http.Request) (subprotocol string, status int, err error) {
 	subprotocol, isToken := firstElement(r.Header["Sec-Websocket-Protocol"])
 	switch {
-	case !hasToken(r.Header["Connection"], "upgrade"):
+	case !httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade"):
 		err = errors.New("the header Connection of a WebSocket handshake must contain Upgrade; a gateway may have removed it")
 	case r.ContentLength != 0:
 		err = errors.New("a WebSocket handshake must not have a body")
@@ -47,23 +49,11 @@ func firstElement(values []string) (string, bool) {
 	for _, value := range values {
 		for element := range strings.SplitSeq(value, ",") {
 			if element = strings.Trim(element, " \t"); element != "" {
-				return element, isToken(element)
+				return element, httpguts.ValidHeaderFieldName(element)
 			}
 		}
 	}
 	return "", true
-}
-
-// hasToken returns whether a list contains a token, which is in lower case.
-func hasToken(values []string, token string) bool {
-	for _, value := range values {
-		for element := range strings.SplitSeq(value, ",") {
-			if strings.EqualFold(strings.Trim(element, " \t"), token) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // refuseHandshake responds to a request for a WebSocket that is not valid.
