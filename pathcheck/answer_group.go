@@ -144,14 +144,12 @@ func decideEvents(arrivals []time.Duration) Fact {
 
 // examineStatuses asks for statuses. There are few of those that have a way stop using a server that often responds with them.
 func examineStatuses(ctx context.Context, g *group) error {
-	const skipped = "answer.status"
 	if reason := controls(g.known); reason != "" {
-		g.skip(skipped, reason)
+		g.skip("answer.status", reason)
 		return nil
 	}
 	outcomes := map[int]outcome{}
-	statuses := []int{201, 204, 400, 404, 429, 500, 418, 503}
-	for _, status := range statuses {
+	for _, status := range []int{201, 204, 400, 404, 429, 500, 418, 503} {
 		o, err := g.ask(ctx, &request{path: plainPath + "?echo.status=" + strconv.Itoa(status)})
 		if err != nil {
 			return err
@@ -194,11 +192,7 @@ func examineCompression(ctx context.Context, g *group) error {
 	if g.known.controls {
 		path += "?echo.size=32768" // ways do not compress what is short
 	}
-	o, err := g.ask(ctx, &request{path: path, fields: []field{{"Accept-Encoding", "gzip, br, zstd"}}})
-	if err == nil {
-		g.add(decideCompression(o))
-	}
-	return err
+	return g.examine(ctx, &request{path: path, fields: []field{{"Accept-Encoding", "gzip, br, zstd"}}}, decideCompression)
 }
 
 func decideCompression(o outcome) Fact {
@@ -215,16 +209,11 @@ func decideCompression(o outcome) Fact {
 }
 
 func examineEarlyHints(ctx context.Context, g *group) error {
-	const name = "answer.earlyHints"
 	if !g.known.full {
-		g.skip(name, "requests cannot have the Echo send a response with status 103, which requires spec.server.controls: Full")
+		g.skip("answer.earlyHints", "requests cannot have the Echo send a response with status 103, which requires spec.server.controls: Full")
 		return nil
 	}
-	o, err := g.ask(ctx, &request{path: plainPath + "?echo.early-hints=true"})
-	if err == nil {
-		g.add(decideEarlyHints(o))
-	}
-	return err
+	return g.examine(ctx, &request{path: plainPath + "?echo.early-hints=true"}, decideEarlyHints)
 }
 
 func decideEarlyHints(o outcome) Fact {
@@ -241,16 +230,10 @@ func decideEarlyHints(o outcome) Fact {
 // examineCaching sends a request twice: a cache sends the first response again, with the proof of the first request.
 func examineCaching(ctx context.Context, g *group) error {
 	path := plainPath + "/cache/" + newNonce()
-	var last outcome
-	for range 2 {
-		o, err := g.ask(ctx, &request{path: path})
-		if err != nil {
-			return err
-		}
-		last = o
+	if _, err := g.ask(ctx, &request{path: path}); err != nil {
+		return err
 	}
-	g.add(decideCaching(last))
-	return nil
+	return g.examine(ctx, &request{path: path}, decideCaching)
 }
 
 func decideCaching(second outcome) Fact {

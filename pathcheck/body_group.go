@@ -54,11 +54,9 @@ func arrivedWhole(size int, o outcome) bool {
 
 // examineChunks sends a body without its size.
 func examineChunks(ctx context.Context, g *group) error {
-	o, err := g.ask(ctx, &request{method: "POST", path: plainPath, chunked: true, body: filler(1000)})
-	if err == nil {
-		g.add(decideChunks(1000, o))
-	}
-	return err
+	const sent = 1000
+	return g.examine(ctx, &request{method: "POST", path: plainPath, chunked: true, body: filler(sent)},
+		func(o outcome) Fact { return decideChunks(sent, o) })
 }
 
 func decideChunks(sent int, o outcome) Fact {
@@ -91,10 +89,7 @@ func examineRequestBuffer(ctx context.Context, g *group) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.readAnswer(maxBody)
-	if err == nil {
-		g.judge(a, s.nonce)
-	}
+	a, err := g.read(s, maxBody)
 	o, err := g.outcome(ctx, a, err)
 	if err == nil {
 		g.add(decideRequestBuffer(last.Add(offset), o))
@@ -165,10 +160,7 @@ func examineExpect(ctx context.Context, g *group) error {
 	var a *answer
 	if status < http.StatusOK {
 		_ = s.send(body) // the way may have responded
-		a, err = s.readAnswer(maxBody)
-		if err == nil {
-			g.judge(a, s.nonce)
-		}
+		a, err = g.read(s, maxBody)
 	} else {
 		a = &answer{status: status}
 	}

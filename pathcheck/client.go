@@ -109,12 +109,16 @@ func (c *client) do(ctx context.Context, r *request) (*answer, error) {
 			_ = r.writeBody(s) // the server may have responded before the end of the body
 		}
 	})
-	a, err := s.readAnswer(int64(len(r.body)) + maxBody)
-	if err != nil {
-		return nil, err
+	return c.read(s, int64(len(r.body))+maxBody)
+}
+
+// read reads the response to the request of a stream, and judges it.
+func (c *client) read(s *stream, limit int64) (*answer, error) {
+	a, err := s.readAnswer(limit)
+	if err == nil {
+		c.judge(a, s.nonce)
 	}
-	c.judge(a, s.nonce)
-	return a, nil
+	return a, err
 }
 
 // refusedByCache is the refusal of a way that responds with what the Echo has responded to an earlier request, which tells nothing of this one.
@@ -173,6 +177,15 @@ func (g *group) add(facts ...Fact) { g.facts = append(g.facts, facts...) }
 func (g *group) ask(ctx context.Context, r *request) (outcome, error) {
 	a, err := g.do(ctx, r)
 	return g.outcome(ctx, a, err)
+}
+
+// examine sends a request, and adds the fact that a function makes of what came of it.
+func (g *group) examine(ctx context.Context, r *request, decide func(outcome) Fact) error {
+	o, err := g.ask(ctx, r)
+	if err == nil {
+		g.add(decide(o))
+	}
+	return err
 }
 
 func (g *group) outcome(ctx context.Context, a *answer, err error) (outcome, error) {

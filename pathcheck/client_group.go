@@ -151,11 +151,8 @@ func examineStripping(ctx context.Context, g *group) error {
 		g.add(decideStripping(nil, outcome{}))
 		return nil
 	}
-	o, err := g.ask(ctx, &request{path: plainPath, fields: []field{{"Connection", "close, " + strings.Join(added, ", ")}}})
-	if err == nil {
-		g.add(decideStripping(added, o))
-	}
-	return err
+	return g.examine(ctx, &request{path: plainPath, fields: []field{{"Connection", "close, " + strings.Join(added, ", ")}}},
+		func(o outcome) Fact { return decideStripping(added, o) })
 }
 
 func decideStripping(added []string, o outcome) Fact {
@@ -198,11 +195,11 @@ func identifiers() []identifier {
 
 func examineTracing(ctx context.Context, g *group) error {
 	for _, each := range identifiers() {
-		o, err := g.ask(ctx, &request{path: plainPath, fields: []field{each.sent}})
+		err := g.examine(ctx, &request{path: plainPath, fields: []field{each.sent}},
+			func(o outcome) Fact { return decideIdentifier(each, g.known.plain.echo, o) })
 		if err != nil {
 			return err
 		}
-		g.add(decideIdentifier(each, g.known.plain.echo, o))
 	}
 	return nil
 }

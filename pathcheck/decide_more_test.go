@@ -80,24 +80,7 @@ func TestDecideEjection(t *testing.T) {
 	expectValue(t, "pages of the way", decideEjection(of(5, "a"), of(10, "a")), "some responses")
 }
 
-// certificate returns a certificate that is signed by itself.
-func certificate(t *testing.T, name string, until time.Time) *x509.Certificate {
-	t.Helper()
-	parsed, _ := signed(t, name, until)
-	return parsed
-}
-
-// keyPair returns such a certificate and its key.
-func keyPair(t *testing.T, name string) (*x509.Certificate, []byte) {
-	t.Helper()
-	parsed, key := signed(t, name, time.Now().Add(time.Hour))
-	data, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed, data
-}
-
+// signed returns a certificate that is signed by itself, and its key.
 func signed(t *testing.T, name string, until time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -119,7 +102,7 @@ func signed(t *testing.T, name string, until time.Time) (*x509.Certificate, *ecd
 
 func TestDecideTrust(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	leaf := certificate(t, "a.example", now.Add(49*time.Hour))
+	leaf, _ := signed(t, "a.example", now.Add(49*time.Hour))
 	trusted := x509.NewCertPool()
 	trusted.AddCert(leaf)
 	for name, c := range map[string]struct {

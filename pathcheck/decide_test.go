@@ -93,9 +93,9 @@ func TestDecideHeaders(t *testing.T) {
 
 func TestDecideQuery(t *testing.T) {
 	for path, want := range map[string]string{"/?" + oddQuery: kept, "/?a=1": changed, "/": dropped} {
-		expectValue(t, path, decideQuery(oddQuery, came(func(e *echo) { e.Path = path })), want)
+		expectValue(t, path, decideQuery(came(func(e *echo) { e.Path = path })), want)
 	}
-	expectValue(t, "refused", decideQuery(oddQuery, refused("403")), "refused 403")
+	expectValue(t, "refused", decideQuery(refused("403")), "refused 403")
 	expectValue(t, "the host", decideHost("a", &echo{Host: "a"}), kept)
 	expectValue(t, "another host", decideHost("a", &echo{Host: "b"}), changed)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -74,11 +73,8 @@ func milliseconds(d time.Duration) string { return fmt.Sprintf("%.2fms", d.Secon
 func examineTimeouts(ctx context.Context, g *group) error {
 	const delay = 30 * time.Second
 	began := time.Now()
-	o, err := g.ask(ctx, &request{path: plainPath + "?echo.delay=" + delay.String(), timeout: delay + timeout})
-	if err == nil {
-		g.add(decideTimeout(time.Since(began), delay, o))
-	}
-	return err
+	return g.examine(ctx, &request{path: plainPath + "?echo.delay=" + delay.String(), timeout: delay + timeout},
+		func(o outcome) Fact { return decideTimeout(time.Since(began), delay, o) })
 }
 
 func decideTimeout(took, delay time.Duration, o outcome) Fact {
@@ -88,10 +84,4 @@ func decideTimeout(took, delay time.Duration, o outcome) Fact {
 		return newFact(name, ">"+delay.String(), sent, "the response", meaning)
 	}
 	return newFact(name, took.Round(time.Second).String(), sent, describeRefusal(o.refusal), meaning)
-}
-
-// sortedList returns texts in their order, separated by commas.
-func sortedList(texts []string) string {
-	slices.Sort(texts)
-	return strings.Join(texts, ", ")
 }

@@ -1,6 +1,8 @@
 package pathcheck
 
 import (
+	"os"
+	"slices"
 	"time"
 )
 
@@ -40,9 +42,10 @@ type From struct {
 }
 
 func newReport(o *Options, t *target) *Report {
+	host, _ := os.Hostname() // empty if it is not known
 	r := &Report{Version: o.Version, URL: o.URL, Address: t.dial, Time: time.Now().UTC().Truncate(time.Second), Facts: []Fact{}, groups: o.Groups,
-		From: From{Host: hostname(), InCluster: inCluster(), Note: "from outside a cluster, as far as this program knows"}}
-	if r.From.InCluster {
+		From: From{Host: host, Note: "from outside a cluster, as far as this program knows"}}
+	if r.From.InCluster = os.Getenv("KUBERNETES_SERVICE_HOST") != ""; r.From.InCluster {
 		r.From.Note = "from a pod: kube-proxy takes requests to the address of a load balancer of this cluster a shorter way than those from outside"
 	}
 	if o.Echo.Name != "" {
@@ -60,20 +63,13 @@ func (r *Report) finish(expectations []Expectation) {
 
 // fact returns a fact by its name, or nil.
 func (r *Report) fact(name string) *Fact {
-	for i := range r.Facts {
-		if r.Facts[i].Name == name {
-			return &r.Facts[i]
-		}
+	if i := slices.IndexFunc(r.Facts, func(f Fact) bool { return f.Name == name }); i >= 0 {
+		return &r.Facts[i]
 	}
 	return nil
 }
 
 // OK reports whether the Echo was found and all expectations are met.
 func (r *Report) OK() bool {
-	for _, each := range r.Expected {
-		if !each.OK {
-			return false
-		}
-	}
-	return r.Problem == ""
+	return r.Problem == "" && !slices.ContainsFunc(r.Expected, func(e Result) bool { return !e.OK })
 }

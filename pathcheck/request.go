@@ -2,10 +2,12 @@ package pathcheck
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,20 +39,10 @@ func newNonce() string {
 
 // has reports whether a request has a field of this name.
 func (r *request) has(name string) bool {
-	for _, each := range r.fields {
-		if strings.EqualFold(each.name, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
 }
 
-func (r *request) methodOrGet() string {
-	if r.method == "" {
-		return "GET"
-	}
-	return r.method
-}
+func (r *request) methodOrGet() string { return cmp.Or(r.method, "GET") }
 
 // header returns the header as bytes. The connection is closed after each request, so that they do not affect each other.
 func (r *request) header(t *target, check field, agent string) []byte {

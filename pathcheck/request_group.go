@@ -103,15 +103,11 @@ func decideHTTP2(a *answer, err error) Fact {
 const oddQuery = "b=2&a=1&a=&c&d=%2F%20+;e"
 
 func examineQuery(ctx context.Context, g *group) error {
-	o, err := g.ask(ctx, &request{path: plainPath + "?" + oddQuery})
-	if err == nil {
-		g.add(decideQuery(oddQuery, o))
-	}
-	return err
+	return g.examine(ctx, &request{path: plainPath + "?" + oddQuery}, decideQuery)
 }
 
-func decideQuery(sent string, o outcome) Fact {
-	const name, meaning = "request.query", "whether the query arrives as it was sent, duplicates, order and escapes included"
+func decideQuery(o outcome) Fact {
+	const name, sent, meaning = "request.query", oddQuery, "whether the query arrives as it was sent, duplicates, order and escapes included"
 	e := o.echoed()
 	if e == nil {
 		return refusedFact(name, sent, o.refusal, meaning)
@@ -143,13 +139,10 @@ func decideHost(sent string, e *echo) Fact {
 
 // examineTrailers sends a field after the body.
 func examineTrailers(ctx context.Context, g *group) error {
-	const name, value = "X-Pathcheck-Sum", "1"
-	o, err := g.ask(ctx, &request{method: "POST", path: plainPath, chunked: true, body: []byte("x"), fields: []field{{"Trailer", name}},
-		trailers: []field{{name, value}}})
-	if err == nil {
-		g.add(decideTrailers(field{name, value}, o))
-	}
-	return err
+	sent := field{"X-Pathcheck-Sum", "1"}
+	r := &request{method: "POST", path: plainPath, chunked: true, body: []byte("x"), trailers: []field{sent}}
+	r.fields = []field{{"Trailer", sent.name}}
+	return g.examine(ctx, r, func(o outcome) Fact { return decideTrailers(sent, o) })
 }
 
 func decideTrailers(sent field, o outcome) Fact {

@@ -158,11 +158,8 @@ func examineBytes(ctx context.Context, g *group) error {
 
 // decideField sends a header and tells what becomes of it.
 func (g *group) decideField(ctx context.Context, name string, sent field, meaning string) error {
-	o, err := g.ask(ctx, &request{path: plainPath, fields: []field{sent}})
-	if err == nil {
-		g.add(decideField(name, sent, meaning, o))
-	}
-	return err
+	return g.examine(ctx, &request{path: plainPath, fields: []field{sent}},
+		func(o outcome) Fact { return decideField(name, sent, meaning, o) })
 }
 
 func decideField(name string, sent field, meaning string, o outcome) Fact {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -254,16 +253,4 @@ func deadlineIn(ctx context.Context) error {
 		return errInterrupted
 	}
 	return errDeadline
-}
-
-// inCluster reports whether this program runs in a pod.
-func inCluster() bool { return os.Getenv("KUBERNETES_SERVICE_HOST") != "" }
-
-// hostname returns the name of this machine or pod, or nothing.
-func hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return ""
-	}
-	return name
 }

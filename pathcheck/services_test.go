@@ -2,6 +2,7 @@ package pathcheck
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
@@ -24,7 +26,7 @@ func TestServices(t *testing.T) {
 		"WebSocket": {[]string{"websocket"}, changes(nothing), map[string]string{"websocket.upgrade": yes, "websocket.subprotocol": kept, "websocket.messages": kept}},
 		"no Upgrade": {[]string{"websocket"}, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Upgrade"); r.Out.Header.Del("Connection") }),
 			map[string]string{"websocket.upgrade": no}},
-		"a handshake that browsers refuse": {[]string{"websocket"}, changesAccept,
+		"a handshake that browsers refuse": {[]string{"websocket"}, answers(changeAccept),
 			map[string]string{"websocket.upgrade": yes, "websocket.subprotocol": kept, "websocket.messages": "lost at 100B"}},
 		"WebSockets are refused":        {[]string{"websocket"}, refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), map[string]string{"websocket.upgrade": "refused 403"}},
 		"no sub-protocol":               {[]string{"websocket"}, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Sec-Websocket-Protocol") }), map[string]string{"websocket.subprotocol": dropped}},
@@ -51,16 +53,12 @@ func overHTTP2(address string) http.Handler {
 	return proxy
 }
 
-// changesAccept responds to handshakes of WebSockets with what belongs to another request.
-func changesAccept(address string) http.Handler {
-	proxy := proxyTo(address, nothing)
-	proxy.ModifyResponse = func(r *http.Response) error {
-		if r.StatusCode == http.StatusSwitchingProtocols {
-			r.Header.Set("Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
-		}
-		return nil
+// changeAccept responds to handshakes of WebSockets with what belongs to another request.
+func changeAccept(r *http.Response) error {
+	if r.StatusCode == http.StatusSwitchingProtocols {
+		r.Header.Set("Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
 	}
-	return proxy
+	return nil
 }
 
 // retrying sends GET again twice after 503.
@@ -197,7 +195,11 @@ func pipe(c net.Conn, address string) {
 // writeCertificate writes the files of a certificate for another host, and returns it in PEM.
 func writeCertificate(t *testing.T, folder string) []byte {
 	t.Helper()
-	leaf, key := keyPair(t, "other.example")
+	leaf, private := signed(t, "other.example", time.Now().Add(time.Hour))
+	key, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
 	data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw})
 	for name, content := range map[string][]byte{"tls.crt": data, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})} {
 		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {

@@ -3,6 +3,7 @@ package pathcheck
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -64,12 +65,12 @@ func (g *group) shareConnection(ctx context.Context) (*seen, error) {
 	}
 	defer func() { _ = s.Close() }() // what was read decides
 	for number := 1; ; number++ {
-		a, err := s.readAnswer(maxBody)
+		a, err := g.read(s, maxBody)
 		if err != nil {
 			all.closed = true
 			return all, over(ctx, err) // that it is closed is what was to find out
 		}
-		if g.judge(a, s.nonce); !a.proven {
+		if !a.proven {
 			return all, nil
 		}
 		all.add(outcome{answer: a})
@@ -132,5 +133,6 @@ func describeCounts(counts map[string]int) string {
 	for name, count := range counts {
 		texts = append(texts, fmt.Sprintf("%s (%d)", name, count))
 	}
-	return sortedList(texts)
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
 }

@@ -129,9 +129,6 @@ func clientWays() map[string]way {
 	}
 }
 
-// buffered is a writer that holds a response until it is complete.
-type buffered struct{ *httptest.ResponseRecorder }
-
 func bodyWays() map[string]way {
 	body, answer := []string{"body"}, []string{"answer"}
 	return map[string]way{
@@ -176,7 +173,7 @@ func bodyWays() map[string]way {
 type held struct{ http.Handler }
 
 func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	recorder := buffered{httptest.NewRecorder()}
+	recorder := httptest.NewRecorder()
 	h.Handler.ServeHTTP(recorder, r)
 	maps.Copy(w.Header(), recorder.Header())
 	w.WriteHeader(recorder.Code)
