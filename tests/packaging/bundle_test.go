@@ -114,11 +114,7 @@ func pinnedImages(t *testing.T) []string {
 
 // TestEveryReleaseHasItsCRD: TestUpgradeFromEveryRelease requires the CRDs of all releases.
 func TestEveryReleaseHasItsCRD(t *testing.T) {
-	catalogs, err := filepath.Glob("../../catalog/echo-operator/v*.yaml")
-	if err != nil || len(catalogs) == 0 {
-		t.Fatalf("the catalog has no versions (%v)", err)
-	}
-	for _, catalog := range catalogs {
+	for _, catalog := range filesAt(t, "catalog/echo-operator/v*.yaml") {
 		released := strings.TrimSuffix(filepath.Base(catalog), ".yaml")
 		if released == "v"+version(t) && len(pinnedImages(t)) == 0 {
 			continue // not released yet

@@ -1,9 +1,7 @@
 package packaging
 
 import (
-	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,21 +15,11 @@ type instruction struct{ name, arguments string }
 func dockerfiles(t *testing.T) map[string][]instruction {
 	t.Helper()
 	found := map[string][]instruction{}
-	err := filepath.WalkDir(inProject(), func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && slices.Contains([]string{".cache", ".git", "bin", "dist"}, d.Name()):
-			return fs.SkipDir
-		case d.Name() == "Dockerfile" || strings.HasSuffix(path, ".Dockerfile"):
-			file, err := filepath.Rel(inProject(), path)
-			found[file] = instructions(text(t, file))
-			return err
-		}
-		return nil
-	})
-	if err != nil || len(found) < 7 {
-		t.Fatalf("there are %d Dockerfiles: %v", len(found), err)
+	for _, file := range filesNamed(t, "*Dockerfile") {
+		found[file] = instructions(text(t, file))
+	}
+	if len(found) < 7 {
+		t.Fatalf("there are %d Dockerfiles", len(found))
 	}
 	return found
 }

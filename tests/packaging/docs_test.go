@@ -14,13 +14,7 @@ func documents(t *testing.T) map[string]string {
 	t.Helper()
 	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"}
 	for _, folder := range []string{"docs", "docs/runbooks", "docs/explanation", "docs/decisions"} {
-		pages, err := filepath.Glob(inProject(folder, "*.md"))
-		if err != nil || len(pages) == 0 {
-			t.Fatalf("no pages in %s: %v", folder, err)
-		}
-		for _, page := range pages {
-			files = append(files, filepath.Join(folder, filepath.Base(page)))
-		}
+		files = append(files, filesAt(t, folder+"/*.md")...)
 	}
 	all := map[string]string{}
 	for _, file := range files {
@@ -50,25 +44,10 @@ func TestDocumentedPathsExist(t *testing.T) {
 
 // TestDocumentedTargetsExist checks every `make TARGET` in the documentation.
 func TestDocumentedTargetsExist(t *testing.T) {
-	targets := map[string]bool{}
-	makefiles, err := filepath.Glob(inProject("tools", "make", "*.mk"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, makefile := range append(makefiles, inProject("Makefile")) {
-		content, err := os.ReadFile(makefile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range regexp.MustCompile(`(?m)^([a-z0-9][a-z0-9 -]*):`).FindAllStringSubmatch(string(content), -1) {
-			for target := range strings.FieldsSeq(found[1]) {
-				targets[target] = true
-			}
-		}
-	}
+	targets := makeTargets(t)
 	for file, content := range documents(t) {
 		for _, found := range regexp.MustCompile("(?m)(?:`|^ *)make (?:-s )?([a-z][a-z0-9-]*)").FindAllStringSubmatch(content, -1) {
-			if !targets[found[1]] {
+			if !slices.Contains(targets, found[1]) {
 				t.Errorf("%s names the target %s, which does not exist", file, found[1])
 			}
 		}
@@ -78,18 +57,10 @@ func TestDocumentedTargetsExist(t *testing.T) {
 // TestNamedTestsExist checks the tests that docs/security.md names: functions, and specs by their file and their text.
 func TestNamedTestsExist(t *testing.T) {
 	page, functions := text(t, "docs/security.md"), map[string]bool{}
-	err := filepath.WalkDir(inProject(), func(path string, _ os.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(content), -1) {
+	for _, file := range filesNamed(t, "*_test.go") {
+		for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(text(t, file), -1) {
 			functions[found[1]] = true
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1)
 	for _, found := range named {

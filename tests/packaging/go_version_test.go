@@ -3,7 +3,6 @@ package packaging
 import (
 	goversion "go/version"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 // requires. Modules that only pin programs of others are built by make, which downloads its version of Go.
 func TestTheRequiredGoVersionIsDocumented(t *testing.T) {
 	required, code := "", filesNamed(t, "*.go")
-	for _, folder := range moduleFolders(t) {
+	for _, folder := range foldersOf(t, "go.mod") {
 		inside := func(file string) bool {
 			return strings.HasPrefix(path.Join("/", file), strings.TrimSuffix(folder, "/")+"/")
 		}
@@ -48,13 +47,13 @@ func TestEverythingIsBuiltWithOneVersionOfGo(t *testing.T) {
 		"Makefile": `(?m)^export GOTOOLCHAIN := go(\S+)$`,
 		".ci/run":  `(?m)^export GOTOOLCHAIN=go(\S+)`,
 	}
-	for _, folder := range moduleFolders(t) {
+	for _, folder := range foldersOf(t, "go.mod") {
 		patterns[path.Join(folder, "go.mod")] = `(?m)^toolchain go(\S+)$`
 	}
 	for file := range dockerfiles(t) {
 		patterns[file] = `golang:(\S+)`
 	}
-	for _, file := range workflows(t) {
+	for _, file := range filesAt(t, workflows) {
 		patterns[file] = `go-version: (\S+)`
 	}
 	for file, pattern := range patterns {
@@ -68,17 +67,4 @@ func TestEverythingIsBuiltWithOneVersionOfGo(t *testing.T) {
 			}
 		}
 	}
-}
-
-// workflows returns the GitHub workflows of the project.
-func workflows(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob(inProject(".github", "workflows", "*.yml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("there are no workflows: %v", err)
-	}
-	for i, file := range files {
-		files[i] = path.Join(".github", "workflows", filepath.Base(file))
-	}
-	return files
 }

@@ -4,12 +4,14 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// workflows matches the GitHub workflows of the project.
+const workflows = ".github/workflows/*"
 
 // workflow contains the parts of a GitHub workflow that the tests use.
 type workflow struct {
@@ -36,7 +38,7 @@ func TestDependabotWatchesEveryFolder(t *testing.T) {
 			entries[ecosystem] = append(entries[ecosystem], update.Directory)
 		}
 	}
-	for ecosystem, folders := range map[string][]string{"gomod": moduleFolders(t), "docker": dockerfileFolders(t)} {
+	for ecosystem, folders := range map[string][]string{"gomod": foldersOf(t, "go.mod"), "docker": foldersOf(t, "*Dockerfile")} {
 		slices.Sort(entries[ecosystem])
 		if got := entries[ecosystem]; !slices.Equal(got, folders) {
 			t.Errorf(".github/dependabot.yml lists for %s\n%s\nbut the folders of the project are\n%s",
@@ -48,7 +50,7 @@ func TestDependabotWatchesEveryFolder(t *testing.T) {
 // TestActionsArePinnedByCommit checks that workflows run no code that the owner of a tag can replace, and name the version for people.
 func TestActionsArePinnedByCommit(t *testing.T) {
 	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
-	for _, file := range workflows(t) {
+	for _, file := range filesAt(t, workflows) {
 		for _, uses := range regexp.MustCompile(`(?m)^[ -]*uses:\s*(.*)$`).FindAllStringSubmatch(text(t, file), -1) {
 			if !pinned.MatchString(uses[1]) {
 				t.Errorf("%s uses %s, want OWNER/ACTION@COMMIT # vVERSION", file, uses[1])
@@ -57,26 +59,25 @@ func TestActionsArePinnedByCommit(t *testing.T) {
 	}
 }
 
-// moduleFolders returns the folders that contain a go.mod, as Dependabot writes them.
-func moduleFolders(t *testing.T) []string {
+// foldersOf returns the folders that contain a file whose name matches a pattern of path.Match, as Dependabot writes them.
+func foldersOf(t *testing.T, pattern string) []string {
 	t.Helper()
 	var folders []string
-	for _, file := range filesNamed(t, "go.mod") {
-		folders = append(folders, path.Join("/", path.Dir(file)))
-	}
-	slices.Sort(folders)
-	return folders
-}
-
-// dockerfileFolders returns the folders that contain a Dockerfile, as Dependabot writes them.
-func dockerfileFolders(t *testing.T) []string {
-	t.Helper()
-	var folders []string
-	for file := range dockerfiles(t) {
+	for _, file := range filesNamed(t, pattern) {
 		folders = append(folders, path.Join("/", path.Dir(file)))
 	}
 	slices.Sort(folders)
 	return slices.Compact(folders)
+}
+
+// filesAt returns the files at the paths in the project that match a pattern of path.Match. There must be some.
+func filesAt(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := fs.Glob(os.DirFS(inProject()), pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files match %s: %v", pattern, err)
+	}
+	return files
 }
 
 // filesNamed returns the files in the project whose names match a pattern of path.Match, without those that are built.
@@ -124,13 +125,9 @@ func TestWorkflowsRunTheChecks(t *testing.T) {
 // workflowTargets returns the make targets that workflows run, in commands or by a matrix.
 func workflowTargets(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob(inProject(".github", "workflows", "*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("there are no workflows: %v", err)
-	}
 	var targets []string
-	for _, file := range files {
-		for _, job := range read[workflow](t, ".github", "workflows", filepath.Base(file)).Jobs {
+	for _, file := range filesAt(t, workflows) {
+		for _, job := range read[workflow](t, file).Jobs {
 			targets = append(targets, job.Strategy.Matrix.Target...)
 			for _, step := range job.Steps {
 				for _, command := range regexp.MustCompile(`\bmake ([a-z][a-z0-9-]*)`).FindAllStringSubmatch(step.Run, -1) {
@@ -149,22 +146,14 @@ func workflowTargets(t *testing.T) []string {
 func makeTargets(t *testing.T) []string {
 	t.Helper()
 	var targets []string
-	files := []string{inProject("Makefile")}
+	files := []string{"Makefile"}
 	for _, include := range regexp.MustCompile(`(?m)^-?include (.*)$`).FindAllStringSubmatch(text(t, "Makefile"), -1) {
 		for pattern := range strings.FieldsSeq(include[1]) {
-			included, err := filepath.Glob(inProject(pattern))
-			if err != nil {
-				t.Fatal(err)
-			}
-			files = append(files, included...)
+			files = append(files, filesAt(t, pattern)...)
 		}
 	}
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, rule := range regexp.MustCompile(`(?m)^([a-z][a-z0-9 -]*):(?:[^=]|$)`).FindAllStringSubmatch(string(content), -1) {
+		for _, rule := range regexp.MustCompile(`(?m)^([a-z][a-z0-9 -]*):(?:[^=]|$)`).FindAllStringSubmatch(text(t, file), -1) {
 			targets = append(targets, strings.Fields(rule[1])...)
 		}
 	}
