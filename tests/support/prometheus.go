@@ -41,13 +41,7 @@ type Sample struct {
 
 // Query returns the result of a query now.
 func (p Prometheus) Query(ctx context.Context, g Gomega, expression string) []Sample {
-	var answer struct {
-		Data struct {
-			Result []Sample `json:"result"`
-		} `json:"data"`
-	}
-	p.get(ctx, g, "query?query="+url.QueryEscape(expression), &answer)
-	return answer.Data.Result
+	return p.get(ctx, g, "query?query="+url.QueryEscape(expression)).Result
 }
 
 // Alert is an alert that is pending or fires.
@@ -59,14 +53,8 @@ type Alert struct {
 
 // Firing returns the names of the alerts of the operator that fire, each once.
 func (p Prometheus) Firing(ctx context.Context, g Gomega) map[string]Alert {
-	var answer struct {
-		Data struct {
-			Alerts []Alert `json:"alerts"`
-		} `json:"data"`
-	}
-	p.get(ctx, g, "alerts", &answer)
 	found := map[string]Alert{}
-	for _, a := range answer.Data.Alerts {
+	for _, a := range p.get(ctx, g, "alerts").Alerts {
 		if a.State == "firing" {
 			found[a.Labels["alertname"]] = a
 		}
@@ -83,18 +71,23 @@ type Target struct {
 
 // Targets returns all endpoints that Prometheus reads.
 func (p Prometheus) Targets(ctx context.Context, g Gomega) []Target {
-	var answer struct {
-		Data struct {
-			ActiveTargets []Target `json:"activeTargets"`
-		} `json:"data"`
-	}
-	p.get(ctx, g, "targets?state=active", &answer)
-	return answer.Data.ActiveTargets
+	return p.get(ctx, g, "targets?state=active").ActiveTargets
+}
+
+// data is the data in a response of Prometheus, of which each path fills in a part.
+type data struct {
+	Result        []Sample `json:"result"`
+	Alerts        []Alert  `json:"alerts"`
+	ActiveTargets []Target `json:"activeTargets"`
 }
 
 // get asks Prometheus through the API server.
-func (p Prometheus) get(ctx context.Context, g Gomega, path string, answer any) {
+func (p Prometheus) get(ctx context.Context, g Gomega, path string) data {
 	output, err := TryKubectl(ctx, "get", "--raw", "/api/v1/namespaces/"+p.namespace+"/services/prometheus-operated:web/proxy/api/v1/"+path)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(json.Unmarshal([]byte(output), answer)).To(Succeed(), output)
+	var response struct {
+		Data data `json:"data"`
+	}
+	g.Expect(json.Unmarshal([]byte(output), &response)).To(Succeed(), output)
+	return response.Data
 }

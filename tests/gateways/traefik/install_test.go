@@ -3,7 +3,6 @@ package traefik
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,11 +26,7 @@ type gateway struct {
 // standardCRDs returns the folder with the CustomResourceDefinitions of the standard channel of Gateway API, of the version that Traefik implements.
 func standardCRDs(ctx context.Context) string {
 	GinkgoHelper()
-	const module = "sigs.k8s.io/gateway-api"
-	tools := filepath.Join(support.Root(), "tools", "traefik")
-	folder, err := exec.CommandContext(ctx, "go", "-C", tools, "list", "-m", "-f", "{{.Dir}}", module).Output()
-	Expect(err).NotTo(HaveOccurred())
-	return filepath.Join(strings.TrimSpace(string(folder)), "config", "crd", "standard")
+	return filepath.Join(support.ModuleFolder(ctx, "tools/traefik", "sigs.k8s.io/gateway-api"), "config", "crd", "standard")
 }
 
 func installCRDs(ctx context.Context) {

@@ -1,0 +1,58 @@
+package support
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// GatewayCRDs returns the files of the CustomResourceDefinitions of Gateway API that the operator uses.
+func GatewayCRDs(ctx context.Context) []string {
+	GinkgoHelper()
+	folder := filepath.Join(ModuleFolder(ctx, ".", "sigs.k8s.io/gateway-api"), "config", "crd", "standard")
+	return crdFiles(folder, "gateway.networking.k8s.io", "gateways", "httproutes", "grpcroutes", "backendtlspolicies")
+}
+
+// MonitoringCRDs returns the files of the CustomResourceDefinitions of the Prometheus Operator that the operator uses.
+func MonitoringCRDs(ctx context.Context) []string {
+	GinkgoHelper()
+	module := ModuleFolder(ctx, "tools/prometheus-operator", "github.com/prometheus-operator/prometheus-operator")
+	folder := filepath.Join(module, "example", "prometheus-operator-crd")
+	return crdFiles(folder, "monitoring.coreos.com", "podmonitors", "servicemonitors", "prometheusrules")
+}
+
+// ConsoleCRDs returns the folder of the CustomResourceDefinitions of the OpenShift console.
+func ConsoleCRDs(ctx context.Context) string {
+	GinkgoHelper()
+	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "console", "v1", "zz_generated.crd-manifests")
+}
+
+// APIServerCRD returns the file of the CustomResourceDefinition APIServer of OpenShift, which has the TLS profile of a cluster.
+func APIServerCRD(ctx context.Context) string {
+	GinkgoHelper()
+	folder := filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "config", "v1", "zz_generated.crd-manifests")
+	return filepath.Join(folder, "0000_10_config-operator_01_apiservers-Default.crd.yaml")
+}
+
+// ModuleFolder returns the folder of a module that the module in a folder of the project requires.
+func ModuleFolder(ctx context.Context, from, module string) string {
+	GinkgoHelper()
+	from = filepath.Join(Root(), from)
+	Expect(exec.CommandContext(ctx, "go", "-C", from, "mod", "download", module).Run()).To(Succeed())
+	folder, err := exec.CommandContext(ctx, "go", "-C", from, "list", "-m", "-f", "{{.Dir}}", module).Output()
+	Expect(err).NotTo(HaveOccurred())
+	return strings.TrimSpace(string(folder))
+}
+
+// crdFiles returns the files of the CustomResourceDefinitions of some resources of a group.
+func crdFiles(folder, group string, resources ...string) []string {
+	var files []string
+	for _, resource := range resources {
+		files = append(files, filepath.Join(folder, group+"_"+resource+".yaml"))
+	}
+	return files
+}
