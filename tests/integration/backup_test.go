@@ -33,21 +33,18 @@ var _ = Describe("a backup of Echoes", func() {
 			support.Run(ctx, environment+strings.ReplaceAll(commands, "--all-namespaces", "--namespace="+namespace))
 		}
 		page := filepath.Join("..", "..", "docs", "operations.md")
-		run(adminKubeconfig(nil), support.Documented(page, "## Backup"))
+		run(suiteKubeconfig, support.Documented(page, "## Backup"))
 
-		server := startAPIServer(filepath.Join(configFolder, "crd", "bases"))
-		kubeconfig := adminKubeconfig(server)
-		other, err := client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
+		server, other := startCluster()
 		Expect(other.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
-		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfig)}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig)}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
 		create, wait, found := strings.Cut(support.Documented(page, "## Restore"), "kubectl wait")
 		Expect(found).To(BeTrue())
-		run(kubeconfig, create)
+		run(server.KubeConfig, create)
 		for _, echo := range saved.Items {
 			eventuallyRestored(ctx, other, &echo)
 		}
-		run(kubeconfig, "kubectl wait"+wait)
+		run(server.KubeConfig, "kubectl wait"+wait)
 	}, SpecTimeout(3*time.Minute))
 })
 

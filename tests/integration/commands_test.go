@@ -1,11 +1,9 @@
 package integration
 
 import (
-	"context"
+	"bytes"
 	"encoding/json"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -35,23 +33,12 @@ var _ = Describe("the commands of the program", Ordered, func() {
 
 	BeforeAll(func() {
 		server = startAPIServer()
-		admin = filepath.Join(GinkgoT().TempDir(), "kubeconfig")
-		Expect(os.WriteFile(admin, adminKubeconfig(server), 0o600)).To(Succeed())
-		var err error
-		c, err = client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
+		admin, c = writeKubeconfig(server.KubeConfig), newClient(server.Config)
 	})
 
 	run := func(arguments ...string) *gexec.Session {
 		GinkgoHelper()
 		return startProgram([]string{"KUBECONFIG=" + admin}, arguments...)
-	}
-	apply := func(ctx context.Context, file io.Reader) {
-		GinkgoHelper()
-		command := exec.CommandContext(ctx, filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), "apply", "--server-side", "-f", "-")
-		command.Env, command.Stdin = []string{"KUBECONFIG=" + admin, "HOME=" + GinkgoT().TempDir()}, file
-		output, err := command.CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), string(output))
 	}
 
 	DescribeTable("rejects invalid arguments, prints the usage, and exits with code 2",
@@ -134,7 +121,10 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		file, err := os.ReadFile(filepath.Join("..", "..", "config", "crd", "bases", "example.com_echoes.yaml"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(session.Out.Contents())).To(Equal(string(file)))
-		apply(ctx, strings.NewReader(string(session.Out.Contents())))
+		command := kubectlCommand(ctx, "apply", "--kubeconfig="+admin, "--server-side", "-f", "-")
+		command.Stdin = bytes.NewReader(file)
+		output, err := command.CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), string(output))
 		Eventually(func() error { return c.List(ctx, &v1.EchoList{}) }).WithContext(ctx).Should(Succeed())
 	})
 
@@ -200,7 +190,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 				Expect(c.Create(ctx, echo)).To(Succeed())
 			}
 			p := startProxy(server.Config.Host)
-			session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(p.kubeconfig(adminKubeconfig(server)))}, "watch", "echoes")
+			session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(p.kubeconfig(server.KubeConfig))}, "watch", "echoes")
 			Eventually(func() []string { return printedEvents(session) }).Should(
 				ConsistOf("ADDED default/changed", "ADDED default/deleted", "ADDED default/unchanged"))
 

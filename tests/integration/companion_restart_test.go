@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -9,25 +8,15 @@ import (
 	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var _ = Describe("companions, when the operator is killed", Ordered, func() {
-	var server *envtest.Environment
-	var admin client.Client
-	var session *gexec.Session
-
-	BeforeAll(func() {
-		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
-		var err error
-		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
-	})
-
+var _ = Describe("companions, when the operator is killed", func() {
 	It("are exactly one for each owner after the next start", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
-		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default"}
+		server, admin := startCluster()
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE=default"}
+		var session *gexec.Session
 		restartAfter := func(step func()) {
 			GinkgoHelper()
 			if session != nil {
@@ -38,9 +27,7 @@ var _ = Describe("companions, when the operator is killed", Ordered, func() {
 		}
 		expectOne := func(owner *corev1.Pod, image string) {
 			GinkgoHelper()
-			Eventually(func(g Gomega) {
-				g.Expect(eventuallyOne(ctx, admin, owner).Spec.Containers[0].Image).To(Equal(image))
-			}).WithContext(ctx).Should(Succeed())
+			Eventually(func() string { return eventuallyOne(ctx, admin, owner).Spec.Containers[0].Image }).WithContext(ctx).Should(Equal(image))
 		}
 		expectNone := func() {
 			GinkgoHelper()

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -10,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
@@ -18,15 +16,8 @@ import (
 
 var _ = Describe("samples and quick starts of the OpenShift console", Ordered, func() {
 	It("are added by each operator that OLM installed, with the ClusterRole that OLM created as an owner", func(ctx SpecContext) {
-		server := startAPIServer(filepath.Join(configFolder, "crd", "bases"), support.ConsoleCRDs(ctx))
-		withConsole, err := support.Scheme()
-		Expect(err).NotTo(HaveOccurred())
-		Expect(consolev1.AddToScheme(withConsole)).To(Succeed())
-		admin, err := client.New(server.Config, client.Options{Scheme: withConsole})
-		Expect(err).NotTo(HaveOccurred())
-
-		names := []string{"console-a", "console-b"}
-		for _, name := range names {
+		server, admin := startCluster(support.ConsoleCRDs(ctx))
+		for _, name := range []string{"console-a", "console-b"} {
 			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
 			user := addOperator(ctx, server, admin, name, []string{name + "-own"})
 			Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll, manifest("rbac/openshift_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())

@@ -35,13 +35,9 @@ const (
 
 var _ = Describe("what an Echo costs", func() {
 	It("is one pass with one request for each write", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
-		server := startAPIServer(configFolder + "/crd/bases")
-		unthrottled := rest.CopyConfig(server.Config)
-		unthrottled.QPS = -1
-		admin, err := client.New(unthrottled, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
+		server, admin := startCluster()
 		allowMetrics(ctx, admin, "default")
-		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server))}
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig)}
 		token := tokenOf(ctx, Default, admin, "default", "scraper")
 		start := func() func() requestCounts {
 			address := freeAddress()

@@ -8,16 +8,24 @@ import (
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
+// installDefinitions creates the definitions in files.
+func installDefinitions(config *rest.Config, files []string) {
+	GinkgoHelper()
+	_, err := envtest.InstallCRDs(config, definitionsIn(files))
+	Expect(err).NotTo(HaveOccurred())
+}
+
 // uninstallDefinitions deletes definitions, and waits until they are gone: what is installed while they still exist would go with them. API
 // servers before 1.35 take a minute longer if an object is applied anew while they delete all: they look for a minute before they delete again.
-func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client.Client, options envtest.CRDInstallOptions) {
+func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client.Client, files []string) {
 	GinkgoHelper()
-	Expect(envtest.UninstallCRDs(config, options)).To(Succeed())
+	Expect(envtest.UninstallCRDs(config, definitionsIn(files))).To(Succeed())
 	definitions := &metav1.PartialObjectMetadataList{}
 	definitions.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
 	Eventually(func(g Gomega) {
@@ -26,4 +34,8 @@ func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client
 			g.Expect(definition.DeletionTimestamp).To(BeNil(), definition.Name)
 		}
 	}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
+}
+
+func definitionsIn(files []string) envtest.CRDInstallOptions {
+	return envtest.CRDInstallOptions{Paths: files, Scheme: runtime.NewScheme()}
 }

@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"net/http"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -46,9 +44,6 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 	var admin client.Client
 	var replicas [2]*replica
 	var broken atomic.Bool
-	crds := func(paths []string) envtest.CRDInstallOptions {
-		return envtest.CRDInstallOptions{Paths: paths, Scheme: runtime.NewScheme()}
-	}
 	ends := func() (counts [2]int) {
 		for i, r := range replicas {
 			counts[i] = len(r.ends())
@@ -73,10 +68,7 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 	}
 
 	BeforeAll(func(ctx SpecContext) {
-		server = startAPIServer(filepath.Join(configFolder, "crd", "bases"))
-		var err error
-		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
+		server, admin = startCluster()
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
 		Expect(controlplane.Grant(ctx, admin, controlplane.OperatorUser, namespace, manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules)).To(Succeed())
@@ -89,8 +81,7 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 	})
 
 	It("do not matter while no Echo requires them", func(ctx SpecContext) {
-		_, err := envtest.InstallCRDs(server.Config, crds(support.MonitoringCRDs(ctx)))
-		Expect(err).NotTo(HaveOccurred())
+		installDefinitions(server.Config, support.MonitoringCRDs(ctx))
 		expectEnds(ctx, 0)
 	}, SpecTimeout(time.Minute))
 
@@ -99,23 +90,21 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 		}))).To(Succeed())
 		expectEnds(ctx, 0)
-		_, err := envtest.InstallCRDs(server.Config, crds(support.GatewayCRDs(ctx)))
-		Expect(err).NotTo(HaveOccurred())
+		installDefinitions(server.Config, support.GatewayCRDs(ctx))
 		expectEnds(ctx, 1)
 		Eventually(routed).WithContext(ctx).WithArguments(ctx).Should(Succeed())
 	}, SpecTimeout(3*time.Minute))
 
 	It("make no replica start again while the cluster does not answer what it serves", func(ctx SpecContext) {
 		broken.Store(true)
-		uninstallDefinitions(ctx, server.Config, admin, crds(support.GatewayCRDs(ctx)))
+		uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx))
 		Consistently(ends).WithContext(ctx).WithTimeout(8 * shortTimes().Period).Should(Equal([2]int{1, 1}))
 		broken.Store(false)
 		expectEnds(ctx, 2)
 	}, SpecTimeout(4*time.Minute))
 
 	It("make each replica start again once when they are installed again", func(ctx SpecContext) {
-		_, err := envtest.InstallCRDs(server.Config, crds(support.GatewayCRDs(ctx)))
-		Expect(err).NotTo(HaveOccurred())
+		installDefinitions(server.Config, support.GatewayCRDs(ctx))
 		expectEnds(ctx, 3)
 		Eventually(routed).WithContext(ctx).WithArguments(ctx).Should(Succeed())
 	}, SpecTimeout(3*time.Minute))

@@ -27,9 +27,8 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 		}, filepath.Join(configFolder, "crd", "bases"))
 		DeferCleanup(server.Stop)
 		Expect(err).NotTo(HaveOccurred())
-		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
-		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default"},
+		admin = newClient(server.Config)
+		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE=default"},
 			"--health-probe-bind-address=0", "--metrics-bind-address=0")
 	})
 

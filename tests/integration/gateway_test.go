@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,12 +11,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -35,20 +31,12 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 	var server *envtest.Environment
 	var admin client.Client
 	var run *replica
-	crds := func(ctx context.Context) envtest.CRDInstallOptions {
-		return envtest.CRDInstallOptions{Paths: support.GatewayCRDs(ctx), Scheme: runtime.NewScheme()}
-	}
 	routed := func(name string, changes ...func(*v1.Echo)) *v1.Echo {
 		return support.Echo(namespace, name, append([]func(*v1.Echo){func(e *v1.Echo) {
 			e.Spec.Replicas = 0
 			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{name + ".example.com"},
 				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: gateways}}}
 		}}, changes...)...)
-	}
-	// expectAnotherStart expects that the operator starts again, once, after a step.
-	expectAnotherStart := func(ctx context.Context, step func()) {
-		GinkgoHelper()
-		run.expectStarts(ctx, 1, step)
 	}
 	expectDegraded := func(ctx context.Context, echo *v1.Echo, reason, message string) {
 		GinkgoHelper()
@@ -85,22 +73,11 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 	}
 
 	BeforeAll(func(ctx SpecContext) {
-		server = startAPIServer(filepath.Join(configFolder, "crd", "bases"))
-		withGateways := runtime.NewScheme()
-		for _, add := range []func(*runtime.Scheme) error{
-			gatewayv1.Install, v1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, eventsv1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme,
-		} {
-			Expect(add(withGateways)).To(Succeed())
-		}
-		var err error
-		admin, err = client.New(server.Config, client.Options{Scheme: withGateways})
-		Expect(err).NotTo(HaveOccurred())
+		server, admin = startCluster()
 		for _, name := range []string{namespace, gateways} {
 			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
 		}
-		grants, err := client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
-		Expect(controlplane.GrantOperatorsRole(ctx, grants, configFolder)).To(Succeed())
+		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
 		run = startReplica(server.Config, func(*operator.Options) {})
 		DeferCleanup(func() { run.stop() })
 	})
@@ -117,10 +94,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		echo, other := routed("early"), routed("other", func(e *v1.Echo) { e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}} })
 		Expect(admin.Create(ctx, other)).To(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		expectAnotherStart(ctx, func() {
-			_, err := envtest.InstallCRDs(server.Config, crds(ctx))
-			Expect(err).NotTo(HaveOccurred())
-		})
+		run.expectStarts(ctx, 1, func() { installDefinitions(server.Config, support.GatewayCRDs(ctx)) })
 		route := &gatewayv1.HTTPRoute{}
 		expectRoute(ctx, echo, route)
 		Expect(route.Spec.Hostnames).To(ConsistOf(gatewayv1.Hostname("early.example.com")))
@@ -228,9 +202,8 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(both), both)).To(Succeed())
 		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
-		only := crds(ctx)
-		only.Paths = slices.DeleteFunc(only.Paths, func(file string) bool { return !strings.HasSuffix(file, "_grpcroutes.yaml") })
-		expectAnotherStart(ctx, func() {
+		only := slices.DeleteFunc(support.GatewayCRDs(ctx), func(file string) bool { return !strings.HasSuffix(file, "_grpcroutes.yaml") })
+		run.expectStarts(ctx, 1, func() {
 			uninstallDefinitions(ctx, server.Config, admin, only)
 			expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute") // before it, too
 		})
@@ -239,10 +212,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectRoute(ctx, echo, route)
 		Expect(admin.Delete(ctx, route)).To(Succeed())
 		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), route) }).WithContext(ctx).Should(Succeed())
-		expectAnotherStart(ctx, func() {
-			_, err := envtest.InstallCRDs(server.Config, only)
-			Expect(err).NotTo(HaveOccurred())
-		})
+		run.expectStarts(ctx, 1, func() { installDefinitions(server.Config, only) })
 		expectRoute(ctx, both, &gatewayv1.GRPCRoute{})
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 		eventuallyReleased(ctx, admin, echo, route)
@@ -269,7 +239,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			most = 2
 		}
 		run.expectStarts(ctx, most, func() {
-			uninstallDefinitions(ctx, server.Config, admin, crds(ctx))
+			uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx))
 			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // before it, too
 		})
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute")
@@ -280,10 +250,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Expect(admin.Delete(ctx, early)).To(Succeed())
 		eventuallyReleased(ctx, admin, early)
 
-		expectAnotherStart(ctx, func() {
-			_, err := envtest.InstallCRDs(server.Config, crds(ctx))
-			Expect(err).NotTo(HaveOccurred())
-		})
+		run.expectStarts(ctx, 1, func() { installDefinitions(server.Config, support.GatewayCRDs(ctx)) })
 		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
 		expectRoute(ctx, echo, &gatewayv1.GRPCRoute{})
 		Expect(admin.Delete(ctx, echo)).To(Succeed())

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -19,12 +18,7 @@ import (
 )
 
 var _ = It("a policy for TLS between a Gateway and the pods is a child like any other", func(ctx SpecContext) {
-	server := startAPIServer(append(support.GatewayCRDs(ctx), filepath.Join(configFolder, "crd", "bases"))...)
-	withGateways, err := support.Scheme()
-	Expect(err).NotTo(HaveOccurred())
-	Expect(gatewayv1.Install(withGateways)).To(Succeed())
-	admin, err := client.New(server.Config, client.Options{Scheme: withGateways})
-	Expect(err).NotTo(HaveOccurred())
+	server, admin := startCluster(support.GatewayCRDs(ctx)...)
 	Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
 	DeferCleanup(startReplica(server.Config, func(*operator.Options) {}).stop)
 

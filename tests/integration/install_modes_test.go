@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +14,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -26,15 +24,12 @@ import (
 
 var _ = Describe("install modes", Ordered, func() {
 	var server *envtest.Environment
+	var admin client.Client
 
-	BeforeAll(func() {
-		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
-	})
+	BeforeAll(func() { server, admin = startCluster() })
 
 	DescribeTable("the operator watches its namespaces, with permissions only there",
 		func(ctx SpecContext, name string, watched []string, inside, outside []string) {
-			admin, err := client.New(server.Config, client.Options{Scheme: scheme})
-			Expect(err).NotTo(HaveOccurred())
 			for _, namespace := range []string{name + "-own", name + "-a", name + "-b", name + "-c"} {
 				Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 			}
@@ -93,10 +88,8 @@ func addOperator(ctx context.Context, server *envtest.Environment, admin client.
 	lease := manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules
 	Expect(controlplane.Grant(ctx, admin, "operator-"+name, name+"-own", lease)).To(Succeed())
 
-	account := operatorAccount{}
+	account := operatorAccount{client: newClient(user.Config())}
 	account.kubeconfig, err = user.KubeConfig()
-	Expect(err).NotTo(HaveOccurred())
-	account.client, err = client.New(rest.CopyConfig(user.Config()), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	return account
 }

@@ -36,7 +36,7 @@ var _ = Describe("kubectl echo", Ordered, func() {
 	run := func(arguments ...string) (code int, stdout, stderr string) {
 		GinkgoHelper()
 		command := exec.Command(plugin, arguments...)
-		command.Env = []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(nil)), "HOME=" + GinkgoT().TempDir()}
+		command.Env = []string{"KUBECONFIG=" + writeKubeconfig(suiteKubeconfig), "HOME=" + GinkgoT().TempDir()}
 		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(session).Should(gexec.Exit())
@@ -154,7 +154,7 @@ Echo/web +2/2 +Ready +\S+
 	})
 
 	It("says that a cluster does not have the kind", func() {
-		kubeconfig := writeKubeconfig(adminKubeconfig(startAPIServer()))
+		kubeconfig := writeKubeconfig(startAPIServer().KubeConfig)
 		stdout, stderr := status(2, "web", "--kubeconfig="+kubeconfig)
 		Expect(stdout).To(BeEmpty())
 		Expect(stderr).To(HavePrefix("error: the cluster does not serve this kind, the Echo Operator may not be installed: "))

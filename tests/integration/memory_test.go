@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -28,14 +26,10 @@ const (
 
 var _ = Describe("the memory of the program", func() {
 	It("grows by less than 1 MiB with 10,000 pods that do not request companions", SpecTimeout(6*time.Minute), func(ctx SpecContext) {
-		server := startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
-		unthrottled := rest.CopyConfig(server.Config)
-		unthrottled.QPS = -1
-		admin, err := client.New(unthrottled, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
+		server, admin := startCluster()
 		allowMetrics(ctx, admin, "default")
 		token, address := tokenOf(ctx, Default, admin, "default", "scraper"), freeAddress()
-		environment := []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "GOGC=1"} // so that nearly no garbage is counted
+		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "GOGC=1"} // so that nearly no garbage is counted
 		startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 		inUse := func() float64 {
 			GinkgoHelper()

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -35,10 +34,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 	}
 
 	BeforeAll(func(ctx SpecContext) {
-		server = startAPIServer(append(support.MonitoringCRDs(ctx), filepath.Join(configFolder, "crd", "bases"))...)
-		var err error
-		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
+		server, admin = startCluster(support.MonitoringCRDs(ctx)...)
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}})).To(Succeed())
 		operator := addOperator(ctx, server, admin, name, []string{own})
 		Expect(controlplane.Grant(ctx, admin, "operator-"+name, own, manifest("rbac/monitoring_role.yaml", &rbacv1.Role{}).Rules)).To(Succeed())

@@ -12,7 +12,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,12 +32,7 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 	var server *envtest.Environment
 	var admin client.Client
 
-	BeforeAll(func() {
-		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
-		var err error
-		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
-	})
+	BeforeAll(func() { server, admin = startCluster() })
 
 	It("does not stop the others, and is served when the rights are granted", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
 		run := newRestrictedProgram(ctx, server, admin, "granted", "a")
@@ -54,7 +48,7 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 
 		run.grant(ctx, "granted-b")
 		Eventually(session, askedAgain).WithContext(ctx).Should(gexec.Exit(0))
-		run.expectNoLeader(ctx)
+		Expect(leaseHolder(ctx, Default, admin, "granted-own")).To(BeEmpty())
 		run.start()
 		expectReconciled(ctx, admin, []string{"granted-a", "granted-b"})
 		Expect(run.probe(ctx, Default, "/readyz")).To(Equal("ok"))
@@ -115,7 +109,7 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 
 		commands := support.Documented(filepath.Join("..", "..", "docs", "install.md"), "## When rights are missing")
-		path := "export KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)) + " PATH=$KUBEBUILDER_ASSETS:$PATH\n"
+		path := "export KUBECONFIG=" + writeKubeconfig(server.KubeConfig) + " PATH=$KUBEBUILDER_ASSETS:$PATH\n"
 		support.Run(ctx, path+strings.Replace(commands, "my-namespace", "kept-b", 1))
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		Expect(echo.Finalizers).To(ConsistOf("example.org/theirs"))
@@ -201,14 +195,6 @@ func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) 
 		g.Expect(r.probe(ctx, g, "/readyz")).To(And(ContainSubstring("[+]caches ok"), ContainSubstring("[-]namespace-%s failed", namespace)))
 		g.Expect(r.probe(ctx, g, "/readyz/namespace-"+namespace)).To(ContainSubstring("in namespace %s: create a RoleBinding", namespace))
 	}).WithContext(ctx).Should(Succeed())
-}
-
-// expectNoLeader expects that the lease of the operator is released.
-func (r restrictedProgram) expectNoLeader(ctx context.Context) {
-	GinkgoHelper()
-	lease := &coordinationv1.Lease{}
-	Expect(r.admin.Get(ctx, client.ObjectKey{Namespace: r.name + "-own", Name: "echo-operator.example.com"}, lease)).To(Succeed())
-	Expect(lease.Spec.HolderIdentity).To(HaveValue(BeEmpty()))
 }
 
 // eventuallyHeld waits until an Echo has the finalizer of the operator.

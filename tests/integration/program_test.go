@@ -21,20 +21,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 var _ = Describe("the program", Ordered, func() {
-	start := func(environment []string, arguments ...string) *gexec.Session {
-		GinkgoHelper()
-		return startProgram(environment, arguments...)
-	}
-
 	It("prints what to do if there is no API server, and exits with code 1", func() {
 		address := freeAddress()
-		session := start([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+address))})
+		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+address))})
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(And(ContainSubstring(address), ContainSubstring("does not answer"), ContainSubstring("KUBECONFIG")))
 	})
@@ -43,21 +37,20 @@ var _ = Describe("the program", Ordered, func() {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(listener.Close)
-		session := start([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+listener.Addr().String()))})
+		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+listener.Addr().String()))})
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(ContainSubstring("does not answer"))
 	})
 
 	It("prints what to do if the CRD is not installed, and exits with code 1", func() {
-		empty := startAPIServer()
-		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(empty))})
+		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(startAPIServer().KubeConfig)})
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(And(ContainSubstring("does not serve the kind Echo"), ContainSubstring("make install")))
 	})
 
 	DescribeTable("rejects invalid settings, prints their names, and exits with code 1",
 		func(environment []string, arguments []string, message string) {
-			session := start(environment, arguments...)
+			session := startProgram(environment, arguments...)
 			Eventually(session).Should(gexec.Exit(1))
 			Expect(session.Err.Contents()).To(ContainSubstring(message))
 		},
@@ -71,12 +64,10 @@ var _ = Describe("the program", Ordered, func() {
 	)
 
 	It("serves probes and protected metrics, watches only its namespaces, and stops within 10 s and releases its lease; its log never contains objects", func(ctx SpecContext) {
-		server := startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
-		c, err := client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
+		server, c := startCluster()
 		allowMetrics(ctx, c, "default")
 		probes, metrics := freeAddress(), freeAddress()
-		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE=default,kube-public"},
+		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE=default,kube-public"},
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics, "--zap-log-level=7")
 		Eventually(func(g Gomega) {
 			g.Expect(statusOf(ctx, g, "http://"+probes+"/healthz", "")).To(Equal(http.StatusOK))
@@ -84,7 +75,7 @@ var _ = Describe("the program", Ordered, func() {
 			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", "")).To(Equal(http.StatusUnauthorized))
 			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", tokenOf(ctx, g, c, "kube-public", "scraper"))).To(Equal(http.StatusForbidden))
 			g.Expect(statusOf(ctx, g, "https://"+metrics+"/metrics", tokenOf(ctx, g, c, "default", "scraper"))).To(Equal(http.StatusOK))
-			g.Expect(leaseHolder(ctx, g, c)).NotTo(BeEmpty())
+			g.Expect(leaseHolder(ctx, g, c, "default")).NotTo(BeEmpty())
 		}).WithContext(ctx).Should(Succeed())
 
 		inside, outside := support.Echo("kube-public", "inside"), support.Echo("kube-system", "outside")
@@ -97,13 +88,13 @@ var _ = Describe("the program", Ordered, func() {
 
 		session.Terminate()
 		Eventually(session, 10*time.Second).Should(gexec.Exit(0))
-		Expect(leaseHolder(ctx, Default, c)).To(BeEmpty())
+		Expect(leaseHolder(ctx, Default, c, "default")).To(BeEmpty())
 		Expect(session.Err.Contents()).NotTo(ContainSubstring("canary-4711"))
 	})
 
 	// Both signals wait until the process continues, so that the first one has no time to stop it.
 	It("exits with code 1 at the second signal", func(ctx SpecContext) {
-		session := start([]string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(nil))}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(suiteKubeconfig)}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
 		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("Starting workers"))
 		for _, next := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCONT} {
 			session.Signal(next)
@@ -152,19 +143,6 @@ func kubeconfigFor(server string) []byte {
 	return fmt.Appendf(nil, `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c, user: ""}}], current-context: c}`, server)
 }
 
-// adminKubeconfig returns a kubeconfig for the administrator of an API server, or of that of the suite for nil.
-func adminKubeconfig(server *envtest.Environment) []byte {
-	GinkgoHelper()
-	if server == nil {
-		return suiteKubeconfig
-	}
-	user, err := server.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
-	Expect(err).NotTo(HaveOccurred())
-	text, err := user.KubeConfig()
-	Expect(err).NotTo(HaveOccurred())
-	return text
-}
-
 func writeKubeconfig(text []byte) string {
 	GinkgoHelper()
 	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
@@ -176,7 +154,7 @@ func writeKubeconfig(text []byte) string {
 func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments...)
-	command.Env = []string{"KUBECONFIG=" + writeKubeconfig(adminKubeconfig(nil)), "HOME=" + GinkgoT().TempDir()}
+	command.Env = []string{"KUBECONFIG=" + writeKubeconfig(suiteKubeconfig), "HOME=" + GinkgoT().TempDir()}
 	return command
 }
 
@@ -188,12 +166,10 @@ func kubectl(ctx context.Context, arguments ...string) string {
 	return string(output)
 }
 
-// leaseHolder returns the holder of the lease of the operator.
-func leaseHolder(ctx context.Context, g Gomega, c client.Client) string {
+// leaseHolder returns the holder of the lease of an operator, which is empty if it was released.
+func leaseHolder(ctx context.Context, g Gomega, c client.Client, namespace string) string {
 	lease := &coordinationv1.Lease{}
-	g.Expect(c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "echo-operator.example.com"}, lease)).To(Succeed())
-	if lease.Spec.HolderIdentity == nil {
-		return ""
-	}
+	g.Expect(c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "echo-operator.example.com"}, lease)).To(Succeed())
+	g.Expect(lease.Spec.HolderIdentity).NotTo(BeNil())
 	return *lease.Spec.HolderIdentity
 }

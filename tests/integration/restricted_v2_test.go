@@ -29,10 +29,7 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 	}
 
 	BeforeAll(func(ctx SpecContext) {
-		server := startAPIServer()
-		var err error
-		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
+		admin = newClient(startAPIServer().Config)
 		policies, err := openshift.RestrictedV2()
 		Expect(err).NotTo(HaveOccurred())
 		for _, policy := range policies {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -61,10 +60,7 @@ var _ = Describe("the status API", Ordered, func() {
 	}
 
 	BeforeAll(func(ctx SpecContext) {
-		server = startAPIServer(filepath.Join("..", "..", "config", "crd", "bases"))
-		var err error
-		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
+		server, admin = startCluster()
 		for i := range many { // paused, so that the operator only writes their status
 			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("many-%04d", i), func(e *v1.Echo) { e.Spec.Paused = true }))).To(Succeed())
 		}
@@ -213,7 +209,7 @@ var _ = Describe("the status API", Ordered, func() {
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(sent.proxy(server.Config)))},
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+other)
 		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("Serving metrics server"))
-		leader, _, _ := strings.Cut(leaseHolder(ctx, Default, admin), "_")
+		leader, _, _ := strings.Cut(leaseHolder(ctx, Default, admin, "default"), "_")
 		for _, path := range []string{"/echoes", "/echoes/default/many-0001"} {
 			var text string
 			Eventually(func(g Gomega) { // until it listens

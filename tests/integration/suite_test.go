@@ -9,6 +9,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	configv1 "github.com/openshift/api/config/v1"
+	consolev1 "github.com/openshift/api/console/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/echo-operator/echo-operator/internal/operator"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -59,14 +62,31 @@ var _ = BeforeSuite(func() {
 	var err error
 	scheme, err = support.Scheme()
 	Expect(err).NotTo(HaveOccurred())
-	server := startAPIServer(filepath.Join(configFolder, "crd", "bases"))
-	cluster, suiteKubeconfig = server.Config, adminKubeconfig(server)
-	k8s, err = client.New(cluster, client.Options{Scheme: scheme})
-	Expect(err).NotTo(HaveOccurred())
+	for _, add := range []func(*runtime.Scheme) error{configv1.Install, consolev1.AddToScheme, gatewayv1.Install} {
+		Expect(add(scheme)).To(Succeed())
+	}
+	var server *envtest.Environment
+	server, k8s = startCluster()
+	cluster, suiteKubeconfig = server.Config, server.KubeConfig
 	Expect(controlplane.GrantOperatorsRole(context.Background(), k8s, configFolder)).To(Succeed())
 	program = buildProgram()
 	startOperator()
 })
+
+// startCluster starts an API server with the kind Echo and other kinds, and returns a client of its administrator.
+func startCluster(crds ...string) (*envtest.Environment, client.Client) {
+	GinkgoHelper()
+	server := startAPIServer(append(crds, filepath.Join(configFolder, "crd", "bases"))...)
+	return server, newClient(server.Config)
+}
+
+// newClient returns a client with the kinds of the suite.
+func newClient(config *rest.Config) client.Client {
+	GinkgoHelper()
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return c
+}
 
 // startAPIServer starts an API server. It is stopped after the suite or the test.
 func startAPIServer(crds ...string) *envtest.Environment {

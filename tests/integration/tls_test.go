@@ -69,14 +69,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 	}
 	openshiftRules := func() []rbacv1.PolicyRule { return manifest("rbac/openshift_role.yaml", &rbacv1.ClusterRole{}).Rules }
 
-	BeforeAll(func(ctx SpecContext) {
-		server = startAPIServer(filepath.Join(configFolder, "crd", "bases"), support.APIServerCRD(ctx))
-		withConfig, err := support.Scheme()
-		Expect(err).NotTo(HaveOccurred())
-		Expect(configv1.Install(withConfig)).To(Succeed())
-		admin, err = client.New(server.Config, client.Options{Scheme: withConfig})
-		Expect(err).NotTo(HaveOccurred())
-	})
+	BeforeAll(func(ctx SpecContext) { server, admin = startCluster(support.APIServerCRD(ctx)) })
 
 	It("is that of the intermediate profile where a cluster sets none", func(ctx SpecContext) {
 		address := start(ctx, "without", openshiftRules())

@@ -23,17 +23,12 @@ var _ = Describe("traces", Ordered, func() {
 	var server *envtest.Environment
 	var admin client.Client
 
-	BeforeAll(func() {
-		server = startAPIServer(configFolder + "/crd/bases")
-		var err error
-		admin, err = client.New(server.Config, client.Options{Scheme: scheme})
-		Expect(err).NotTo(HaveOccurred())
-	})
+	BeforeAll(func() { server, admin = startCluster() })
 
 	// start runs the operator with more environment variables in one namespace.
 	start := func(namespace string, environment ...string) *gexec.Session {
 		GinkgoHelper()
-		environment = append(environment, "KUBECONFIG="+writeKubeconfig(adminKubeconfig(server)), "WATCH_NAMESPACE="+namespace)
+		environment = append(environment, "KUBECONFIG="+writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE="+namespace)
 		return startProgram(environment, "--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address=0")
 	}
 	// reconcile creates an Echo and waits for its status.
@@ -102,7 +97,7 @@ var _ = Describe("traces", Ordered, func() {
 		Eventually(c.Spans).WithContext(ctx).ShouldNot(BeEmpty())
 		reconcile(ctx, "kube-system", "second")
 		stop(session)
-		Expect(leaseHolder(ctx, Default, admin)).To(BeEmpty())
+		Expect(leaseHolder(ctx, Default, admin, "default")).To(BeEmpty())
 		Expect(session.Err).To(gbytes.Say("The last spans were not sent."))
 	})
 })
