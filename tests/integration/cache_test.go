@@ -75,9 +75,8 @@ func expectOwnFieldsOnly(ctx context.Context, cached client.Object) {
 func eventuallyCached(ctx context.Context, namespace, name string, kind client.Object) client.Object {
 	GinkgoHelper()
 	cached := kind.DeepCopyObject().(client.Object)
-	Eventually(func() error {
-		return underTest.GetClient().Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, cached)
-	}).WithContext(ctx).Should(Succeed(), "%T", kind)
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	Eventually(underTest.GetClient().Get).WithContext(ctx).WithArguments(key, cached).Should(Succeed(), "%T", kind)
 	return cached
 }
 

@@ -56,14 +56,12 @@ var _ = Describe("a check", func() {
 		By("writing nothing when nothing has changed")
 		version := cronJobNow(ctx, Default, echo, "web-path").ResourceVersion
 		edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"a": "b"} })
-		Consistently(func(g Gomega) {
-			g.Expect(cronJobNow(ctx, g, echo, "web-path").ResourceVersion).To(Equal(version))
-		}).WithContext(ctx).Should(Succeed())
+		Consistently(func(g Gomega) string { return cronJobNow(ctx, g, echo, "web-path").ResourceVersion }).WithContext(ctx).Should(Equal(version))
 		By("deleting it with the check, unless the Echo is paused")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused, e.Spec.Checks = true, nil })
 		Consistently(func(g Gomega) { cronJobNow(ctx, g, echo, "web-path") }).WithContext(ctx).Should(Succeed())
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
-		Eventually(func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(job), job) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+		eventuallyGone(ctx, k8s, job)
 		Eventually(func(g Gomega) {
 			now := echoNow(ctx, g, echo.Namespace, echo.Name)
 			g.Expect(now.Status.Checks).To(BeEmpty())
@@ -76,9 +74,7 @@ var _ = Describe("a check", func() {
 		expectCheck(ctx, echo, v1.CheckUnknown, "has not run yet")
 		run(ctx, echo, "web-path", string(good.Encode()))
 		expectCheck(ctx, echo, v1.CheckPassed, "")
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionTrue, v1.ReasonChecksPassed))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionTrue, v1.ReasonChecksPassed))
 		run(ctx, echo, "web-path", string(bad.Encode()))
 		expectCheck(ctx, echo, v1.CheckFailed, "client.address is replaced, expected kept.")
 		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
@@ -144,18 +140,15 @@ var _ = Describe("a check", func() {
 			g.Expect(messages).To(HaveKeyWithValue("outside", ContainSubstring("no external URL yet")))
 		}).WithContext(ctx).Should(Succeed())
 		run(ctx, echo, "web-good", string(good.Encode()))
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, namespace, "web").Status.Checks[3].Result).To(Equal(v1.CheckPassed))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Checks", ContainElement(
+			And(HaveField("Name", "good"), HaveField("Result", v1.CheckPassed)))))
 		Expect(cronJobNow(ctx, Default, echo, "web-path").ResourceVersion).To(Equal(foreign.ResourceVersion))
 		By("running as soon as the cause is gone")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Schedule = "@hourly" })
 		Eventually(func(g Gomega) { cronJobNow(ctx, g, echo, "web-late") }).WithContext(ctx).Should(Succeed())
 		By("no longer running when it is no longer allowed")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Address = "192.0.2.1" })
-		Eventually(func() error {
-			return k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "web-late"}, &batchv1.CronJob{})
-		}).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+		eventuallyGone(ctx, k8s, &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-late"}})
 	})
 
 	It("does not keep its Echo from being deleted", func(ctx SpecContext) {

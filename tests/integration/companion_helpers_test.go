@@ -54,14 +54,6 @@ func bind(ctx context.Context, c client.Client, pod *corev1.Pod, node *corev1.No
 	Expect(c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node.Name}})).To(Succeed())
 }
 
-// setPhase sets the phase of a pod, as the kubelet does.
-func setPhase(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) {
-	GinkgoHelper()
-	before := pod.DeepCopy()
-	pod.Status.Phase = phase
-	Expect(k8s.Status().Patch(ctx, pod, client.MergeFrom(before))).To(Succeed())
-}
-
 // blockDeletion prevents that a pod is removed, as the kubelet does until its containers have stopped.
 func blockDeletion(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
@@ -77,10 +69,7 @@ func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
 	pass.Client = refusingClient(requests)
 	pass.Live = pass.Client
 	expectQuietPass := func(g Gomega) {
-		cached := &corev1.PodList{}
-		g.Expect(underTest.GetClient().List(ctx, cached, client.InNamespace(owner.Namespace),
-			client.MatchingLabels{"app.kubernetes.io/name": "echo-companion"})).To(Succeed())
-		g.Expect(cached.Items).To(HaveLen(1))
+		g.Expect(companionsNow(ctx, g, underTest.GetClient(), owner.Namespace)).To(HaveLen(1))
 		requests.Store(0)
 		result, err := pass.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
 		g.Expect(err).NotTo(HaveOccurred())
@@ -128,7 +117,5 @@ func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod
 // expectCompanions waits until the status of an Echo contains the number of its companions.
 func expectCompanions(ctx context.Context, echo *v1.Echo, count int) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Companions).To(BeEquivalentTo(count))
-	}).WithContext(ctx).Should(Succeed())
+	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Companions", BeEquivalentTo(count)))
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // The cache of the operator does not hold such a companion.
@@ -30,19 +31,16 @@ var _ = Describe("a companion whose labels somebody removed", func() {
 		echo, owner := createEchoAndOwner(ctx, "stripped")
 		companion := eventuallyOne(ctx, k8s, owner)
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonPaused))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonPaused))
 		removeLabels(ctx, companion)
 		expectCompanions(ctx, echo, 0)
 		Expect(get(ctx, Default, companion.Namespace, companion.Name, companion).Labels).To(BeEmpty())
 		end(ctx, echo, owner)
-		eventuallyGone(ctx, companion)
+		eventuallyGone(ctx, k8s, companion)
 	},
 		Entry("its Echo is deleted", func(ctx context.Context, echo *v1.Echo, _ *corev1.Pod) {
 			Expect(k8s.Delete(ctx, echo)).To(Succeed())
-			collectGarbage(ctx, echo)
-			eventuallyGone(ctx, echo)
+			eventuallyReleased(ctx, k8s, echo)
 		}),
 		Entry("its owner loses the label", func(ctx context.Context, _ *v1.Echo, owner *corev1.Pod) {
 			edit(ctx, owner, func(p *corev1.Pod) { delete(p.Labels, v1.CompanionLabel) })

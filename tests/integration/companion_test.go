@@ -58,12 +58,16 @@ var _ = Describe("a companion", func() {
 		echo, owner := createEchoAndOwner(ctx, "ending")
 		companion := eventuallyOne(ctx, k8s, owner)
 		end(ctx, owner)
-		eventuallyGone(ctx, companion)
+		eventuallyGone(ctx, k8s, companion)
 		Consistently(func(g Gomega) { g.Expect(companionsNow(ctx, g, k8s, echo.Namespace)).To(BeEmpty()) }).Should(Succeed())
 		expectCompanions(ctx, echo, 0)
 	},
-		Entry("succeeds", func(ctx context.Context, owner *corev1.Pod) { setPhase(ctx, owner, corev1.PodSucceeded) }),
-		Entry("fails", func(ctx context.Context, owner *corev1.Pod) { setPhase(ctx, owner, corev1.PodFailed) }),
+		Entry("succeeds", func(ctx context.Context, owner *corev1.Pod) {
+			setPodStatus(ctx, owner, corev1.PodStatus{Phase: corev1.PodSucceeded})
+		}),
+		Entry("fails", func(ctx context.Context, owner *corev1.Pod) {
+			setPodStatus(ctx, owner, corev1.PodStatus{Phase: corev1.PodFailed})
+		}),
 		Entry("loses the label", func(ctx context.Context, owner *corev1.Pod) {
 			edit(ctx, owner, func(p *corev1.Pod) { delete(p.Labels, v1.CompanionLabel) })
 		}),
@@ -71,7 +75,7 @@ var _ = Describe("a companion", func() {
 			Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
 		}),
 		Entry("is being deleted, before that is completed", func(ctx context.Context, owner *corev1.Pod) {
-			edit(ctx, owner, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
+			blockDeletion(ctx, owner)
 			Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
 		}),
 	)
@@ -82,11 +86,8 @@ var _ = Describe("a companion", func() {
 		Expect(k8s.Delete(ctx, first, client.GracePeriodSeconds(0))).To(Succeed())
 		second := eventuallyAnother(ctx, owner, first)
 		edit(ctx, second, func(p *corev1.Pod) { p.Labels["app.kubernetes.io/component"] = "mine" })
-		Eventually(func(g Gomega) {
-			now := get(ctx, g, second.Namespace, second.Name, &corev1.Pod{})
-			g.Expect(now.UID).To(Equal(second.UID))
-			g.Expect(now.Labels).To(HaveKeyWithValue("app.kubernetes.io/component", "companion"))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, second).Should(And(
+			HaveField("UID", second.UID), HaveField("Labels", HaveKeyWithValue("app.kubernetes.io/component", "companion"))))
 	})
 
 	It("is replaced when the image, the port or the response of the Echo changes, and for no other change", func(ctx SpecContext) {
@@ -108,12 +109,11 @@ var _ = Describe("a companion", func() {
 		namespace := newNamespace(ctx)
 		owner := createOwner(ctx, k8s, namespace, "web", "late")
 		bind(ctx, k8s, owner, newNode(ctx, k8s))
-		expectOneEvent := func(g Gomega) { g.Expect(eventReasons(ctx, g, owner)).To(Equal([]string{"EchoNotFound"})) }
-		Eventually(expectOneEvent).WithContext(ctx).Should(Succeed())
+		expectEvents(ctx, owner, "EchoNotFound")
 		edit(ctx, owner, func(p *corev1.Pod) {
 			p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{Key: "more", Operator: "Exists"})
 		})
-		Consistently(expectOneEvent).WithContext(ctx).Should(Succeed())
+		Consistently(func(g Gomega) []string { return eventReasons(ctx, g, owner) }).WithContext(ctx).Should(Equal([]string{"EchoNotFound"}))
 
 		echo := createEcho(ctx, support.Echo(namespace, "late"))
 		companion := eventuallyOne(ctx, k8s, owner)
@@ -121,15 +121,11 @@ var _ = Describe("a companion", func() {
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
 		collectGarbage(ctx, echo)
 		Consistently(func(g Gomega) { echoNow(ctx, g, namespace, "late") }).Should(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(get(ctx, g, namespace, companion.Name, companion).DeletionTimestamp).NotTo(BeNil())
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, companion).Should(HaveField("DeletionTimestamp", Not(BeNil())))
 		edit(ctx, companion, func(p *corev1.Pod) { p.Finalizers = nil })
-		eventuallyGone(ctx, echo)
+		eventuallyGone(ctx, k8s, echo)
 		Expect(companionsNow(ctx, Default, k8s, namespace)).To(BeEmpty())
-		Eventually(func(g Gomega) {
-			g.Expect(eventReasons(ctx, g, owner)).To(Equal([]string{"EchoNotFound", "EchoNotFound"}))
-		}).WithContext(ctx).Should(Succeed())
+		expectEvents(ctx, owner, "EchoNotFound", "EchoNotFound")
 	})
 
 	It("has no companion itself", func(ctx SpecContext) {
@@ -144,11 +140,7 @@ var _ = Describe("a companion", func() {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "cordoned"))
 		node := newNode(ctx, k8s)
 		edit(ctx, node, func(n *corev1.Node) { n.Spec.Unschedulable = true })
-		Eventually(func(g Gomega) {
-			seen := &corev1.Node{}
-			g.Expect(underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(node), seen)).To(Succeed())
-			g.Expect(seen.Spec.Unschedulable).To(BeTrue())
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, underTest.GetClient(), node).Should(HaveField("Spec.Unschedulable", true))
 		owner := createOwner(ctx, k8s, echo.Namespace, "web", echo.Name)
 		bind(ctx, k8s, owner, node)
 		Consistently(func(g Gomega) { g.Expect(companionsNow(ctx, g, k8s, echo.Namespace)).To(BeEmpty()) }).Should(Succeed())
@@ -160,19 +152,14 @@ var _ = Describe("a companion", func() {
 		echo, owner := createEchoAndOwner(ctx, "taken")
 		companion := eventuallyOne(ctx, k8s, owner)
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonPaused))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonPaused))
 		Expect(k8s.Delete(ctx, companion, client.GracePeriodSeconds(0))).To(Succeed())
 		foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: companion.Name},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "theirs"}}}}
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
-		Eventually(func(g Gomega) {
-			g.Expect(eventReasons(ctx, g, owner)).To(Equal([]string{"CompanionRefused"}))
-		}).WithContext(ctx).Should(Succeed())
-		now := get(ctx, Default, foreign.Namespace, foreign.Name, &corev1.Pod{})
-		Expect(now.ResourceVersion).To(Equal(foreign.ResourceVersion))
+		expectEvents(ctx, owner, "CompanionRefused")
+		expectUntouched(ctx, k8s, foreign)
 	})
 
 	It("is created only once by concurrent passes", func(ctx SpecContext) {

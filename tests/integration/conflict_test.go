@@ -8,7 +8,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -36,23 +38,14 @@ var _ = Describe("a name that is taken", func() {
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
 		echo := support.Echo(foreign.GetNamespace(), foreign.GetName())
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			now := echoNow(ctx, g, echo.Namespace, echo.Name)
-			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
-			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonNameConflict))
-			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
-			g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring(`"taken" already exists and was not created for this Echo`))
-		}).WithContext(ctx).Should(Succeed())
-		expectUntouched(ctx, foreign)
+		expectFailed(ctx, echo, v1.ReasonNameConflict, ContainSubstring(`"taken" already exists and was not created for this Echo`))
+		expectUntouched(ctx, k8s, foreign)
 		Expect(childrenOf(ctx, echo)).To(Equal(earlier), "only what is created before it")
 
 		By("deleting the Echo")
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		if earlier > 0 {
-			completeDeletion(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}})
-		}
-		eventuallyGone(ctx, echo)
-		expectUntouched(ctx, foreign)
+		eventuallyReleased(ctx, k8s, echo)
+		expectUntouched(ctx, k8s, foreign)
 		Expect(childrenOf(ctx, echo)).To(BeZero())
 	},
 		Entry("by a Service", &corev1.Service{ObjectMeta: theirs, Spec: ports}, 0),
@@ -71,10 +64,8 @@ var _ = Describe("a name that is taken", func() {
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}
 		})
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Message).To(HavePrefix(`Ingress "taken" already exists`))
-		}).WithContext(ctx).Should(Succeed())
-		expectUntouched(ctx, foreign)
+		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Message", HavePrefix(`Ingress "taken" already exists`)))
+		expectUntouched(ctx, k8s, foreign)
 	})
 
 	It("is used when the existing object is deleted", func(ctx SpecContext) {
@@ -83,18 +74,17 @@ var _ = Describe("a name that is taken", func() {
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
 		echo := support.Echo(foreign.Namespace, foreign.Name)
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
 		Expect(k8s.Delete(ctx, foreign)).To(Succeed())
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 1 }) // before the operator checks again by itself
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 })
 
-func expectUntouched(ctx context.Context, before client.Object) {
+func expectUntouched(ctx context.Context, c client.Client, before client.Object) {
 	GinkgoHelper()
-	now := get(ctx, Default, before.GetNamespace(), before.GetName(), before.DeepCopyObject().(client.Object))
+	now := before.DeepCopyObject().(client.Object)
+	Expect(c.Get(ctx, client.ObjectKeyFromObject(before), now)).To(Succeed())
 	Expect(now.GetResourceVersion()).To(Equal(before.GetResourceVersion()))
 	Expect(now.GetUID()).To(Equal(before.GetUID()))
 }
@@ -102,29 +92,15 @@ func expectUntouched(ctx context.Context, before client.Object) {
 // childrenOf returns the number of children of an Echo.
 func childrenOf(ctx context.Context, echo *v1.Echo) int {
 	GinkgoHelper()
-	services, deployments := &corev1.ServiceList{}, &appsv1.DeploymentList{}
-	Expect(k8s.List(ctx, services, client.InNamespace(echo.Namespace))).To(Succeed())
-	Expect(k8s.List(ctx, deployments, client.InNamespace(echo.Namespace))).To(Succeed())
 	n := 0
-	for i := range services.Items {
-		if metav1.IsControlledBy(&services.Items[i], echo) {
-			n++
-		}
-	}
-	for i := range deployments.Items {
-		if metav1.IsControlledBy(&deployments.Items[i], echo) {
-			n++
-		}
+	for _, list := range []client.ObjectList{&corev1.ServiceList{}, &appsv1.DeploymentList{}} {
+		Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
+		Expect(meta.EachListItem(list, func(child runtime.Object) error {
+			if metav1.IsControlledBy(child.(client.Object), echo) {
+				n++
+			}
+			return nil
+		})).To(Succeed())
 	}
 	return n
-}
-
-// completeDeletion completes the deletion of an object in the foreground, as the garbage collector does.
-func completeDeletion(ctx context.Context, object client.Object) {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
-		g.Expect(object.GetDeletionTimestamp()).NotTo(BeNil())
-		g.Expect(support.RemoveFinalizers(ctx, k8s, object)).To(Succeed())
-	}).WithContext(ctx).Should(Succeed())
 }

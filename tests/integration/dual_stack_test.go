@@ -60,19 +60,16 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 			e.Spec.Service.IPFamilyPolicy, e.Spec.Service.IPFamilies = corev1.IPFamilyPolicyPreferDualStack, []corev1.IPFamily{six}
 		})
 		Expect(admin.Create(ctx, echo)).To(Succeed())
-		first := eventually(ctx, echo, corev1.IPFamilyPolicyPreferDualStack, six, four)
+		bothFamilies := func() *corev1.Service { return eventually(ctx, echo, corev1.IPFamilyPolicyPreferDualStack, six, four) }
+		first := bothFamilies()
 
 		By("keeping the second family, which Kubernetes added, when something else changes")
 		before := echo.DeepCopy()
 		echo.Spec.Service.Annotations = map[string]string{"a": "b"}
 		Expect(admin.Patch(ctx, echo, client.MergeFrom(before))).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(eventually(ctx, echo, corev1.IPFamilyPolicyPreferDualStack, six, four).Annotations).To(HaveKey("a"))
-		}).WithContext(ctx).Should(Succeed())
-		version := eventually(ctx, echo, corev1.IPFamilyPolicyPreferDualStack, six, four).ResourceVersion
-		Consistently(func() string {
-			return eventually(ctx, echo, corev1.IPFamilyPolicyPreferDualStack, six, four).ResourceVersion
-		}).WithContext(ctx).Should(Equal(version))
+		Eventually(bothFamilies).WithContext(ctx).Should(HaveField("Annotations", HaveKey("a")))
+		version := bothFamilies().ResourceVersion
+		Consistently(bothFamilies).WithContext(ctx).Should(HaveField("ResourceVersion", version))
 
 		By("giving the second family up")
 		set(ctx, echo, corev1.IPFamilyPolicySingleStack, six)

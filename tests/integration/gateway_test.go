@@ -116,17 +116,10 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not use the HTTPRoute as it should (Accepted, NotAllowedByListeners): the namespace is not allowed.")
 		say(ctx, echo, metav1.ConditionTrue, "Accepted", "")
 		expectDegraded(ctx, echo, "AsExpected", "No pods are requested")
-		expectURL := func(want string) {
-			GinkgoHelper()
-			Eventually(func(g Gomega) {
-				g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-				g.Expect(echo.Status.ExternalURL).To(Equal(want))
-			}).WithContext(ctx).Should(Succeed())
-		}
-		expectURL("http://early.example.com:8080")
+		support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.ExternalURL", "http://early.example.com:8080"))
 		Expect(admin.Patch(ctx, gateway, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"listeners":[
 			{"name":"web","protocol":"HTTP","port":80,"allowedRoutes":{"namespaces":{"from":"All"}}}]}}`)))).To(Succeed())
-		expectURL("http://early.example.com")
+		support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.ExternalURL", "http://early.example.com"))
 		events := &eventsv1.EventList{}
 		Eventually(func(g Gomega) {
 			g.Expect(admin.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
@@ -165,7 +158,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		}).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
 		By("it goes when it is not wanted any more")
 		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gateway":null}}`)))).To(Succeed())
-		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), route) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+		eventuallyGone(ctx, admin, route)
 	})
 
 	It("a route of somebody else is left alone", SpecTimeout(time.Minute), func(ctx SpecContext) {
@@ -173,14 +166,9 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		foreign := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
 		Expect(admin.Create(ctx, foreign)).To(Succeed())
 		Expect(admin.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-			g.Expect(echo.Status.Phase).To(Equal(v1.PhaseFailed))
-			g.Expect(echo.Status.Message).To(HavePrefix(`HTTPRoute "taken" already exists and was not created for this Echo.`))
-		}).WithContext(ctx).Should(Succeed())
-		now := &gatewayv1.HTTPRoute{}
-		Expect(admin.Get(ctx, client.ObjectKeyFromObject(foreign), now)).To(Succeed())
-		Expect(now.ResourceVersion).To(Equal(foreign.ResourceVersion))
+		support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseFailed),
+			HaveField("Message", HavePrefix(`HTTPRoute "taken" already exists and was not created for this Echo.`)))))
+		expectUntouched(ctx, admin, foreign)
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 	})
 
@@ -228,7 +216,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}}
 		Expect(admin.Create(ctx, left)).To(Succeed())
 		run = startReplica(server.Config, func(*operator.Options) {})
-		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), left) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+		eventuallyGone(ctx, admin, left)
 	})
 
 	It("it goes on when the API is deleted, and when it is installed again", SpecTimeout(4*time.Minute), func(ctx SpecContext) {

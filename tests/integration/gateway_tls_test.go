@@ -5,7 +5,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,18 +31,13 @@ var _ = It("a policy for TLS between a Gateway and the pods is a child like any 
 		Validation: gatewayv1.BackendTLSPolicyValidation{Hostname: "other.example.com", WellKnownCACertificates: new(gatewayv1.WellKnownCACertificatesSystem)}}}
 	Expect(admin.Create(ctx, foreign)).To(Succeed())
 	Expect(admin.Create(ctx, echo)).To(Succeed())
-	Eventually(func(g Gomega) {
-		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		g.Expect(echo.Status.Message).To(HavePrefix(`BackendTLSPolicy "secure" already exists and was not created for this Echo.`))
-	}).WithContext(ctx).Should(Succeed())
+	support.EventuallyObject(ctx, admin, echo).Should(
+		HaveField("Status.Message", HavePrefix(`BackendTLSPolicy "secure" already exists and was not created for this Echo.`)))
 
 	Expect(admin.Delete(ctx, foreign)).To(Succeed())
 	Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`)))).To(Succeed()) // before it checks again by itself
-	policy := &gatewayv1.BackendTLSPolicy{}
-	Eventually(func(g Gomega) {
-		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), policy)).To(Succeed())
-		g.Expect(policy.Spec.Validation.Hostname).To(BeEquivalentTo("secure.example.com"))
-	}).WithContext(ctx).Should(Succeed())
+	policy := named(&gatewayv1.BackendTLSPolicy{}, echo)
+	support.EventuallyObject(ctx, admin, policy).Should(HaveField("Spec.Validation.Hostname", BeEquivalentTo("secure.example.com")))
 	Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gateway":{"backendTLS":null}}}`)))).To(Succeed())
-	Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), policy) }).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+	eventuallyGone(ctx, admin, policy)
 }, SpecTimeout(2*time.Minute))

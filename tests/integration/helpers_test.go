@@ -24,6 +24,13 @@ func get[T client.Object](ctx context.Context, g Gomega, namespace, name string,
 	return object
 }
 
+// named gives an object the namespace and the name of another, such as of its Echo.
+func named[T client.Object](object T, other client.Object) T {
+	object.SetNamespace(other.GetNamespace())
+	object.SetName(other.GetName())
+	return object
+}
+
 func echoNow(ctx context.Context, g Gomega, namespace, name string) *v1.Echo {
 	return get(ctx, g, namespace, name, &v1.Echo{})
 }
@@ -87,6 +94,12 @@ func haveCondition(kind string, status metav1.ConditionStatus, reason v1.Reason)
 		c := meta.FindStatusCondition(echo.Status.Conditions, kind)
 		return c != nil && c.Status == status && (reason == nil || c.Reason == reason.String()) && c.ObservedGeneration == echo.Generation, nil
 	}).WithTemplate("Expected\n{{.FormattedActual}}\n{{.To}} have condition {{.Data}}", kind+"="+string(status)+" "+wanted)
+}
+
+// expectEvents waits until the events of an object have these reasons, in order.
+func expectEvents(ctx context.Context, object client.Object, reasons ...string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) []string { return eventReasons(ctx, g, object) }).WithContext(ctx).Should(Equal(reasons))
 }
 
 // eventReasons returns the reasons of the events of an object, in order. The reason of a series is repeated.

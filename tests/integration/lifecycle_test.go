@@ -119,16 +119,10 @@ var _ = Describe("an Echo", func() {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "classed", func(e *v1.Echo) {
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "classed.example.com", ClassName: "other"}
 		}))
-		expectClass := func(name string) {
-			GinkgoHelper()
-			Eventually(func(g Gomega) {
-				ingress := get(ctx, g, echo.Namespace, echo.Name, &networkingv1.Ingress{})
-				g.Expect(ingress.Spec.IngressClassName).To(HaveValue(Equal(name)))
-			}).WithContext(ctx).Should(Succeed())
-		}
-		expectClass("other")
+		ingress := named(&networkingv1.Ingress{}, echo)
+		support.EventuallyObject(ctx, k8s, ingress).Should(HaveField("Spec.IngressClassName", HaveValue(Equal("other"))))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Ingress.ClassName = "" })
-		expectClass(class.Name)
+		support.EventuallyObject(ctx, k8s, ingress).Should(HaveField("Spec.IngressClassName", HaveValue(Equal(class.Name))))
 		rollOut(ctx, echo.Namespace, echo.Name)
 		expectNoWrite(ctx, echo)
 	})
@@ -136,14 +130,8 @@ var _ = Describe("an Echo", func() {
 	It("with more replicas than the operator allows is rejected without changes, and recovers", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "greedy"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = maxReplicas + 1 })
-		Eventually(func(g Gomega) {
-			now := echoNow(ctx, g, echo.Namespace, echo.Name)
-			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonInvalidSpec))
-			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonInvalidSpec))
-			g.Expect(now.Status.Conditions[0].Message).To(And(ContainSubstring("allows at most 20"), ContainSubstring("MAX_REPLICAS")))
-			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
-			g.Expect(now.Status.ReadyReplicas).To(BeEquivalentTo(2))
-		}).WithContext(ctx).Should(Succeed())
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring("allows at most 20"), ContainSubstring("MAX_REPLICAS")))
+		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.ReadyReplicas).To(BeEquivalentTo(2))
 		Expect(*deploymentNow(ctx, Default, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(2))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = maxReplicas })
 		rollOut(ctx, echo.Namespace, echo.Name)
@@ -152,12 +140,7 @@ var _ = Describe("an Echo", func() {
 	It("whose children the API server rejects reports the reason, and recovers", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "invalid"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "NOT=ALLOWED"}} })
-		Eventually(func(g Gomega) {
-			now := echoNow(ctx, g, echo.Namespace, echo.Name)
-			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonInvalidSpec))
-			g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring("NOT=ALLOWED"))
-			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
-		}).WithContext(ctx).Should(Succeed())
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec, ContainSubstring("NOT=ALLOWED"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = nil })
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
@@ -165,15 +148,10 @@ var _ = Describe("an Echo", func() {
 	It("sends one event for each transition", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "telling"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 3 })
-		Eventually(func(g Gomega) {
-			g.Expect(*deploymentNow(ctx, g, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(3))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, named(&appsv1.Deployment{}, echo)).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(3))))
 		rollOut(ctx, echo.Namespace, echo.Name)
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "X", Value: "y"}} })
-		Eventually(func(g Gomega) {
-			g.Expect(eventReasons(ctx, g, echo)).To(Equal(
-				[]string{"Deployed", "Ready", "Scaled", "NotReady", "Ready", "Updated", "NotReady"}))
-		}).WithContext(ctx).Should(Succeed())
+		expectEvents(ctx, echo, "Deployed", "Ready", "Scaled", "NotReady", "Ready", "Updated", "NotReady")
 	})
 })
 
@@ -192,11 +170,8 @@ var _ = Describe("deleting an Echo", func() {
 		}).WithContext(ctx).Should(Succeed())
 		Consistently(func(g Gomega) { echoNow(ctx, g, echo.Namespace, echo.Name) }).Should(Succeed())
 
-		collectGarbage(ctx, echo)
-		Eventually(func(g Gomega) {
-			g.Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), &v1.Echo{}))).To(BeTrue())
-			g.Expect(eventReasons(ctx, g, echo)).To(Equal([]string{"Deployed", "Ready", "DeleteRequested", "Deleted"}))
-		}).WithContext(ctx).Should(Succeed())
+		eventuallyReleased(ctx, k8s, echo)
+		expectEvents(ctx, echo, "Deployed", "Ready", "DeleteRequested", "Deleted")
 	})
 
 	It("waits for pods that remain after another client deleted the Deployment", func(ctx SpecContext) {
@@ -206,19 +181,17 @@ var _ = Describe("deleting an Echo", func() {
 		collectGarbage(ctx, echo)
 		Consistently(func(g Gomega) { echoNow(ctx, g, echo.Namespace, echo.Name) }).Should(Succeed())
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
-		eventuallyGone(ctx, echo)
+		eventuallyGone(ctx, k8s, echo)
 	})
 
 	It("does not wait for pods of a Deployment that was orphaned meanwhile", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "parted"))
 		createPod(ctx, echo, "parted-1")
 		for _, child := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}} {
-			child.SetNamespace(echo.Namespace)
-			child.SetName(echo.Name)
-			edit(ctx, child, func(o client.Object) { o.SetOwnerReferences(nil) })
+			edit(ctx, named(child, echo), func(o client.Object) { o.SetOwnerReferences(nil) })
 		}
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		eventuallyGone(ctx, echo)
+		eventuallyGone(ctx, k8s, echo)
 		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).DeletionTimestamp).To(BeNil())
 		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name).DeletionTimestamp).To(BeNil())
 	})
@@ -227,17 +200,13 @@ var _ = Describe("deleting an Echo", func() {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "shared", func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }))
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
 		collectGarbage(ctx, echo)
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Finalizers).To(ConsistOf("example.org/theirs"))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Finalizers", ConsistOf("example.org/theirs")))
 	})
 
 	It("does not delete orphaned children", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "parting"))
 		Expect(k8s.Delete(ctx, echo, client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Finalizers).To(ConsistOf(metav1.FinalizerOrphanDependents))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Finalizers", ConsistOf(metav1.FinalizerOrphanDependents)))
 		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).DeletionTimestamp).To(BeNil())
 		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name).DeletionTimestamp).To(BeNil())
 	})
@@ -258,11 +227,9 @@ func collectGarbage(ctx context.Context, echo *v1.Echo) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-func eventuallyGone(ctx context.Context, object client.Object) {
+func eventuallyGone(ctx context.Context, c client.Client, object client.Object) {
 	GinkgoHelper()
-	Eventually(func() bool {
-		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(object), object))
-	}).WithContext(ctx).Should(BeTrue())
+	Eventually(c.Get).WithContext(ctx).WithArguments(client.ObjectKeyFromObject(object), object).Should(Satisfy(apierrors.IsNotFound))
 }
 
 var _ = Describe("a paused Echo", func() {
@@ -293,7 +260,6 @@ var _ = Describe("a paused Echo", func() {
 		By("being deleted while paused")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		collectGarbage(ctx, echo)
-		eventuallyGone(ctx, echo)
+		eventuallyReleased(ctx, k8s, echo)
 	})
 })

@@ -5,7 +5,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -20,13 +19,7 @@ var _ = Describe("an Echo", func() {
 			}
 		}
 		edit(ctx, echo, from("10.0.0.0/99"))
-		Eventually(func(g Gomega) {
-			now := echoNow(ctx, g, echo.Namespace, echo.Name)
-			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonInvalidSpec))
-			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonInvalidSpec))
-			g.Expect(now.Status.Message).To(And(ContainSubstring("spec.ingress[0].from[0].ipBlock.cidr"), ContainSubstring("10.0.0.0/99")))
-			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
-		}).WithContext(ctx).Should(Succeed())
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring("spec.ingress[0].from[0].ipBlock.cidr"), ContainSubstring("10.0.0.0/99")))
 		edit(ctx, echo, from("10.0.0.0/8"))
 		rollOut(ctx, echo.Namespace, echo.Name)
 		policy := get(ctx, Default, echo.Namespace, echo.Name, &networkingv1.NetworkPolicy{})
@@ -39,15 +32,9 @@ var _ = Describe("an Echo", func() {
 		edit(ctx, echo, func(e *v1.Echo) {
 			e.Spec.SecurityContext, e.Spec.Service.Port = &corev1.SecurityContext{Privileged: new(true)}, 81
 		})
-		Eventually(func(g Gomega) {
-			now := echoNow(ctx, g, echo.Namespace, echo.Name)
-			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonInvalidSpec))
-			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonInvalidSpec))
-			g.Expect(now.Status.Message).To(And(ContainSubstring(`privileged (container "echo" must not set securityContext.privileged=true)`),
-				ContainSubstring(`"baseline"`), ContainSubstring("POD_SECURITY")))
-			g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
-			g.Expect(now.Status.ReadyReplicas).To(BeEquivalentTo(2))
-		}).WithContext(ctx).Should(Succeed())
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring(`privileged (container "echo" must not set securityContext.privileged=true)`),
+			ContainSubstring(`"baseline"`), ContainSubstring("POD_SECURITY")))
+		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.ReadyReplicas).To(BeEquivalentTo(2))
 		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).Generation).To(Equal(before.Generation))
 		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name).Spec.Ports[0].Port).To(BeEquivalentTo(80))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.SecurityContext = &corev1.SecurityContext{RunAsUser: new(int64(0))} })

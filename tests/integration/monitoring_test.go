@@ -54,9 +54,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		for _, kind := range []string{"ServiceMonitor", "PrometheusRule"} {
 			object := &unstructured.Unstructured{}
 			object.SetGroupVersionKind(children.MonitoringGroupVersion().WithKind(kind))
-			Eventually(func(g Gomega) {
-				g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "echo-operator"}, object)).To(Succeed())
-			}).WithContext(ctx).Should(Succeed())
+			Eventually(admin.Get).WithContext(ctx).WithArguments(client.ObjectKey{Namespace: own, Name: "echo-operator"}, object).Should(Succeed())
 			Expect(object.GetOwnerReferences()).To(ConsistOf(HaveField("UID", deployment.UID)), kind)
 		}
 	})
@@ -87,9 +85,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		By("it goes when it is not wanted any more")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		Expect(admin.Patch(ctx, echo, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"monitoring":null}}`)))).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), children.BlankPodMonitor())).To(Satisfy(apierrors.IsNotFound))
-		}).WithContext(ctx).Should(Succeed())
+		eventuallyGone(ctx, admin, named(children.BlankPodMonitor(), echo))
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, children.BlankPodMonitor())).To(Satisfy(apierrors.IsNotFound))
 	})
 
@@ -108,9 +104,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), now)).To(Succeed())
 			g.Expect(now.Status.Phase).To(Equal(v1.PhasePending))
 		}).WithContext(ctx).Should(Succeed())
-		now := children.BlankPodMonitor()
-		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), now)).To(Succeed())
-		Expect(now.GetResourceVersion()).To(Equal(foreign.GetResourceVersion()))
+		expectUntouched(ctx, admin, foreign)
 	})
 
 	It("the operator works without the right to PodMonitors", SpecTimeout(time.Minute), func(ctx SpecContext) {

@@ -200,10 +200,7 @@ func (r restrictedProgram) expectLeftOut(ctx context.Context, namespace string) 
 // eventuallyHeld waits until an Echo has the finalizer of the operator.
 func eventuallyHeld(ctx context.Context, admin client.Client, echo *v1.Echo) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		g.Expect(echo.Finalizers).To(ContainElement(v1.Finalizer))
-	}).WithContext(ctx).Should(Succeed())
+	support.EventuallyObject(ctx, admin, echo).Should(HaveField("Finalizers", ContainElement(v1.Finalizer)))
 }
 
 // eventuallyReleased waits until an Echo that is being deleted is gone. Its children, of optional kinds only those that are given, are removed

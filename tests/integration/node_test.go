@@ -52,9 +52,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 
 		By("remaining the cause during a rollout")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Image = "other" })
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionProgressing, metav1.ConditionTrue, v1.ReasonRollingOut))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionProgressing, metav1.ConditionTrue, v1.ReasonRollingOut))
 		expectPhase(ctx, echo, v1.PhaseWarning)
 
 		By("being under pressure instead")
@@ -119,9 +117,7 @@ func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
 	}
 	rollOut(ctx, echo.Namespace, echo.Name)
-	Eventually(func(g Gomega) {
-		g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Pods["Ready"]).To(HaveLen(2))
-	}).WithContext(ctx).Should(Succeed())
+	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Pods", HaveKeyWithValue("Ready", HaveLen(2))))
 	return echoNow(ctx, Default, echo.Namespace, echo.Name)
 }
 

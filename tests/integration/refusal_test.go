@@ -44,10 +44,8 @@ var _ = Describe("an admission policy", func() {
 			g.Expect(now.Status.Phase).To(Equal(v1.PhaseTerminating))
 		}).WithContext(ctx).Should(Succeed())
 		allow(ctx)
-		Eventually(func(g Gomega) {
-			service := serviceNow(ctx, g, echo.Namespace, echo.Name)
-			g.Expect(service.DeletionTimestamp).NotTo(BeNil())
-		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(Succeed())
+		service := named(&corev1.Service{}, echo)
+		support.EventuallyObject(ctx, k8s, service).WithTimeout(2 * time.Minute).Should(HaveField("DeletionTimestamp", Not(BeNil())))
 	})
 })
 

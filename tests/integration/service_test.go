@@ -4,7 +4,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -50,10 +49,5 @@ var _ = Describe("a Service that the API server refuses", func() {
 // expectRefused waits until the status of an Echo says why the API server refuses its Service, and which field of the Echo to change.
 func expectRefused(ctx SpecContext, echo *v1.Echo, why, field string) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		now := echoNow(ctx, g, echo.Namespace, echo.Name)
-		g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonInvalidSpec))
-		g.Expect(now.Status.Phase).To(Equal(v1.PhaseFailed))
-		g.Expect(now.Status.Message).To(And(ContainSubstring(why), HaveSuffix(". Change or remove spec.service."+field+" of the Echo.")))
-	}).WithContext(ctx).Should(Succeed())
+	expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring(why), HaveSuffix(". Change or remove spec.service."+field+" of the Echo.")))
 }

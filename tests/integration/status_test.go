@@ -5,6 +5,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -50,9 +51,7 @@ var _ = Describe("the status", func() {
 	It("contains the pods by state, and why they are not ready", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "explained"))
 		pod := createPod(ctx, echo, echo.Name+"-1")
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Pods).To(Equal(map[string][]string{"Pending": {pod.Name}}))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Pods", map[string][]string{"Pending": {pod.Name}}))
 
 		By("being unschedulable")
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
@@ -116,9 +115,7 @@ var _ = Describe("the status", func() {
 		Expect(scale.Status.Replicas).To(BeEquivalentTo(2))
 		Expect(scale.Status.Selector).To(Equal(echo.Status.Selector))
 		Expect(kubectl(ctx, "scale", "echo", echo.Name, "-n", echo.Namespace, "--replicas=5")).To(ContainSubstring("scaled"))
-		Eventually(func(g Gomega) {
-			g.Expect(*deploymentNow(ctx, g, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(5))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, named(&appsv1.Deployment{}, echo)).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(5))))
 		expectPhase(ctx, echo, v1.PhaseUpdating)
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
@@ -181,6 +178,15 @@ func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message s
 		g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, reason))
 		g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring(message))
 	}).WithContext(ctx).Should(Succeed())
+}
+
+// expectFailed waits until an Echo reports that it has failed, and why.
+func expectFailed(ctx context.Context, echo *v1.Echo, reason v1.Reason, message types.GomegaMatcher) {
+	GinkgoHelper()
+	support.EventuallyObject(ctx, k8s, echo).Should(And(
+		haveCondition(v1.ConditionReady, metav1.ConditionFalse, reason), haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, reason),
+		HaveField("Status.Phase", v1.PhaseFailed), HaveField("Status.Message", message), HaveField("Status.Conditions", ContainElement(
+			And(HaveField("Type", v1.ConditionReady), HaveField("Message", message))))))
 }
 
 func expectPhase(ctx context.Context, echo *v1.Echo, phase string) {

@@ -36,10 +36,7 @@ var _ = Describe("traces", Ordered, func() {
 		GinkgoHelper()
 		echo := support.Echo(namespace, name)
 		Expect(admin.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-			g.Expect(echo.Status.Phase).To(Equal(v1.PhasePending))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.Phase", v1.PhasePending))
 	}
 	stop := func(session *gexec.Session) {
 		GinkgoHelper()

@@ -1,0 +1,18 @@
+package support
+
+import (
+	"context"
+	"reflect"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// EventuallyObject polls an object of the API server. It is read into a new object each time, because a field that is absent would keep its
+// last value in the same one.
+func EventuallyObject(ctx context.Context, c client.Client, object client.Object) AsyncAssertion {
+	return Eventually(func(ctx context.Context) (client.Object, error) {
+		now := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
+		return now, c.Get(ctx, client.ObjectKeyFromObject(object), now)
+	}).WithContext(ctx)
+}
