@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os/exec"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ var _ = Describe("a user with the role", func() {
 			namespace := namespaces.New(ctx)
 			support.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
 			can := func(namespace, what string) string {
-				output, _ := kubectlCommand(ctx, append(strings.Fields("auth can-i --as=jane -n "+namespace), strings.Fields(what)...)...).Output() // exits 1 for no
+				output, _ := exec.CommandContext(ctx, "kubectl", append(strings.Fields("auth can-i --as=jane -n "+namespace), strings.Fields(what)...)...).Output() // exits 1 for no
 				return what + ": " + strings.TrimSpace(string(output))
 			}
 			for _, what := range may {

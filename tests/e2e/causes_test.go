@@ -49,10 +49,7 @@ var _ = Describe("an Echo that is not ready", func() {
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"},
 			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("2")}}}
 		Expect(k8s.Create(ctx, quota)).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(quota), quota)).To(Succeed())
-			g.Expect(quota.Status.Hard).NotTo(BeEmpty())
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, quota).Should(HaveField("Status.Hard", Not(BeEmpty())))
 		echo := support.Echo(namespace, "many")
 		createReady(ctx, echo)
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = 3 })

@@ -201,12 +201,3 @@ func expectEndpoints(ctx context.Context, namespace, service string, wanted ...c
 	Eventually(there).WithContext(ctx).Should(Succeed())
 	Consistently(there).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
 }
-
-// eventReasons returns the reasons of the events of an object.
-func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
-	var reasons []string
-	for _, event := range support.EventsOf(ctx, g, k8s, object) {
-		reasons = append(reasons, event.Reason)
-	}
-	return reasons
-}

@@ -158,9 +158,7 @@ func (l *life) expectNone(ctx context.Context) {
 
 func (l *life) expectEchoGone(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(func() bool {
-		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(l.echo), &v1.Echo{}))
-	}).WithContext(ctx).Should(BeTrue())
+	Eventually(k8s.Get).WithContext(ctx).WithArguments(client.ObjectKeyFromObject(l.echo), &v1.Echo{}).Should(Satisfy(apierrors.IsNotFound))
 	Expect(companions(ctx, Default, l.namespace)).To(BeEmpty(), "when the Echo is gone")
 }
 
@@ -253,9 +251,7 @@ func ownerOf(pod *corev1.Pod) types.UID {
 // awaitOperator waits until the operator holds its lease.
 func awaitOperator(ctx context.Context) {
 	GinkgoHelper()
-	pod, lease := operatorPod(ctx), &coordinationv1.Lease{}
-	Eventually(func(g Gomega) {
-		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, lease)).To(Succeed())
-		g.Expect(lease.Spec.HolderIdentity).To(HaveValue(HavePrefix(pod.Name + "_")))
-	}).WithContext(ctx).Should(Succeed())
+	pod := operatorPod(ctx)
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
+	support.EventuallyObject(ctx, k8s, lease).Should(HaveField("Spec.HolderIdentity", HaveValue(HavePrefix(pod.Name+"_"))))
 }

@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,17 +25,15 @@ var _ = Describe("a companion", func() {
 
 		By("waiting for its Echo, which an event reports to the owner")
 		doc.run(ctx, "kubectl label pod web-0 ")
-		Eventually(func(g Gomega) { g.Expect(eventReasons(ctx, g, owner)).To(ContainElement("EchoNotFound")) }).WithContext(ctx).Should(Succeed())
+		Eventually(func(g Gomega) []eventsv1.Event { return support.EventsOf(ctx, g, k8s, owner) }).
+			WithContext(ctx).Should(ContainElement(HaveField("Reason", "EchoNotFound")))
 		Expect(companions(ctx, Default, namespace)).To(BeEmpty())
 		echo := companionEcho(namespace, "test-echo", "1s")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		first := eventuallyCompanion(ctx, owner, "")
 		waitReady(ctx, echo)
 		Expect(first.Spec.Containers[0].Image).To(Equal(echo.Status.Image))
-		Eventually(func(g Gomega) {
-			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-			g.Expect(echo.Status.Companions).To(BeEquivalentTo(1))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Companions", BeEquivalentTo(1)))
 
 		By("responding as the Echo specifies, by its address and by a port-forward")
 		Expect(doc.run(ctx, "kubectl get pods -l ")).To(MatchRegexp(`(?m)^%s +1/1 +Running .* %s `, first.Name, owner.Spec.NodeName))

@@ -79,16 +79,10 @@ var _ = Describe("an Echo", func() {
 	It("restores a deleted child", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "losing")
 		createReady(ctx, echo)
-		service, deployment := &corev1.Service{}, &appsv1.Deployment{}
-		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), service)).To(Succeed())
-		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), deployment)).To(Succeed())
-		for _, child := range []client.Object{service, deployment} {
-			gone := child.GetUID()
+		for _, child := range []client.Object{&corev1.Service{}, &appsv1.Deployment{}} {
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), child)).To(Succeed())
 			Expect(k8s.Delete(ctx, child)).To(Succeed())
-			Eventually(func(g Gomega) {
-				g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), child)).To(Succeed())
-				g.Expect(child.GetUID()).NotTo(Equal(gone))
-			}).WithContext(ctx).Should(Succeed())
+			support.EventuallyObject(ctx, k8s, child).ShouldNot(HaveField("UID", child.GetUID()))
 		}
 		waitReady(ctx, echo)
 		Expect(probe(ctx, echo, "--count=20").Failed).To(BeZero())

@@ -36,10 +36,6 @@ func version() string {
 	return strings.TrimSpace(string(text))
 }
 
-func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, "kubectl", arguments...)
-}
-
 // createReady creates an Echo and waits until it is ready.
 func createReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
@@ -158,7 +154,7 @@ func awaitMetricsServer(ctx context.Context) {
 // throughPortForward calls a function with the address of a port-forward of its own, because kubectl ends one when a connection is reset.
 func throughPortForward(ctx context.Context, g Gomega, namespace, target, port string, call func(address string)) {
 	GinkgoHelper()
-	session, err := gexec.Start(kubectlCommand(ctx, "port-forward", "-n", namespace, target, ":"+port), GinkgoWriter, GinkgoWriter)
+	session, err := gexec.Start(exec.CommandContext(ctx, "kubectl", "port-forward", "-n", namespace, target, ":"+port), GinkgoWriter, GinkgoWriter)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { session.Terminate().Wait() }()
 	call(forwardedAddress(ctx, g, session))

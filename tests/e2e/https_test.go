@@ -48,16 +48,10 @@ var _ = Describe("an Echo with TLS", func() {
 	It("names the Secret that is missing, and starts when it is created", func(ctx SpecContext) {
 		echo := echoWithTLS(namespaces.New(ctx), "waiting")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-			g.Expect(echo.Status.Message).To(And(ContainSubstring(certificateSecret), ContainSubstring("tls.crt")))
-			g.Expect(echo.Status.ReadyReplicas).To(BeZero())
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status", And(
+			HaveField("Message", And(ContainSubstring(certificateSecret), ContainSubstring("tls.crt"))), HaveField("ReadyReplicas", BeZero()))))
 		serial := applyCertificate(ctx, echo)
-		Eventually(func(g Gomega) {
-			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-			g.Expect(echo.Status.Phase).To(Equal(v1.PhaseReady), echo.Status.Message)
-		}).WithContext(ctx).WithTimeout(rotation).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).WithTimeout(rotation).Should(HaveField("Status.Phase", v1.PhaseReady))
 		eventuallyServes(ctx, echo, serial)
 	}, SpecTimeout(15*time.Minute))
 

@@ -30,23 +30,16 @@ var _ = Describe("an Echo that others change too", func() {
 		serveMetrics(ctx, namespace)
 		support.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_autoscaled.yaml")
 		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-autoscaled"}}
-		Eventually(func(g Gomega) {
-			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-			g.Expect(echo.Spec.Replicas).To(BeEquivalentTo(5))
-		}).WithContext(ctx).WithTimeout(6 * time.Minute).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).WithTimeout(6 * time.Minute).Should(HaveField("Spec.Replicas", BeEquivalentTo(5)))
 		waitReady(ctx, echo)
-		autoscaler := &autoscalingv2.HorizontalPodAutoscaler{}
-		Eventually(func(g Gomega) { // it has seen that all are there
-			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), autoscaler)).To(Succeed())
-			g.Expect(autoscaler.Status.CurrentReplicas).To(BeEquivalentTo(5))
-		}).WithContext(ctx).Should(Succeed())
+		autoscaler := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
+		support.EventuallyObject(ctx, k8s, autoscaler).Should(HaveField("Status.CurrentReplicas", BeEquivalentTo(5)), "it has seen that all are there")
 
 		namespaces.RemoveAllBut(ctx, namespace)
 		metrics := metricsReader(ctx, namespace)
 		before, written := whatIsThere(ctx, Default, echo), writes(ctx, metrics)
-		Consistently(func(g Gomega) {
-			g.Expect(whatIsThere(ctx, g, echo)).To(Equal(before))
-		}).WithContext(ctx).WithTimeout(steady).WithPolling(5 * time.Second).Should(Succeed())
+		Consistently(func(g Gomega) []string { return whatIsThere(ctx, g, echo) }).
+			WithContext(ctx).WithTimeout(steady).WithPolling(5 * time.Second).Should(Equal(before))
 		Expect(writes(ctx, metrics)).To(Equal(written), "requests by which the operator changes something")
 	}, SpecTimeout(25*time.Minute))
 

@@ -22,7 +22,7 @@ var _ = Describe("kubectl echo", func() {
 		GinkgoHelper()
 		bin, err := filepath.Abs(filepath.Join("..", "..", "bin", runtime.GOOS+"-"+runtime.GOARCH))
 		Expect(err).NotTo(HaveOccurred())
-		command := kubectlCommand(ctx, append([]string{"echo"}, arguments...)...)
+		command := exec.CommandContext(ctx, "kubectl", append([]string{"echo"}, arguments...)...)
 		command.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 		output, err := command.CombinedOutput()
 		GinkgoWriter.Println(string(output))

@@ -38,10 +38,8 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 		probe(ctx, echo, "--count=3") // for the log of the echo servers
 
 		pod := startGatherPod(ctx, namespace)
-		Eventually(func(g Gomega) {
-			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
-			g.Expect(pod.Status.ContainerStatuses).To(ContainElement(And(HaveField("Name", "gather"), HaveField("State.Terminated", Not(BeNil())))))
-		}).WithContext(ctx).Should(Succeed())
+		support.EventuallyObject(ctx, k8s, pod).Should(HaveField("Status.ContainerStatuses", ContainElement(
+			And(HaveField("Name", "gather"), HaveField("State.Terminated", Not(BeNil()))))))
 		output := support.Kubectl(ctx, "logs", "-n", namespace, pod.Name, "-c", "gather")
 		Expect(output).To(And(ContainSubstring("could not read 0"), HaveSuffix("Caches written to disk\n")))
 

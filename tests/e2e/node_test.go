@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -81,22 +80,15 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 // expectNotReady expects the phase of an Echo to become Warning, with a reason and a part of the message.
 func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		g.Expect(echo.Status.Phase).To(Equal(v1.PhaseWarning))
-		g.Expect(echo.Status.Conditions).To(ContainElement(And(HaveField("Type", v1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
-			HaveField("Reason", reason.String()), HaveField("Message", ContainSubstring(message)))))
-	}).WithContext(ctx).Should(Succeed())
+	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseWarning),
+		HaveField("Conditions", ContainElement(And(HaveField("Type", v1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
+			HaveField("Reason", reason.String()), HaveField("Message", ContainSubstring(message))))))))
 }
 
 // eventuallyNodeProblems waits until the status of an Echo reports these nodes, possibly in another pass than its pods.
 func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string][]string) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		now := &v1.Echo{}
-		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), now)).To(Succeed())
-		g.Expect(now.Status.NodeProblems).To(Equal(want))
-	}).WithContext(ctx).Should(Succeed())
+	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.NodeProblems", want))
 }
 
 // eventuallyTold waits until these are the node events of an Echo, and expects no others to follow.

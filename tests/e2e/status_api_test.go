@@ -72,7 +72,7 @@ func eventuallyMay(ctx context.Context, right ...string) {
 	GinkgoHelper()
 	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)
 	Eventually(func() string {
-		output, _ := kubectlCommand(ctx, arguments...).Output() // exits 1 for no
+		output, _ := exec.CommandContext(ctx, "kubectl", arguments...).Output() // exits 1 for no
 		return string(output)
 	}).WithContext(ctx).Should(Equal("yes\n"))
 }

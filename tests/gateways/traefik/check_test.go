@@ -79,10 +79,8 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 // expectCheck waits for a result of the check.
 func expectCheck(ctx context.Context, namespace string, result v1.CheckResult, message string) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		checks := echoNow(ctx, g, namespace, "web").Status.Checks
-		g.Expect(checks).To(ConsistOf(And(HaveField("Result", result), HaveField("Message", ContainSubstring(message)))))
-	}).WithContext(ctx).WithTimeout(patience).WithPolling(time.Second).Should(Succeed())
+	support.EventuallyObject(ctx, k8s, support.Echo(namespace, "web")).WithTimeout(patience).WithPolling(time.Second).Should(
+		HaveField("Status.Checks", ConsistOf(And(HaveField("Result", result), HaveField("Message", ContainSubstring(message))))))
 }
 
 // reasons returns the reasons of the events of a namespace.
