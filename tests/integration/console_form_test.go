@@ -2,17 +2,16 @@ package integration
 
 import (
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/scorecard/bundle"
@@ -28,11 +27,11 @@ var _ = Describe("the OpenShift console", func() {
 		return b
 	}
 
-	var entries []any
+	var entries []TableEntry
 	for _, f := range append(fields(), fieldsWithOtherTests()...) {
 		entries = append(entries, Entry(f.name, f.one), Entry(f.name+", another value", f.two))
 	}
-	DescribeTable("posts a form in which one field was filled in that is accepted", append([]any{func(ctx SpecContext, fillIn func(*v1.EchoSpec)) {
+	DescribeTable("posts a form in which one field was filled in that is accepted", func(ctx SpecContext, fillIn func(*v1.EchoSpec)) {
 		examples, err := shipped().Examples()
 		Expect(err).NotTo(HaveOccurred())
 		sample := examples[0].Object // the console begins with the first
@@ -45,7 +44,7 @@ var _ = Describe("the OpenShift console", func() {
 		posted.SetName("from-the-form")
 		Expect(posted.Object).NotTo(HaveKey("status"))
 		Expect(k8s.Create(ctx, posted, client.DryRunAll)).To(Succeed())
-	}}, entries...)...)
+	}, entries)
 
 	It("has a switch on the page of an Echo only for what can be switched by itself", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "switched", func(e *v1.Echo) {
@@ -73,14 +72,8 @@ var _ = Describe("the OpenShift console", func() {
 // schemaOfEcho returns the schema of the CustomResourceDefinition of the bundle, without the status, as the form has it.
 func schemaOfEcho() map[string]any {
 	GinkgoHelper()
-	text, err := os.ReadFile("../../bundle/manifests/example.com_echoes.yaml")
-	Expect(err).NotTo(HaveOccurred())
-	crd := map[string]any{}
-	Expect(yaml.Unmarshal(text, &crd)).To(Succeed())
-	versions, _, err := unstructured.NestedSlice(crd, "spec", "versions")
-	Expect(err).NotTo(HaveOccurred())
-	schema, _, err := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema")
-	Expect(err).NotTo(HaveOccurred())
+	crd := manifest("../bundle/manifests/example.com_echoes.yaml", &apiextensionsv1.CustomResourceDefinition{})
+	schema := asMap(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
 	delete(schema["properties"].(map[string]any), "status")
 	return schema
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -39,14 +38,14 @@ func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name str
 
 // statusOf returns the status code of a GET request with a bearer token, unless that is empty.
 func statusOf(ctx context.Context, g Gomega, url, token string) int {
-	status, _ := responseOf(ctx, g, http.MethodGet, url, token, "")
+	status, _ := responseOf(ctx, g, http.MethodGet, url, token)
 	return status
 }
 
 // responseOf returns the status code and the body of the response to a request with a bearer token, unless that is empty. It does not
 // verify certificates.
-func responseOf(ctx context.Context, g Gomega, method, url, token, body string) (int, string) {
-	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+func responseOf(ctx context.Context, g Gomega, method, url, token string) (int, string) {
+	request, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)

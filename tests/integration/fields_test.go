@@ -175,12 +175,12 @@ func fieldsWithOtherTests() []field {
 }
 
 var _ = Describe("a field of the spec", func() {
-	entries := make([]any, 0, len(fields())+1)
+	var entries []TableEntry
 	for _, f := range fields() {
 		entries = append(entries, Entry(f.name, f))
 	}
 	DescribeTable("that is set, changed and unset results in the same children as a new Echo with the same spec",
-		append([]any{func(ctx SpecContext, f field) {
+		func(ctx SpecContext, f field) {
 			namespace := newNamespace(ctx)
 			changed := createEcho(ctx, support.Echo(namespace, "changed"))
 			for step, change := range []func(*v1.EchoSpec){f.one, f.two, f.one, func(*v1.EchoSpec) {}} {
@@ -193,7 +193,7 @@ var _ = Describe("a field of the spec", func() {
 					g.Expect(childrenAsYAML(ctx, g, changed)).To(Equal(childrenAsYAML(ctx, g, created)))
 				}).WithContext(ctx).Should(Succeed())
 			}
-		}}, entries...)...)
+		}, entries)
 
 	It("is tested", func() {
 		tested := map[string]bool{}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
-	"strconv"
-	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,23 +55,12 @@ func createCompanion(ctx context.Context, c client.Client, node *corev1.Node, na
 // createPods creates pods of other applications, half of them on a node.
 func createPods(ctx context.Context, c client.Client, node *corev1.Node) {
 	GinkgoHelper()
-	numbers, creators := make(chan int), sync.WaitGroup{}
-	failed := make(chan error, manyPods)
-	for range 32 {
-		creators.Go(func() {
-			for i := range numbers {
-				if err := c.Create(ctx, otherPod(i, node)); err != nil {
-					failed <- err
-				}
-			}
-		})
-	}
+	creators := errgroup.Group{}
+	creators.SetLimit(32)
 	for i := range manyPods {
-		numbers <- i
+		creators.Go(func() error { return c.Create(ctx, otherPod(i, node)) })
 	}
-	close(numbers)
-	creators.Wait()
-	Expect(failed).NotTo(Receive())
+	Expect(creators.Wait()).To(Succeed())
 }
 
 func otherPod(number int, node *corev1.Node) *corev1.Pod {
@@ -98,23 +85,15 @@ func memoryInUse(ctx context.Context, url, token string) float64 {
 	var least, resident float64
 	for tries := 0; tries < enough; tries++ {
 		Eventually(func(g Gomega) { // the program may not serve metrics yet
-			status, page := responseOf(ctx, g, http.MethodGet, url, token, "")
+			status, page := responseOf(ctx, g, http.MethodGet, url, token)
 			g.Expect(status).To(Equal(http.StatusOK))
-			allocated := metric(g, page, "go_memstats_heap_alloc_bytes")
+			allocated := support.SumOfMetric(page, "go_memstats_heap_alloc_bytes")
+			g.Expect(allocated).NotTo(BeZero())
 			if least == 0 || allocated < least {
-				least, resident, tries = allocated, metric(g, page, "process_resident_memory_bytes"), 0
+				least, resident, tries = allocated, support.SumOfMetric(page, "process_resident_memory_bytes"), 0
 			}
 		}).WithContext(ctx).Should(Succeed())
 	}
 	GinkgoWriter.Printf("%.0f bytes in use, %.0f bytes resident\n", least, resident)
 	return least
-}
-
-// metric returns the value of a metric without labels.
-func metric(g Gomega, page, name string) float64 {
-	match := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(page)
-	g.Expect(match).To(HaveLen(2), name)
-	value, err := strconv.ParseFloat(match[1], 64)
-	g.Expect(err).NotTo(HaveOccurred())
-	return value
 }

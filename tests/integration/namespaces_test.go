@@ -183,7 +183,7 @@ func (r restrictedProgram) revoke(ctx context.Context, namespace string) {
 
 // probe returns the response to a probe.
 func (r restrictedProgram) probe(ctx context.Context, g Gomega, path string) string {
-	_, body := responseOf(ctx, g, http.MethodGet, "http://"+r.probes+path, "", "")
+	_, body := responseOf(ctx, g, http.MethodGet, "http://"+r.probes+path, "")
 	return body
 }
 

@@ -25,10 +25,6 @@ func (l *requestLog) proxy(to *rest.Config) string {
 	GinkgoHelper()
 	target, err := url.Parse(to.Host)
 	Expect(err).NotTo(HaveOccurred())
-	if target.Scheme == "" {
-		target, err = url.Parse("https://" + to.Host)
-		Expect(err).NotTo(HaveOccurred())
-	}
 	transport, err := rest.TransportFor(to)
 	Expect(err).NotTo(HaveOccurred())
 	reverse := &httputil.ReverseProxy{

@@ -42,14 +42,14 @@ var _ = Describe("the status API", Ordered, func() {
 		}
 		return tokenOf(ctx, g, admin, "default", account)
 	}
-	request := func(ctx context.Context, g Gomega, account, method, path, body string) (int, string) {
+	request := func(ctx context.Context, g Gomega, account, method, path string) (int, string) {
 		GinkgoHelper()
-		return responseOf(ctx, g, method, "https://"+address+path, token(ctx, g, account), body)
+		return responseOf(ctx, g, method, "https://"+address+path, token(ctx, g, account))
 	}
 	expect := func(ctx context.Context, account, path string, status int, message string) {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
-			got, text := request(ctx, g, account, http.MethodGet, path, "")
+			got, text := request(ctx, g, account, http.MethodGet, path)
 			g.Expect(got).To(Equal(status), text)
 			g.Expect(text).To(ContainSubstring(message))
 		}).WithContext(ctx).Should(Succeed())
@@ -78,7 +78,7 @@ var _ = Describe("the status API", Ordered, func() {
 	It("rejects requests without a token, with an invalid token or without permission", func(ctx SpecContext) {
 		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/diagnostics", "/metrics"} {
 			expect(ctx, "", path, http.StatusUnauthorized, "kubectl create token")
-			status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+address+path, "nonsense", "")
+			status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+address+path, "nonsense")
 			Expect(status).To(Equal(http.StatusUnauthorized))
 			expect(ctx, "nobody", path, http.StatusForbidden, `"error": "user \"system:serviceaccount:default:nobody\" cannot `)
 		}
@@ -106,14 +106,14 @@ var _ = Describe("the status API", Ordered, func() {
 		expect(ctx, "reader", "/echoes?namespace=No!", http.StatusBadRequest, `namespace: \"No!\" is not a valid namespace name`)
 		expect(ctx, "reader", "/echoes/default/absent", http.StatusNotFound, `Echo \"absent\" not found in namespace \"default\"`)
 		expect(ctx, "reader", "/echoes/default/many-0001/pods", http.StatusNotFound, "")
-		status, _ := request(ctx, Default, "reader", http.MethodDelete, "/echoes/default/many-0001", "")
+		status, _ := request(ctx, Default, "reader", http.MethodDelete, "/echoes/default/many-0001")
 		Expect(status).To(Equal(http.StatusMethodNotAllowed))
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: "many-0001"}, &v1.Echo{})).To(Succeed())
 	})
 
 	It("lists 1,000 Echoes without a request for data to the API server", func(ctx SpecContext) {
 		list := func(g Gomega) []apiEcho {
-			status, text := request(ctx, g, "reader", http.MethodGet, "/echoes", "")
+			status, text := request(ctx, g, "reader", http.MethodGet, "/echoes")
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			var answer struct{ Items []apiEcho }
 			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
@@ -142,7 +142,7 @@ var _ = Describe("the status API", Ordered, func() {
 		})
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Eventually(func(g Gomega) {
-			status, text := request(ctx, g, "reader", http.MethodGet, "/echoes/kube-public/shown", "")
+			status, text := request(ctx, g, "reader", http.MethodGet, "/echoes/kube-public/shown")
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			g.Expect(text).NotTo(ContainSubstring("hush"))
 			var shown apiEcho
@@ -162,7 +162,7 @@ var _ = Describe("the status API", Ordered, func() {
 		node := newNode(ctx, admin)
 		bind(ctx, admin, pod, node)
 		Eventually(func(g Gomega) {
-			_, text := request(ctx, g, "reader", http.MethodGet, "/echoes?namespace=kube-public", "")
+			_, text := request(ctx, g, "reader", http.MethodGet, "/echoes?namespace=kube-public")
 			var answer struct{ Items []apiEcho }
 			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
 			shown := slices.IndexFunc(answer.Items, func(e apiEcho) bool { return e.Name == "shown" })
@@ -176,7 +176,7 @@ var _ = Describe("the status API", Ordered, func() {
 	It("shows the diagnostics of the operator", func(ctx SpecContext) {
 		Expect(admin.Create(ctx, support.Echo("kube-public", "greedy", func(e *v1.Echo) { e.Spec.Replicas = 100 }))).To(Succeed())
 		Eventually(func(g Gomega) {
-			status, text := request(ctx, g, "doctor", http.MethodGet, "/diagnostics", "")
+			status, text := request(ctx, g, "doctor", http.MethodGet, "/diagnostics")
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			var d apiDiagnosis
 			g.Expect(json.Unmarshal([]byte(text), &d)).To(Succeed())
@@ -199,7 +199,7 @@ var _ = Describe("the status API", Ordered, func() {
 		By("omitting a deleted Echo")
 		Expect(admin.Delete(ctx, support.Echo("kube-public", "greedy"))).To(Succeed())
 		Eventually(func(g Gomega) {
-			_, text := request(ctx, g, "doctor", http.MethodGet, "/diagnostics", "")
+			_, text := request(ctx, g, "doctor", http.MethodGet, "/diagnostics")
 			g.Expect(text).NotTo(ContainSubstring("greedy"))
 		}).WithContext(ctx).Should(Succeed())
 	})
@@ -214,16 +214,16 @@ var _ = Describe("the status API", Ordered, func() {
 			var text string
 			Eventually(func(g Gomega) { // until it listens
 				var status int
-				status, text = responseOf(ctx, g, http.MethodGet, "https://"+other+path, token(ctx, g, "reader"), "")
+				status, text = responseOf(ctx, g, http.MethodGet, "https://"+other+path, token(ctx, g, "reader"))
 				g.Expect(status).To(Equal(http.StatusServiceUnavailable), text)
 			}).WithContext(ctx).Should(Succeed())
 			Expect(text).To(And(ContainSubstring("this replica is not the leader; ask pod "+leader), ContainSubstring(`"leader": "`+leader+`"`)))
 		}
-		status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, Default, "nobody"), "")
+		status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, Default, "nobody"))
 		Expect(status).To(Equal(http.StatusForbidden), "the name of the leader also requires permission")
 
 		By("serving the diagnostics of the replica itself")
-		status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, Default, "doctor"), "")
+		status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, Default, "doctor"))
 		Expect(status).To(Equal(http.StatusOK), text)
 		Expect(text).To(And(ContainSubstring(`"leads": false`), ContainSubstring(`"leader": "`+leader+`"`), Not(ContainSubstring("lastReconcile"))))
 	})

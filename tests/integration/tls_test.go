@@ -97,8 +97,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		}
 		Eventually(variables).WithContext(ctx).Should(And(HaveKeyWithValue("ECHO_TLS_MIN_VERSION", "VersionTLS13"), Not(HaveKey("ECHO_TLS_CIPHERS"))))
 		accepts(ctx, address, tls.VersionTLS13, HaveField("HandshakeComplete", true))
-		_, err := connect(ctx, address, tls.VersionTLS12)
-		Expect(err).To(MatchError(ContainSubstring("protocol version not supported")))
+		refuses(ctx, address, tls.VersionTLS12)
 
 		before := apiServer.DeepCopy()
 		apiServer.Spec.TLSSecurityProfile = &configv1.TLSSecurityProfile{Type: configv1.TLSProfileCustomType, Custom: &configv1.CustomTLSProfile{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -12,12 +11,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -26,11 +25,10 @@ import (
 var _ = Describe("a webhook", func() {
 	It("that adds a container is tolerated", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		mutateDeployments(ctx, namespace, func(d *appsv1.Deployment) []patch {
-			if len(d.Spec.Template.Spec.Containers) > 1 {
-				return nil
+		mutateDeployments(ctx, namespace, func(pods *corev1.PodSpec) {
+			if len(pods.Containers) == 1 {
+				pods.Containers = append([]corev1.Container{{Name: "mesh", Image: "mesh:1"}}, pods.Containers...)
 			}
-			return []patch{{"add", "/spec/template/spec/containers/0", corev1.Container{Name: "mesh", Image: "mesh:1"}}}
 		})
 		echo := createReadyEcho(ctx, support.Echo(namespace, "meshed"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "A", Value: "b"}} })
@@ -44,9 +42,7 @@ var _ = Describe("a webhook", func() {
 
 	It("that changes fields of the operator does not cause repeated writes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		calls := mutateDeployments(ctx, namespace, func(*appsv1.Deployment) []patch {
-			return []patch{{"replace", "/spec/template/spec/containers/0/image", "mirror.example.com/echo-server:v0.1.0"}}
-		})
+		calls := mutateDeployments(ctx, namespace, func(pods *corev1.PodSpec) { pods.Containers[0].Image = "mirror.example.com/echo-server:v0.1.0" })
 		echo := createReadyEcho(ctx, support.Echo(namespace, "mirrored"))
 		settled := func() string { return deploymentNow(ctx, Default, namespace, echo.Name).ResourceVersion }
 		before, called := settled(), calls.Load()
@@ -60,23 +56,23 @@ var _ = Describe("a webhook", func() {
 	})
 })
 
-// patch is an operation of a JSON patch (RFC 6902).
-type patch struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value"`
-}
-
 // mutateDeployments registers a webhook for the Deployments of a namespace, and counts its calls.
-func mutateDeployments(ctx context.Context, namespace string, change func(*appsv1.Deployment) []patch) *atomic.Int64 {
+func mutateDeployments(ctx context.Context, namespace string, change func(*corev1.PodSpec)) *atomic.Int64 {
 	GinkgoHelper()
 	calls := &atomic.Int64{}
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewTLSServer(&admission.Webhook{Handler: admission.HandlerFunc(func(_ context.Context, request admission.Request) admission.Response {
 		calls.Add(1)
-		if err := admit(w, r, change); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+		deployment := &appsv1.Deployment{}
+		if err := json.Unmarshal(request.Object.Raw, deployment); err != nil {
+			return admission.Errored(http.StatusBadRequest, err)
 		}
-	}))
+		change(&deployment.Spec.Template.Spec)
+		changed, err := json.Marshal(deployment)
+		if err != nil {
+			return admission.Errored(http.StatusInternalServerError, err)
+		}
+		return admission.PatchResponseFromRaw(request.Object.Raw, changed)
+	})})
 	DeferCleanup(server.Close)
 	hook := &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace},
@@ -112,26 +108,4 @@ func awaitWebhook(ctx context.Context, namespace string, calls *atomic.Int64) {
 		g.Expect(k8s.Create(ctx, trial, client.DryRunAll)).To(Succeed())
 		g.Expect(calls.Load()).NotTo(BeZero())
 	}).WithContext(ctx).Should(Succeed())
-}
-
-// admit responds to an admission review for a Deployment.
-func admit(w http.ResponseWriter, r *http.Request, change func(*appsv1.Deployment) []patch) error {
-	review, deployment := &admissionv1.AdmissionReview{}, &appsv1.Deployment{}
-	if err := json.NewDecoder(r.Body).Decode(review); err != nil {
-		return fmt.Errorf("reading the review: %w", err)
-	}
-	if err := json.Unmarshal(review.Request.Object.Raw, deployment); err != nil {
-		return fmt.Errorf("reading the Deployment: %w", err)
-	}
-	response := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-	if patches := change(deployment); len(patches) > 0 {
-		text, err := json.Marshal(patches)
-		if err != nil {
-			return fmt.Errorf("writing the patch: %w", err)
-		}
-		response.Patch, response.PatchType = text, new(admissionv1.PatchTypeJSONPatch)
-	}
-	review.Request, review.Response = nil, response
-	w.Header().Set("Content-Type", "application/json")
-	return json.NewEncoder(w).Encode(review)
 }

@@ -13,7 +13,7 @@ import (
 func SumOfMetric(page, name string, labels ...string) float64 {
 	GinkgoHelper()
 	total := 0.0
-	for _, match := range regexp.MustCompile(`(?m)^`+name+`\{(.*)\} (\S+)$`).FindAllStringSubmatch(page, -1) {
+	for _, match := range regexp.MustCompile(`(?m)^`+name+`(?:\{(.*)\})? (\S+)$`).FindAllStringSubmatch(page, -1) {
 		has := true
 		for _, label := range labels {
 			has = has && strings.Contains(match[1], label)
