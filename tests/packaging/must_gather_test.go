@@ -1,13 +1,10 @@
 package packaging
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"debug/elf"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,12 +53,7 @@ func TestMustGatherImage(t *testing.T) {
 func unpacked(t *testing.T, archive string) string {
 	t.Helper()
 	files, root := t.TempDir(), t.TempDir()
-	file, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	untar(t, file, files)
+	untar(t, archive, files)
 	content, err := os.ReadFile(filepath.Join(files, "manifest.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -70,17 +62,8 @@ func unpacked(t *testing.T, archive string) string {
 	if err := json.Unmarshal(content, &images); err != nil || len(images) != 1 {
 		t.Fatalf("%s: %v", content, err)
 	}
-	for _, name := range images[0].Layers {
-		layer, err := os.Open(filepath.Join(files, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := gzip.NewReader(layer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		untar(t, content, root)
-		_ = layer.Close()
+	for _, layer := range images[0].Layers {
+		untar(t, filepath.Join(files, layer), root)
 	}
 	if err := errors.Join(os.Chmod(root, 0o755), os.Chmod(filepath.Dir(root), 0o755)); err != nil { // for other users
 		t.Fatal(err)
@@ -88,30 +71,11 @@ func unpacked(t *testing.T, archive string) string {
 	return root
 }
 
-func untar(t *testing.T, archive io.Reader, folder string) {
+func untar(t *testing.T, archive, folder string) {
 	t.Helper()
-	for reader := tar.NewReader(archive); ; {
-		header, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(folder, header.Name)
-		switch header.Typeflag {
-		case tar.TypeDir:
-			err = errors.Join(os.MkdirAll(path, 0o755), os.Chmod(path, header.FileInfo().Mode()))
-		case tar.TypeSymlink:
-			err = os.Symlink(header.Linkname, path)
-		default:
-			var content []byte
-			content, err = io.ReadAll(reader)
-			err = errors.Join(err, os.WriteFile(path, content, 0o600), os.Chmod(path, header.FileInfo().Mode()))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	arguments := []string{"--extract", "--preserve-permissions", "--no-same-owner", "--file=" + archive, "--directory=" + folder}
+	if output, err := exec.CommandContext(t.Context(), "tar", arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", archive, err, output)
 	}
 }
 
