@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os/exec"
 	"strings"
 	"time"
 
@@ -17,8 +16,8 @@ var _ = Describe("a user with the role", func() {
 			namespace := namespaces.New(ctx)
 			support.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
 			can := func(namespace, what string) string {
-				output, _ := exec.CommandContext(ctx, "kubectl", append(strings.Fields("auth can-i --as=jane -n "+namespace), strings.Fields(what)...)...).Output() // exits 1 for no
-				return what + ": " + strings.TrimSpace(string(output))
+				output, _ := support.TryKubectl(ctx, strings.Fields("auth can-i --as=jane -n "+namespace+" "+what)...) // exits 1 for no
+				return what + ": " + strings.TrimSpace(output)
 			}
 			for _, what := range may {
 				Eventually(can).WithContext(ctx).WithArguments(namespace, what).Should(HaveSuffix(": yes")) // aggregation takes a moment

@@ -154,7 +154,8 @@ func awaitMetricsServer(ctx context.Context) {
 // throughPortForward calls a function with the address of a port-forward of its own, because kubectl ends one when a connection is reset.
 func throughPortForward(ctx context.Context, g Gomega, namespace, target, port string, call func(address string)) {
 	GinkgoHelper()
-	session, err := gexec.Start(exec.CommandContext(ctx, "kubectl", "port-forward", "-n", namespace, target, ":"+port), GinkgoWriter, GinkgoWriter)
+	command := exec.CommandContext(ctx, "kubectl", "port-forward", "-n", namespace, target, ":"+port)
+	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { session.Terminate().Wait() }()
 	call(forwardedAddress(ctx, g, session))

@@ -33,7 +33,7 @@ var _ = Describe("an Echo that others change too", func() {
 		support.EventuallyObject(ctx, k8s, echo).WithTimeout(6 * time.Minute).Should(HaveField("Spec.Replicas", BeEquivalentTo(5)))
 		waitReady(ctx, echo)
 		autoscaler := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
-		support.EventuallyObject(ctx, k8s, autoscaler).Should(HaveField("Status.CurrentReplicas", BeEquivalentTo(5)), "it has seen that all are there")
+		support.EventuallyObject(ctx, k8s, autoscaler).Should(HaveField("Status.CurrentReplicas", BeEquivalentTo(5))) // it has seen all
 
 		namespaces.RemoveAllBut(ctx, namespace)
 		metrics := metricsReader(ctx, namespace)

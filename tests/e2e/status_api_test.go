@@ -72,7 +72,7 @@ func eventuallyMay(ctx context.Context, right ...string) {
 	GinkgoHelper()
 	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)
 	Eventually(func() string {
-		output, _ := exec.CommandContext(ctx, "kubectl", arguments...).Output() // exits 1 for no
-		return string(output)
+		output, _ := support.TryKubectl(ctx, arguments...) // exits 1 for no
+		return output
 	}).WithContext(ctx).Should(Equal("yes\n"))
 }

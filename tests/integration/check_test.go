@@ -56,7 +56,8 @@ var _ = Describe("a check", func() {
 		By("writing nothing when nothing has changed")
 		version := cronJobNow(ctx, Default, echo, "web-path").ResourceVersion
 		edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"a": "b"} })
-		Consistently(func(g Gomega) string { return cronJobNow(ctx, g, echo, "web-path").ResourceVersion }).WithContext(ctx).Should(Equal(version))
+		Consistently(func(g Gomega) string { return cronJobNow(ctx, g, echo, "web-path").ResourceVersion }).
+			WithContext(ctx).Should(Equal(version))
 		By("deleting it with the check, unless the Echo is paused")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused, e.Spec.Checks = true, nil })
 		Consistently(func(g Gomega) { cronJobNow(ctx, g, echo, "web-path") }).WithContext(ctx).Should(Succeed())

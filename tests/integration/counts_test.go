@@ -36,7 +36,7 @@ const (
 var _ = Describe("what an Echo costs", func() {
 	It("is one pass with one request for each write", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
 		server, admin := startCluster()
-		allowMetrics(ctx, admin, "default")
+		allowMetrics(ctx, admin)
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig)}
 		token := tokenOf(ctx, Default, admin, "default", "scraper")
 		start := func() func() requestCounts {

@@ -13,18 +13,15 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// allowMetrics grants the service account "scraper" of a namespace the role for reading metrics.
-func allowMetrics(ctx context.Context, c client.Client, namespace string) {
+// allowMetrics grants the service account "scraper" of the namespace default the permissions for reading metrics.
+func allowMetrics(ctx context.Context, c client.Client) {
 	GinkgoHelper()
-	role := manifest("rbac/metrics_reader_role.yaml", &rbacv1.ClusterRole{})
-	Expect(c.Create(ctx, role)).To(Succeed())
-	Expect(c.Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "scraper"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "scraper"}},
-	})).To(Succeed())
+	rules := manifest("rbac/metrics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules
+	Expect(controlplane.Grant(ctx, c, "system:serviceaccount:default:scraper", "", rules)).To(Succeed())
 }
 
 // tokenOf returns a token of a service account, which it creates if necessary.

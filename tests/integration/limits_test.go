@@ -19,7 +19,8 @@ var _ = Describe("an Echo", func() {
 			}
 		}
 		edit(ctx, echo, from("10.0.0.0/99"))
-		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring("spec.ingress[0].from[0].ipBlock.cidr"), ContainSubstring("10.0.0.0/99")))
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec,
+			And(ContainSubstring("spec.ingress[0].from[0].ipBlock.cidr"), ContainSubstring("10.0.0.0/99")))
 		edit(ctx, echo, from("10.0.0.0/8"))
 		rollOut(ctx, echo.Namespace, echo.Name)
 		policy := get(ctx, Default, echo.Namespace, echo.Name, &networkingv1.NetworkPolicy{})
@@ -32,8 +33,8 @@ var _ = Describe("an Echo", func() {
 		edit(ctx, echo, func(e *v1.Echo) {
 			e.Spec.SecurityContext, e.Spec.Service.Port = &corev1.SecurityContext{Privileged: new(true)}, 81
 		})
-		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring(`privileged (container "echo" must not set securityContext.privileged=true)`),
-			ContainSubstring(`"baseline"`), ContainSubstring("POD_SECURITY")))
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring(`"baseline"`), ContainSubstring("POD_SECURITY"),
+			ContainSubstring(`privileged (container "echo" must not set securityContext.privileged=true)`)))
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.ReadyReplicas).To(BeEquivalentTo(2))
 		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).Generation).To(Equal(before.Generation))
 		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name).Spec.Ports[0].Port).To(BeEquivalentTo(80))

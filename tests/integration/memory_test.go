@@ -25,7 +25,7 @@ const (
 var _ = Describe("the memory of the program", func() {
 	It("grows by less than 1 MiB with 10,000 pods that do not request companions", SpecTimeout(6*time.Minute), func(ctx SpecContext) {
 		server, admin := startCluster()
-		allowMetrics(ctx, admin, "default")
+		allowMetrics(ctx, admin)
 		token, address := tokenOf(ctx, Default, admin, "default", "scraper"), freeAddress()
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "GOGC=1"} // so that nearly no garbage is counted
 		startProgram(environment, "--health-probe-bind-address=0", "--metrics-bind-address="+address)

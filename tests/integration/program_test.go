@@ -65,7 +65,7 @@ var _ = Describe("the program", Ordered, func() {
 
 	It("serves probes and protected metrics, watches only its namespaces, and stops within 10 s and releases its lease; its log never contains objects", func(ctx SpecContext) {
 		server, c := startCluster()
-		allowMetrics(ctx, c, "default")
+		allowMetrics(ctx, c)
 		probes, metrics := freeAddress(), freeAddress()
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE=default,kube-public"},
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics, "--zap-log-level=7")

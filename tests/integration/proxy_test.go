@@ -41,39 +41,27 @@ func (p *proxy) kubeconfig(kubeconfig []byte) []byte {
 }
 
 // accept forwards new connections.
-func (p *proxy) accept() {
-	GinkgoHelper()
-	p.listen(true, "")
-}
+func (p *proxy) accept() { p.listen(true, "") }
+
+// drop closes all connections, and closes new ones immediately.
+func (p *proxy) drop() { p.listen(false, "") }
+
+// respondInvalid closes all connections, and sends an invalid response to new ones.
+func (p *proxy) respondInvalid() { p.listen(false, "invalid\n") }
 
 // refuse closes all connections and refuses new ones.
 func (p *proxy) refuse() {
 	p.lock.Lock()
+	defer p.lock.Unlock()
 	if p.listener != nil {
 		_ = p.listener.Close()
 	}
 	p.listener = nil
-	p.lock.Unlock()
 	p.cut()
 }
 
-// drop closes all connections, and closes new ones immediately.
-func (p *proxy) drop() {
-	GinkgoHelper()
-	p.listen(false, "")
-	p.cut()
-}
-
-// respondInvalid closes all connections, and sends an invalid response to new ones.
-func (p *proxy) respondInvalid() {
-	GinkgoHelper()
-	p.listen(false, "invalid\n")
-	p.cut()
-}
-
+// cut closes all connections. The lock must be held.
 func (p *proxy) cut() {
-	p.lock.Lock()
-	defer p.lock.Unlock()
 	for _, connection := range p.open {
 		_ = connection.Close()
 	}
@@ -85,6 +73,9 @@ func (p *proxy) listen(forward bool, response string) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	p.forward, p.response = forward, response
+	if !forward {
+		p.cut()
+	}
 	if p.listener != nil {
 		return
 	}

@@ -16,11 +16,8 @@ var _ = Describe("a Service that the API server refuses", func() {
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 			expectRefused(ctx, echo, why, field)
 			edit(ctx, echo, func(e *v1.Echo) { e.Spec.Service = v1.EchoService{Type: corev1.ServiceTypeClusterIP, Port: 80} })
-			Eventually(func(g Gomega) {
-				serviceNow(ctx, g, echo.Namespace, echo.Name)
-				deploymentNow(ctx, g, echo.Namespace, echo.Name)
-			}).WithContext(ctx).Should(Succeed())
 			rollOut(ctx, echo.Namespace, echo.Name)
+			serviceNow(ctx, Default, echo.Namespace, echo.Name)
 		},
 		Entry("for an IP family that the cluster does not have", v1.EchoService{IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}},
 			`spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster`, "ipFamilies"),
@@ -49,5 +46,6 @@ var _ = Describe("a Service that the API server refuses", func() {
 // expectRefused waits until the status of an Echo says why the API server refuses its Service, and which field of the Echo to change.
 func expectRefused(ctx SpecContext, echo *v1.Echo, why, field string) {
 	GinkgoHelper()
-	expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring(why), HaveSuffix(". Change or remove spec.service."+field+" of the Echo.")))
+	expectFailed(ctx, echo, v1.ReasonInvalidSpec,
+		And(ContainSubstring(why), HaveSuffix(". Change or remove spec.service."+field+" of the Echo.")))
 }

@@ -42,7 +42,9 @@ var _ = Describe("a webhook", func() {
 
 	It("that changes fields of the operator does not cause repeated writes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		calls := mutateDeployments(ctx, namespace, func(pods *corev1.PodSpec) { pods.Containers[0].Image = "mirror.example.com/echo-server:v0.1.0" })
+		calls := mutateDeployments(ctx, namespace, func(pods *corev1.PodSpec) {
+			pods.Containers[0].Image = "mirror.example.com/echo-server:v0.1.0"
+		})
 		echo := createReadyEcho(ctx, support.Echo(namespace, "mirrored"))
 		settled := func() string { return deploymentNow(ctx, Default, namespace, echo.Name).ResourceVersion }
 		before, called := settled(), calls.Load()
@@ -60,7 +62,7 @@ var _ = Describe("a webhook", func() {
 func mutateDeployments(ctx context.Context, namespace string, change func(*corev1.PodSpec)) *atomic.Int64 {
 	GinkgoHelper()
 	calls := &atomic.Int64{}
-	server := httptest.NewTLSServer(&admission.Webhook{Handler: admission.HandlerFunc(func(_ context.Context, request admission.Request) admission.Response {
+	handler := admission.HandlerFunc(func(_ context.Context, request admission.Request) admission.Response {
 		calls.Add(1)
 		deployment := &appsv1.Deployment{}
 		if err := json.Unmarshal(request.Object.Raw, deployment); err != nil {
@@ -72,7 +74,8 @@ func mutateDeployments(ctx context.Context, namespace string, change func(*corev
 			return admission.Errored(http.StatusInternalServerError, err)
 		}
 		return admission.PatchResponseFromRaw(request.Object.Raw, changed)
-	})})
+	})
+	server := httptest.NewTLSServer(&admission.Webhook{Handler: handler})
 	DeferCleanup(server.Close)
 	hook := &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace},

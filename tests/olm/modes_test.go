@@ -2,7 +2,6 @@ package olm
 
 import (
 	"context"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -42,8 +41,8 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 
 func mayCreateDeployments(ctx context.Context, namespace string) bool {
 	GinkgoHelper()
-	output, _ := exec.CommandContext(ctx, "kubectl", "auth", "can-i", "create", "deployments", "-n", namespace,
-		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager").Output() // exits 1 for no
-	Expect(strings.TrimSpace(string(output))).To(BeElementOf("yes", "no"))
-	return strings.TrimSpace(string(output)) == "yes"
+	output, _ := support.TryKubectl(ctx, "auth", "can-i", "create", "deployments", "-n", namespace,
+		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager") // exits 1 for no
+	Expect(output).To(BeElementOf("yes\n", "no\n"))
+	return output == "yes\n"
 }

@@ -15,8 +15,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -32,10 +30,9 @@ func TestOLM(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	cluster, err := ctrl.GetConfig()
+	var err error
+	k8s, err = support.NewClient(0)
 	Expect(err).NotTo(HaveOccurred(), "run the suite by its make target, which starts a cluster")
-	k8s, err = client.New(cluster, client.Options{})
-	Expect(err).NotTo(HaveOccurred())
 	restrict(ctx)
 }, NodeTimeout(2*time.Minute))
 
@@ -45,9 +42,9 @@ func restrict(ctx context.Context) {
 	const policies = "../support/openshift/restricted-v2.yaml"
 	support.Kubectl(ctx, "apply", "--server-side", "-f", policies)
 	DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "-f", policies) }, NodeTimeout(time.Minute))
-	Eventually(func(ctx context.Context) string {
-		return support.Kubectl(ctx, "run", "x", "-n", "default", "--image=x", "--dry-run=server", "-o", "jsonpath={.metadata.annotations}")
-	}).WithContext(ctx).Should(ContainSubstring(`"openshift.io/scc":"restricted-v2"`))
+	Eventually(support.Kubectl).WithContext(ctx).
+		WithArguments("run", "x", "-n", "default", "--image=x", "--dry-run=server", "-o", "jsonpath={.metadata.annotations}").
+		Should(ContainSubstring(`"openshift.io/scc":"restricted-v2"`))
 }
 
 var _ = ReportAfterSuite("the time of each step", func(report Report) {
