@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,9 +29,7 @@ import (
 func firstChild(t *testing.T) children.Child {
 	t.Helper()
 	all, err := children.Of(storedEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return all[0]
 }
 
@@ -51,9 +48,7 @@ func TestApplyForcesOnlyWhatExists(t *testing.T) {
 					return sent.UnmarshalJSON(body)
 				}})
 			after, err := apply(t.Context(), writer, firstChild(t), live)
-			if err != nil {
-				t.Fatal(err)
-			}
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			if _, ok := after.(*corev1.Service); !ok || options.FieldManager != "echo-operator" {
 				t.Errorf("%T was applied by %q", after, options.FieldManager)
 			}
@@ -68,23 +63,19 @@ func TestApplyForcesOnlyWhatExists(t *testing.T) {
 func TestApplyNamesWhatCannotBeApplied(t *testing.T) {
 	w := newWorld(t)
 	w.fail = func(string) error { return errors.New("no") }
-	if _, err := apply(t.Context(), w.server, firstChild(t), nil); err == nil || !strings.Contains(err.Error(), "applying Service ns/x: no") {
-		t.Errorf("got %v", err)
-	}
+	_, err := apply(t.Context(), w.server, firstChild(t), nil)
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("applying Service ns/x: no")))
 }
 
 // applied returns a child as the API server holds it after it was applied.
 func applied(t *testing.T, c children.Child) client.Object {
 	t.Helper()
+	g := NewWithT(t)
 	types := applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)
 	server := managedfieldstest.NewTestFieldManager(types, c.Want.GroupVersionKind())
-	if err := server.Apply(c.Want.DeepCopy(), children.FieldOwner, true); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(server.Apply(c.Want.DeepCopy(), children.FieldOwner, true)).To(Succeed())
 	object := c.Blank()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(server.Live().(*unstructured.Unstructured).Object, object); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(server.Live().(*unstructured.Unstructured).Object, object)).To(Succeed())
 	return object
 }
 
@@ -105,18 +96,16 @@ func TestEnsure(t *testing.T) {
 		"unwanted, missing": {unwanted, nil, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			var there []client.Object
 			if c.child.Want == nil && c.live != nil {
 				there = append(there, c.live)
 				c.live.SetResourceVersion("999") // that of the first version of the fake API server
 			}
 			w, seen := newWorld(t, there...), status.Observation{}
-			if err := w.echoes().ensure(t.Context(), storedEcho(), c.child, c.live, &seen); err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(w.writes, c.writes) || len(seen.Changes) != c.changes {
-				t.Errorf("it wrote %v and saw %d changes", w.writes, len(seen.Changes))
-			}
+			g.Expect(w.echoes().ensure(t.Context(), storedEcho(), c.child, c.live, &seen)).To(Succeed())
+			g.Expect(w.writes).To(HaveExactElements(c.writes))
+			g.Expect(seen.Changes).To(HaveLen(c.changes))
 		})
 	}
 }
@@ -142,50 +131,41 @@ func TestOnlyAConflictLeadsToALiveRead(t *testing.T) {
 			if taken := errors.As(err, new(*children.NameConflictError)); taken != c.taken || !taken && !errors.Is(err, c.answer) {
 				t.Errorf("got %v", err)
 			}
-			if !slices.Equal(w.writes, c.writes) {
-				t.Errorf("it wrote %v", w.writes)
-			}
+			NewWithT(t).Expect(w.writes).To(HaveExactElements(c.writes))
 		})
 	}
 }
 
 func TestDeleteChild(t *testing.T) {
+	g := NewWithT(t)
 	going := ownedService(storedEcho())
 	going.DeletionTimestamp, going.Finalizers = &metav1.Time{}, []string{"example.org/theirs"}
 	going.DeletionTimestamp.Time = metav1.Now().Time
 	w := newWorld(t)
-	if err := deleteChild(t.Context(), w.server, going, metav1.DeletePropagationForeground); err != nil || w.writes != nil {
-		t.Errorf("one that is being deleted: %v, %v", w.writes, err)
+	remove := func(live client.Object) error {
+		return deleteChild(t.Context(), w.server, live, metav1.DeletePropagationForeground)
 	}
-	if err := deleteChild(t.Context(), w.server, ownedService(storedEcho()), metav1.DeletePropagationForeground); !apierrors.IsNotFound(err) {
-		t.Errorf("one that is gone: %v", err)
-	}
+	g.Expect(remove(going)).To(Succeed())
+	g.Expect(w.writes).To(BeNil())
+	g.Expect(remove(ownedService(storedEcho()))).To(Satisfy(apierrors.IsNotFound), "one that is gone")
 	w.fail = func(string) error { return errors.New("no") }
-	if err := deleteChild(t.Context(), w.server, ownedService(storedEcho()), metav1.DeletePropagationForeground); err == nil || !strings.Contains(err.Error(), "ns/x") {
-		t.Errorf("one that cannot be deleted: %v", err)
-	}
+	g.Expect(remove(ownedService(storedEcho()))).To(MatchError(ContainSubstring("ns/x")), "one that cannot be deleted")
 }
 
 func TestAddFinalizerIsWrittenOnce(t *testing.T) {
+	g := NewWithT(t)
 	echo := storedEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} })
 	w := newWorld(t, echo)
-	if err := w.server.Get(t.Context(), client.ObjectKeyFromObject(echo), echo); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(w.server.Get(t.Context(), client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 	for range 2 {
-		if err := w.echoes().addFinalizer(t.Context(), echo); err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(w.echoes().addFinalizer(t.Context(), echo)).To(Succeed())
 	}
-	if !slices.Equal(w.writes, []string{"patch x"}) || !slices.Equal(echo.Finalizers, []string{"example.org/theirs", v1.Finalizer}) {
-		t.Errorf("it wrote %v; the finalizers are %v", w.writes, echo.Finalizers)
-	}
+	g.Expect(w.writes).To(HaveExactElements("patch x"))
+	g.Expect(echo.Finalizers).To(HaveExactElements("example.org/theirs", v1.Finalizer))
 }
 
 func TestFinalizersAreNotWrittenOverANewerEcho(t *testing.T) {
 	old := storedEcho(func(e *v1.Echo) { e.ResourceVersion, e.Finalizers = "1", nil })
 	w := newWorld(t, storedEcho(func(e *v1.Echo) { e.Finalizers = nil }))
-	if err := w.echoes().addFinalizer(t.Context(), old); !apierrors.IsConflict(err) {
-		t.Errorf("got %v", err)
-	}
+	NewWithT(t).Expect(w.echoes().addFinalizer(t.Context(), old)).To(Satisfy(apierrors.IsConflict))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,17 +20,14 @@ import (
 // checkPass makes a pass over the checks of Echo "x", and returns the writes and the checks that the status names then.
 func (w *world) checkPass(t *testing.T) (writes, named []string, next ctrl.Result) {
 	t.Helper()
+	g := NewWithT(t)
 	w.dependencies.Images.PathCheck = "quay.io/echo-operator/echo-operator-pathcheck:v1"
 	r := &CheckReconciler{Dependencies: w.dependencies}
 	key := client.ObjectKey{Namespace: "ns", Name: "x"}
 	next, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	echo := &v1.Echo{}
-	if err := w.server.Get(t.Context(), key, echo); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(w.server.Get(t.Context(), key, echo)).To(Succeed())
 	for _, check := range echo.Status.Checks {
 		named = append(named, check.Name)
 	}
@@ -90,12 +88,7 @@ func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	})
 	w := newWorld(t, echo)
 	w.dependencies.Images.PathCheck = "pathcheck:v1"
-	w.fail = func(write string) error {
-		if write == "apply CronJob" {
-			return apierrors.NewInternalError(errors.New("request timed out"))
-		}
-		return nil
-	}
+	w.failOn("apply CronJob", apierrors.NewInternalError(errors.New("request timed out")))
 	r := &CheckReconciler{Dependencies: w.dependencies}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !apierrors.IsInternalError(err) ||
 		errors.Is(err, reconcile.TerminalError(nil)) {

@@ -3,11 +3,10 @@ package controllers
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,15 +42,14 @@ var webRequest = ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "n
 func aNode() *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}} }
 
 func TestACompanionIsCreatedAndDeleted(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho(), ownerPod(), aNode())
-	if _, err := w.companions().Reconcile(t.Context(), webRequest); err != nil || !slices.Equal(w.writes, []string{"apply Pod"}) {
-		t.Errorf("it wrote %v: %v", w.writes, err)
-	}
+	g.Expect(w.companions().Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
+	g.Expect(w.writes).To(HaveExactElements("apply Pod"))
 	companion := companionPod(t)
 	w = newWorld(t, storedEcho(), companion, aNode()) // its owner is gone
-	if _, err := w.companions().Reconcile(t.Context(), webRequest); err != nil || !slices.Equal(w.writes, []string{"delete " + companion.Name}) {
-		t.Errorf("without the owner it wrote %v: %v", w.writes, err)
-	}
+	g.Expect(w.companions().Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
+	g.Expect(w.writes).To(HaveExactElements("delete " + companion.Name))
 }
 
 func TestACompanionThatTheCacheDoesNotHoldIsNotCreatedAgain(t *testing.T) {
@@ -64,58 +62,48 @@ func TestACompanionThatTheCacheDoesNotHoldIsNotCreatedAgain(t *testing.T) {
 }
 
 func TestAForeignPodWithTheNameOfACompanionIsNotChanged(t *testing.T) {
+	g := NewWithT(t)
 	cached := []client.Object{storedEcho(), ownerPod(), aNode()}
 	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: companionPod(t).Name}}
 	w := newLateWorld(t, cached, append([]client.Object{foreign}, cached...))
 	r := w.companions()
 	for range 2 {
-		if _, err := r.Reconcile(t.Context(), webRequest); err != nil || w.writes != nil {
-			t.Errorf("it wrote %v: %v", w.writes, err)
-		}
+		g.Expect(r.Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
+		g.Expect(w.writes).To(BeNil())
 	}
-	if got := w.events(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning CompanionRefused Pod") {
-		t.Errorf("two passes sent %q", got)
-	}
+	g.Expect(w.events()).To(HaveExactElements(HavePrefix("Warning CompanionRefused Pod")))
 }
 
 func TestAFailedWriteIsReportedToTheOwnerAndRetried(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho(), ownerPod(), aNode())
 	w.fail = func(string) error { return errors.New("no") }
 	r := w.companions()
 	for range 2 {
-		if _, err := r.Reconcile(t.Context(), webRequest); err == nil || w.events() != nil {
-			t.Errorf("a new failure: %v", err)
-		}
+		g.Expect(r.Reconcile(t.Context(), webRequest)).Error().To(HaveOccurred())
+		g.Expect(w.events()).To(BeNil())
 	}
 	r.Now = func() time.Time { return w.dependencies.Now().Add(tolerance) }
-	if _, err := r.Reconcile(t.Context(), webRequest); err == nil {
-		t.Error("the failure is hidden from the work queue")
-	}
-	if got := w.events(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning CompanionRefused applying Pod") {
-		t.Errorf("it sent %q", got)
-	}
+	g.Expect(r.Reconcile(t.Context(), webRequest)).Error().To(HaveOccurred(), "the failure is hidden from the work queue")
+	g.Expect(w.events()).To(HaveExactElements(HavePrefix("Warning CompanionRefused applying Pod")))
 }
 
 func TestAMissingEchoIsReportedToTheOwner(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, ownerPod(), aNode())
 	r := w.companions()
 	for range 2 {
-		if _, err := r.Reconcile(t.Context(), webRequest); err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(r.Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
 	}
-	if got := w.events(); len(got) != 1 || !strings.HasPrefix(got[0], `Warning EchoNotFound There is no Echo "x"`) || !strings.Contains(got[0], v1.CompanionLabel) {
-		t.Errorf("two passes sent %q", got)
-	}
+	said := And(HavePrefix(`Warning EchoNotFound There is no Echo "x"`), ContainSubstring(v1.CompanionLabel))
+	g.Expect(w.events()).To(HaveExactElements(said))
 }
 
 func TestDeleteCompanionIgnoresOneThatIsBeingDeletedOrGone(t *testing.T) {
+	g := NewWithT(t)
 	w, companion := newWorld(t), companionPod(t)
-	if err := deleteCompanion(t.Context(), w.server, companion); err != nil {
-		t.Errorf("gone: %v", err)
-	}
+	g.Expect(deleteCompanion(t.Context(), w.server, companion)).To(Succeed(), "gone")
 	w.writes, companion.DeletionTimestamp = nil, &metav1.Time{Time: w.dependencies.Now()}
-	if err := deleteCompanion(t.Context(), w.server, companion); err != nil || w.writes != nil {
-		t.Errorf("being deleted: it wrote %v: %v", w.writes, err)
-	}
+	g.Expect(deleteCompanion(t.Context(), w.server, companion)).To(Succeed())
+	g.Expect(w.writes).To(BeNil())
 }

@@ -2,9 +2,9 @@ package controllers
 
 import (
 	"context"
-	"slices"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,9 +34,7 @@ func stripped(t *testing.T) *corev1.Pod {
 
 func gone(t *testing.T, w *world, object client.Object) {
 	t.Helper()
-	if err := w.cache.Delete(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(w.cache.Delete(t.Context(), object)).To(Succeed())
 	w.writes = nil
 }
 
@@ -48,6 +46,7 @@ func TestACompanionWithoutLabelsIsDeletedWhenItIsNotWanted(t *testing.T) {
 		"both":                      func(t *testing.T, w *world) { unlabelled(t, w); gone(t, w, storedEcho()) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			companion := stripped(t)
 			w := newLateWorld(t, []client.Object{storedEcho(), ownerPod(), aNode(), companionPod(t)}, []client.Object{companion})
 			live := &countingReader{Reader: w.server}
@@ -66,9 +65,8 @@ func TestACompanionWithoutLabelsIsDeletedWhenItIsNotWanted(t *testing.T) {
 			for range 3 {
 				pass()
 			}
-			if !slices.Equal(w.writes, []string{"delete " + companion.Name}) || live.reads != 1 {
-				t.Errorf("it wrote %v after %d reads", w.writes, live.reads)
-			}
+			g.Expect(w.writes).To(HaveExactElements("delete " + companion.Name))
+			g.Expect(live.reads).To(Equal(1))
 		})
 	}
 }
@@ -85,6 +83,7 @@ func (w writesTo) Delete(ctx context.Context, object client.Object, options ...c
 }
 
 func TestANewProcessAsksOnceForACompanionThatIsNotWanted(t *testing.T) {
+	g := NewWithT(t)
 	for name, c := range map[string]struct {
 		live []client.Object
 		want []string
@@ -104,9 +103,8 @@ func TestANewProcessAsksOnceForACompanionThatIsNotWanted(t *testing.T) {
 				t.Errorf("%s: %+v, %v", name, result, err)
 			}
 		}
-		if !slices.Equal(w.writes, c.want) || live.reads != 1 {
-			t.Errorf("%s: it wrote %v after %d reads", name, w.writes, live.reads)
-		}
+		g.Expect(w.writes).To(HaveExactElements(c.want), name)
+		g.Expect(live.reads).To(Equal(1), name)
 	}
 }
 
@@ -116,19 +114,17 @@ func terminating(pod *corev1.Pod) *corev1.Pod {
 }
 
 func TestTheEndOfAPodWithACompanionReadsNothing(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho(), ownerPod(), aNode(), companionPod(t))
 	live := &countingReader{Reader: w.server}
 	w.dependencies.Live = live
 	r := w.companions()
 	for i, step := range []func(){func() {}, func() { gone(t, w, ownerPod()) }, func() {}} {
 		step()
-		if _, err := r.Reconcile(t.Context(), webRequest); err != nil {
-			t.Errorf("pass %d: %v", i, err)
-		}
+		g.Expect(r.Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred(), "pass %d", i)
 	}
-	if live.reads != 0 || len(r.seen.of) != 0 {
-		t.Errorf("%d reads, and it keeps %v", live.reads, r.seen.of)
-	}
+	g.Expect(live.reads).To(BeZero())
+	g.Expect(r.seen.of).To(BeEmpty())
 }
 
 func TestACompanionThatWasReplacedMeanwhileIsLookedAtAgain(t *testing.T) {

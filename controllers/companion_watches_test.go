@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,39 +24,25 @@ func TestOwnerChanged(t *testing.T) {
 		"another Echo":    {func(p *corev1.Pod) { p.Labels = map[string]string{"echoes.example.com/companion": "y"} }, true},
 	} {
 		got := ownerChanged().Update(event.TypedUpdateEvent[*corev1.Pod]{ObjectOld: ownerPod(), ObjectNew: ownerPod(c.change)})
-		if got != c.want {
-			t.Errorf("%s: got %t", name, got)
-		}
+		NewWithT(t).Expect(got).To(Equal(c.want), name)
 	}
 }
 
 func TestCompanionChanged(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(*corev1.Pod)
-		want   bool
-	}{
-		"another version":    {func(p *corev1.Pod) { p.ResourceVersion = "2" }, false},
-		"an address":         {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, false},
-		"failed":             {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
-		"a label":            {func(p *corev1.Pod) { p.Labels["x"] = "y" }, true},
-		"an annotation":      {func(p *corev1.Pod) { p.Annotations = map[string]string{"x": "y"} }, true},
-		"its deletion began": {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
-		"a readiness condition": {func(p *corev1.Pod) {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: "True"}}
-		}, true},
-	} {
-		if got := companionChanged().Update(event.UpdateEvent{ObjectOld: ownerPod(), ObjectNew: ownerPod(c.change)}); got != c.want {
-			t.Errorf("%s: got %t", name, got)
-		}
-	}
-}
-
-func TestACompanionThatLosesItsOwnerIsNoticed(t *testing.T) {
 	orphaned := companionPod(t)
 	orphaned.OwnerReferences = nil
-	if !companionChanged().Update(event.UpdateEvent{ObjectOld: companionPod(t), ObjectNew: orphaned}) {
-		t.Error("nobody is told")
-	}
+	updates{
+		"another version":    {ownerPod(), ownerPod(func(p *corev1.Pod) { p.ResourceVersion = "2" }), false},
+		"an address":         {ownerPod(), ownerPod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), false},
+		"failed":             {ownerPod(), ownerPod(func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), true},
+		"a label":            {ownerPod(), ownerPod(func(p *corev1.Pod) { p.Labels["x"] = "y" }), true},
+		"an annotation":      {ownerPod(), ownerPod(func(p *corev1.Pod) { p.Annotations = map[string]string{"x": "y"} }), true},
+		"its deletion began": {ownerPod(), ownerPod(func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }), true},
+		"a readiness condition": {ownerPod(), ownerPod(func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: "True"}}
+		}), true},
+		"its owner is removed": {companionPod(t), orphaned, true},
+	}.check(t, companionChanged())
 }
 
 func TestSchedulabilityChanged(t *testing.T) {
@@ -64,26 +50,16 @@ func TestSchedulabilityChanged(t *testing.T) {
 		return &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: unschedulable},
 			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Message: message}}}}
 	}
-	for name, c := range map[string]struct {
-		before, after *corev1.Node
-		want          bool
-	}{
+	updates{
 		"a heartbeat": {node(false, "a"), node(false, "b"), false},
 		"cordoned":    {node(false, "a"), node(true, "a"), true},
 		"uncordoned":  {node(true, "a"), node(false, "a"), true},
-	} {
-		if got := schedulabilityChanged().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
-			t.Errorf("%s: got %t", name, got)
-		}
-	}
+	}.check(t, schedulabilityChanged())
 }
 
 func TestRequestForOwner(t *testing.T) {
+	g := NewWithT(t)
 	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web-0"}}}
-	if diff := cmp.Diff(want, requestForOwner(context.Background(), companionPod(t))); diff != "" {
-		t.Error(diff)
-	}
-	if got := requestForOwner(context.Background(), ownerPod()); got != nil {
-		t.Errorf("a pod that is no companion has the owners %v", got)
-	}
+	g.Expect(requestForOwner(context.Background(), companionPod(t))).To(BeComparableTo(want))
+	g.Expect(requestForOwner(context.Background(), ownerPod())).To(BeNil())
 }

@@ -3,6 +3,7 @@ package controllers
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,9 +25,7 @@ func TestComparison_holdsOnlyWhatWasCompared(t *testing.T) {
 		return []client.Object{service, nil}
 	}
 	last := comparisonOf(storedEcho(), config, found())
-	if !last.equal(comparisonOf(storedEcho(), config, found())) {
-		t.Error("it was compared")
-	}
+	NewWithT(t).Expect(last.equal(comparisonOf(storedEcho(), config, found()))).To(BeTrue(), "it was compared")
 	for name, c := range map[string]struct {
 		echo   *v1.Echo
 		config children.Config
@@ -61,8 +60,6 @@ func TestOnlyChildrenThatWereKeptAreAsWanted(t *testing.T) {
 		"to be pruned":    {[]client.Object{d, &corev1.Service{}}, map[string]client.Object{"Deployment": d}, false},
 		"nothing is seen": {[]client.Object{nil, nil}, nil, false},
 	} {
-		if got := asWanted(wanted, c.live, &status.Observation{AsWanted: c.kept}); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		NewWithT(t).Expect(asWanted(wanted, c.live, &status.Observation{AsWanted: c.kept})).To(Equal(c.want), name)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -31,34 +32,29 @@ func TestNothingIsWrittenForAnEchoThatIsRefusedOrPaused(t *testing.T) {
 
 func TestTheFinalizerIsWrittenBeforeAnythingIsCreated(t *testing.T) {
 	w := newWorld(t, storedEcho(func(e *v1.Echo) { e.Finalizers = nil }))
-	if _, err := w.echoes().converge(t.Context(), w.current(t)); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(w.echoes().converge(t.Context(), w.current(t))).Error().NotTo(HaveOccurred())
 	if want := []string{"patch x", "apply Service", "apply Deployment", "apply PodDisruptionBudget"}; !slices.Equal(w.writes, want) {
 		t.Errorf("it wrote %v", w.writes)
 	}
 }
 
 func TestAFailedWriteEndsThePass(t *testing.T) {
+	g := NewWithT(t)
 	for write, want := range map[string][]string{
 		"patch x":          {"patch x"},
 		"apply Service":    {"patch x", "apply Service"},
 		"apply Deployment": {"patch x", "apply Service", "apply Deployment"},
 	} {
 		w := newWorld(t, storedEcho(func(e *v1.Echo) { e.Finalizers = nil }))
-		w.fail = func(name string) error {
-			if name == write {
-				return errors.New("no")
-			}
-			return nil
-		}
-		if _, err := w.echoes().converge(t.Context(), w.current(t)); err == nil || !slices.Equal(w.writes, want) {
-			t.Errorf("after %s: it wrote %v: %v", write, w.writes, err)
-		}
+		w.failOn(write, errors.New("no"))
+		_, err := w.echoes().converge(t.Context(), w.current(t))
+		g.Expect(err).To(HaveOccurred(), "after %s", write)
+		g.Expect(w.writes).To(HaveExactElements(want), "after %s", write)
 	}
 }
 
 func TestAFailedReadIsReportedBeforeAnythingIsWritten(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho())
 	echo := w.current(t)
 	r := w.echoes()
@@ -66,24 +62,16 @@ func TestAFailedReadIsReportedBeforeAnythingIsWritten(t *testing.T) {
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 			return errors.New("no")
 		}})
-	if _, err := r.converge(t.Context(), echo); err == nil || w.writes != nil {
-		t.Errorf("it wrote %v: %v", w.writes, err)
-	}
+	g.Expect(r.converge(t.Context(), echo)).Error().To(HaveOccurred())
+	g.Expect(w.writes).To(BeNil())
 }
 
 func TestAFailedPassIsInTheStatus(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho())
-	w.fail = func(name string) error {
-		if name == "apply Service" {
-			return errors.New("no")
-		}
-		return nil
-	}
-	if _, err := w.failing().Reconcile(t.Context(), w.current(t)); err == nil {
-		t.Error("the failure is hidden from the work queue")
-	}
+	w.failOn("apply Service", errors.New("no"))
+	g.Expect(w.failing().Reconcile(t.Context(), w.current(t))).Error().To(HaveOccurred(), "it is hidden from the queue")
 	got := w.current(t).Status
-	if got.Phase != v1.PhaseWarning || got.Conditions[0].Reason != v1.ReasonApplyFailed.String() {
-		t.Errorf("the status is %+v", got)
-	}
+	g.Expect(got.Phase).To(Equal(v1.PhaseWarning))
+	g.Expect(got.Conditions[0].Reason).To(Equal(v1.ReasonApplyFailed.String()))
 }

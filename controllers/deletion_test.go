@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,66 +40,51 @@ func TestAnEchoIsReleasedOnlyWhenItsObjectsAreGone(t *testing.T) {
 	if result, err = w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || result.RequeueAfter != 0 || !w.gone(t) {
 		t.Errorf("then it wrote %v, %+v, %v", w.writes, result, err)
 	}
-	if got := w.events(); len(got) != 2 || !strings.HasPrefix(got[0], "Normal DeleteRequested") || !strings.HasPrefix(got[1], "Normal Deleted") {
-		t.Errorf("it sent %q", got)
-	}
+	NewWithT(t).Expect(w.events()).To(HaveExactElements(HavePrefix("Normal DeleteRequested"), HavePrefix("Normal Deleted")))
 }
 
 func TestAFailedDeleteKeepsTheEcho(t *testing.T) {
+	g := NewWithT(t)
 	echo := deletedEcho(v1.Finalizer)
 	w := newWorld(t, echo, ownedService(echo))
 	w.fail = func(string) error { return errors.New("no") }
-	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err == nil || w.gone(t) {
-		t.Errorf("got %v", err)
-	}
+	g.Expect(w.echoes().Reconcile(t.Context(), w.current(t))).Error().To(HaveOccurred())
+	g.Expect(w.gone(t)).To(BeFalse())
 }
 
 func TestAStatusThatCannotBeWrittenDoesNotKeepTheEcho(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, deletedEcho(v1.Finalizer))
-	w.fail = func(name string) error {
-		if name == "patch status" {
-			return errors.New("no")
-		}
-		return nil
-	}
-	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || !w.gone(t) {
-		t.Errorf("it wrote %v: %v", w.writes, err)
-	}
+	w.failOn("patch status", errors.New("no"))
+	g.Expect(w.echoes().Reconcile(t.Context(), w.current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.gone(t)).To(BeTrue())
 }
 
 func TestFinalizersOfOthersStay(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, deletedEcho(v1.Finalizer, "example.org/theirs"))
-	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil {
-		t.Fatal(err)
-	}
-	if got := w.current(t).Finalizers; !slices.Equal(got, []string{"example.org/theirs"}) {
-		t.Errorf("the finalizers are %v", got)
-	}
+	g.Expect(w.echoes().Reconcile(t.Context(), w.current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.current(t).Finalizers).To(HaveExactElements("example.org/theirs"))
 	w.writes = nil
-	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || w.writes != nil {
-		t.Errorf("an Echo that was released is written: %v, %v", w.writes, err)
-	}
+	g.Expect(w.echoes().Reconcile(t.Context(), w.current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.writes).To(BeNil())
 }
 
 func TestOrphanedObjectsStay(t *testing.T) {
+	g := NewWithT(t)
 	echo := deletedEcho(v1.Finalizer, metav1.FinalizerOrphanDependents)
 	w := newWorld(t, echo, ownedService(echo))
-	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || !slices.Equal(w.writes, []string{"patch x"}) {
-		t.Errorf("it wrote %v: %v", w.writes, err)
-	}
-	if got := w.events(); len(got) != 1 || !strings.Contains(got[0], "are kept") {
-		t.Errorf("it sent %q", got)
-	}
+	g.Expect(w.echoes().Reconcile(t.Context(), w.current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.writes).To(HaveExactElements("patch x"))
+	g.Expect(w.events()).To(HaveExactElements(ContainSubstring("are kept")))
 }
 
 func TestThePodsOfAnOrphanedDeploymentDoNotKeepTheEcho(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, deletedEcho(v1.Finalizer), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}})
-	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || !w.gone(t) {
-		t.Errorf("it wrote %v: %v", w.writes, err)
-	}
-	if got := w.events(); len(got) != 1 || !strings.Contains(got[0], "are kept") {
-		t.Errorf("it sent %q", got)
-	}
+	g.Expect(w.echoes().Reconcile(t.Context(), w.current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.gone(t)).To(BeTrue())
+	g.Expect(w.events()).To(HaveExactElements(ContainSubstring("are kept")))
 }
 
 func TestCompanionsThatTheCacheDoesNotHoldAreDeleted(t *testing.T) {
@@ -112,6 +97,7 @@ func TestCompanionsThatTheCacheDoesNotHoldAreDeleted(t *testing.T) {
 }
 
 func TestPodsThatNobodyDeletesAreLeft(t *testing.T) {
+	g := NewWithT(t)
 	deletedAgo := func(age time.Duration) *v1.Echo {
 		echo := deletedEcho(v1.Finalizer)
 		echo.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0).Add(-age)}
@@ -131,9 +117,8 @@ func TestPodsThatNobodyDeletesAreLeft(t *testing.T) {
 		"a companion":     {time.Hour, []client.Object{companionPod(t)}, false},
 	} {
 		w := newWorld(t, append(c.others, deletedAgo(c.age), echoPod())...)
-		if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || w.gone(t) != c.released {
-			t.Errorf("%s: it wrote %v: %v", name, w.writes, err)
-		}
+		g.Expect(w.echoes().Reconcile(t.Context(), w.current(t))).Error().NotTo(HaveOccurred(), name)
+		g.Expect(w.gone(t)).To(Equal(c.released), name)
 		if got := w.events(); c.released != slices.ContainsFunc(got, func(event string) bool { return strings.Contains(event, "are kept") }) {
 			t.Errorf("%s: it sent %q", name, got)
 		}
@@ -151,6 +136,7 @@ func TestPodsThatAreLeftKeepTheEcho(t *testing.T) {
 }
 
 func TestTheStatusTellsWhichPodsDrain(t *testing.T) {
+	g := NewWithT(t)
 	draining, companion := echoPod(), companionPod(t)
 	draining.DeletionTimestamp, draining.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}
 	for name, c := range map[string]struct {
@@ -163,14 +149,10 @@ func TestTheStatusTellsWhichPodsDrain(t *testing.T) {
 		echo := deletedEcho(v1.Finalizer)
 		echo.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Companions: 2, Pods: map[string][]string{"Ready": {"x-1", "x-2"}}}
 		w := newWorld(t, append(c.left, echo)...)
-		if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		g.Expect(w.echoes().Reconcile(t.Context(), w.current(t))).Error().NotTo(HaveOccurred(), name)
 		got := w.current(t).Status
 		got = v1.EchoStatus{Replicas: got.Replicas, ReadyReplicas: got.ReadyReplicas, UpdatedReplicas: got.UpdatedReplicas, Companions: got.Companions, Pods: got.Pods}
-		if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		g.Expect(got).To(BeComparableTo(c.want, cmpopts.EquateEmpty()), name)
 	}
 }
 
@@ -179,8 +161,6 @@ func TestDeletionIsCheckedLessAndLessOften(t *testing.T) {
 		-time.Second: deletionPeriod, 0: deletionPeriod, 8 * time.Second: deletionPeriod, time.Minute: 15 * time.Second,
 		2 * time.Minute: longestDeletionPeriod, time.Hour: longestDeletionPeriod,
 	} {
-		if got := nextDeletionCheck(elapsed); got != want {
-			t.Errorf("after %s it waits %s, want %s", elapsed, got, want)
-		}
+		NewWithT(t).Expect(nextDeletionCheck(elapsed)).To(Equal(want), "after %s", elapsed)
 	}
 }

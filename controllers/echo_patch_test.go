@@ -3,6 +3,7 @@ package controllers
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -11,9 +12,7 @@ import (
 func TestStatusFieldsThatAreGoneAreRemoved(t *testing.T) {
 	w := newWorld(t, storedEcho(func(e *v1.Echo) { e.Status.Message, e.Status.Image = "Old.", "old" }))
 	echo := w.current(t)
-	if err := w.echoes().patchStatus(t.Context(), echo, v1.EchoStatus{Image: "new"}); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(w.echoes().patchStatus(t.Context(), echo, v1.EchoStatus{Image: "new"})).To(Succeed())
 	stored := w.current(t)
 	if stored.Status.Message != "" || stored.Status.Image != "new" || echo.ResourceVersion != stored.ResourceVersion {
 		t.Errorf("the status is %+v, the versions are %s and %s", stored.Status, echo.ResourceVersion, stored.ResourceVersion)
@@ -22,9 +21,7 @@ func TestStatusFieldsThatAreGoneAreRemoved(t *testing.T) {
 
 func TestFinalizersOfOthersAreKept(t *testing.T) {
 	w := newWorld(t, storedEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }))
-	if err := w.echoes().addFinalizer(t.Context(), w.current(t)); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(w.echoes().addFinalizer(t.Context(), w.current(t))).To(Succeed())
 	if got := w.current(t).Finalizers; len(got) != 2 || got[0] != "example.org/theirs" || got[1] != v1.Finalizer {
 		t.Errorf("the finalizers are %v", got)
 	}
@@ -43,9 +40,7 @@ func TestWhatAWebhookChangesStartsAPass(t *testing.T) {
 			answer.SetGeneration(c.generation)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		r.own.end(client.ObjectKeyFromObject(echo))
 		if starts := r.own.arrived(client.ObjectKeyFromObject(echo), versionOf(echo), func() {}); starts == c.own {
 			t.Errorf("a webhook changed %s: the event starts a pass: %t", name, starts)

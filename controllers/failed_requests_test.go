@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,6 +70,7 @@ func unwantedBudget(echo *v1.Echo) *policyv1.PodDisruptionBudget {
 }
 
 func TestEachWriteOfAPassThatFails(t *testing.T) {
+	g := NewWithT(t)
 	echo := storedEcho(func(e *v1.Echo) {
 		e.Finalizers = nil
 		e.Spec.DisruptionBudget.Enabled = new(false)
@@ -79,20 +80,12 @@ func TestEachWriteOfAPassThatFails(t *testing.T) {
 	all := []string{"patch x", "apply Service", "apply Deployment", "delete x", "apply Ingress", "apply NetworkPolicy"}
 	for i, write := range all {
 		t.Run(write, func(t *testing.T) {
+			g := NewWithT(t)
 			w := newWorld(t, echo, unwantedBudget(echo))
-			w.fail = func(name string) error {
-				if name == write {
-					return errRefused
-				}
-				return nil
-			}
+			w.failOn(write, errRefused)
 			_, err := w.failing().Reconcile(t.Context(), w.current(t))
-			if !errors.Is(err, errRefused) {
-				t.Errorf("the work queue is told %v", err)
-			}
-			if diff := cmp.Diff(append(slices.Clone(all[:i+1]), "patch status"), w.writes); diff != "" {
-				t.Errorf("what was written: %s", diff)
-			}
+			g.Expect(err).To(MatchError(errRefused))
+			g.Expect(w.writes).To(BeComparableTo(append(slices.Clone(all[:i+1]), "patch status")), "what was written")
 			got := meta.FindStatusCondition(w.current(t).Status.Conditions, v1.ConditionDegraded)
 			if got == nil || got.Status != metav1.ConditionTrue || got.Reason != "ApplyFailed" || got.Message != err.Error() {
 				t.Errorf("the status says %+v", got)
@@ -100,9 +93,8 @@ func TestEachWriteOfAPassThatFails(t *testing.T) {
 		})
 	}
 	w := newWorld(t, echo, unwantedBudget(echo))
-	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil || !slices.Equal(w.writes, append(all, "patch status")) {
-		t.Errorf("without a failure it wrote %v: %v", w.writes, err)
-	}
+	g.Expect(w.echoes().Reconcile(t.Context(), w.current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.writes).To(HaveExactElements(append(all, "patch status")))
 }
 
 // readsOf returns what a pass over an Echo reads if nothing fails, which is at least a number of reads.
@@ -129,15 +121,12 @@ func TestEachReadOfAPassThatFails(t *testing.T) {
 	objects := []client.Object{echo, echoPod(), ownedService(echo)} // the node of the pod is gone
 	for i, read := range readsOf(t, objects, 9) {
 		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
+			g := NewWithT(t)
 			w := newWorld(t, objects...)
 			current := w.current(t)
 			w.failRead(i + 1)
-			if _, err := w.failing().Reconcile(t.Context(), current); !errors.Is(err, errRefused) {
-				t.Errorf("the work queue is told %v", err)
-			}
-			if !slices.Equal(w.writes, []string{"patch status"}) {
-				t.Errorf("it wrote %v", w.writes)
-			}
+			g.Expect(w.failing().Reconcile(t.Context(), current)).Error().To(MatchError(errRefused))
+			g.Expect(w.writes).To(HaveExactElements("patch status"))
 			if status := w.current(t).Status; status.Phase != v1.PhaseWarning || status.Conditions[0].Status != metav1.ConditionUnknown {
 				t.Errorf("the status is %+v", status)
 			}
@@ -175,9 +164,7 @@ func TestEachWriteOfADeletionThatFails(t *testing.T) {
 		if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); !errors.Is(err, errRefused) || !slices.Equal(w.writes, all[:i+1]) || w.gone(t) {
 			t.Errorf("write %d: it wrote %v: %v", i+1, w.writes, err)
 		}
-		if got := w.events(); got != nil {
-			t.Errorf("write %d: it sent %q", i+1, got)
-		}
+		NewWithT(t).Expect(w.events()).To(BeNil(), "write %d", i+1)
 	}
 }
 
@@ -187,12 +174,7 @@ func TestAnEchoThatCannotBeReleasedStays(t *testing.T) {
 		"orphaned": deletedEcho(v1.Finalizer, metav1.FinalizerOrphanDependents),
 	} {
 		w := newWorld(t, echo)
-		w.fail = func(write string) error {
-			if write == "patch x" {
-				return errRefused
-			}
-			return nil
-		}
+		w.failOn("patch x", errRefused)
 		_, err := w.echoes().Reconcile(t.Context(), w.current(t))
 		if !errors.Is(err, errRefused) || w.gone(t) {
 			t.Errorf("%s: got %v", name, err)
@@ -206,37 +188,36 @@ func TestAnEchoThatCannotBeReleasedStays(t *testing.T) {
 }
 
 func TestEachReadForACompanionThatFails(t *testing.T) {
+	g := NewWithT(t)
 	objects := []client.Object{storedEcho(), ownerPod(), aNode()}
 	count := newWorld(t, objects...)
 	pass := count.failRead(0)
-	if _, err := count.companions().Reconcile(t.Context(), webRequest); err != nil || len(pass.reads) != 5 {
-		t.Fatalf("the pass reads %v: %v", pass.reads, err)
-	}
+	g.Expect(count.companions().Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
+	g.Expect(pass.reads).To(HaveLen(5))
 	for i, read := range pass.reads {
 		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
+			g := NewWithT(t)
 			w := newWorld(t, objects...)
 			w.failRead(i + 1)
-			if _, err := w.companions().Reconcile(t.Context(), webRequest); !errors.Is(err, errRefused) || w.writes != nil {
-				t.Errorf("it wrote %v: %v", w.writes, err)
-			}
+			g.Expect(w.companions().Reconcile(t.Context(), webRequest)).Error().To(MatchError(errRefused))
+			g.Expect(w.writes).To(BeNil())
 		})
 	}
 }
 
 // TestAnEchoThatCannotBeReadIsRemembered checks that the history of an Echo is dropped only when the Echo is known to be gone.
 func TestAnEchoThatCannotBeReadIsRemembered(t *testing.T) {
+	g := NewWithT(t)
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}
 	w := newWorld(t, storedEcho())
 	r := w.echoes()
 	r.History.AddPass(request.NamespacedName, w.dependencies.Now(), nil)
 	f := &fallible{fails: 1}
 	r.Client = f.over(w.server, "cache")
-	if _, err := r.ReconcileNamed(t.Context(), request); !errors.Is(err, errRefused) || len(r.History.Passes()) != 1 {
-		t.Errorf("it keeps %v: %v", r.History.Passes(), err)
-	}
-	if _, err := r.ReconcileNamed(t.Context(), request); err != nil || r.History.Passes()[request.NamespacedName].Error != "" {
-		t.Errorf("after a pass it keeps %v: %v", r.History.Passes(), err)
-	}
+	g.Expect(r.ReconcileNamed(t.Context(), request)).Error().To(MatchError(errRefused))
+	g.Expect(r.History.Passes()).To(HaveLen(1))
+	g.Expect(r.ReconcileNamed(t.Context(), request)).Error().NotTo(HaveOccurred())
+	g.Expect(r.History.Passes()[request.NamespacedName].Error).To(BeEmpty())
 	r.Client = newWorld(t).server
 	if result, err := r.ReconcileNamed(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Passes()) != 0 {
 		t.Errorf("of an Echo that is gone it keeps %v: %+v, %v", r.History.Passes(), result, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +17,7 @@ import (
 )
 
 func TestAFailureIsToleratedUntilItHasLasted(t *testing.T) {
+	g := NewWithT(t)
 	f, x, began := &failures{}, types.NamespacedName{Name: "x"}, time.Unix(1000, 0)
 	tolerated := func(object types.NamespacedName, err error, after time.Duration) bool {
 		return f.tolerate(object, status.Classify(err), began.Add(after)).Tolerated
@@ -25,24 +27,14 @@ func TestAFailureIsToleratedUntilItHasLasted(t *testing.T) {
 		after time.Duration
 		want  bool
 	}{{0, true}, {tolerance - 1, true}, {tolerance, false}, {time.Hour, false}} {
-		if got := tolerated(x, refused, step.after); got != step.want {
-			t.Errorf("after %v: got %t", step.after, got)
-		}
+		g.Expect(tolerated(x, refused, step.after)).To(Equal(step.want), "after %v", step.after)
 	}
-	if !tolerated(types.NamespacedName{Name: "y"}, refused, time.Hour) {
-		t.Error("the failure of another object counts")
-	}
+	g.Expect(tolerated(types.NamespacedName{Name: "y"}, refused, time.Hour)).To(BeTrue(), "the failure of another object counts")
 	f.end(x, status.Classify(refused))
-	if tolerated(x, refused, time.Hour) {
-		t.Error("a failed pass ends the series")
-	}
-	if tolerated(x, &children.InvalidSpecError{}, time.Hour) {
-		t.Error("what only an edit helps against is tolerated")
-	}
+	g.Expect(tolerated(x, refused, time.Hour)).To(BeFalse(), "a failed pass ends the series")
+	g.Expect(tolerated(x, &children.InvalidSpecError{}, time.Hour)).To(BeFalse(), "what only an edit helps against is tolerated")
 	f.end(x, nil)
-	if !tolerated(x, refused, 2*time.Hour) {
-		t.Error("a pass that succeeded does not end the series")
-	}
+	g.Expect(tolerated(x, refused, 2*time.Hour)).To(BeTrue(), "a pass that succeeded does not end the series")
 }
 
 // TestAConflictIsRetriedLessAndLessOften counts the passes of a conflict that lasts: 346 requests in 5 s were found once.

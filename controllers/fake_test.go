@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -77,12 +78,20 @@ func (w *world) failing() *EchoReconciler {
 	return r
 }
 
+// failOn makes the writes of a name fail.
+func (w *world) failOn(name string, err error) {
+	w.fail = func(write string) error {
+		if write == name {
+			return err
+		}
+		return nil
+	}
+}
+
 func (w *world) start(t *testing.T, objects []client.Object) client.WithWatch {
 	t.Helper()
 	scheme, err := support.Scheme()
-	if err := errors.Join(err, gatewayv1.Install(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(errors.Join(err, gatewayv1.Install(scheme))).To(Succeed())
 	copies := make([]client.Object, 0, len(objects))
 	for _, o := range objects {
 		copies = append(copies, o.DeepCopyObject().(client.Object))
@@ -189,15 +198,12 @@ func ownerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 // companionPod returns the companion of ownerPod as the API server would hold it.
 func companionPod(t *testing.T) *corev1.Pod {
 	t.Helper()
+	g := NewWithT(t)
 	view := children.CompanionState{Owner: ownerPod(), Echo: storedEcho(), Node: &corev1.Node{}}
 	plan, err := view.Plan(children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}, children.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	pod := &corev1.Pod{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Want.Object, pod); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Want.Object, pod)).To(Succeed())
 	pod.UID = "companion-uid"
 	return pod
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -29,12 +30,7 @@ func TestAKindThatTheClusterNoLongerServesIsReported(t *testing.T) {
 		"another error":   {errRefused, false},
 	} {
 		w := newWorld(t, storedEcho(routed))
-		w.fail = func(write string) error {
-			if write == "apply HTTPRoute" {
-				return c.refusal
-			}
-			return nil
-		}
+		w.failOn("apply HTTPRoute", c.refusal)
 		r := w.echoes()
 		r.Gateways.Served = children.Served{"HTTPRoute": true}
 		seen, err := r.converge(t.Context(), w.current(t))
@@ -82,8 +78,6 @@ func TestIsGone(t *testing.T) {
 		"another error":            {children.Child{Optional: true, Want: wanted.Want}, errors.New("x"), false},
 		"no error":                 {children.Child{Optional: true, Want: wanted.Want}, nil, false},
 	} {
-		if got := isGone(c.child, c.err); got != c.want {
-			t.Errorf("%s: got %t", name, got)
-		}
+		NewWithT(t).Expect(isGone(c.child, c.err)).To(Equal(c.want), name)
 	}
 }

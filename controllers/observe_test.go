@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,9 +54,7 @@ func TestTheNumbersOfADeploymentThatIsGoneAreNotTold(t *testing.T) {
 		e.Spec.Paused, e.Finalizers = true, []string{v1.Finalizer}
 		e.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Image: "a:1"}
 	}))
-	if _, err := w.echoes().Reconcile(t.Context(), w.current(t)); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(w.echoes().Reconcile(t.Context(), w.current(t))).Error().NotTo(HaveOccurred())
 	if s := w.current(t).Status; s.Replicas+s.ReadyReplicas+s.UpdatedReplicas != 0 || s.Image != "" {
 		t.Errorf("the status tells of %d, %d and %d replicas of %q", s.Replicas, s.ReadyReplicas, s.UpdatedReplicas, s.Image)
 	}
@@ -122,17 +121,16 @@ func TestFind(t *testing.T) {
 }
 
 func TestAChildThatLostItsLabelIsNotWatched(t *testing.T) {
+	g := NewWithT(t)
 	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
 		service := ownedService(storedEcho())
 		service.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
 		w := newWorld(t, storedEcho(), service)
 		wanted, err := children.Of(storedEcho(), children.Config{Images: w.dependencies.Images})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		seen := status.Observation{}
-		if _, err := w.echoes().readAll(t.Context(), storedEcho(), wanted, w.echoes().read, &seen); err != nil || seen.Unwatched != want {
-			t.Errorf("with the label %s: %v, %v", label, seen.Unwatched, err)
-		}
+		_, err = w.echoes().readAll(t.Context(), storedEcho(), wanted, w.echoes().read, &seen)
+		g.Expect(err).NotTo(HaveOccurred(), "with the label %s", label)
+		g.Expect(seen.Unwatched).To(Equal(want), "with the label %s", label)
 	}
 }

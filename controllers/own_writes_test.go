@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,32 +52,19 @@ func (p *passes) write(before, after string) {
 }
 
 func TestOwnWritesStartNoPasses(t *testing.T) {
+	g := NewWithT(t)
 	p := newPasses()
-	if !p.begins(0) {
-		t.Fatal("the first pass does not begin")
-	}
+	g.Expect(p.begins(0)).To(BeTrue(), "the first pass does not begin")
 	p.write("1", "2")
-	if p.arrive("2") {
-		t.Error("an event during the pass")
-	}
+	g.Expect(p.arrive("2")).To(BeFalse(), "an event during the pass")
 	p.write("2", "4")
 	p.write("4", "4") // nothing changed
-	if p.arrive("3") {
-		t.Error("a foreign event is not held during the pass")
-	}
+	g.Expect(p.arrive("3")).To(BeFalse(), "a foreign event is not held during the pass")
 	p.end(p.key)
-	if p.delivered != 1 {
-		t.Errorf("%d events are delivered, want the foreign one", p.delivered)
-	}
-	if p.arrive("4") {
-		t.Error("an event after the pass")
-	}
-	if !p.arrive("4") {
-		t.Error("the event of a resync is left out")
-	}
-	if len(p.of) > 0 {
-		t.Errorf("it holds %v", p.of)
-	}
+	g.Expect(p.delivered).To(Equal(1))
+	g.Expect(p.arrive("4")).To(BeFalse(), "an event after the pass")
+	g.Expect(p.arrive("4")).To(BeTrue(), "the event of a resync is left out")
+	g.Expect(p.of).To(BeEmpty())
 }
 
 func TestAPassWaitsForTheCache(t *testing.T) {
@@ -93,9 +81,7 @@ func TestAPassWaitsForTheCache(t *testing.T) {
 		if step.event != "" && p.arrive(step.event) != step.starts {
 			t.Errorf("step %d: the event starts a pass: %v", i, !step.starts)
 		}
-		if p.begins(1) != step.begins {
-			t.Errorf("step %d: the pass begins: %v", i, !step.begins)
-		}
+		NewWithT(t).Expect(p.begins(1)).To(Equal(step.begins), "step %d", i)
 	}
 }
 
@@ -117,9 +103,7 @@ func TestAPassDoesNotWaitForLong(t *testing.T) {
 		p.write("1", "2")
 		p.end(p.key)
 		c.happens(p)
-		if p.begins(c.second) != c.begins {
-			t.Errorf("%s: it begins: %v", name, !c.begins)
-		}
+		NewWithT(t).Expect(p.begins(c.second)).To(Equal(c.begins), name)
 	}
 }
 
@@ -135,61 +119,50 @@ func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
 }
 
 func TestOwnWrites_clear(t *testing.T) {
+	g := NewWithT(t)
 	p := newPasses()
 	p.begins(0)
 	p.write("1", "2")
-	if p.arrive("3") {
-		t.Error("a foreign event is not held during the pass")
-	}
+	g.Expect(p.arrive("3")).To(BeFalse(), "a foreign event is not held during the pass")
 	p.clear()
 	p.end(p.key)
-	if p.delivered != 1 {
-		t.Errorf("%d events are delivered, want the foreign one", p.delivered)
-	}
-	if len(p.of) > 0 || !p.begins(0) {
-		t.Errorf("it still awaits %v", p.of)
-	}
+	g.Expect(p.delivered).To(Equal(1))
+	g.Expect(p.of).To(BeEmpty())
+	g.Expect(p.begins(0)).To(BeTrue())
 }
 
 func TestVersionsThatAreNoNumbers(t *testing.T) {
+	g := NewWithT(t)
 	p := newPasses()
 	p.begins(0)
 	p.write("a", "c")
 	p.end(p.key)
-	if !p.arrive("b") || p.begins(1) {
-		t.Error("an unknown version is taken for an own one")
-	}
-	if !p.arrive("c") || !p.begins(1) {
-		t.Error("the own version is not recognized")
-	}
+	g.Expect(p.arrive("b")).To(BeTrue(), "an unknown version is taken for an own one")
+	g.Expect(p.begins(1)).To(BeFalse(), "an unknown version is taken for an own one")
+	g.Expect(p.arrive("c")).To(BeTrue(), "the own version is not recognized")
+	g.Expect(p.begins(1)).To(BeTrue(), "the own version is not recognized")
 }
 
 func TestTheWritesOfAnEchoThatIsGoneAreForgotten(t *testing.T) {
+	g := NewWithT(t)
 	r := newWorld(t).echoes()
 	key := client.ObjectKeyFromObject(version("1"))
 	r.own.begin(version("1"), r.Now())
 	r.own.wrote(key, version("1"), version("2"), r.Now())
-	if _, err := r.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
-		t.Fatal(err)
-	}
-	if len(r.own.of) != 0 {
-		t.Errorf("it holds %v", r.own.of)
-	}
+	g.Expect(r.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: key})).Error().NotTo(HaveOccurred())
+	g.Expect(r.own.of).To(BeEmpty())
 }
 
 func TestNoPassIsMadeBeforeTheCacheHoldsTheOperatorsOwnWrite(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho())
 	r := w.echoes()
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(storedEcho())}
 	for i, writes := range []bool{true, false} {
 		w.writes = nil
 		answer, err := r.ReconcileNamed(t.Context(), request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := len(w.writes) > 0; got != writes {
-			t.Errorf("pass %d: it wrote %v", i, w.writes)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(len(w.writes) > 0).To(Equal(writes), "pass %d", i)
 		if waits := answer.RequeueAfter == cacheLag; waits == writes {
 			t.Errorf("pass %d: it looks again after %s", i, answer.RequeueAfter)
 		}

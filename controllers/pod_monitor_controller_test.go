@@ -1,10 +1,10 @@
 package controllers
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -54,9 +54,7 @@ func TestPodMonitors(t *testing.T) {
 				break
 			}
 		}
-		if !slices.Equal(w.writes, c.writes) {
-			t.Errorf("%s: it wrote %v, want %v", name, w.writes, c.writes)
-		}
+		NewWithT(t).Expect(w.writes).To(HaveExactElements(c.writes), name)
 		if events := w.events(); c.event == "" && len(events) > 0 || c.event != "" && (len(events) != 1 || !strings.HasPrefix(events[0], c.event)) {
 			t.Errorf("%s: the events are %q, want one of %q", name, events, c.event)
 		}

@@ -2,10 +2,9 @@ package controllers
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,50 +23,40 @@ func readyReport() status.Report {
 func (w *world) current(t *testing.T) *v1.Echo {
 	t.Helper()
 	echo := &v1.Echo{}
-	if err := w.server.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, echo); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(w.server.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, echo)).To(Succeed())
 	return echo
 }
 
 func TestPublishWritesTheStatusAndThenReports(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho())
-	if err := w.echoes().publish(t.Context(), w.current(t), readyReport()); err != nil {
-		t.Fatal(err)
-	}
-	if got := w.current(t).Status.Phase; got != v1.PhaseReady {
-		t.Errorf("the phase is %q", got)
-	}
-	if got := w.events(); !slices.Equal(got, []string{"Normal Ready 2 of 2 pods are ready."}) {
-		t.Errorf("it sent %v", got)
-	}
+	g.Expect(w.echoes().publish(t.Context(), w.current(t), readyReport())).To(Succeed())
+	g.Expect(w.current(t).Status.Phase).To(Equal(v1.PhaseReady))
+	g.Expect(w.events()).To(HaveExactElements("Normal Ready 2 of 2 pods are ready."))
 }
 
 func TestPublishDoesNotWriteTheSameStatusAgain(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho(func(e *v1.Echo) { e.Status = readyReport().Status }))
-	if err := w.echoes().publish(t.Context(), w.current(t), status.Report{Status: readyReport().Status}); err != nil || w.writes != nil {
-		t.Errorf("it wrote %v: %v", w.writes, err)
-	}
+	g.Expect(w.echoes().publish(t.Context(), w.current(t), status.Report{Status: readyReport().Status})).To(Succeed())
+	g.Expect(w.writes).To(BeNil())
 }
 
 func TestNothingIsReportedUntilTheStatusIsWritten(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho())
 	w.fail = func(string) error { return errors.New("no") }
-	if err := w.echoes().publish(t.Context(), w.current(t), readyReport()); err == nil {
-		t.Error("the failure is hidden")
-	}
-	if got := w.events(); got != nil {
-		t.Errorf("it sent %v", got)
-	}
+	g.Expect(w.echoes().publish(t.Context(), w.current(t), readyReport())).To(HaveOccurred(), "the failure is hidden")
+	g.Expect(w.events()).To(BeNil())
 }
 
 func TestAStatusOfAnOldEchoIsRejected(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho())
 	old := w.current(t)
 	old.ResourceVersion = "1"
-	if err := w.echoes().publish(t.Context(), old, readyReport()); !apierrors.IsConflict(err) || w.events() != nil {
-		t.Errorf("got %v", err)
-	}
+	g.Expect(w.echoes().publish(t.Context(), old, readyReport())).To(Satisfy(apierrors.IsConflict))
+	g.Expect(w.events()).To(BeNil())
 }
 
 func TestAnEchoThatIsGoneIsRetriedQuietly(t *testing.T) {
@@ -79,19 +68,15 @@ func TestAnEchoThatIsGoneIsRetriedQuietly(t *testing.T) {
 }
 
 func TestAStatusThatWasWrittenAlthoughTheAnswerWasAnErrorIsReported(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho())
 	r := w.echoes()
 	w.fail = func(string) error { return errors.New("no answer") }
-	if err := r.publish(t.Context(), w.current(t), readyReport()); err == nil || w.events() != nil {
-		t.Fatalf("got %v", err)
-	}
-	if got := r.unreported.published(storedEcho()); got != nil {
-		t.Errorf("of another status it reports %v", got)
-	}
+	g.Expect(r.publish(t.Context(), w.current(t), readyReport())).To(HaveOccurred())
+	g.Expect(w.events()).To(BeNil())
+	g.Expect(r.unreported.published(storedEcho())).To(BeNil())
 	written := storedEcho(func(e *v1.Echo) { e.Status = readyReport().Status })
 	for _, want := range [][]status.Transition{readyReport().Transitions, nil} {
-		if diff := cmp.Diff(want, r.unreported.published(written)); diff != "" {
-			t.Error(diff)
-		}
+		g.Expect(r.unreported.published(written)).To(BeComparableTo(want))
 	}
 }

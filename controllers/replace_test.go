@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,10 +31,9 @@ func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
 		"cannot be asked so": {apierrors.NewBadRequest("the webhook does not support dry run"), deleted},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			w, live := newWorld(t, ownedService(storedEcho())), ownedService(storedEcho())
-			if err := w.server.Get(t.Context(), client.ObjectKeyFromObject(live), live); err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(w.server.Get(t.Context(), client.ObjectKeyFromObject(live), live)).To(Succeed())
 			r := w.echoes()
 			var asked []string
 			r.Client = interceptor.NewClient(w.server, interceptor.Funcs{
@@ -46,17 +46,16 @@ func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
 			if err := r.replace(t.Context(), firstChild(t), live); (err == nil) != (c.writes != nil) || c.writes == nil && !errors.Is(err, c.answer) {
 				t.Errorf("got %v", err)
 			}
-			if !slices.Equal(w.writes, c.writes) || !slices.Equal(asked, []string{metav1.DryRunAll, "ns/x-trial"}) {
-				t.Errorf("it asked for %v and wrote %v", asked, w.writes)
-			}
+			g.Expect(w.writes).To(HaveExactElements(c.writes))
+			g.Expect(asked).To(HaveExactElements(metav1.DryRunAll, "ns/x-trial"))
 		})
 	}
 }
 
 func TestWhatIsBeingDeletedIsAwaited(t *testing.T) {
+	g := NewWithT(t)
 	w, live := newWorld(t), ownedService(storedEcho())
 	live.Finalizers, live.DeletionTimestamp = []string{"example.org/theirs"}, &metav1.Time{Time: w.dependencies.Now()}
-	if err := w.echoes().replace(t.Context(), firstChild(t), live); err != nil || w.writes != nil {
-		t.Errorf("it wrote %v: %v", w.writes, err)
-	}
+	g.Expect(w.echoes().replace(t.Context(), firstChild(t), live)).To(Succeed())
+	g.Expect(w.writes).To(BeNil())
 }

@@ -2,16 +2,14 @@ package controllers
 
 import (
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -19,6 +17,7 @@ import (
 )
 
 func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
+	g := NewWithT(t)
 	u, x := &unreported{}, types.NamespacedName{Name: "x"}
 	change := func(generation int64) []status.Change {
 		return []status.Change{{After: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: generation}}}}
@@ -27,20 +26,13 @@ func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
 		made []status.Change
 		want int
 	}{{change(1), 1}, {nil, 1}, {change(1), 1}, {change(2), 2}} {
-		if got := u.add(x, status.Observation{Changes: step.made}); len(got) != step.want {
-			t.Errorf("step %d: got %d changes", i, len(got))
-		}
+		g.Expect(u.add(x, status.Observation{Changes: step.made})).To(HaveLen(step.want), "step %d", i)
 	}
 	u.done(x)
-	if got := u.add(x, status.Observation{Changes: change(2)}); got != nil {
-		t.Errorf("what was reported is reported again: %v", got)
-	}
-	if got := u.add(x, status.Observation{Changes: change(3)}); len(got) != 1 {
-		t.Errorf("another change is not reported: %v", got)
-	}
-	if got := u.add(types.NamespacedName{Name: "y"}, status.Observation{Changes: change(3)}); len(got) != 1 {
-		t.Errorf("the change of another Echo is not reported: %v", got)
-	}
+	g.Expect(u.add(x, status.Observation{Changes: change(2)})).To(BeNil(), "what was reported is reported again")
+	g.Expect(u.add(x, status.Observation{Changes: change(3)})).To(HaveLen(1), "another change is not reported")
+	other := u.add(types.NamespacedName{Name: "y"}, status.Observation{Changes: change(3)})
+	g.Expect(other).To(HaveLen(1), "the change of another Echo is not reported")
 	if end := u.gone(x); end != nil || len(u.of) != 1 {
 		t.Errorf("it keeps %v", u.of)
 	}
@@ -73,47 +65,27 @@ func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
 }
 
 func TestTheEndOfAnEchoIsReportedAlthoughTheAnswerWasAnError(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, deletedEcho(v1.Finalizer))
 	r, echo := w.echoes(), w.current(t)
-	w.fail = func(write string) error {
-		if write == "patch x" {
-			return errors.New("no answer")
-		}
-		return nil
-	}
-	if _, err := r.Reconcile(t.Context(), echo); err == nil {
-		t.Fatal("the failure is hidden")
-	}
+	w.failOn("patch x", errors.New("no answer"))
+	g.Expect(r.Reconcile(t.Context(), echo)).Error().To(HaveOccurred(), "the failure is hidden")
 	w.events()
 	r.Client = newWorld(t).server
-	for _, want := range []int{1, 0} {
-		if _, err := r.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); err != nil {
-			t.Fatal(err)
-		}
-		if got := w.events(); len(got) != want || want == 1 && !strings.HasPrefix(got[0], "Normal Deleted") {
-			t.Errorf("it sent %q", got)
-		}
+	for _, want := range [][]any{{HavePrefix("Normal Deleted")}, nil} {
+		g.Expect(r.ReconcileNamed(t.Context(), requestOf(echo))).Error().NotTo(HaveOccurred())
+		g.Expect(w.events()).To(HaveExactElements(want...))
 	}
 }
 
 func TestEventsOfChangesSurviveAStatusThatCannotBeWritten(t *testing.T) {
+	g := NewWithT(t)
 	w := newWorld(t, storedEcho())
-	w.fail = func(write string) error {
-		if write == "patch status" {
-			return errors.New("no")
-		}
-		return nil
-	}
+	w.failOn("patch status", errors.New("no"))
 	r := w.echoes()
-	if _, err := r.Reconcile(t.Context(), w.current(t)); err == nil || w.events() != nil {
-		t.Errorf("got %v", err)
-	}
+	g.Expect(r.Reconcile(t.Context(), w.current(t))).Error().To(HaveOccurred())
+	g.Expect(w.events()).To(BeNil())
 	w.fail = func(string) error { return nil }
-	if _, err := r.Reconcile(t.Context(), w.current(t)); err != nil {
-		t.Fatal(err)
-	}
-	deployed := func(event string) bool { return strings.HasPrefix(event, "Normal Deployed") }
-	if got := w.events(); !slices.ContainsFunc(got, deployed) {
-		t.Errorf("it sent %q", got)
-	}
+	g.Expect(r.Reconcile(t.Context(), w.current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.events()).To(ContainElement(HavePrefix("Normal Deployed")))
 }
