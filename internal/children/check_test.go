@@ -1,10 +1,10 @@
 package children
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,17 +32,14 @@ func checked(changes ...func(*v1.EchoCheck)) *v1.Echo {
 // cronJob returns the CronJob of the first check of an Echo, nil if it has none.
 func cronJob(t *testing.T, echo *v1.Echo) *batchv1.CronJob {
 	t.Helper()
+	g := NewWithT(t)
 	child, err := Check(echo, &echo.Spec.Checks[0], checkImages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	if child.Want == nil {
 		return nil
 	}
 	object := &batchv1.CronJob{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(child.Want.Object, object, true); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(child.Want.Object, object, true)).To(Succeed())
 	if object.Name != child.Key.Name || object.Namespace != "ns" || CheckHash(child) != object.Spec.JobTemplate.Spec.Template.Annotations[v1.AppliedHashAnnotation] {
 		t.Errorf("%s is %s/%s, with the digest %q", child.Key, object.Namespace, object.Name, CheckHash(child))
 	}
@@ -52,6 +49,7 @@ func cronJob(t *testing.T, echo *v1.Echo) *batchv1.CronJob {
 func podOf(job *batchv1.CronJob) *corev1.PodSpec { return &job.Spec.JobTemplate.Spec.Template.Spec }
 
 func TestCheck(t *testing.T) {
+	g := NewWithT(t)
 	echo := checked(func(c *v1.EchoCheck) {
 		c.Address, c.CAConfigMap, c.Groups = "192.0.2.1:8443", "ca", []string{"client", "tls"}
 		c.Expect = []v1.EchoExpectation{{Fact: "client.address", Value: "kept"}, {Fact: "body.max", Value: ">=10Mi"}}
@@ -62,14 +60,11 @@ func TestCheck(t *testing.T) {
 		*spec.SuccessfulJobsHistoryLimit != 1 || *spec.FailedJobsHistoryLimit != 1 || *spec.StartingDeadlineSeconds != 60 || *spec.JobTemplate.Spec.BackoffLimit != 0 {
 		t.Errorf("got %+v", spec)
 	}
-	if spec.JobTemplate.Spec.ActiveDeadlineSeconds != nil || *pod.ActiveDeadlineSeconds != 240 {
-		t.Error("the deadline of the Job would delete the pod, and the verdict with it")
-	}
+	g.Expect(spec.JobTemplate.Spec.ActiveDeadlineSeconds).To(BeNil(), "it would delete the pod, and the verdict with it")
+	g.Expect(*pod.ActiveDeadlineSeconds).To(BeEquivalentTo(240))
 	want := []string{"--verdict-file=/dev/termination-log", "--name=ns/web", "--deadline=120s", "--address=192.0.2.1:8443", "--groups=client,tls",
 		"--ca-file=/etc/pathcheck/ca.crt", "--expect=client.address=kept", "--expect=body.max=>=10Mi", "https://web.example.com/echo"}
-	if got := pod.Containers[0].Args; !slices.Equal(got, want) {
-		t.Errorf("the arguments are %q", got)
-	}
+	g.Expect(pod.Containers[0].Args).To(HaveExactElements(want))
 	if pod.RestartPolicy != corev1.RestartPolicyNever || *pod.AutomountServiceAccountToken || pod.Containers[0].Image != checkImages.PathCheck {
 		t.Errorf("the pod is %+v", pod)
 	}
@@ -82,34 +77,27 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckMeetsRestricted(t *testing.T) {
+	g := NewWithT(t)
 	restricted, err := NewPodSecurity("restricted")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	job := cronJob(t, checked())
 	template, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&corev1.Pod{Spec: *podOf(job)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := restricted.check(Child{Kind: "Pod", Want: &unstructured.Unstructured{Object: template}}); err != nil {
-		t.Error(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(restricted.check(Child{Kind: "Pod", Want: &unstructured.Unstructured{Object: template}})).To(Succeed())
 }
 
 // TestPodsOfChecksAreNotEchoServers checks that neither requests nor the operator take a pod of a check for an echo server.
 func TestPodsOfChecksAreNotEchoServers(t *testing.T) {
+	g := NewWithT(t)
 	echo := checked()
 	job := cronJob(t, echo)
 	pod := corev1.Pod{ObjectMeta: job.Spec.JobTemplate.Spec.Template.ObjectMeta, Spec: *podOf(job)}
-	if labels.SelectorFromSet(SelectorLabels(echo)).Matches(labels.Set(pod.Labels)) {
-		t.Error("the Service selects it")
-	}
+	g.Expect(labels.SelectorFromSet(SelectorLabels(echo)).Matches(labels.Set(pod.Labels))).To(BeFalse(), "the Service selects it")
 	if own, companions := SplitPods([]corev1.Pod{pod}); len(own)+len(companions) > 0 {
 		t.Error("it counts as a pod of the Echo")
 	}
-	if CheckOf(&pod) != "path" || EchoOf(&pod) != "web" {
-		t.Errorf("it belongs to the check %q of %q", CheckOf(&pod), EchoOf(&pod))
-	}
+	g.Expect(CheckOf(&pod)).To(Equal("path"))
+	g.Expect(EchoOf(&pod)).To(Equal("web"))
 	if other := (&corev1.Pod{}); CheckOf(other) != "" {
 		t.Errorf("another pod belongs to the check %q", CheckOf(other))
 	}
@@ -129,9 +117,7 @@ func TestCheckRunsWhereEchoServersMayRun(t *testing.T) {
 func TestCheckWithoutURLOrEchoServers(t *testing.T) {
 	echo := checked()
 	echo.Status.ExternalURL = ""
-	if job := cronJob(t, echo); job != nil {
-		t.Errorf("without a URL there is %+v", job)
-	}
+	NewWithT(t).Expect(cronJob(t, echo)).To(BeNil())
 	echo.Spec.Checks[0].URL = "http://web.ns.svc"
 	job := cronJob(t, echo)
 	if args := podOf(job).Containers[0].Args; args[len(args)-1] != "http://web.ns.svc" {
@@ -177,6 +163,7 @@ func TestCronJobNames(t *testing.T) {
 }
 
 func TestCheckPolicy(t *testing.T) {
+	g := NewWithT(t)
 	for name, c := range map[string]struct {
 		url, address string
 		own, any     bool // whether it is allowed
@@ -208,10 +195,8 @@ func TestCheckPolicy(t *testing.T) {
 	}
 	echo := checked(func(check *v1.EchoCheck) { check.URL = "http://example.org" })
 	echo.Status.ExternalURL = ""
-	if err := (Policy{}).CheckCheck(echo, &echo.Spec.Checks[0], checkImages); err == nil {
-		t.Error("without a URL of its own, an Echo may check any")
-	}
-	if err := (Policy{AnyCheckURL: true}).CheckCheck(echo, &echo.Spec.Checks[0], Images{}); err == nil || !strings.Contains(err.Error(), "RELATED_IMAGE_PATHCHECK") {
-		t.Errorf("without an image: %v", err)
-	}
+	own := (Policy{}).CheckCheck(echo, &echo.Spec.Checks[0], checkImages)
+	g.Expect(own).To(HaveOccurred(), "without a URL of its own, an Echo may check any")
+	without := (Policy{AnyCheckURL: true}).CheckCheck(echo, &echo.Spec.Checks[0], Images{})
+	g.Expect(without).To(MatchError(ContainSubstring("RELATED_IMAGE_PATHCHECK")), "without an image")
 }

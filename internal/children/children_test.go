@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -83,18 +84,15 @@ func allServed() Served {
 // type does not have.
 func liveChild[T any](t *testing.T, echo *v1.Echo, config Config) *T {
 	t.Helper()
+	g := NewWithT(t)
 	all, err := Of(echo, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {
 		live, ok := any(c.Blank()).(*T)
 		if !ok || c.Want == nil {
 			continue
 		}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(c.Want.Object, live, true); err != nil {
-			t.Fatalf("%s: %v", c.Kind, err)
-		}
+		g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(c.Want.Object, live, true)).To(Succeed(), "%s", c.Kind)
 		return live
 	}
 	return nil
@@ -107,38 +105,29 @@ func TestChildren(t *testing.T) {
 		"everything": support.Echo("ns", "x", everything),
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			all, err := Of(echo, Config{
 				Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
 				TLS:    TLSProfile{MinVersion: "VersionTLS12", Ciphers: []string{"A", "B"}},
 				Served: allServed(),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
 			var got []byte
 			for _, c := range all {
 				if c.Want == nil {
 					continue
 				}
 				text, err := yaml.Marshal(c.Want.Object)
-				if err != nil {
-					t.Fatal(err)
-				}
+				g.Expect(err).NotTo(HaveOccurred())
 				got = append(append(got, "---\n"...), text...)
 			}
 			file := filepath.Join("testdata", name+".yaml")
 			if os.Getenv("UPDATE") != "" {
-				if err := os.WriteFile(file, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				g.Expect(os.WriteFile(file, got, 0o600)).To(Succeed())
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(got) != string(want) {
-				t.Errorf("what is made differs from %s:\n%s", file, got)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(got)).To(Equal(string(want)), "what is made differs from %s", file)
 		})
 	}
 }
@@ -151,9 +140,7 @@ func TestUnwantedChildren(t *testing.T) {
 		e.Spec.Gateway = &v1.EchoGateway{ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}, GRPC: &v1.EchoGatewayGRPC{}, BackendTLS: &v1.EchoGatewayBackendTLS{}}
 	})
 	all, err := Of(off, Config{Images: Images{EchoServer: "i"}, Served: allServed()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {
 		if wanted := c.Kind == "Deployment" || c.Kind == "Service"; wanted != (c.Want != nil) {
 			t.Errorf("%s: wanted is %t", c.Kind, c.Want != nil)
@@ -162,6 +149,7 @@ func TestUnwantedChildren(t *testing.T) {
 }
 
 func TestKindsAreComplete(t *testing.T) {
+	g := NewWithT(t)
 	seen, listed := map[reflect.Type]bool{}, append(Kinds(), slices.Collect(maps.Values(OptionalKinds()))...)
 	for _, k := range kinds() {
 		object := k.blank()
@@ -172,13 +160,9 @@ func TestKindsAreComplete(t *testing.T) {
 		seen[reflect.TypeOf(object)] = true
 	}
 	all, err := Of(support.Echo("ns", "x", everything), Config{Images: Images{EchoServer: "i"}, Served: allServed()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {
-		if got := c.Want.GetKind(); got != c.Kind {
-			t.Errorf("the builder of %s returns a %s", c.Kind, got)
-		}
+		g.Expect(c.Want.GetKind()).To(Equal(c.Kind))
 	}
 }
 
@@ -186,9 +170,7 @@ func TestKindsAreComplete(t *testing.T) {
 func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
 	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
 		all, err := Of(support.Echo("ns", name, everything), testConfig)
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		for _, c := range all {
 			got := c.Trial()
 			if (got != nil) != (c.Kind == "Service") || got != nil && (got.GetName() != trial || c.Want.GetName() != name) {
@@ -201,9 +183,7 @@ func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
 func TestEveryChildHasLabelsAndOwner(t *testing.T) {
 	echo := support.Echo("ns", "x", everything)
 	all, err := Of(echo, Config{Images: Images{EchoServer: "i"}, Served: allServed()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {
 		if !ManagedSelector().Matches(labels.Set(c.Want.GetLabels())) {
 			t.Errorf("the cache of the operator does not hold a %s with the labels %v", c.Kind, c.Want.GetLabels())

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,14 +36,11 @@ func companionEcho(changes ...func(*v1.Echo)) *v1.Echo {
 // companionFor returns the companion as the API server would return it.
 func companionFor(t *testing.T, owner *corev1.Pod, echo *v1.Echo, changes ...func(*corev1.Pod)) corev1.Pod {
 	t.Helper()
+	g := NewWithT(t)
 	c, err := companion(owner, echo, testConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	pod := corev1.Pod{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(c.Want.Object, &pod); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(c.Want.Object, &pod)).To(Succeed())
 	pod.CreationTimestamp = metav1.NewTime(time.Unix(1000, 0))
 	for _, change := range changes {
 		change(&pod)
@@ -100,13 +98,10 @@ func TestCompanionPlan(t *testing.T) {
 		"owner came back by its name": {CompanionState{asking(reborn), companionEcho(), node, with()}, early, "remove create"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			plan, err := c.view.Plan(testConfig, Policy{MaxReplicas: 20}, c.now)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := describe(plan); got != c.want {
-				t.Errorf("the plan is %q, want %q", got, c.want)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(describe(plan)).To(Equal(c.want))
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -65,28 +66,21 @@ func TestWhatACompanionRuns(t *testing.T) {
 	if server.Image != echo.Spec.Image || server.Ports[0].ContainerPort != echo.Spec.Port || env["ECHO_RESPONSE_STATUS"] != "503" {
 		t.Errorf("it runs %+v", server)
 	}
-	if env["SERVICE_NAME"]+env["INGRESS_NAME"] != "" {
-		t.Errorf("it believes to be behind a Service: %v", env)
-	}
+	NewWithT(t).Expect(env["SERVICE_NAME"]+env["INGRESS_NAME"]).To(BeEmpty(), "it believes to be behind a Service")
 }
 
 func TestNobodyTakesACompanionForItsOwn(t *testing.T) {
+	g := NewWithT(t)
 	echo := companionEcho(func(e *v1.Echo) { e.Spec.PodLabels = map[string]string{"app": "web"} })
 	pod := companionFor(t, asking(), echo)
-	if hasLabels(&pod, SelectorLabels(echo)) {
-		t.Error("the Echo's Service and Deployment select a companion")
-	}
+	g.Expect(hasLabels(&pod, SelectorLabels(echo))).To(BeFalse(), "the Echo's Service and Deployment select a companion")
 	for key, value := range asking().Labels {
 		if pod.Labels[key] == value {
 			t.Errorf("a companion has its owner's label %s", key)
 		}
 	}
-	if pod.Labels["app"] != "" {
-		t.Error("a companion has the labels of the Echo's own pods")
-	}
-	if !ManagedSelector().Matches(labels.Set(pod.Labels)) {
-		t.Error("the operator's cache does not hold companions")
-	}
+	g.Expect(pod.Labels["app"]).To(BeEmpty(), "a companion has the labels of the Echo's own pods")
+	g.Expect(ManagedSelector().Matches(labels.Set(pod.Labels))).To(BeTrue(), "the operator's cache does not hold companions")
 }
 
 func TestACompanionStaysWhileNothingOfItChanges(t *testing.T) {
@@ -97,7 +91,6 @@ func TestACompanionStaysWhileNothingOfItChanges(t *testing.T) {
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com"}
 		e.Spec.PodLabels = map[string]string{"a": "b"}
 	}))
-	if before.Annotations[v1.AppliedHashAnnotation] != after.Annotations[v1.AppliedHashAnnotation] {
-		t.Error("what does not concern a companion replaces it")
-	}
+	hash := before.Annotations[v1.AppliedHashAnnotation]
+	NewWithT(t).Expect(after.Annotations).To(HaveKeyWithValue(v1.AppliedHashAnnotation, hash), "it is replaced for nothing")
 }

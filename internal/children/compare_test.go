@@ -3,6 +3,7 @@ package children
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -21,9 +22,7 @@ func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) Child {
 	t.Helper()
 	echo := support.Echo("ns", "x", append([]func(*v1.Echo){everything}, changes...)...)
 	all, err := Of(echo, Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {
 		if c.Kind == kind {
 			return c
@@ -176,9 +175,7 @@ func TestQuantitiesAreRoundedAsTheAPIServerDoes(t *testing.T) {
 		e.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.0005")}}
 	})
 	live := store(t, child).live(t).(*appsv1.Deployment)
-	if got := live.Spec.Template.Spec.Containers[0].Resources.Limits.Cpu().String(); got != "1m" {
-		t.Errorf("0.0005 is applied as %s", got)
-	}
+	NewWithT(t).Expect(live.Spec.Template.Spec.Containers[0].Resources.Limits.Cpu().String()).To(Equal("1m"))
 }
 
 // TestOnlyAClassThatIsNoLongerSetReplacesAnIngress: the API server sets the default class only when an Ingress is created.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -28,11 +29,11 @@ func TestContainer(t *testing.T) {
 
 // TestProbesOfTheEchoServer: on the port for requests, a crowd of clients could take the place of the kubelet.
 func TestProbesOfTheEchoServer(t *testing.T) {
+	g := NewWithT(t)
 	c := container(support.Echo("ns", "x"), testConfig)
 	for path, probe := range map[string]*corev1ac.ProbeApplyConfiguration{"/readyz": c.ReadinessProbe, "/livez": c.LivenessProbe} {
-		if *probe.HTTPGet.Path != path || *probe.HTTPGet.Port != intstr.FromString("metrics") {
-			t.Errorf("got %s on port %v, want %s on the port for metrics", *probe.HTTPGet.Path, probe.HTTPGet.Port, path)
-		}
+		g.Expect(*probe.HTTPGet.Path).To(Equal(path))
+		g.Expect(*probe.HTTPGet.Port).To(Equal(intstr.FromString("metrics")))
 	}
 }
 
@@ -53,9 +54,7 @@ func TestResources(t *testing.T) {
 		"the given ones replace": {resources(given, true), "none"},
 		"even none do":           {resources(&corev1.ResourceRequirements{}, true), "none"},
 	} {
-		if got := memory(c.got); got != c.want {
-			t.Errorf("%s: the limit is %s, want %s", name, got, c.want)
-		}
+		NewWithT(t).Expect(memory(c.got)).To(Equal(c.want), name)
 	}
 	if requests := *resources(nil, true).Requests; requests.Cpu().String() != "10m" || requests.Memory().String() != "16Mi" {
 		t.Errorf("the requests are %v", requests)
@@ -63,19 +62,16 @@ func TestResources(t *testing.T) {
 }
 
 func TestMetricsPort(t *testing.T) {
+	g := NewWithT(t)
 	config := Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
 	for port, want := range map[int32]int32{8080: 9090, 9090: 9091, 9091: 9090} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Port = port })
 		c := container(echo, config)
-		if len(c.Ports) != 2 || *c.Ports[1].ContainerPort != want {
-			t.Errorf("listening on %d: the ports are %+v", port, c.Ports)
-		}
-		if got := valueOf(environment(echo, true, nil), "ECHO_ADMIN_ADDR"); got != fmt.Sprintf(":%d", want) {
-			t.Errorf("listening on %d: ECHO_ADMIN_ADDR is %q", port, got)
-		}
+		g.Expect(c.Ports).To(HaveLen(2), "listening on %d", port)
+		g.Expect(*c.Ports[1].ContainerPort).To(Equal(want), "listening on %d", port)
+		address := valueOf(environment(echo, true, nil), "ECHO_ADMIN_ADDR")
+		g.Expect(address).To(Equal(fmt.Sprintf(":%d", want)), "listening on %d", port)
 	}
 	other := container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)
-	if len(other.Ports) != 1 {
-		t.Errorf("any other image has no metrics: %+v", other.Ports)
-	}
+	g.Expect(other.Ports).To(HaveLen(1), "any other image has no metrics")
 }

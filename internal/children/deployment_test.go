@@ -4,7 +4,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -23,9 +23,7 @@ func TestNoOldPodIsStoppedBeforeANewOneIsReady(t *testing.T) {
 		Type:          appsv1.RollingUpdateDeploymentStrategyType,
 		RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(0)), MaxSurge: new(intstr.FromString("25%"))},
 	}
-	if diff := cmp.Diff(want, spec.Strategy); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(spec.Strategy).To(BeComparableTo(want))
 	if spec.ProgressDeadlineSeconds == nil || *spec.ProgressDeadlineSeconds != 600 {
 		t.Errorf("the progress deadline is %v s, want 600: the status tells of 10 minutes", spec.ProgressDeadlineSeconds)
 	}
@@ -43,14 +41,11 @@ func TestDeploymentReplicas(t *testing.T) {
 
 // TestTheSelectorOfADeploymentNeverChanges compares Echoes that differ in all fields: the API server rejects another selector.
 func TestTheSelectorOfADeploymentNeverChanges(t *testing.T) {
+	g := NewWithT(t)
 	minimal, full := liveDeployment(t, support.Echo("ns", "x")), liveDeployment(t, support.Echo("ns", "x", everything))
-	if diff := cmp.Diff(minimal.Spec.Selector, full.Spec.Selector); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(full.Spec.Selector).To(BeComparableTo(minimal.Spec.Selector))
 	want := map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "x"}
-	if diff := cmp.Diff(want, minimal.Spec.Selector.MatchLabels); diff != "" {
-		t.Errorf("another version of the operator could not update the Deployment: %s", diff)
-	}
+	g.Expect(minimal.Spec.Selector.MatchLabels).To(BeComparableTo(want), "another version of the operator could not update the Deployment")
 }
 
 func TestLabelsAndAnnotationsOfPods(t *testing.T) {
@@ -73,13 +68,10 @@ func TestLabelsAndAnnotationsOfPods(t *testing.T) {
 		"annotations are given":  {func(e *v1.Echo) { e.Spec.PodAnnotations = map[string]string{"a": "b"} }, operators, map[string]string{"a": "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			template := liveDeployment(t, support.Echo("ns", "x", c.change)).Spec.Template
-			if diff := cmp.Diff(c.labels, template.Labels); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(c.annotations, template.Annotations); diff != "" {
-				t.Error(diff)
-			}
+			g.Expect(template.Labels).To(BeComparableTo(c.labels))
+			g.Expect(template.Annotations).To(BeComparableTo(c.annotations))
 		})
 	}
 }

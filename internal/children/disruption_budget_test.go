@@ -3,7 +3,7 @@ package children
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -37,9 +37,7 @@ func TestDisruptionBudget(t *testing.T) {
 			if live := liveChild[policyv1.PodDisruptionBudget](t, echo, testConfig); live != nil {
 				got = &live.Spec
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			NewWithT(t).Expect(got).To(BeComparableTo(c.want))
 		})
 	}
 }

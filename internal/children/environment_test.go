@@ -1,9 +1,9 @@
 package children
 
 import (
-	"slices"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -12,6 +12,7 @@ import (
 )
 
 func TestEnvironment(t *testing.T) {
+	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Port = 9000
 		e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_HTTP_ADDR", Value: ":9"}, {Name: "B", Value: "b"}}
@@ -22,19 +23,11 @@ func TestEnvironment(t *testing.T) {
 		names = append(names, *e.Name)
 	}
 	want := []string{"POD_NAME", "POD_NAMESPACE", "POD_IP", "NODE_NAME", "HOST_IP", "SERVICE_NAME", "ECHO_ADMIN_ADDR", "ECHO_HTTP_ADDR", "B"}
-	if !slices.Equal(names, want) {
-		t.Errorf("names are %v, want %v", names, want)
-	}
-	if got := valueOf(env, "ECHO_HTTP_ADDR"); got != ":9" {
-		t.Errorf("ECHO_HTTP_ADDR is %q: what the Echo says must win", got)
-	}
+	g.Expect(names).To(HaveExactElements(want))
+	g.Expect(valueOf(env, "ECHO_HTTP_ADDR")).To(Equal(":9"), "what the Echo says must win")
 	echo.Spec.Env = nil
-	if got := valueOf(environment(echo, true, nil), "ECHO_HTTP_ADDR"); got != ":9000" {
-		t.Errorf("ECHO_HTTP_ADDR is %q, want :9000", got)
-	}
-	if got := valueOf(environment(echo, false, nil), "ECHO_HTTP_ADDR"); got != "" {
-		t.Errorf("ECHO_HTTP_ADDR is %q in an image that does not know it", got)
-	}
+	g.Expect(valueOf(environment(echo, true, nil), "ECHO_HTTP_ADDR")).To(Equal(":9000"))
+	g.Expect(valueOf(environment(echo, false, nil), "ECHO_HTTP_ADDR")).To(BeEmpty(), "an image that does not know it")
 }
 
 // TestServerEnvironment: pods of Echoes that set nothing stay as they are.
@@ -49,9 +42,7 @@ func TestServerEnvironment(t *testing.T) {
 		"for the open network": {v1.EchoServer{Controls: v1.ControlsOff, Identity: new(false)}, [2]string{"Off", "false"}},
 	} {
 		env := environment(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Server = c.wanted }), false, nil)
-		if got := [2]string{valueOf(env, "ECHO_CONTROLS"), valueOf(env, "ECHO_IDENTITY")}; got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
+		NewWithT(t).Expect([2]string{valueOf(env, "ECHO_CONTROLS"), valueOf(env, "ECHO_IDENTITY")}).To(Equal(c.want), name)
 	}
 }
 

@@ -1,6 +1,10 @@
 package children
 
-import "testing"
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
 
 func TestErrorsSayWhatToDo(t *testing.T) {
 	for want, err := range map[string]error{
@@ -10,8 +14,6 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		`Pod "web-0-echo-1" already exists and was not created for this pod. It is not changed. Rename it.`: &NameConflictError{
 			Kind: "Pod", Name: "web-0-echo-1", For: "pod", Advice: "Rename it."},
 	} {
-		if got := err.Error(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		NewWithT(t).Expect(err.Error()).To(Equal(want))
 	}
 }

@@ -1,8 +1,9 @@
 package children
 
 import (
-	"slices"
 	"testing"
+
+	. "github.com/onsi/gomega"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -24,9 +25,7 @@ func TestUnserved(t *testing.T) {
 		"it is not wanted":  {support.Echo("ns", "x", routed), Served{"HTTPRoute": true}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Unserved(c.echo, c.served); !slices.Equal(got, c.want) {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
+			NewWithT(t).Expect(Unserved(c.echo, c.served)).To(HaveExactElements(c.want))
 			all, err := Of(c.echo, Config{Served: c.served})
 			if err != nil || len(all) != len(Kinds())+len(c.served) || len(all) != len(Unbuilt(c.echo, c.served)) {
 				t.Errorf("%d children, %v", len(all), err)

@@ -3,6 +3,7 @@ package children
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -70,9 +71,7 @@ func TestGatewayURL(t *testing.T) {
 				accepted = metav1.ConditionFalse
 			}
 			gateways := Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: gateway}
-			if got := ExternalURL(echo, nil, acceptedBy("g", c.section, accepted), gateways); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			NewWithT(t).Expect(ExternalURL(echo, nil, acceptedBy("g", c.section, accepted), gateways)).To(Equal(c.want))
 		})
 	}
 }
@@ -103,20 +102,19 @@ func TestListenersThatDoNotAdmitTheRouteHaveNoURL(t *testing.T) {
 			route := acceptedBy("g", "", metav1.ConditionTrue)
 			route.Status.Parents[0].ParentRef.Namespace = new(gatewayv1.Namespace(namespace))
 			got := ExternalURL(echo, nil, route, Gateways{client.ObjectKeyFromObject(gateway): gateway})
-			if got != map[bool]string{true: "http://a.example.com:8080", false: "http://a.example.com"}[want] {
-				t.Errorf("%s, a Gateway in %s: got %q", name, namespace, got)
-			}
+			url := map[bool]string{true: "http://a.example.com:8080", false: "http://a.example.com"}[want]
+			NewWithT(t).Expect(got).To(Equal(url), "%s, a Gateway in %s", name, namespace)
 		}
 	}
 }
 
 func TestAGatewayOfAnotherNamespaceIsAnother(t *testing.T) {
+	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: "other"}}}
 	})
-	if said := RouteConditions(acceptedBy("g", "", "True").Status.RouteStatus, echo, echo.Spec.Gateway.ParentRefs[0]); said != nil {
-		t.Errorf("what is said of another Gateway was taken: %+v", said)
-	}
+	said := RouteConditions(acceptedBy("g", "", "True").Status.RouteStatus, echo, echo.Spec.Gateway.ParentRefs[0])
+	g.Expect(said).To(BeNil(), "what is said of another Gateway was taken")
 	policy := gatewayv1.PolicyStatus{Ancestors: []gatewayv1.PolicyAncestorStatus{
 		{AncestorRef: gatewayv1.ParentReference{Name: "h"}}, {AncestorRef: gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("third"))}}, {AncestorRef: gatewayv1.ParentReference{Name: "g", Kind: new(gatewayv1.Kind("Mesh"))}},
 		{AncestorRef: gatewayv1.ParentReference{Name: "g", SectionName: new(gatewayv1.SectionName("http"))}, Conditions: []metav1.Condition{{Type: "Accepted"}}},
@@ -125,11 +123,7 @@ func TestAGatewayOfAnotherNamespaceIsAnother(t *testing.T) {
 		t.Errorf("of the policy is told: %+v", told)
 	}
 	gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "g"}}
-	if !AttachesTo(echo, gateway) {
-		t.Error("the Echo does not attach to its Gateway")
-	}
+	g.Expect(AttachesTo(echo, gateway)).To(BeTrue(), "the Echo does not attach to its Gateway")
 	gateway.Namespace = "ns"
-	if AttachesTo(echo, gateway) {
-		t.Error("the Echo attaches to another Gateway")
-	}
+	g.Expect(AttachesTo(echo, gateway)).To(BeFalse(), "the Echo attaches to another Gateway")
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -166,9 +166,7 @@ func (g generator) security(spec *v1.EchoSpec) {
 func (g generator) children(t *testing.T, echo *v1.Echo) []Child {
 	t.Helper()
 	all, err := Of(echo, testConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	wanted := []Child{}
 	for _, c := range all {
 		if c.Want != nil {
@@ -176,9 +174,7 @@ func (g generator) children(t *testing.T, echo *v1.Echo) []Child {
 		}
 	}
 	c, err := companion(asking(), echo, testConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return append(wanted, c)
 }
 
@@ -189,13 +185,9 @@ func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
 		before := echo.DeepCopy()
 		all := g.children(t, echo)
 		for i, again := range g.children(t, echo.DeepCopy()) {
-			if diff := cmp.Diff(all[i].Want, again.Want); diff != "" {
-				t.Fatalf("a %s differs from the one before: %s", again.Kind, diff)
-			}
+			NewWithT(t).Expect(again.Want).To(BeComparableTo(all[i].Want), "a %s differs from the one before", again.Kind)
 		}
-		if diff := cmp.Diff(before, echo); diff != "" {
-			t.Fatalf("the Echo itself, which belongs to the cache, was changed: %s", diff)
-		}
+		NewWithT(t).Expect(echo).To(BeComparableTo(before), "the Echo itself, which belongs to the cache, was changed")
 	}
 }
 

@@ -1,6 +1,10 @@
 package children
 
-import "testing"
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
 
 func TestFirstParty(t *testing.T) {
 	const own = "registry.example.com:5000/mirror/echo-server@sha256:0123"
@@ -13,8 +17,6 @@ func TestFirstParty(t *testing.T) {
 		"registry.example.com:5000/mirror/echo-server-fork:v2":     false,
 		"nginx": false,
 	} {
-		if got := (Images{EchoServer: own}).firstParty(image); got != want {
-			t.Errorf("firstParty(%s) = %t", image, got)
-		}
+		NewWithT(t).Expect((Images{EchoServer: own}).firstParty(image)).To(Equal(want), "firstParty(%s)", image)
 	}
 }

@@ -3,6 +3,7 @@ package children
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -17,15 +18,11 @@ func ingressOf(change func(*v1.EchoIngress)) *networkingv1ac.IngressApplyConfigu
 }
 
 func TestIngressPathDefaultsToRoot(t *testing.T) {
-	if got := *ingressOf(func(*v1.EchoIngress) {}).Spec.Rules[0].HTTP.Paths[0].Path; got != "/" {
-		t.Errorf("the path is %q", got)
-	}
+	NewWithT(t).Expect(*ingressOf(func(*v1.EchoIngress) {}).Spec.Rules[0].HTTP.Paths[0].Path).To(Equal("/"))
 }
 
 func TestIngressTLS(t *testing.T) {
-	if got := ingressOf(func(*v1.EchoIngress) {}).Spec.TLS; got != nil {
-		t.Errorf("without tls: %+v", got)
-	}
+	NewWithT(t).Expect(ingressOf(func(*v1.EchoIngress) {}).Spec.TLS).To(BeNil(), "without tls")
 	if got := ingressOf(func(i *v1.EchoIngress) { i.TLS = true }).Spec.TLS; len(got) != 1 || got[0].SecretName != nil || got[0].Hosts != nil {
 		t.Errorf("with the default certificate of the router: %+v", got)
 	}
@@ -36,16 +33,12 @@ func TestIngressTLS(t *testing.T) {
 }
 
 func TestIngressClass(t *testing.T) {
-	if got := ingressOf(func(*v1.EchoIngress) {}).Spec.IngressClassName; got != nil {
-		t.Errorf("without a class: %s", *got)
-	}
+	NewWithT(t).Expect(ingressOf(func(*v1.EchoIngress) {}).Spec.IngressClassName).To(BeNil(), "without a class")
 	if got := ingressOf(func(i *v1.EchoIngress) { i.ClassName = "nginx" }).Spec.IngressClassName; *got != "nginx" {
 		t.Errorf("with a class: %s", *got)
 	}
 }
 
 func TestDisabledIngress(t *testing.T) {
-	if got := ingressOf(func(i *v1.EchoIngress) { i.Enabled = false }); got != nil {
-		t.Errorf("an Ingress that is disabled: %+v", got)
-	}
+	NewWithT(t).Expect(ingressOf(func(i *v1.EchoIngress) { i.Enabled = false })).To(BeNil(), "an Ingress that is disabled")
 }

@@ -1,9 +1,9 @@
 package children
 
 import (
-	"slices"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -62,6 +62,7 @@ func TestAPolicyThatOthersSetReplacesNoService(t *testing.T) {
 
 // TestTheSecondIPFamilyIsTheAPIServers: with a policy for two families, the API server adds the other one to the list.
 func TestTheSecondIPFamilyIsTheAPIServers(t *testing.T) {
+	g := NewWithT(t)
 	for name, c := range map[string]struct {
 		wanted   Child
 		live     []corev1.IPFamily
@@ -77,12 +78,8 @@ func TestTheSecondIPFamilyIsTheAPIServers(t *testing.T) {
 	} {
 		before := c.wanted.Want.DeepCopy()
 		got := c.wanted.Given(&corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: c.live}})
-		if families := ipFamilies(got.Want.Object); !slices.Equal(families, c.families) {
-			t.Errorf("%s: %v", name, families)
-		}
-		if !slices.Equal(ipFamilies(before.Object), ipFamilies(c.wanted.Want.Object)) {
-			t.Errorf("%s: what is wanted was changed", name)
-		}
+		g.Expect(ipFamilies(got.Want.Object)).To(HaveExactElements(c.families), name)
+		g.Expect(ipFamilies(before.Object)).To(HaveExactElements(ipFamilies(c.wanted.Want.Object)), "%s: what is wanted was changed", name)
 	}
 	s := store(t, serviceOf(t, prefer, six))
 	s.apply(t, serviceOf(t, prefer, six).Given(&corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{six, four}}}))

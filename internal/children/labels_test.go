@@ -3,6 +3,7 @@ package children
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -35,9 +36,7 @@ func TestWhatSelectorsSelect(t *testing.T) {
 			want[selector] = true
 		}
 		for selector, s := range selectors {
-			if got := s.Matches(labels.Set(c.labels)); got != want[selector] {
-				t.Errorf("%s is selected by %s: %t", name, selector, got)
-			}
+			NewWithT(t).Expect(s.Matches(labels.Set(c.labels))).To(Equal(want[selector]), "%s is selected by %s", name, selector)
 		}
 	}
 }
@@ -47,22 +46,18 @@ func TestLabelsAreValid(t *testing.T) {
 	longest := support.Echo("ns", "a23456789-123456789-123456789-123456789-123456789-123456789-123")
 	for name, all := range map[string]map[string]string{"children": childLabels(longest), "companions": companionLabels(longest)} {
 		for key, value := range all {
-			if problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); problems != nil {
-				t.Errorf("%s: %s=%s: %v", name, key, value, problems)
-			}
+			problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...)
+			NewWithT(t).Expect(problems).To(BeNil(), "%s: %s=%s", name, key, value)
 		}
 	}
 }
 
 func TestEchoOfIsTheInstanceOfPodsAndCompanions(t *testing.T) {
+	g := NewWithT(t)
 	pod := asking()
-	if got := EchoOf(pod); got != "" {
-		t.Errorf("a pod that asks for a companion belongs to %q", got)
-	}
+	g.Expect(EchoOf(pod)).To(BeEmpty())
 	for name, all := range map[string]map[string]string{"a pod": childLabels(support.Echo("ns", "x")), "a companion": companionLabels(support.Echo("ns", "x"))} {
 		pod.Labels = all
-		if got := EchoOf(pod); got != "x" {
-			t.Errorf("%s belongs to %q", name, got)
-		}
+		g.Expect(EchoOf(pod)).To(Equal("x"), name)
 	}
 }

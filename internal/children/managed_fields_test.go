@@ -3,7 +3,7 @@ package children
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,15 +16,12 @@ import (
 // repair does to a stored object what the operator does if it does not match.
 func (s *stored) repair(t *testing.T, c Child) {
 	t.Helper()
+	g := NewWithT(t)
 	live := s.live(t)
 	difference, err := testSchema().Compare(c, live)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	if !difference.Renamed.Empty() {
-		if err := GiveToOperator(live, difference.Renamed, c.Want.GetAPIVersion()); err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(GiveToOperator(live, difference.Renamed, c.Want.GetAPIVersion())).To(Succeed())
 		s.update(t, live)
 	}
 	s.apply(t, c)
@@ -33,30 +30,27 @@ func (s *stored) repair(t *testing.T, c Child) {
 // expectSameSpec compares two objects without their managed fields.
 func expectSameSpec(t *testing.T, want, got client.Object) {
 	t.Helper()
+	g := NewWithT(t)
 	content := func(object client.Object) map[string]any {
 		object = object.DeepCopyObject().(client.Object)
 		object.SetManagedFields(nil)
 		all, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		return all
 	}
-	if diff := cmp.Diff(content(want), content(got)); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(content(got)).To(BeComparableTo(content(want)))
 }
 
 // TestAPortThatIsNotTheOperatorsIsNotTaken edits both the number and the name of a port: nothing says that it was the operator's.
 func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
+	g := NewWithT(t)
 	child := childOf(t, "Service")
 	s := store(t, child)
 	edit(t, s, func(o *corev1.Service) { o.Spec.Ports[0].Port, o.Spec.Ports[0].Name = 99, "theirs" })
 	s.repair(t, child)
 	ports := s.live(t).(*corev1.Service).Spec.Ports
-	if len(ports) != 3 || ports[0].Name != "theirs" {
-		t.Errorf("the ports are %v", ports)
-	}
+	g.Expect(ports).To(HaveLen(3))
+	g.Expect(ports[0].Name).To(Equal("theirs"))
 	s.expectMatch(t, child, true)
 }
 
@@ -81,33 +75,27 @@ func TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne(t *testing.T) {
 }
 
 func TestGiveToOperator(t *testing.T) {
+	g := NewWithT(t)
 	fields := metav1.NewFieldsV1
 	object := &corev1.Service{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
 		{Manager: "a", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:type":{}}}`)},
 		{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:type":{},"f:more":{}}}`)},
 	}}}
 	given := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "type"))
-	if err := GiveToOperator(object, given, "v1"); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(GiveToOperator(object, given, "v1")).To(Succeed())
 	want := []metav1.ManagedFieldsEntry{
 		{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:more":{}}}`)},
 		{Manager: "echo-operator", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
 			FieldsV1: fields(`{"f:spec":{"f:type":{}}}`)},
 	}
-	if diff := cmp.Diff(want, object.ManagedFields); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(object.ManagedFields).To(BeComparableTo(want))
 }
 
 func TestManagedFieldsThatCannotBeReadAreAnError(t *testing.T) {
+	g := NewWithT(t)
 	child := childOf(t, "Service")
 	live := store(t, child).live(t)
 	live.GetManagedFields()[0].FieldsV1.SetRawString("no")
-	if _, err := testSchema().Compare(child, live); err == nil {
-		t.Error("Compare hides it")
-	}
-	if err := GiveToOperator(live, fieldpath.NewSet(), "v1"); err == nil {
-		t.Error("GiveToOperator hides it")
-	}
+	g.Expect(testSchema().Compare(child, live)).Error().To(HaveOccurred(), "Compare hides it")
+	g.Expect(GiveToOperator(live, fieldpath.NewSet(), "v1")).To(HaveOccurred(), "GiveToOperator hides it")
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -18,17 +18,12 @@ import (
 
 func digestOf(t *testing.T, annotations, labels map[string]string, owner metav1.OwnerReference) string {
 	t.Helper()
+	g := NewWithT(t)
 	want, err := withMetadata(corev1ac.Service("x", "ns").WithAnnotations(annotations), labels, owner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := addDigest(want); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(addDigest(want)).To(Succeed())
 	for key, value := range annotations {
-		if want.GetAnnotations()[key] != value {
-			t.Errorf("the annotation %s is %q", key, want.GetAnnotations()[key])
-		}
+		g.Expect(want.GetAnnotations()[key]).To(Equal(value), "the annotation %s", key)
 	}
 	return want.GetAnnotations()[v1.AppliedHashAnnotation]
 }
@@ -52,9 +47,8 @@ func TestDigestChangesWithEverythingThatIsApplied(t *testing.T) {
 }
 
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
-	if _, err := withMetadata(map[string]any{"x": func() {}}, nil, metav1.OwnerReference{}); err == nil {
-		t.Error("a function was written as JSON")
-	}
+	_, err := withMetadata(map[string]any{"x": func() {}}, nil, metav1.OwnerReference{})
+	NewWithT(t).Expect(err).To(HaveOccurred(), "a function was written as JSON")
 }
 
 func TestACompanionDoesNotBlockTheDeletionOfItsPod(t *testing.T) {
@@ -156,20 +150,15 @@ func fieldChanges() map[string]fieldChange {
 // digests returns the digest of each child by its kind, and of the companion as "companion".
 func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	t.Helper()
+	g := NewWithT(t)
 	all, err := Of(echo, testConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	made := map[string]string{"companion": companionFor(t, asking(), echo).Annotations[v1.AppliedHashAnnotation]}
 	job, err := Check(echo, &echo.Spec.Checks[0], checkImages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for _, c := range append(all, PodMonitor(echo), job) {
 		if c.Want != nil {
-			if err := addDigest(c.Want); err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(addDigest(c.Want)).To(Succeed())
 			made[c.Kind] = c.Want.GetAnnotations()[v1.AppliedHashAnnotation]
 		}
 	}
@@ -186,11 +175,10 @@ func digested() []string {
 }
 
 func TestEachFieldOfTheSpecReachesItsChildrenAndNoOthers(t *testing.T) {
+	g := NewWithT(t)
 	fields, changes := specFields(reflect.TypeFor[v1.EchoSpec](), ""), fieldChanges()
 	slices.Sort(fields)
-	if diff := cmp.Diff(fields, slices.Sorted(maps.Keys(changes))); diff != "" {
-		t.Errorf("fields without a test: %s", diff)
-	}
+	g.Expect(slices.Sorted(maps.Keys(changes))).To(BeComparableTo(fields), "fields without a test")
 	before := digests(t, support.Echo("ns", "x", everything))
 	for name, c := range changes {
 		after := digests(t, support.Echo("ns", "x", everything, func(e *v1.Echo) { c.change(&e.Spec) }))
@@ -200,8 +188,6 @@ func TestEachFieldOfTheSpecReachesItsChildrenAndNoOthers(t *testing.T) {
 				again = append(again, child)
 			}
 		}
-		if got := strings.Join(again, " "); got != c.again {
-			t.Errorf("another %s changes %q, want %q", name, got, c.again)
-		}
+		g.Expect(strings.Join(again, " ")).To(Equal(c.again), "another %s", name)
 	}
 }

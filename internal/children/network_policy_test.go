@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,9 +31,7 @@ func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
 		}
 		// One rule without "from" allows everybody; no rule for egress allows nothing.
 		want := []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{allowed(port), allowed(metrics)}}}
-		if diff := cmp.Diff(want, got.Ingress); diff != "" {
-			t.Errorf("port %d: %s", port, diff)
-		}
+		NewWithT(t).Expect(got.Ingress).To(BeComparableTo(want), "port %d", port)
 		if diff := cmp.Diff([]networkingv1.PolicyType{"Ingress", "Egress"}, got.PolicyTypes); diff != "" || len(got.Egress) != 0 {
 			t.Errorf("port %d: outgoing traffic is allowed to %v: %s", port, got.Egress, diff)
 		}
@@ -50,17 +49,14 @@ func TestNetworkPolicyAllowsOnlyThePeersOfFrom(t *testing.T) {
 	if len(got) != 1 || len(got[0].Ports) != 2 { // a second rule would add to what the first allows
 		t.Fatalf("the rules are %+v", got)
 	}
-	if diff := cmp.Diff(peers, got[0].From); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(got[0].From).To(BeComparableTo(peers))
 }
 
 func TestNetworkPolicySelectsEchoServersAndCompanionsOfItsEcho(t *testing.T) {
+	g := NewWithT(t)
 	policy := networkPolicyOf(t, 8080)
 	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for name, c := range map[string]struct {
 		labels map[string]string
 		want   bool
@@ -71,17 +67,13 @@ func TestNetworkPolicySelectsEchoServersAndCompanionsOfItsEcho(t *testing.T) {
 		"a companion of another":    {companionLabels(support.Echo("ns", "y")), false},
 		"another program":           {map[string]string{labelInstance: "x", labelName: "postgresql"}, false},
 	} {
-		if got := selector.Matches(labels.Set(c.labels)); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
+		g.Expect(selector.Matches(labels.Set(c.labels))).To(Equal(c.want), name)
 	}
 }
 
 func TestNetworkPolicyIsOffByDefault(t *testing.T) {
 	for name, wanted := range map[string]*v1.EchoNetworkPolicy{"not configured": nil, "disabled": {}} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = wanted })
-		if got := liveChild[networkingv1.NetworkPolicy](t, echo, testConfig); got != nil {
-			t.Errorf("%s: %+v", name, got)
-		}
+		NewWithT(t).Expect(liveChild[networkingv1.NetworkPolicy](t, echo, testConfig)).To(BeNil(), name)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,9 +21,7 @@ func TestPodMonitorIsOnlyForThoseWhoAsk(t *testing.T) {
 		"nothing is said": func(*v1.Echo) {},
 		"it is disabled":  func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{} },
 	} {
-		if child := PodMonitor(support.Echo("ns", "x", change)); child.Want != nil {
-			t.Errorf("%s: %v", name, child.Want)
-		}
+		NewWithT(t).Expect(PodMonitor(support.Echo("ns", "x", change)).Want).To(BeNil(), name)
 	}
 	if want := PodMonitor(support.Echo("ns", "x", monitored)).Want; want == nil || !metav1.IsControlledBy(want, support.Echo("ns", "x")) || !IsManaged(want) {
 		t.Errorf("the PodMonitor is %v", want)
@@ -31,16 +30,13 @@ func TestPodMonitorIsOnlyForThoseWhoAsk(t *testing.T) {
 
 // TestPodMonitorSelects: the echo servers and the companions of its Echo, and no others.
 func TestPodMonitorSelects(t *testing.T) {
+	g := NewWithT(t)
 	echo, neighbor := support.Echo("ns", "x", monitored), support.Echo("ns", "y")
 	content, _, _ := unstructured.NestedMap(PodMonitor(echo).Want.Object, "spec", "selector")
 	selector := &metav1.LabelSelector{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, selector); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(content, selector)).To(Succeed())
 	selects, err := metav1.LabelSelectorAsSelector(selector)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for name, c := range map[string]struct {
 		labels map[string]string
 		want   bool
@@ -51,9 +47,7 @@ func TestPodMonitorSelects(t *testing.T) {
 		"a companion elsewhere": {companionLabels(neighbor), false},
 		"a pod of somebody":     {map[string]string{labelInstance: "x", labelName: "shop"}, false},
 	} {
-		if got := selects.Matches(labels.Set(c.labels)); got != c.want {
-			t.Errorf("%s is selected: %t", name, got)
-		}
+		g.Expect(selects.Matches(labels.Set(c.labels))).To(Equal(c.want), name)
 	}
 }
 
@@ -88,9 +82,7 @@ func TestIsMonitoredAs(t *testing.T) {
 	} {
 		live := want.DeepCopy()
 		c.change(live)
-		if got := IsMonitoredAs(live, want); got != c.same {
-			t.Errorf("%s changed: it is as wanted: %t", name, got)
-		}
+		NewWithT(t).Expect(IsMonitoredAs(live, want)).To(Equal(c.same), name)
 	}
 }
 

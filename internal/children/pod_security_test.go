@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -15,10 +16,10 @@ import (
 // standard returns a Pod Security Standard.
 func standard(t *testing.T, name string) PodSecurity {
 	t.Helper()
+	g := NewWithT(t)
 	security, err := NewPodSecurity(name)
-	if err != nil || security.String() != name {
-		t.Fatalf("%s: got %s, %v", name, security, err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(security.String()).To(Equal(name))
 	return security
 }
 
@@ -62,9 +63,7 @@ func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 	for name, c := range podSecurityCases() {
 		echo := companionEcho(func(e *v1.Echo) { c.change(&e.Spec) })
 		all, err := Of(echo, testConfig)
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		for level := range rank {
 			policy := Policy{MaxReplicas: 20, PodSecurity: standard(t, level)}
 			err := policy.Check(echo, all...)
@@ -84,21 +83,18 @@ func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 }
 
 func TestTheZeroStandardAllowsAllPods(t *testing.T) {
+	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.SecurityContext = &corev1.SecurityContext{Privileged: new(true)} })
 	all, err := Of(echo, testConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := (Policy{MaxReplicas: 20}).Check(echo, all...); err != nil || (PodSecurity{}).String() != "privileged" {
-		t.Errorf("%s: %v", PodSecurity{}, err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect((Policy{MaxReplicas: 20}).Check(echo, all...)).To(Succeed())
+	g.Expect((PodSecurity{}).String()).To(Equal("privileged"))
 }
 
 func TestAStandardThatIsNotKnown(t *testing.T) {
 	for _, name := range []string{"", "Baseline", "strict"} {
-		if _, err := NewPodSecurity(name); err == nil || !strings.Contains(err.Error(), "is not privileged, baseline or restricted") {
-			t.Errorf("%q: %v", name, err)
-		}
+		_, err := NewPodSecurity(name)
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring("is not privileged, baseline or restricted")), "%q", name)
 	}
 }
 
@@ -107,8 +103,6 @@ func TestGeneratedPodsMeetBaseline(t *testing.T) {
 	g, policy := newGenerator(), Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
 	for range generatedEchoes / 4 {
 		echo := g.echo()
-		if err := policy.Check(echo, g.children(t, echo)...); err != nil {
-			t.Fatalf("%+v: %v", echo.Spec, err)
-		}
+		NewWithT(t).Expect(policy.Check(echo, g.children(t, echo)...)).To(Succeed(), "%+v", echo.Spec)
 	}
 }

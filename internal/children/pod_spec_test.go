@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -43,6 +44,7 @@ func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
 		"everything": {everything, []string{"Affinity", "NodeSelector", "PriorityClassName", "TopologySpreadConstraints"}}, // the same toleration
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			echo := companionEcho(c.change)
 			own, companion := liveDeployment(t, echo).Spec.Template.Spec, companionFor(t, asking(), echo).Spec
 			own.Containers[0].Env = slices.DeleteFunc(own.Containers[0].Env, func(e corev1.EnvVar) bool {
@@ -57,12 +59,8 @@ func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
 				a.SetZero()
 				b.SetZero()
 			}
-			if diff := cmp.Diff(c.fields, got); diff != "" {
-				t.Errorf("where they run: %s", diff)
-			}
-			if diff := cmp.Diff(own, companion); diff != "" {
-				t.Errorf("what they run: %s", diff)
-			}
+			g.Expect(got).To(BeComparableTo(c.fields), "where they run")
+			g.Expect(companion).To(BeComparableTo(own), "what they run")
 		})
 	}
 }
@@ -74,9 +72,7 @@ func TestWhereEchoServersRun(t *testing.T) {
 		TopologySpreadConstraints: spec.TopologySpreadConstraints, PriorityClassName: spec.PriorityClassName}
 	want := corev1.PodSpec{NodeSelector: wanted.NodeSelector, Tolerations: wanted.Tolerations, Affinity: wanted.Affinity,
 		TopologySpreadConstraints: wanted.TopologySpreadConstraints, PriorityClassName: wanted.PriorityClassName}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(got).To(BeComparableTo(want))
 }
 
 func TestSpreadDefaultsToNodesAndZones(t *testing.T) {
@@ -86,9 +82,7 @@ func TestSpreadDefaultsToNodesAndZones(t *testing.T) {
 			LabelSelector: &metav1.LabelSelector{MatchLabels: SelectorLabels(support.Echo("ns", "x"))}})
 	}
 	spec := liveDeployment(t, support.Echo("ns", "x")).Spec.Template.Spec
-	if diff := cmp.Diff(want, spec.TopologySpreadConstraints); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(spec.TopologySpreadConstraints).To(BeComparableTo(want))
 	if spec.Affinity != nil || spec.NodeSelector != nil || spec.Tolerations != nil || spec.PriorityClassName != "" {
 		t.Errorf("an Echo that asks for nothing is scheduled by %+v", spec)
 	}
@@ -100,9 +94,7 @@ func TestTolerationsKeepAllFields(t *testing.T) {
 		{Operator: corev1.TolerationOpExists},
 	}
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Tolerations = given })
-	if diff := cmp.Diff(given, liveDeployment(t, echo).Spec.Template.Spec.Tolerations); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(liveDeployment(t, echo).Spec.Template.Spec.Tolerations).To(BeComparableTo(given))
 }
 
 func TestImagePullSecretsOfAllPods(t *testing.T) {
@@ -111,8 +103,6 @@ func TestImagePullSecretsOfAllPods(t *testing.T) {
 	for name, spec := range map[string]corev1.PodSpec{
 		"an echo server": liveDeployment(t, echo).Spec.Template.Spec, "a companion": companionFor(t, asking(), echo).Spec,
 	} {
-		if diff := cmp.Diff(want, spec.ImagePullSecrets); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		NewWithT(t).Expect(spec.ImagePullSecrets).To(BeComparableTo(want), name)
 	}
 }

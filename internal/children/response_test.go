@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -36,9 +36,7 @@ func TestResponse(t *testing.T) {
 			for _, e := range response(c.wanted) {
 				got[*e.Name] = *e.Value
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			NewWithT(t).Expect(got).To(BeComparableTo(c.want))
 		})
 	}
 }

@@ -3,6 +3,7 @@ package children
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -17,14 +18,12 @@ func TestPodSecurity(t *testing.T) {
 }
 
 func TestAPortForHTTPSBelow1024(t *testing.T) {
+	g := NewWithT(t)
 	for port, sysctls := range map[int32]int{443: 1, 8443: 0} {
-		if got := podSecurity(&v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{SecretName: "s", Port: port}}); len(got.Sysctls) != sysctls {
-			t.Errorf("port %d: %+v", port, got)
-		}
+		spec := &v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{SecretName: "s", Port: port}}
+		g.Expect(podSecurity(spec).Sysctls).To(HaveLen(sysctls), "port %d", port)
 	}
-	if got := podSecurity(&v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{Port: 443}}); len(got.Sysctls) != 0 {
-		t.Errorf("without HTTPS: %+v", got)
-	}
+	g.Expect(podSecurity(&v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{Port: 443}}).Sysctls).To(BeEmpty(), "without HTTPS")
 }
 
 func TestSecurityContextsThatAreGivenReplaceTheDefault(t *testing.T) {

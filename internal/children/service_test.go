@@ -3,7 +3,7 @@ package children
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -36,9 +36,7 @@ func TestService(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := liveChild[corev1.Service](t, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Service = c.wanted }), testConfig)
-			if diff := cmp.Diff(c.want, live.Spec); diff != "" {
-				t.Error(diff)
-			}
+			NewWithT(t).Expect(live.Spec).To(BeComparableTo(c.want))
 		})
 	}
 }
@@ -54,9 +52,7 @@ func TestRequestsReachTheContainer(t *testing.T) {
 				reached = *port.ContainerPort
 			}
 		}
-		if reached != echo.Spec.Port {
-			t.Errorf("the Service sends requests to port %d, but the container listens on %d", reached, echo.Spec.Port)
-		}
+		NewWithT(t).Expect(reached).To(Equal(echo.Spec.Port))
 	}
 	backend := ingressOf(func(*v1.EchoIngress) {}).Spec.Rules[0].HTTP.Paths[0].Backend.Service
 	if live := liveChild[corev1.Service](t, support.Echo("ns", "x"), testConfig); *backend.Name != live.Name || *backend.Port.Name != live.Spec.Ports[0].Name {
@@ -65,10 +61,10 @@ func TestRequestsReachTheContainer(t *testing.T) {
 }
 
 func TestServiceAnnotations(t *testing.T) {
+	g := NewWithT(t)
 	live := liveChild[corev1.Service](t, support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Service.Annotations = map[string]string{"example.com/internal": "true"}
 	}), testConfig)
-	if len(live.Annotations) != 1 || live.Annotations["example.com/internal"] != "true" {
-		t.Errorf("the annotations are %v", live.Annotations)
-	}
+	g.Expect(live.Annotations).To(HaveLen(1))
+	g.Expect(live.Annotations["example.com/internal"]).To(Equal("true"))
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -49,9 +50,7 @@ func store(t *testing.T, c Child) *stored {
 
 func (s *stored) apply(t *testing.T, c Child) {
 	t.Helper()
-	if err := s.fields.Apply(c.Want.DeepCopy(), FieldOwner, true); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(s.fields.Apply(c.Want.DeepCopy(), FieldOwner, true)).To(Succeed())
 }
 
 // edit changes the object as another client does that reads it and writes it as a whole.
@@ -65,15 +64,12 @@ func edit[T client.Object](t *testing.T, s *stored, change func(T)) {
 // update writes the object as a whole.
 func (s *stored) update(t *testing.T, object client.Object) {
 	t.Helper()
+	g := NewWithT(t)
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	changed := &unstructured.Unstructured{Object: content}
 	changed.SetGroupVersionKind(s.child.Want.GroupVersionKind())
-	if err := s.fields.Update(changed, "editor"); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.fields.Update(changed, "editor")).To(Succeed())
 }
 
 // live returns the object as a client reads it into its Go type.
@@ -81,9 +77,7 @@ func (s *stored) live(t *testing.T) client.Object {
 	t.Helper()
 	content := s.fields.Live().(*unstructured.Unstructured)
 	live := s.child.Blank()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content.Object, live, true); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content.Object, live, true)).To(Succeed())
 	live.GetObjectKind().SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("")) // as in the cache
 	return live
 }

@@ -3,7 +3,7 @@ package children
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -44,15 +44,14 @@ func TestTLSEnvironment(t *testing.T) {
 				"ECHO_TLS_MIN_VERSION": "VersionTLS12", "ECHO_TLS_CIPHERS": "A,B"}},
 	} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.TLS = c.wanted })
-		if diff := cmp.Diff(c.want, tlsVariables(echo, c.required)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		NewWithT(t).Expect(tlsVariables(echo, c.required)).To(BeComparableTo(c.want), name)
 	}
 }
 
 // TestRequestsOverHTTPSReachTheContainer compares the Service with the container, and the folder that the container is told of with what is
 // mounted there.
 func TestRequestsOverHTTPSReachTheContainer(t *testing.T) {
+	g := NewWithT(t)
 	echo := companionEcho(withTLS, func(e *v1.Echo) { e.Spec.TLS.Port, e.Spec.TLS.ServicePort = 9443, 444 })
 	for name, spec := range map[string]corev1.PodSpec{
 		"an echo server": liveDeployment(t, echo).Spec.Template.Spec, "a companion": companionFor(t, asking(), echo).Spec,
@@ -62,16 +61,10 @@ func TestRequestsOverHTTPSReachTheContainer(t *testing.T) {
 			t.Errorf("%s has the ports %v", name, server.Ports)
 		}
 		want := []corev1.VolumeMount{{Name: "tls", MountPath: tlsFolder, ReadOnly: true}}
-		if diff := cmp.Diff(want, server.VolumeMounts); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		g.Expect(server.VolumeMounts).To(BeComparableTo(want), name)
 		source := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "certificate", Optional: new(true)}}
-		if diff := cmp.Diff([]corev1.Volume{{Name: "tls", VolumeSource: source}}, spec.Volumes); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if got := TLSSecret(&corev1.Pod{Spec: spec}); got != "certificate" {
-			t.Errorf("%s has its certificate from %q", name, got)
-		}
+		g.Expect(spec.Volumes).To(BeComparableTo([]corev1.Volume{{Name: "tls", VolumeSource: source}}), name)
+		g.Expect(TLSSecret(&corev1.Pod{Spec: spec})).To(Equal("certificate"), name)
 	}
 	ports := liveChild[corev1.Service](t, echo, testConfig).Spec.Ports
 	if len(ports) != 2 || ports[0].Name != "http" || ports[1].Name != "https" || ports[1].Port != 444 || ports[1].TargetPort != intstr.FromString("https") {
@@ -86,9 +79,7 @@ func TestAnEchoWithoutASecretHasNoTLS(t *testing.T) {
 		if len(spec.Volumes) != 0 || len(spec.Containers[0].VolumeMounts) != 0 || len(spec.Containers[0].Ports) != 2 || TLSSecret(&corev1.Pod{Spec: spec}) != "" {
 			t.Errorf("%s: the pods are %+v", name, spec)
 		}
-		if ports := liveChild[corev1.Service](t, echo, testConfig).Spec.Ports; len(ports) != 1 {
-			t.Errorf("%s: the Service has the ports %v", name, ports)
-		}
+		NewWithT(t).Expect(liveChild[corev1.Service](t, echo, testConfig).Spec.Ports).To(HaveLen(1), name)
 	}
 }
 
@@ -99,9 +90,7 @@ func TestTheNetworkPolicyAllowsHTTPS(t *testing.T) {
 	for _, port := range liveChild[networkingv1.NetworkPolicy](t, echo, testConfig).Spec.Ingress[0].Ports {
 		got = append(got, port.Port.IntVal)
 	}
-	if diff := cmp.Diff([]int32{8080, 9090, 8443}, got); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(got).To(BeComparableTo([]int32{8080, 9090, 8443}))
 }
 
 // TestAnotherImageGetsTheCertificateToo: it may serve HTTPS by itself.

@@ -3,6 +3,7 @@ package children
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -14,9 +15,7 @@ func TestURL(t *testing.T) {
 		"http://x.ns.svc":    func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/"} },
 		"http://x.ns.svc:81": func(e *v1.Echo) { e.Spec.Service.Port = 81 },
 	} {
-		if got := URL(support.Echo("ns", "x", change)); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		NewWithT(t).Expect(URL(support.Echo("ns", "x", change))).To(Equal(want))
 	}
 }
 
@@ -45,8 +44,6 @@ func TestExternalURL(t *testing.T) {
 		{balancer(80), at(address6), "http://[2001:db8::1]"},
 		{balancer(81), at(address6), "http://[2001:db8::1]:81"},
 	} {
-		if got := ExternalURL(support.Echo("ns", "x", c.change), c.service, nil, nil); got != c.want {
-			t.Errorf("got %q, want %q", got, c.want)
-		}
+		NewWithT(t).Expect(ExternalURL(support.Echo("ns", "x", c.change), c.service, nil, nil)).To(Equal(c.want))
 	}
 }
