@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,9 +17,7 @@ import (
 func podWith(t *testing.T, name, status string) corev1.Pod {
 	t.Helper()
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
-	if err := yaml.UnmarshalStrict([]byte(status), &pod.Status); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(yaml.UnmarshalStrict([]byte(status), &pod.Status)).To(Succeed())
 	return pod
 }
 
@@ -79,15 +78,12 @@ func TestPodCause(t *testing.T) {
 		"ended, no message": {`{phase: Failed, reason: Evicted}`, v1.ReasonPodFailed, "Pod p has failed: Evicted.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			pod := podWith(t, "p", c.status)
 			got := podCause(&pod)
-			if got != (cause{reason: c.reason, message: c.message, lasting: c.lasting}) {
-				t.Errorf("got %+v", got)
-			}
+			g.Expect(got).To(Equal(cause{reason: c.reason, message: c.message, lasting: c.lasting}))
 			pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
-			if got := podCause(&pod); got != (cause{}) {
-				t.Errorf("a pod that is being deleted explains nothing: %+v", got)
-			}
+			g.Expect(podCause(&pod)).To(Equal(cause{}), "a pod that is being deleted explains nothing")
 		})
 	}
 }
@@ -154,9 +150,7 @@ func TestCause(t *testing.T) {
 		"the newest evicted":   {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("b", evicted, time.Hour)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := causeOf(Observation{Deployment: c.deployment, Pods: c.pods, Nodes: c.nodes}); got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
-			}
+			NewWithT(t).Expect(causeOf(Observation{Deployment: c.deployment, Pods: c.pods, Nodes: c.nodes})).To(Equal(c.want))
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -30,15 +31,14 @@ func TestOfTwoRunsOfOneSecondTheOneThatEndedLaterCounts(t *testing.T) {
 }
 
 func TestARunOfANodeWhoseClockIsAheadHidesNoLaterOne(t *testing.T) {
+	g := NewWithT(t)
 	early := shifted(6 * time.Hour)
 	first, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), CheckObservation{Pods: []corev1.Pod{early}})
-	if first.Result != v1.CheckPassed || first.LastTime.After(checkTime) {
-		t.Fatalf("got %+v", first)
-	}
+	g.Expect(first.Result).To(Equal(v1.CheckPassed))
+	g.Expect(first.LastTime.After(checkTime)).To(BeFalse())
 	again, _ := evaluateCheck(checkedEcho(first), CheckObservation{Pods: []corev1.Pod{early}})
 	later := found(pathverdict.Verdict{Problem: "no response from a:80"})
 	failed, _ := evaluateCheck(checkedEcho(first), CheckObservation{Pods: []corev1.Pod{early, later}})
-	if !again.LastTime.Equal(first.LastTime) || failed.Result != v1.CheckFailed {
-		t.Errorf("got %+v, then %+v", again, failed)
-	}
+	g.Expect(again.LastTime.Equal(first.LastTime)).To(BeTrue())
+	g.Expect(failed.Result).To(Equal(v1.CheckFailed))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,13 +89,12 @@ func TestResultOfCheck(t *testing.T) {
 }
 
 func TestRefusedCheck(t *testing.T) {
+	g := NewWithT(t)
 	got, report := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed}), CheckObservation{Refused: "CronJob is invalid"})
-	if got.Result != v1.CheckUnknown || got.Message != "The check cannot run: CronJob is invalid." {
-		t.Errorf("got %+v", got)
-	}
-	if len(report.Transitions) != 1 || report.Transitions[0].Reason != v1.EventCheckUnknown {
-		t.Errorf("got %+v", report.Transitions)
-	}
+	g.Expect(got.Result).To(Equal(v1.CheckUnknown))
+	g.Expect(got.Message).To(Equal("The check cannot run: CronJob is invalid."))
+	g.Expect(report.Transitions).To(HaveLen(1))
+	g.Expect(report.Transitions[0].Reason).To(Equal(v1.EventCheckUnknown))
 }
 
 func TestVerdictThatIsDue(t *testing.T) {
@@ -147,9 +147,7 @@ func TestPathsHealthy(t *testing.T) {
 		}
 		got := pathsHealthy(checkedEcho(v1.EchoCheckStatus{}), checks, checkTime)
 		if got == nil {
-			if c.reason != nil {
-				t.Errorf("%s: no condition", name)
-			}
+			NewWithT(t).Expect(c.reason).To(BeNil(), "%s: no condition", name)
 			continue
 		}
 		if got.Status != c.want || got.Reason != c.reason.String() || got.Message == "" || got.ObservedGeneration != 3 {
@@ -160,6 +158,7 @@ func TestPathsHealthy(t *testing.T) {
 
 // TestChecksChangeNoOtherCondition evaluates checks that fail, and that are removed.
 func TestChecksChangeNoOtherCondition(t *testing.T) {
+	g := NewWithT(t)
 	echo := checkedEcho(v1.EchoCheckStatus{}, func(e *v1.Echo) {
 		e.Status.Phase, e.Status.Message = v1.PhaseReady, "ready"
 		e.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllPodsReady"}}
@@ -168,9 +167,8 @@ func TestChecksChangeNoOtherCondition(t *testing.T) {
 	if report.Status.Phase != v1.PhaseReady || len(report.Status.Conditions) != 2 || !meta.IsStatusConditionTrue(report.Status.Conditions, v1.ConditionReady) {
 		t.Errorf("got %+v", report.Status)
 	}
-	if len(echo.Status.Conditions) != 1 || echo.Status.Checks[0].Result != "" {
-		t.Error("the Echo itself was changed, which the cache holds")
-	}
+	g.Expect(echo.Status.Conditions).To(HaveLen(1), "the Echo itself was changed, which the cache holds")
+	g.Expect(echo.Status.Checks[0].Result).To(BeEmpty(), "the Echo itself was changed, which the cache holds")
 	echo.Status, echo.Spec.Checks = report.Status, nil
 	if left := EvaluateChecks(echo, ChecksObservation{}, checkTime); len(left.Status.Checks) != 1 || left.Next != lookPeriod {
 		t.Error("it is forgotten that the check may still have a CronJob")

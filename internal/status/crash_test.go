@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -43,8 +44,6 @@ func TestACertificateThatIsMissing(t *testing.T) {
 		if c.secret != "" {
 			pod.Spec.Volumes = []corev1.Volume{{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: c.secret}}}}
 		}
-		if got := podCause(&pod); got != (cause{reason: v1.ReasonPodsCrashing, message: c.message, lasting: c.lasting}) {
-			t.Errorf("%s: got %+v", name, got)
-		}
+		NewWithT(t).Expect(podCause(&pod)).To(Equal(cause{reason: v1.ReasonPodsCrashing, message: c.message, lasting: c.lasting}), name)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,9 +52,7 @@ func TestClassify(t *testing.T) {
 				c.want.Err = err
 			}
 			got := Classify(err)
-			if diff := cmp.Diff(c.want, got, cmpopts.EquateErrors()); diff != "" {
-				t.Error(diff)
-			}
+			NewWithT(t).Expect(got).To(BeComparableTo(c.want, cmpopts.EquateErrors()))
 			if silent := got.Silent(); silent != (got != nil && got.Reason == nil) {
 				t.Errorf("Silent is %t", silent)
 			}
@@ -63,17 +61,15 @@ func TestClassify(t *testing.T) {
 }
 
 func TestSilentFailuresLeaveTheStatusAsItIs(t *testing.T) {
+	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady })
+	unchanged := Report{Status: echo.Status, Silent: true}
 	for name, failure := range map[string]*Failure{
 		"tolerated":        {Err: errors.New("no"), Reason: v1.ReasonApplyFailed, Transient: true, Tolerated: true},
 		"without a reason": {Err: errors.New("no"), NoRetry: true},
 	} {
-		if diff := cmp.Diff(Report{Status: echo.Status, Silent: true}, Evaluate(echo, Observation{}, failure, time.Now())); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if diff := cmp.Diff(Report{Status: echo.Status, Silent: true}, EvaluateDeletion(echo, Observation{}, failure, time.Now())); diff != "" {
-			t.Errorf("%s, while the Echo is deleted: %s", name, diff)
-		}
+		g.Expect(Evaluate(echo, Observation{}, failure, time.Now())).To(BeComparableTo(unchanged), name)
+		g.Expect(EvaluateDeletion(echo, Observation{}, failure, time.Now())).To(BeComparableTo(unchanged), "%s, deleted", name)
 	}
 }
 
@@ -83,8 +79,6 @@ func TestNameWasTaken(t *testing.T) {
 		if reason != nil {
 			echo.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Reason: reason.String()}}
 		}
-		if got := NameWasTaken(echo); got != want {
-			t.Errorf("%v: %v", reason, got)
-		}
+		NewWithT(t).Expect(NameWasTaken(echo)).To(Equal(want), "%v", reason)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -166,9 +166,7 @@ func checkConditions(t *testing.T, conditions []metav1.Condition) {
 			t.Errorf("%s is %s with the message %q", c.Type, c.Status, c.Message)
 		}
 	}
-	if diff := cmp.Diff([]string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded}, kinds); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(kinds).To(BeComparableTo([]string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded}))
 }
 
 // TestTheSamePassTwiceReportsNothing repeats each pass at once with the status that it wrote. A status that differs would be written
@@ -182,11 +180,7 @@ func TestTheSamePassTwiceReportsNothing(t *testing.T) {
 		report, seen, err := g.pass(echo, now)
 		echo.Status, seen.Changes = report.Status, nil
 		again := Evaluate(echo, seen, Classify(err), now)
-		if diff := cmp.Diff(report.Status, again.Status); diff != "" {
-			t.Fatalf("pass %d: the status differs: %s", i, diff)
-		}
-		if again.Transitions != nil {
-			t.Fatalf("pass %d: it reports %+v", i, again.Transitions)
-		}
+		NewWithT(t).Expect(again.Status).To(BeComparableTo(report.Status), "pass %d: the status differs", i)
+		NewWithT(t).Expect(again.Transitions).To(BeNil(), "pass %d", i)
 	}
 }

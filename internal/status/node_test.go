@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -65,9 +65,7 @@ func TestExplainsPods(t *testing.T) {
 		"full":     {node(false, fine, full), true},
 		"gone":     {nil, true},
 	} {
-		if got := explainsPods(ProblemsOf(c.node)); got != c.want {
-			t.Errorf("%s: got %t", name, got)
-		}
+		NewWithT(t).Expect(explainsPods(ProblemsOf(c.node))).To(Equal(c.want), name)
 	}
 }
 
@@ -76,9 +74,7 @@ func TestPodsByNode(t *testing.T) {
 		return corev1.Pod{Spec: corev1.PodSpec{NodeName: node}, Status: corev1.PodStatus{Phase: phase}}
 	}
 	got := PodsByNode([]corev1.Pod{on("a", corev1.PodRunning), on("a", corev1.PodPending), on("b", corev1.PodFailed), on("", corev1.PodPending)})
-	if diff := cmp.Diff(map[string]int{"a": 2}, got); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(got).To(BeComparableTo(map[string]int{"a": 2}))
 }
 
 func TestNodeProblemsOfAStatus(t *testing.T) {
@@ -90,9 +86,7 @@ func TestNodeProblemsOfAStatus(t *testing.T) {
 	if len(got) != maxNodes || got["well"] != nil || !slices.Equal(got["n-000"], []string{"Deleted"}) {
 		t.Errorf("got %d: %v", len(got), got)
 	}
-	if again := nodeTransitions(got, nodeProblems(nodes), nodes); again != nil {
-		t.Errorf("nodes beyond the limit are told again and again: %v", again)
-	}
+	NewWithT(t).Expect(nodeTransitions(got, nodeProblems(nodes), nodes)).To(BeNil(), "nodes beyond the limit are told again and again")
 }
 
 func TestNodeTransitions(t *testing.T) {
@@ -118,9 +112,7 @@ func TestNodeTransitions(t *testing.T) {
 			for _, n := range nodeTransitions(nodeProblems(c.before), nodeProblems(c.nodes), c.nodes) {
 				got = append(got, n.Reason.EventType()+" "+n.Reason.String()+" "+n.Note)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			NewWithT(t).Expect(got).To(BeComparableTo(c.want))
 		})
 	}
 }

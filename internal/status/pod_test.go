@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,19 +21,16 @@ const readyStatus = `{phase: Running, conditions: [{type: PodScheduled, status: 
 // companionOf returns the companion of a pod as the API server would return it.
 func companionOf(t *testing.T, echo string) corev1.Pod {
 	t.Helper()
+	g := NewWithT(t)
 	c := children.CompanionState{
 		Owner: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u"}, Spec: corev1.PodSpec{NodeName: "n"}},
 		Echo:  support.Echo("ns", echo, func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }),
 		Node:  &corev1.Node{},
 	}
 	plan, err := c.Plan(testConfig(), children.Policy{MaxReplicas: 20}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	pod := corev1.Pod{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Want.Object, &pod); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Want.Object, &pod)).To(Succeed())
 	return pod
 }
 
@@ -79,9 +76,7 @@ func TestPodStates(t *testing.T) {
 		podWith(t, "s", `{phase: Succeeded}`),
 	})
 	want := map[string][]string{"Terminating": {"g"}, "Ready": {"r1", "r2"}, "NotReady": {"n"}, "Pending": {"new", "p"}, "Failed": {"f", "s"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(got).To(BeComparableTo(want))
 }
 
 func TestPodStatesAreBounded(t *testing.T) {
@@ -112,9 +107,7 @@ func TestPodDiffers(t *testing.T) {
 		"was assigned to a node":        {pending, assigned, true}, // which may have problems
 		"crashed":                       {starting, crashed, true},
 	} {
-		if got := PodDiffers(&c.before, &c.after); got != c.want {
-			t.Errorf("%s: got %t", name, got)
-		}
+		NewWithT(t).Expect(PodDiffers(&c.before, &c.after)).To(Equal(c.want), name)
 	}
 }
 
@@ -125,8 +118,6 @@ func TestSortPodsPutsTheNewestFirst(t *testing.T) {
 	pods := []corev1.Pod{pod("old", 1), pod("b", 2), pod("a", 2), pod("new", 3)}
 	SortPods(pods)
 	for i, want := range []string{"new", "a", "b", "old"} {
-		if pods[i].Name != want {
-			t.Errorf("pod %d is %s, want %s", i, pods[i].Name, want)
-		}
+		NewWithT(t).Expect(pods[i].Name).To(Equal(want), "pod %d", i)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -31,8 +32,6 @@ func TestUntilOverdue(t *testing.T) {
 		"refused": {status(no, yes, v1.ReasonPodsRefused), children.ProgressDeadline - time.Minute},
 		"unknown": {&v1.EchoStatus{}, 0},
 	} {
-		if got := untilOverdue(c.status, now); got != c.want {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
+		NewWithT(t).Expect(untilOverdue(c.status, now)).To(Equal(c.want), name)
 	}
 }

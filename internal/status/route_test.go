@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -103,9 +104,7 @@ func TestTheURLStaysWhileTheAPIIsNotKnown(t *testing.T) {
 		echo := support.Echo("ns", "x", behindGateway, func(e *v1.Echo) { e.Status.ExternalURL = "http://a.example.com" })
 		report := Evaluate(echo, Observation{Deployment: seenDeployment(done, 2, 2, 2), Service: &corev1.Service{}, GatewaysUnknown: unknown,
 			Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "time out"}}}, nil, time.Now())
-		if report.Status.ExternalURL != want {
-			t.Errorf("unknown %t: the URL is %q", unknown, report.Status.ExternalURL)
-		}
+		NewWithT(t).Expect(report.Status.ExternalURL).To(Equal(want), "unknown %t", unknown)
 	}
 }
 

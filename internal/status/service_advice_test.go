@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -36,19 +37,17 @@ func TestAdviceOnService(t *testing.T) {
 		"no field":                     {refused("Service"), ""},
 		"no answer of the API server":  {errors.New("no"), ""},
 	} {
-		if got := adviceOnService(c.err); got != c.want {
-			t.Errorf("%s: %q", name, got)
-		}
+		NewWithT(t).Expect(adviceOnService(c.err)).To(Equal(c.want), name)
 	}
 }
 
 func TestTheStatusNamesTheFieldThatTheAPIServerRefuses(t *testing.T) {
+	g := NewWithT(t)
 	err := apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", field.ErrorList{
 		field.Invalid(field.NewPath("spec", "ipFamilies").Index(0), "IPv6", "not configured on this cluster")})
 	status := Evaluate(support.Echo("ns", "x"), Observation{}, Classify(fmt.Errorf("applying Service ns/x: %w", err)), time.Now()).Status
 	const want = `applying Service ns/x: Service "x" is invalid: spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster. ` +
 		"Change or remove spec.service.ipFamilies of the Echo."
-	if status.Message != want || status.Phase != v1.PhaseFailed {
-		t.Errorf("%s: %s", status.Phase, status.Message)
-	}
+	g.Expect(status.Message).To(Equal(want))
+	g.Expect(status.Phase).To(Equal(v1.PhaseFailed))
 }

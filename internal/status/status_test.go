@@ -3,11 +3,10 @@ package status
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -147,6 +146,7 @@ func TestStatus(t *testing.T) {
 
 // run brings about the status of an Echo of generation 4.
 func (c statusCase) run(t *testing.T) {
+	g := NewWithT(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Generation = 4
@@ -170,13 +170,9 @@ func (c statusCase) run(t *testing.T) {
 	if reason := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Reason; got != c.want || reason != c.want.reason.String() {
 		t.Errorf("got %+v because of %s, want %+v", got, reason, c.want)
 	}
-	if status.ObservedGeneration != 4 {
-		t.Errorf("observedGeneration is %d, want 4", status.ObservedGeneration)
-	}
+	g.Expect(status.ObservedGeneration).To(BeEquivalentTo(4))
 	for _, condition := range status.Conditions {
-		if condition.ObservedGeneration != 4 {
-			t.Errorf("%s speaks of generation %d, want 4", condition.Type, condition.ObservedGeneration)
-		}
+		g.Expect(condition.ObservedGeneration).To(BeEquivalentTo(4), "%s", condition.Type)
 	}
 }
 
@@ -187,27 +183,22 @@ func TestStatusSaysTheSameOfTheSame(t *testing.T) {
 	echo.Status = Evaluate(echo, seen, nil, now).Status
 	again := Evaluate(echo, seen, nil, now.Add(time.Minute)).Status
 	for i, condition := range again.Conditions {
-		if condition != echo.Status.Conditions[i] {
-			t.Errorf("a minute later %+v became %+v", echo.Status.Conditions[i], condition)
-		}
+		NewWithT(t).Expect(condition).To(Equal(echo.Status.Conditions[i]))
 	}
 }
 
 func TestStatusCounts(t *testing.T) {
+	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = 1 })
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "theirs", Image: "no"}, {Name: "echo", Image: "i"}}
 	got := Evaluate(echo, Observation{Deployment: d}, nil, time.Now()).Status
 	const message = "A change is being rolled out: 1 of 1 pods are updated. 1 of 1 pods are ready."
-	if ready := meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message; ready != message {
-		t.Errorf("more pods than wanted: %q", ready)
-	}
+	g.Expect(meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message).To(Equal(message), "more pods than wanted")
 	got.Conditions = nil
 	want := v1.EchoStatus{Phase: v1.PhasePending, Message: message, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, URL: "http://x.ns.svc", Image: "i",
 		Selector: "app.kubernetes.io/instance=x,app.kubernetes.io/name=echo"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(got).To(BeComparableTo(want))
 }
 
 func TestWhatIsNotWatchedIsLookedAt(t *testing.T) {
@@ -225,22 +216,21 @@ func TestWhatIsNotWatchedIsLookedAt(t *testing.T) {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused = c.paused })
 		d := changedDeployment(seenDeployment(done, c.counts...), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })
 		now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-		if got := Evaluate(echo, Observation{Deployment: d, Unwatched: c.unwatched}, c.failure, now).Next; got != c.want {
-			t.Errorf("%+v: the next look is after %s", c, got)
-		}
+		report := Evaluate(echo, Observation{Deployment: d, Unwatched: c.unwatched}, c.failure, now)
+		NewWithT(t).Expect(report.Next).To(Equal(c.want), "%+v", c)
 	}
 }
 
 func TestStatusDoesNotCountWhatIsGone(t *testing.T) {
+	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Paused = true
 		e.Status = v1.EchoStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, Image: "i"}
 	})
 	for name, failure := range map[string]*Failure{"no failure": nil, "a name that is taken": Classify(&children.NameConflictError{})} {
 		got := Evaluate(echo, Observation{NoDeployment: true}, failure, time.Now()).Status
-		if got.Replicas+got.UpdatedReplicas+got.ReadyReplicas != 0 || got.Image != "" {
-			t.Errorf("%s: the status is %+v", name, got)
-		}
+		g.Expect(got.Replicas+got.UpdatedReplicas+got.ReadyReplicas).To(BeZero(), name)
+		g.Expect(got.Image).To(BeEmpty(), name)
 	}
 	if got := Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status; got.Replicas != 4 || got.Image != "i" {
 		t.Errorf("of what could not be read it says %+v", got)
@@ -248,20 +238,18 @@ func TestStatusDoesNotCountWhatIsGone(t *testing.T) {
 }
 
 func TestStatusTellsTheCauseInWords(t *testing.T) {
+	g := NewWithT(t)
 	echo := support.Echo("ns", "x")
 	seen := Observation{Deployment: seenDeployment(going, 2, 2, 1), Pods: []corev1.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
 	status := Evaluate(echo, seen, nil, time.Now()).Status
 	message := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message
-	if !strings.Contains(message, "1 of 2 pods are ready.") || !strings.Contains(message, "no such thing") {
-		t.Errorf("the message is %q", message)
-	}
+	g.Expect(message).To(ContainSubstring("1 of 2 pods are ready."))
+	g.Expect(message).To(ContainSubstring("no such thing"))
 	if want := []string{"p"}; !slices.Equal(status.Pods["Pending"], want) {
 		t.Errorf("the pods are %v", status.Pods)
 	}
 	echo.Status = status
-	if unread := Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status; len(unread.Pods) != 1 {
-		t.Errorf("pods that could not be read are %v", unread.Pods)
-	}
+	g.Expect(Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status.Pods).To(HaveLen(1))
 }
 
 // TestURLsAreThoseOfWhatIsApplied: they do not follow a spec that is not applied.
@@ -281,8 +269,6 @@ func TestURLsAreThoseOfWhatIsApplied(t *testing.T) {
 		echo.Spec.Paused = c.paused
 		echo.Status.URL, echo.Status.ExternalURL = "http://before", "http://old.example.com"
 		got := Evaluate(echo, seen, c.failure, time.Unix(0, 0)).Status
-		if got.URL+" "+got.ExternalURL != c.want {
-			t.Errorf("%s: got %s %s, want %s", name, got.URL, got.ExternalURL, c.want)
-		}
+		NewWithT(t).Expect(got.URL+" "+got.ExternalURL).To(Equal(c.want), name)
 	}
 }

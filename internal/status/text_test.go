@@ -3,6 +3,8 @@ package status
 import (
 	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 )
 
 func TestTruncateKeepsCharactersWhole(t *testing.T) {
@@ -12,32 +14,24 @@ func TestTruncateKeepsCharactersWhole(t *testing.T) {
 		strings.Repeat("a", 11):         "aaaaaaa...",
 		"aaaaaaé" + "bbbbbbbbbbbbbbbbb": "aaaaaa...",
 	} {
-		if got := truncate(text, 10); got != want {
-			t.Errorf("truncate(%q) = %q, want %q", text, got, want)
-		}
+		NewWithT(t).Expect(truncate(text, 10)).To(Equal(want), "truncate(%q)", text)
 	}
 }
 
 func TestSentenceEndsWithOneFullStop(t *testing.T) {
 	for text, want := range map[string]string{"a": "a.", "a.": "a.", "a...": "a.", "a. \n": "a."} {
-		if got := sentence(text); got != want {
-			t.Errorf("sentence(%q) = %q", text, got)
-		}
+		NewWithT(t).Expect(sentence(text)).To(Equal(want), "sentence(%q)", text)
 	}
 }
 
 func TestPlural(t *testing.T) {
 	for n, want := range map[int]string{0: "0 pods", 1: "1 pod", 2: "2 pods"} {
-		if got := plural(n, "pod"); got != want {
-			t.Errorf("plural(%d) = %q", n, got)
-		}
+		NewWithT(t).Expect(plural(n, "pod")).To(Equal(want), "plural(%d)", n)
 	}
 }
 
 func TestLastLine(t *testing.T) {
 	for text, want := range map[string]string{"": "", "a": "a", "a\nb\n\n": "b", "\n": ""} {
-		if got := lastLine(text); got != want {
-			t.Errorf("lastLine(%q) = %q", text, got)
-		}
+		NewWithT(t).Expect(lastLine(text)).To(Equal(want), "lastLine(%q)", text)
 	}
 }

@@ -2,12 +2,12 @@ package status
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,9 +71,7 @@ func TestTransitions(t *testing.T) {
 					got[len(got)-1] += "!"
 				}
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
+			NewWithT(t).Expect(got).To(HaveExactElements(c.want))
 		})
 	}
 }
@@ -85,9 +83,7 @@ func TestACompanionWithoutItsServiceAccount(t *testing.T) {
 		refused + `error looking up service account ns/default: serviceaccount "default" not found`: "",
 		refused + `no`: "",
 	} {
-		if got := CompanionRefused(errors.New(message)).Note; got != message+advice {
-			t.Errorf("got %q", got)
-		}
+		NewWithT(t).Expect(CompanionRefused(errors.New(message)).Note).To(Equal(message + advice))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -79,9 +80,7 @@ func TestWhatTheConditionsSay(t *testing.T) {
 			if c.change != nil {
 				c.change(echo)
 			}
-			if diff := cmp.Diff(c.want, saying(Evaluate(echo, c.seen, Classify(c.err), now))); diff != "" {
-				t.Error(diff)
-			}
+			NewWithT(t).Expect(saying(Evaluate(echo, c.seen, Classify(c.err), now))).To(BeComparableTo(c.want))
 		})
 	}
 }
@@ -90,27 +89,19 @@ func testConfig() children.Config { return children.Config{Images: children.Imag
 
 // TestACauseChangesOnlyWhyAnEchoIsNotReady checks that a cause does not hide whether a change is being rolled out.
 func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
+	g := NewWithT(t)
 	plain := rollingVerdict(rollout{want: 2, updated: 2, available: 1})
-	if got := plain.because(cause{}); got != plain {
-		t.Errorf("an unknown cause changed the verdict: %+v", got)
-	}
+	g.Expect(plain.because(cause{})).To(Equal(plain), "an unknown cause changed the verdict")
 	want := plain
 	want.readyReason, want.event, want.message = v1.ReasonUnschedulable, v1.EventNotReady, plain.message+" No node."
-	if got := plain.because(cause{reason: v1.ReasonUnschedulable, message: "No node."}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	g.Expect(plain.because(cause{reason: v1.ReasonUnschedulable, message: "No node."})).To(Equal(want))
 	want.readyReason, want.phase = v1.ReasonNodeProblem, v1.PhaseWarning
-	if got := plain.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", warning: true}); got != want {
-		t.Errorf("with a warning: got %+v, want %+v", got, want)
-	}
+	g.Expect(plain.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", warning: true})).To(Equal(want))
 	want.degraded, want.degradedReason = yes, v1.ReasonNodeProblem
-	if got := plain.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true}); got != want {
-		t.Errorf("with a cause that lasts: got %+v, want %+v", got, want)
-	}
+	g.Expect(plain.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true})).To(Equal(want))
 	overdue := missingVerdict(rollout{want: 2, overdue: true})
-	if got := overdue.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true}); got.degradedReason != v1.ReasonProgressDeadlineExceeded {
-		t.Errorf("a cause hides that the deadline has passed: %+v", got)
-	}
+	late := overdue.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true})
+	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
 }
 
 // TestAPausedEchoIsMeasuredByItsDeployment checks that an Echo whose replicas were changed while it is paused is ready when all pods
@@ -125,27 +116,22 @@ func TestAPausedEchoIsMeasuredByItsDeployment(t *testing.T) {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused, e.Spec.Replicas = true, c.wanted })
 		d := changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Spec.Replicas = &c.deployed })
 		status := Evaluate(echo, Observation{Deployment: d}, nil, time.Now()).Status
-		if got := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Status; got != c.ready {
-			t.Errorf("%s: Ready is %s", name, got)
-		}
+		NewWithT(t).Expect(meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Status).To(Equal(c.ready), name)
 	}
 }
 
 func TestADeletionThatFailsSaysSo(t *testing.T) {
+	g := NewWithT(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	echo := support.Echo("ns", "x")
 	failed := EvaluateDeletion(echo, Observation{}, &Failure{Err: errors.New("deleting Service ns/x: no"), Reason: v1.ReasonForbidden, Transient: true}, now)
 	const message = "The Echo is being deleted, but not everything that was created for it can be. deleting Service ns/x: no"
 	want := said{"False Deleting", "True Deleting", "True Forbidden", message, message, "Normal DeleteRequested"}
-	if diff := cmp.Diff(want, saying(failed)); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(saying(failed)).To(BeComparableTo(want))
 	echo.Status = failed.Status
 	goesOn := EvaluateDeletion(echo, Observation{}, nil, now)
 	const draining = "The Echo is being deleted. Its pods are draining connections."
-	if diff := cmp.Diff(said{"False Deleting", "True Deleting", "False Deleting", draining, "", ""}, saying(goesOn)); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(saying(goesOn)).To(BeComparableTo(said{"False Deleting", "True Deleting", "False Deleting", draining, "", ""}))
 }
 
 func TestDeletionIsTheLastWord(t *testing.T) {
@@ -155,21 +141,18 @@ func TestDeletionIsTheLastWord(t *testing.T) {
 		"as the first":   {},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation, e.Status = 7, before })
 			report := EvaluateDeletion(echo, Observation{}, nil, now)
 			const message = "The Echo is being deleted. Its pods are draining connections."
 			want := said{"False Deleting", "True Deleting", "False Deleting", message, "", "Normal DeleteRequested"}
-			if diff := cmp.Diff(want, saying(report)); diff != "" {
-				t.Error(diff)
-			}
+			g.Expect(saying(report)).To(BeComparableTo(want))
 			got := report.Status
 			if got.Phase != v1.PhaseTerminating || got.ObservedGeneration != 7 || got.ReadyReplicas != before.ReadyReplicas || !cmp.Equal(got.Pods, before.Pods) {
 				t.Errorf("the status is %+v", got)
 			}
 			for _, condition := range got.Conditions {
-				if condition.ObservedGeneration != 7 {
-					t.Errorf("%s is of generation %d", condition.Type, condition.ObservedGeneration)
-				}
+				g.Expect(condition.ObservedGeneration).To(BeEquivalentTo(7), "%s", condition.Type)
 			}
 			echo.Status = got
 			if again := EvaluateDeletion(echo, Observation{}, nil, now.Add(time.Hour)); again.Transitions != nil || !cmp.Equal(again.Status, got) {
