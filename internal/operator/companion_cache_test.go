@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -16,6 +17,7 @@ import (
 )
 
 func TestLabelledPodsAreCachedByTheirLabel(t *testing.T) {
+	g := NewWithT(t)
 	asked, discovery := make(chan string, 1), map[string]string{
 		"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
 		"/apis":   `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
@@ -35,21 +37,15 @@ func TestLabelledPodsAreCachedByTheirLabel(t *testing.T) {
 	}))
 	defer server.Close()
 	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	pods, err := newLabelledPods(mgr, []string{"a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	if got := (managedCache{pods}).GetCache(); got != pods {
 		t.Errorf("the manager starts %v", got)
 	}
 	go func() { _ = pods.Start(t.Context()) }()
 	go func() { _, _ = pods.GetInformer(t.Context(), &corev1.Pod{}) }()
-	if got := <-asked; got != "/api/v1/namespaces/a/pods "+v1.CompanionLabel {
-		t.Errorf("the cache asks for %s", got)
-	}
+	g.Expect(<-asked).To(Equal("/api/v1/namespaces/a/pods " + v1.CompanionLabel))
 }
 
 func TestStripLabelledPodKeepsWhatTheOperatorReads(t *testing.T) {

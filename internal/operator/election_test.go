@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,9 +71,7 @@ func serveLease(t *testing.T) (*leaseServer, resourcelock.Interface) {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	lock, err := newLock(&rest.Config{Host: server.URL}, "ns")
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	s.lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: leaseName, Namespace: "ns", ResourceVersion: "1"},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new(lock.Identity()), LeaseTransitions: new(int32(7))}}
 	return s, lock
@@ -83,9 +82,7 @@ func TestRelease(t *testing.T) {
 	if err := release(t.Context(), lock); err != nil || s.holder() != "" || *s.lease.Spec.LeaseDurationSeconds != 1 {
 		t.Errorf("the lease is %+v: %v", s.lease.Spec, err)
 	}
-	if *s.lease.Spec.LeaseTransitions != 7 {
-		t.Errorf("it is the lease of leader %d", *s.lease.Spec.LeaseTransitions)
-	}
+	NewWithT(t).Expect(*s.lease.Spec.LeaseTransitions).To(BeEquivalentTo(7))
 }
 
 func TestRelease_heldByAnotherProcess(t *testing.T) {
@@ -97,25 +94,23 @@ func TestRelease_heldByAnotherProcess(t *testing.T) {
 }
 
 func TestRelease_changedAfterItWasRead(t *testing.T) {
+	g := NewWithT(t)
 	s, lock := serveLease(t)
 	s.afterRead = func(l *coordinationv1.Lease) { l.ResourceVersion, l.Spec.HolderIdentity = "2", new("other") }
-	if err := release(t.Context(), lock); !apierrors.IsConflict(err) || s.holder() != "other" {
-		t.Errorf("held by %q: %v", s.holder(), err)
-	}
+	g.Expect(release(t.Context(), lock)).To(Satisfy(apierrors.IsConflict))
+	g.Expect(s.holder()).To(Equal("other"))
 }
 
 func TestRelease_deleted(t *testing.T) {
+	g := NewWithT(t)
 	s, lock := serveLease(t)
 	s.lease = nil
-	if err := release(t.Context(), lock); err != nil || s.lease != nil {
-		t.Errorf("the lease is %v: %v", s.lease, err)
-	}
+	g.Expect(release(t.Context(), lock)).To(Succeed())
+	g.Expect(s.lease).To(BeNil())
 }
 
 func TestNewLock(t *testing.T) {
-	if _, err := newLock(&rest.Config{}, ""); !errors.Is(err, errNoLeaseNamespace) {
-		t.Errorf("without a namespace: %v", err)
-	}
+	NewWithT(t).Expect(newLock(&rest.Config{}, "")).Error().To(MatchError(errNoLeaseNamespace), "without a namespace")
 	_, one := serveLease(t)
 	_, other := serveLease(t)
 	if one.Describe() != "ns/"+leaseName || one.Identity() == other.Identity() {

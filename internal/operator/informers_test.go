@@ -1,9 +1,9 @@
 package operator
 
 import (
-	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
@@ -17,17 +17,13 @@ type informer struct {
 func (i *informer) HasSynced() bool { return i.filled }
 
 func TestCachesAreReadyWhenTheyHaveAllObjects(t *testing.T) {
+	g := NewWithT(t)
 	echoes, pods, nodes := &informer{}, &informer{}, &informer{filled: true}
 	all := informers{"v1.Pod": pods, "v1.Echo": echoes, "v1.Node": nodes}
-	if err := all.check(nil); err == nil || !strings.HasSuffix(err.Error(), "v1.Echo, v1.Pod") {
-		t.Errorf("two are not filled: %v", err)
-	}
+	g.Expect(all.check(nil)).To(MatchError(HaveSuffix("v1.Echo, v1.Pod")), "two are not filled")
 	echoes.filled = true
-	if err := all.check(nil); err == nil || !strings.HasSuffix(err.Error(), ": v1.Pod") {
-		t.Errorf("one is not filled: %v", err)
-	}
+	g.Expect(all.check(nil)).To(MatchError(HaveSuffix(": v1.Pod")), "one is not filled")
 	pods.filled = true
-	if err := all.check(nil); err != nil || len(all.pending()) > 0 {
-		t.Errorf("all are filled: %v", err)
-	}
+	g.Expect(all.check(nil)).To(Succeed())
+	g.Expect(all.pending()).To(BeEmpty())
 }

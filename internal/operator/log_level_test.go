@@ -5,10 +5,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
 	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +22,7 @@ import (
 // what it got.
 func logged(t *testing.T, level zapcore.Level, value string) string {
 	t.Helper()
+	g := NewWithT(t)
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		out.Header().Set("Content-Type", "application/json")
 		_, _ = io.Copy(out, r.Body)
@@ -33,25 +34,18 @@ func logged(t *testing.T, level zapcore.Level, value string) string {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
 	writer, err := client.New(config, client.Options{Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Env: []corev1.EnvVar{{Name: "TOKEN", Value: value}}}}}}
-	if err := writer.Create(logr.NewContext(t.Context(), log), pod); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(writer.Create(logr.NewContext(t.Context(), log), pod)).To(Succeed())
 	return output.String()
 }
 
 // TestNoLevelWritesBodies shows that the highest level is the last one at which client-go keeps the content of objects to itself.
 func TestNoLevelWritesBodies(t *testing.T) {
+	g := NewWithT(t)
 	const canary = "canary-4711"
 	highest := zapcore.Level(-mostVerbose)
-	if text := logged(t, highest, canary); strings.Contains(text, canary) {
-		t.Errorf("at the highest level, the log contains %s", text)
-	}
-	if text := logged(t, highest-1, canary); !strings.Contains(text, canary) {
-		t.Errorf("one level beyond it, the log contains no body, so that this test shows nothing: %s", text)
-	}
+	g.Expect(logged(t, highest, canary)).NotTo(ContainSubstring(canary))
+	g.Expect(logged(t, highest-1, canary)).To(ContainSubstring(canary), "the log contains no body, so that this test shows nothing")
 }

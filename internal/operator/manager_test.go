@@ -2,10 +2,10 @@ package operator
 
 import (
 	"crypto/tls"
-	"slices"
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,9 +18,7 @@ import (
 
 func TestTheSchemeKnowsWhatTheOperatorReads(t *testing.T) {
 	scheme, err := newScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	objects := []runtime.Object{&v1.Echo{}, &v1.EchoList{}, &corev1.PodList{}, &corev1.NodeList{}, &appsv1.Deployment{}, &coordinationv1.Lease{}}
 	for _, kind := range children.Kinds() {
 		objects = append(objects, kind)
@@ -35,9 +33,7 @@ func TestTheSchemeKnowsWhatTheOperatorReads(t *testing.T) {
 func TestManagerOptions(t *testing.T) {
 	scheme := runtime.NewScheme()
 	given, err := parse("--leader-elect --leader-election-namespace=operators --metrics-bind-address=:1 --health-probe-bind-address=:2 --watch-namespace=a,b", image)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	elected := &Operator{lock: &resourcelock.LeaseLock{}}
 	got := elected.managerOptions(scheme, given)
 	if got.Scheme != scheme || got.HealthProbeBindAddress != ":2" || got.Metrics.BindAddress != ":1" {
@@ -70,13 +66,9 @@ func TestMetricsAreServedToAuthorizedClientsOverHTTP1(t *testing.T) {
 	for _, change := range got.TLSOpts {
 		change(config)
 	}
-	if !slices.Equal(config.NextProtos, []string{"http/1.1"}) {
-		t.Errorf("the protocols are %v", config.NextProtos)
-	}
+	NewWithT(t).Expect(config.NextProtos).To(HaveExactElements("http/1.1"))
 }
 
 func TestLeaseNamespace(t *testing.T) {
-	if got := leaseNamespace(Options{LeaderElectionNamespace: "operators"}); got != "operators" {
-		t.Errorf("got %q", got)
-	}
+	NewWithT(t).Expect(leaseNamespace(Options{LeaderElectionNamespace: "operators"})).To(Equal("operators"))
 }

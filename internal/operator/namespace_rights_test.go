@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/rest"
@@ -44,9 +45,7 @@ func TestMissingRightsAreNamed(t *testing.T) {
 		t.Errorf("%s, %v", diff, err)
 	}
 	const want = "the operator may not watch services, list and watch deployments.apps in namespace b: create a RoleBinding"
-	if text := got.in("b"); !strings.HasPrefix(text, want) {
-		t.Errorf("it says %q", text)
-	}
+	NewWithT(t).Expect(got.in("b")).To(HavePrefix(want))
 }
 
 func TestNothingIsAskedIfAllNamespacesAreWatched(t *testing.T) {
@@ -80,14 +79,11 @@ func TestWhenNoNamespaceCanBeWatched(t *testing.T) {
 
 // The role that a RoleBinding grants must be enough for a namespace to be watched.
 func TestTheRoleHasWhatIsAskedFor(t *testing.T) {
+	g := NewWithT(t)
 	text, err := os.ReadFile("../../config/rbac/role.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	role := rbacv1.ClusterRole{}
-	if err := yaml.UnmarshalStrict(text, &role); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(yaml.UnmarshalStrict(text, &role)).To(Succeed())
 	cluster := reviewer(t, func(right authorizationv1.ResourceAttributes) (int, bool) {
 		return http.StatusCreated, slices.ContainsFunc(role.Rules, func(rule rbacv1.PolicyRule) bool {
 			return slices.Contains(rule.APIGroups, right.Group) && slices.Contains(rule.Resources, right.Resource) && slices.Contains(rule.Verbs, right.Verb)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 )
@@ -31,9 +32,7 @@ const image = "RELATED_IMAGE_ECHO_SERVER=i:1"
 
 func TestDefaults(t *testing.T) {
 	o, err := parse("", image)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	if o.Namespaces != nil || o.Policy.MaxReplicas != 20 || o.Policy.PodSecurity.String() != "baseline" || o.Images.EchoServer != "i:1" || o.MetricsAddress != ":8443" || o.ProbeAddress != ":8081" ||
 		o.LeaderElect || o.logLevel() != zapcore.InfoLevel {
 		t.Errorf("the defaults are %+v", o)
@@ -41,14 +40,14 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestFlagsWinOverTheEnvironment(t *testing.T) {
+	g := NewWithT(t)
 	o, err := parse("--watch-namespace=c --max-replicas=7 --echo-server-image=j", image, "WATCH_NAMESPACE=a,b", "MAX_REPLICAS=5")
 	if err != nil || !slices.Equal(o.Namespaces, []string{"c"}) || o.Policy.MaxReplicas != 7 || o.Images.EchoServer != "j" {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	o, err = parse("--pod-security=restricted", image, "POD_SECURITY=privileged")
-	if err != nil || o.Policy.PodSecurity.String() != "restricted" {
-		t.Errorf("got %+v, %v", o, err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Policy.PodSecurity.String()).To(Equal("restricted"))
 	o, err = parse("", image, "WATCH_NAMESPACE= a,, b ", "MAX_REPLICAS=1000")
 	if err != nil || !slices.Equal(o.Namespaces, []string{"a", "b"}) || o.Policy.MaxReplicas != 1000 {
 		t.Errorf("got %+v, %v", o, err)
@@ -77,20 +76,19 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		"an invalid log level":   {"--zap-log-level=loud", []string{image}, "zap-log-level"},
 		"a flag without a text":  {"--max-replicas", []string{image}, "flag needs an argument"},
 	} {
-		if _, err := parse(c.arguments, c.environment...); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v", name, err)
-		}
+		_, err := parse(c.arguments, c.environment...)
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.want)), name)
 	}
 }
 
 func TestLogLevel(t *testing.T) {
+	g := NewWithT(t)
 	for arguments, want := range map[string]zapcore.Level{
 		"": zapcore.InfoLevel, "--zap-devel": zapcore.DebugLevel, "--zap-log-level=error": zapcore.ErrorLevel, "--zap-log-level=5": -5, "--zap-log-level=7": -7,
 	} {
 		o, err := parse(arguments, image)
-		if err != nil || o.logLevel() != want {
-			t.Errorf("%q: got %v, %v", arguments, o.logLevel(), err)
-		}
+		g.Expect(err).NotTo(HaveOccurred(), "%q", arguments)
+		g.Expect(o.logLevel()).To(Equal(want), "%q", arguments)
 	}
 	if o, err := parse("", image, "LOG_LEVEL=debug"); err != nil || o.logLevel() != zapcore.DebugLevel {
 		t.Errorf("by the environment: got %v, %v", o.logLevel(), err)
@@ -104,8 +102,6 @@ func TestHelpNamesTheEnvironment(t *testing.T) {
 	o, flags := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError)
 	o.AddFlags(flags, func(string) string { return "" })
 	for _, want := range []string{"WATCH_NAMESPACE", "MAX_REPLICAS", "POD_SECURITY", "RELATED_IMAGE_ECHO_SERVER", "--kubeconfig", "--zap-log-level", "LOG_LEVEL", "--leader-elect"} {
-		if !strings.Contains(flags.FlagUsages(), want) {
-			t.Errorf("%s is missing in:\n%s", want, flags.FlagUsages())
-		}
+		NewWithT(t).Expect(flags.FlagUsages()).To(ContainSubstring(want))
 	}
 }

@@ -5,34 +5,27 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 )
 
 func TestRunEndsWithoutTheKindEcho(t *testing.T) {
+	g := NewWithT(t)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	useCluster(t, server.URL)
 	options, err := parse("", image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Run(t.Context(), options); err == nil || !strings.Contains(err.Error(), "does not serve the kind Echo") {
-		t.Errorf("got %v", err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(Run(t.Context(), options)).To(MatchError(ContainSubstring("does not serve the kind Echo")))
 }
 
 func TestRunEndsWithoutACluster(t *testing.T) {
+	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(os.WriteFile(file, []byte("{"), 0o600)).To(Succeed())
 	t.Setenv("KUBECONFIG", file)
 	options, err := parse("", image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Run(t.Context(), options); err == nil || !strings.Contains(err.Error(), "no cluster is configured") {
-		t.Errorf("got %v", err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(Run(t.Context(), options)).To(MatchError(ContainSubstring("no cluster is configured")))
 }

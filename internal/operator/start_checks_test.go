@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -23,9 +24,7 @@ func useCluster(t *testing.T, host string) {
 	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
 	config.CurrentContext = "c"
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(clientcmd.WriteToFile(*config, file)).To(Succeed())
 	t.Setenv("KUBECONFIG", file)
 }
 
@@ -45,17 +44,14 @@ func TestFindClusterTellsTheAPIServerWhoAsks(t *testing.T) {
 	if len(agents) != 1 || agents[0] != cluster.UserAgent || paths[0] != "/apis/apps/v1" {
 		t.Errorf("%v asked for %v", agents, paths)
 	}
-	if cluster.Timeout != 0 {
-		t.Errorf("every watch would end after %s", cluster.Timeout)
-	}
+	NewWithT(t).Expect(cluster.Timeout).To(BeZero())
 }
 
 func TestFindClusterWithoutACluster(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	if _, err := FindCluster(t.Context(), "v9", v1.GroupVersion); err == nil || !strings.Contains(err.Error(), "set KUBECONFIG to the path of a kubeconfig file") {
-		t.Errorf("got %v", err)
-	}
+	_, err := FindCluster(t.Context(), "v9", v1.GroupVersion)
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("set KUBECONFIG to the path of a kubeconfig file")))
 }
 
 func TestCheckCluster(t *testing.T) {

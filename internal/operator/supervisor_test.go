@@ -3,13 +3,13 @@ package operator
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/echo-operator/echo-operator/internal/discovery"
@@ -95,20 +95,17 @@ func TestWhenTheProcessEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
 				ctx, end := context.WithTimeout(t.Context(), hour)
 				defer end()
 				began := time.Now()
 				s := c.scenario.supervisor(began)
 				err := s.run(ctx)
-				if got := time.Since(began); got != c.ends {
-					t.Errorf("it ends after %s, want %s", got, c.ends)
-				}
+				g.Expect(time.Since(began)).To(Equal(c.ends))
 				if (err == nil) != (c.failure == "") || err != nil && !strings.Contains(err.Error(), c.failure) {
 					t.Errorf("got %v", err)
 				}
-				if got := strings.Join(c.scenario.asked, " "); got != c.asked {
-					t.Errorf("it asked for %q, want %q", got, c.asked)
-				}
+				g.Expect(strings.Join(c.scenario.asked, " ")).To(Equal(c.asked))
 			})
 		})
 	}
@@ -130,17 +127,15 @@ func (m waitingManager) Start(ctx context.Context) error {
 
 func TestAStopDoesNotWaitForCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		s := scenario{now: rights(nil), filled: never}
 		m, began := waitingManager{cached: make(cached), ended: make(chan time.Time, 1)}, time.Now()
 		operator := Operator{Manager: m, supervisor: s.supervisor(began), cached: m.cached}
-		if err := operator.Start(ctx); err != nil || time.Since(began) != time.Second {
-			t.Errorf("it stopped after %s: %v", time.Since(began), err)
-		}
-		if after := (<-m.ended).Sub(began); after != 3*time.Second {
-			t.Errorf("the context of the manager ended after %s, and not when it could stop", after)
-		}
+		g.Expect(operator.Start(ctx)).To(Succeed())
+		g.Expect(time.Since(began)).To(Equal(time.Second))
+		g.Expect((<-m.ended).Sub(began)).To(Equal(3 * time.Second))
 	})
 }
 
@@ -154,14 +149,11 @@ func (failedManager) Start(ctx context.Context) error {
 
 func TestAnErrorOfTheManagerIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
 		s := scenario{namespaces: []string{"a", "b"}, missing: missingRights{"b": {"list pods"}}, now: rights(nil), filled: always}
 		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), cached: make(cached)}
 		close(operator.cached)
-		if err := operator.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "the lease is kept") {
-			t.Errorf("got %v", err)
-		}
-		if !slices.Equal(s.asked, []string{"b"}) {
-			t.Errorf("it asked for %v", s.asked)
-		}
+		g.Expect(operator.Start(t.Context())).To(MatchError(ContainSubstring("the lease is kept")))
+		g.Expect(s.asked).To(HaveExactElements("b"))
 	})
 }
