@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +44,7 @@ func wanted(path string) authorizer.AttributesRecord {
 }
 
 func TestAccessIsOnlyWhatTheAPIServerAllows(t *testing.T) {
+	g := NewWithT(t)
 	for name, c := range map[string]struct {
 		status authorizationv1.SubjectAccessReviewStatus
 		wanted authorizer.Decision
@@ -55,9 +56,8 @@ func TestAccessIsOnlyWhatTheAPIServerAllows(t *testing.T) {
 		"an error of a part": {authorizationv1.SubjectAccessReviewStatus{EvaluationError: "a webhook failed"}, authorizer.DecisionDeny},
 	} {
 		got, _, err := newAccessReviews(&judge{status: c.status}).authorize(t.Context(), wanted("/metrics"))
-		if err != nil || got != c.wanted {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		g.Expect(got).To(Equal(c.wanted), name)
 	}
 }
 
@@ -69,9 +69,7 @@ func TestAReviewOfAccessSaysWhoWantsWhat(t *testing.T) {
 		{User: who, Verb: "get", Path: "/metrics"},
 		{User: who, Verb: "list", ResourceRequest: true, APIGroup: "example.com", APIVersion: "v1", Resource: "echoes", Namespace: "a", Name: "x"},
 	} {
-		if _, _, err := reviews.authorize(t.Context(), wants); err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(reviews.authorize(t.Context(), wants)).Error().NotTo(HaveOccurred())
 	}
 	subject := authorizationv1.SubjectAccessReviewSpec{
 		User: "jane", UID: "u", Groups: []string{"g"}, Extra: map[string]authorizationv1.ExtraValue{"scopes": {"a"}}}
@@ -79,9 +77,7 @@ func TestAReviewOfAccessSaysWhoWantsWhat(t *testing.T) {
 	path.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Verb: "get", Path: "/metrics"}
 	resource.ResourceAttributes = &authorizationv1.ResourceAttributes{
 		Verb: "list", Group: "example.com", Version: "v1", Resource: "echoes", Namespace: "a", Name: "x"}
-	if diff := cmp.Diff([]authorizationv1.SubjectAccessReviewSpec{path, resource}, j.asked); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(j.asked).To(BeComparableTo([]authorizationv1.SubjectAccessReviewSpec{path, resource}))
 }
 
 func TestAnAnswerIsKeptForATime(t *testing.T) {
@@ -95,19 +91,16 @@ func TestAnAnswerIsKeptForATime(t *testing.T) {
 		"a long question": {true, "/" + strings.Repeat("a", maxCached), 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
+			g := NewWithT(t)
 			j := &judge{status: authorizationv1.SubjectAccessReviewStatus{Allowed: c.allowed}}
 			reviews := newAccessReviews(j)
 			ask := func() int {
-				if _, _, err := reviews.authorize(t.Context(), wanted(c.path)); err != nil {
-					t.Fatal(err)
-				}
+				g.Expect(reviews.authorize(t.Context(), wanted(c.path))).Error().NotTo(HaveOccurred())
 				return len(j.asked)
 			}
 			ask()
 			time.Sleep(max(c.wanted-time.Millisecond, 0)) //nolint:forbidigo // the bubble's clock
-			if kept := ask() == 1; kept != (c.wanted > 0) {
-				t.Errorf("%s: it is kept until the end: %t", name, kept)
-			}
+			g.Expect(ask() == 1).To(Equal(c.wanted > 0), name)
 			time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
 			if ask() != 2 && c.wanted > 0 {
 				t.Errorf("%s: it is kept for longer than %s", name, c.wanted)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -156,17 +157,14 @@ func asJSON(url string) *rest.Config {
 }
 
 func TestAccessFilterAsksTheAPIServer(t *testing.T) {
+	g := NewWithT(t)
 	reviewer := &reviews{}
 	server := httptest.NewServer(reviewer)
 	defer server.Close()
 	filter, err := AccessFilter(asJSON(server.URL), server.Client())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	handler, err := filter(logr.Discard(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for name, c := range map[string]struct {
 		token, url string
 		want       int
@@ -190,14 +188,10 @@ func TestAccessFilterAsksTheAPIServer(t *testing.T) {
 	}
 	slices.Sort(reviewer.seen)
 	want := []string{"jane get /diagnostics", "jane get /metrics", "jane list echoes in a", "jane list echoes in b"}
-	if !slices.Equal(reviewer.seen, want) {
-		t.Errorf("the API server was asked for %v", reviewer.seen)
-	}
+	g.Expect(reviewer.seen).To(HaveExactElements(want))
 }
 
 func TestAccessFilterRefusesAConfigurationThatCannotBeUsed(t *testing.T) {
 	_, err := AccessFilter(&rest.Config{Host: "http://a b"}, http.DefaultClient)
-	if err == nil || !strings.HasPrefix(err.Error(), "setting up the authentication: ") {
-		t.Errorf("got %v", err)
-	}
+	NewWithT(t).Expect(err).To(MatchError(HavePrefix("setting up the authentication: ")))
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -38,7 +39,5 @@ func TestPassViews(t *testing.T) {
 		{Namespace: "a", Name: "y", LastReconcile: when, Error: "no"},
 		{Namespace: "b", Name: "x", LastReconcile: when, LastReconcileMillis: 1.5},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(got).To(BeComparableTo(want))
 }

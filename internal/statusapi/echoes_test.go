@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -71,11 +72,11 @@ func TestListEchoes(t *testing.T) {
 		"of one that is not watched":     {url: "/echoes?namespace=c", watched: []string{"a", "b"}, refused: `this operator does not watch namespace "c", only a, b`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			out := request(t, newServer(true, threeEchoes(), func(s *Server) { s.Namespaces = c.watched }).handler(), http.MethodGet, c.url)
 			if c.refused != "" {
-				if out.Code != http.StatusNotFound || message(t, out) != c.refused {
-					t.Errorf("the status is %d: %s", out.Code, out.Body)
-				}
+				g.Expect(out.Code).To(Equal(http.StatusNotFound))
+				g.Expect(message(t, out)).To(Equal(c.refused))
 				return
 			}
 			if diff := cmp.Diff(c.want, shownEchoes(t, out)); diff != "" || out.Code != http.StatusOK {
@@ -97,17 +98,15 @@ func TestGetEcho(t *testing.T) {
 		"in one that is not watched":    {url: "/echoes/b/x", watched: []string{"a"}, refused: `this operator does not watch namespace "b", only a`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			out := request(t, newServer(true, threeEchoes(), func(s *Server) { s.Namespaces = c.watched }).handler(), http.MethodGet, c.url)
 			if c.refused != "" {
-				if out.Code != http.StatusNotFound || message(t, out) != c.refused {
-					t.Errorf("the status is %d: %s", out.Code, out.Body)
-				}
+				g.Expect(out.Code).To(Equal(http.StatusNotFound))
+				g.Expect(message(t, out)).To(Equal(c.refused))
 				return
 			}
 			got := echoView{}
-			if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(json.Unmarshal(out.Body.Bytes(), &got)).To(Succeed())
 			want := []nodeView{{Name: "node-a", Pods: []podView{{Name: "y-1", State: "Pending"}}}}
 			if diff := cmp.Diff(want, got.Nodes); diff != "" || got.Namespace != "a" || got.Name != "y" || out.Code != http.StatusOK {
 				t.Errorf("got %+v: %s", got, diff)
@@ -117,22 +116,20 @@ func TestGetEcho(t *testing.T) {
 }
 
 func TestEventsOfAnEchoAreShownUntilItsNameIsTakenByAnother(t *testing.T) {
+	g := NewWithT(t)
 	s := threeEchoes()
 	server := newServer(true, s)
 	server.History.Recorder(events.NewFakeRecorder(1)).Eventf(&s.echoes[0], nil, corev1.EventTypeNormal, "Ready", "Reconcile", "2 of 2")
 	for uid, want := range map[types.UID]int{"u": 1, "u2": 0} {
 		got := echoView{}
 		s.echoes[0].UID = uid
-		if err := json.Unmarshal(request(t, server.handler(), http.MethodGet, "/echoes/b/x").Body.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
-		if len(got.Events) != want {
-			t.Errorf("the Echo with the UID %s has the events %+v", uid, got.Events)
-		}
+		g.Expect(json.Unmarshal(request(t, server.handler(), http.MethodGet, "/echoes/b/x").Body.Bytes(), &got)).To(Succeed())
+		g.Expect(got.Events).To(HaveLen(want), "the Echo with the UID %s", uid)
 	}
 }
 
 func TestReadsThatFail(t *testing.T) {
+	g := NewWithT(t)
 	for name, c := range map[string]struct{ url, kind, want string }{
 		"the Echoes":             {"/echoes", "EchoList", "refused"},
 		"the pods of all Echoes": {"/echoes", "PodList", "listing the pods: refused"},
@@ -142,8 +139,7 @@ func TestReadsThatFail(t *testing.T) {
 		s := threeEchoes()
 		s.fail[c.kind] = errors.New("refused")
 		out := request(t, newServer(true, s).handler(), http.MethodGet, c.url)
-		if out.Code != http.StatusInternalServerError || message(t, out) != c.want {
-			t.Errorf("%s: the status is %d: %s", name, out.Code, out.Body)
-		}
+		g.Expect(out.Code).To(Equal(http.StatusInternalServerError), name)
+		g.Expect(message(t, out)).To(Equal(c.want), name)
 	}
 }

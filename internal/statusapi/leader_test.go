@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -31,6 +30,7 @@ func TestOnlyTheLeaderKnowsTheEchoes(t *testing.T) {
 		"the leader, the lease cannot be read": {leads: true, store: store{fail: map[string]error{"Lease": errors.New("refused")}}, status: http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			server := newServer(c.leads, &c.store)
 			if c.change != nil {
 				c.change(server)
@@ -38,30 +38,24 @@ func TestOnlyTheLeaderKnowsTheEchoes(t *testing.T) {
 			c.store.echoes = threeEchoes().echoes
 			for _, url := range []string{"/echoes", "/echoes/a/x"} {
 				out := request(t, server.handler(), http.MethodGet, url)
-				if out.Code != c.status {
-					t.Errorf("%s: the status is %d", url, out.Code)
-				}
+				g.Expect(out.Code).To(Equal(c.status), "%s", url)
 				if c.want == nil {
 					continue
 				}
 				got := map[string]string{}
-				if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Errorf("%s: %s", url, diff)
-				}
+				g.Expect(json.Unmarshal(out.Body.Bytes(), &got)).To(Succeed())
+				g.Expect(got).To(BeComparableTo(c.want), "%s", url)
 			}
 		})
 	}
 }
 
 func TestDiagnosticsFailIfTheLeaderCannotBeDetermined(t *testing.T) {
+	g := NewWithT(t)
 	server := newServer(false, &store{fail: map[string]error{"Lease": errors.New("refused")}})
 	out := request(t, server.handler(), http.MethodGet, "/diagnostics")
-	if out.Code != http.StatusInternalServerError || !strings.Contains(message(t, out), "reading the lease: refused") {
-		t.Errorf("the status is %d: %s", out.Code, out.Body)
-	}
+	g.Expect(out.Code).To(Equal(http.StatusInternalServerError))
+	g.Expect(message(t, out)).To(ContainSubstring("reading the lease: refused"))
 }
 
 func TestPodOfALeaseHolder(t *testing.T) {
@@ -70,8 +64,6 @@ func TestPodOfALeaseHolder(t *testing.T) {
 		"laptop":    "laptop",
 		"lap_top_1": "lap_top",
 	} {
-		if got := podOf(holder); got != want {
-			t.Errorf("%s: got %s", holder, got)
-		}
+		NewWithT(t).Expect(podOf(holder)).To(Equal(want), "%s", holder)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -112,9 +113,7 @@ func TestRoutes(t *testing.T) {
 		"to change diagnostics":    {http.MethodPut, "/diagnostics", http.StatusMethodNotAllowed},
 		"a path that is not known": {http.MethodGet, "/echo", http.StatusNotFound},
 	} {
-		if out := request(t, handler, c.method, c.url); out.Code != c.want {
-			t.Errorf("%s: the status is %d: %s", name, out.Code, out.Body)
-		}
+		NewWithT(t).Expect(request(t, handler, c.method, c.url).Code).To(Equal(c.want), name)
 	}
 }
 
@@ -127,18 +126,15 @@ func TestResponsesAreForPeopleAndNotCached(t *testing.T) {
 }
 
 func TestDiagnosticsOfTheLeader(t *testing.T) {
+	g := NewWithT(t)
 	server := newServer(true, &store{}, func(s *Server) { s.Namespaces = []string{"a", "b"} })
 	server.History.AddPass(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), errors.New("refused"))
 	got, want := diagnosis{}, diagnosis{
 		Version: "v9", Replica: "manager-1", Leader: "manager-1", Leads: true, Namespaces: []string{"a", "b"},
 		Echoes: []passView{{Namespace: "a", Name: "x", LastReconcile: time.Unix(1000, 0).UTC(), LastReconcileMillis: 1000, Error: "refused"}},
 	}
-	if err := json.Unmarshal(request(t, server.handler(), http.MethodGet, "/diagnostics").Body.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(json.Unmarshal(request(t, server.handler(), http.MethodGet, "/diagnostics").Body.Bytes(), &got)).To(Succeed())
+	g.Expect(got).To(BeComparableTo(want))
 }
 
 func TestDiagnosticsOfAnotherReplica(t *testing.T) {
@@ -146,9 +142,7 @@ func TestDiagnosticsOfAnotherReplica(t *testing.T) {
 	server.History.AddPass(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), nil) // while it was the leader
 	out := request(t, server.handler(), http.MethodGet, "/diagnostics")
 	got, want := diagnosis{}, diagnosis{Version: "v9", Replica: "manager-1", Leader: "manager-0", Namespaces: []string{}}
-	if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(json.Unmarshal(out.Body.Bytes(), &got)).To(Succeed())
 	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(out.Body.String(), `"namespaces": []`) {
 		t.Error(diff, out.Body)
 	}

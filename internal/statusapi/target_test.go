@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
@@ -38,9 +39,7 @@ func TestAttributes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := attributes(jane, httptest.NewRequestWithContext(t.Context(), c.method, c.url, http.NoBody))
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(authorizer.AttributesRecord{})); diff != "" {
-				t.Error(diff)
-			}
+			NewWithT(t).Expect(got).To(BeComparableTo(c.want, cmp.AllowUnexported(authorizer.AttributesRecord{})))
 		})
 	}
 }

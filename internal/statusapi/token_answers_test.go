@@ -5,10 +5,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	. "github.com/onsi/gomega"
 )
 
 func TestATokenThatWasAcceptedIsNotAskedAboutForAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
 		api := &reviewer{}
 		tokens := newTokenAnswers(newTokenReviews(api))
 		accepted := func(token string) bool {
@@ -27,14 +30,14 @@ func TestATokenThatWasAcceptedIsNotAskedAboutForAMinute(t *testing.T) {
 			t.Errorf("within a minute, there were %d reviews", api.asked.Load())
 		}
 		time.Sleep(2 * time.Second) //nolint:forbidigo // the bubble's clock
-		if accepted("good") || api.asked.Load() != 5 {
-			t.Errorf("after a minute, there were %d reviews", api.asked.Load())
-		}
+		g.Expect(accepted("good")).To(BeFalse())
+		g.Expect(api.asked.Load()).To(BeEquivalentTo(5))
 	})
 }
 
 func TestOneReviewDoesForAllWhoAskAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
 		api := &reviewer{answer: make(chan struct{})}
 		tokens := newTokenAnswers(newTokenReviews(api))
 		leaving, leave := context.WithCancel(t.Context())
@@ -52,12 +55,8 @@ func TestOneReviewDoesForAllWhoAskAtTheSameTime(t *testing.T) {
 		synctest.Wait()
 		close(api.answer)
 		for range 6 {
-			if err := <-rejected; err == nil || err.Error() != "the API server rejects the token: invalid bearer token" {
-				t.Errorf("got %v", err)
-			}
+			g.Expect(<-rejected).To(MatchError("the API server rejects the token: invalid bearer token"))
 		}
-		if api.asked.Load() != 1 {
-			t.Errorf("there were %d reviews", api.asked.Load())
-		}
+		g.Expect(api.asked.Load()).To(BeEquivalentTo(1))
 	})
 }

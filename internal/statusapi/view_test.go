@@ -2,11 +2,10 @@ package statusapi
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -16,6 +15,7 @@ import (
 )
 
 func TestViewShowsNothingSecret(t *testing.T) {
+	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Annotations = map[string]string{"note": "hush"}
 		e.Spec.Args = []string{"--password=hush"}
@@ -27,17 +27,12 @@ func TestViewShowsNothingSecret(t *testing.T) {
 	})
 	view := viewOf(echo, nil, nil)
 	text, err := json.Marshal(view)
-	if err != nil || strings.Contains(string(text), "hush") {
-		t.Errorf("%v: %s", err, text)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(text)).NotTo(ContainSubstring("hush"))
 	want := specView{Replicas: 2, Port: 8080, Env: []string{"TOKEN", "OTHER"}, Service: "ClusterIP", Ingress: "x.example.com",
 		Response: &responseView{StatusCode: 503, DelayMilliseconds: 20, Headers: []string{"X-Key"}, BodyLength: 4}}
-	if diff := cmp.Diff(want, view.Spec); diff != "" {
-		t.Error(diff)
-	}
-	if !strings.Contains(string(text), `"nodes":[],"events":[]`) {
-		t.Errorf("an empty list is missing: %s", text)
-	}
+	g.Expect(view.Spec).To(BeComparableTo(want))
+	g.Expect(string(text)).To(ContainSubstring(`"nodes":[],"events":[]`), "an empty list is missing")
 }
 
 func TestViewOfSmallSpecs(t *testing.T) {
@@ -45,12 +40,11 @@ func TestViewOfSmallSpecs(t *testing.T) {
 		e.Spec.Ingress = &v1.EchoIngress{Host: "off.example.com"}
 		e.Spec.Paused = true
 	})
-	if diff := cmp.Diff(specView{Replicas: 2, Port: 8080, Service: "ClusterIP", Paused: true}, specViewOf(&echo.Spec)); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(specViewOf(&echo.Spec)).To(BeComparableTo(specView{Replicas: 2, Port: 8080, Service: "ClusterIP", Paused: true}))
 }
 
 func TestPodsByNode(t *testing.T) {
+	g := NewWithT(t)
 	pods := []status.PodSummary{{Name: "c", Node: "n2", State: "Ready"}, {Name: "b", Node: "n1", State: "Failed"},
 		{Name: "a", State: "Pending"}, {Name: "a-echo", Node: "n1", State: "Ready", Companion: true}}
 	events := []history.Event{{Time: time.Unix(1, 0), Reason: "Ready"}}
@@ -60,10 +54,6 @@ func TestPodsByNode(t *testing.T) {
 		{Name: "n1", Pods: []podView{{"a-echo", "Ready", true}, {"b", "Failed", false}}},
 		{Name: "n2", Pods: []podView{{"c", "Ready", false}}},
 	}
-	if diff := cmp.Diff(want, view.Nodes); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(events, view.Events); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(view.Nodes).To(BeComparableTo(want))
+	g.Expect(view.Events).To(BeComparableTo(events))
 }
