@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -43,9 +43,7 @@ func TestConnectionReportsAnErrorOnceUntilThereIsAnAnswer(t *testing.T) {
 		ask(t, t.Context(), c)
 	}
 	want := []string{"refused", "broken", "broken", "read: connection reset by peer", "dial tcp :6443: connection refused"}
-	if diff := cmp.Diff(want, reported); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(reported).To(BeComparableTo(want))
 }
 
 func TestConnectionSaysNothingOfItsOwnEnd(t *testing.T) {
@@ -63,18 +61,14 @@ func TestIsNews(t *testing.T) {
 		io.EOF:              false,
 		io.ErrUnexpectedEOF: false,
 	} {
-		if got := isNews(err); got != want {
-			t.Errorf("%v: it is news: %t", err, got)
-		}
+		NewWithT(t).Expect(isNews(err)).To(Equal(want), "%v", err)
 	}
 }
 
 func ask(t *testing.T, ctx context.Context, c *connection) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://x", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	if response, err := c.RoundTrip(request); err == nil {
 		_ = response.Body.Close()
 	}

@@ -3,7 +3,7 @@ package watch
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -36,13 +36,10 @@ func TestStrip(t *testing.T) {
 		"a variable named \"value\"": {`{env: [{name: value, value: s3cret}]}`, `{env: [{name: value, value: (hidden)}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			got, err := strip(state(t, c.before))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(state(t, c.after), got); diff != "" {
-				t.Error(diff)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(got).To(BeComparableTo(state(t, c.after)))
 		})
 	}
 }
@@ -61,8 +58,6 @@ func state(t *testing.T, text string) *unstructured.Unstructured {
 	if err == nil {
 		err = json.Unmarshal(encoded, &o.Object)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return o
 }

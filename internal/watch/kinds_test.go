@@ -1,6 +1,10 @@
 package watch
 
-import "testing"
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
 
 func TestSummary(t *testing.T) {
 	for name, c := range map[string]struct{ kind, object, want string }{
@@ -15,13 +19,10 @@ func TestSummary(t *testing.T) {
 		"an echo that was just made":    {"echoes", `{spec: {replicas: 3}}`, "0/3 ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			k, err := kindOf([]string{c.kind})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := k.summary(state(t, c.object).Object); got != c.want {
-				t.Errorf("%q instead of %q", got, c.want)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(k.summary(state(t, c.object).Object)).To(Equal(c.want))
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
 )
 
@@ -35,6 +36,7 @@ func TestOptions(t *testing.T) {
 		"another format":      {arguments: "pods -o yaml", wrong: `--output: "yaml" is not a known format: use json`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			o := Options{}
 			flags := pflag.NewFlagSet("watch", pflag.ContinueOnError)
 			o.AddFlags(flags)
@@ -43,17 +45,11 @@ func TestOptions(t *testing.T) {
 				err = o.Complete(flags.Args(), flags)
 			}
 			if c.wrong != "" {
-				if err == nil || !strings.Contains(err.Error(), c.wrong) {
-					t.Errorf("%v instead of %s", err, c.wrong)
-				}
+				g.Expect(err).To(MatchError(ContainSubstring(c.wrong)))
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, said{o.kind.kind, o.namespace, o.selector, o.output == "json"}, cmp.AllowUnexported(said{})); diff != "" {
-				t.Error(diff)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(said{o.kind.kind, o.namespace, o.selector, o.output == "json"}).To(BeComparableTo(c.want, cmp.AllowUnexported(said{})))
 		})
 	}
 }

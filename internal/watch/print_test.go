@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -56,12 +56,11 @@ func TestPrint(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			stdout, stderr := &strings.Builder{}, &strings.Builder{}
 			p := testPrinter(t, stdout, stderr)
 			c.happens(p, handler(p))
-			if diff := cmp.Diff([]string{c.stdout, c.stderr}, []string{stdout.String(), stderr.String()}); diff != "" {
-				t.Error(diff)
-			}
+			g.Expect([]string{stdout.String(), stderr.String()}).To(BeComparableTo([]string{c.stdout, c.stderr}))
 			if c.json == "" {
 				return
 			}
@@ -69,9 +68,7 @@ func TestPrint(t *testing.T) {
 			stderr.Reset()
 			p.json = true
 			c.happens(p, handler(p))
-			if diff := cmp.Diff([]string{c.json, ""}, []string{stdout.String(), stderr.String()}); diff != "" {
-				t.Error(diff)
-			}
+			g.Expect([]string{stdout.String(), stderr.String()}).To(BeComparableTo([]string{c.json, ""}))
 		})
 	}
 }

@@ -8,10 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
@@ -47,9 +46,7 @@ func TestReportEnd(t *testing.T) {
 					t.Error("the watch was changed")
 				}
 			}
-			if diff := cmp.Diff(c.want, reported); diff != "" {
-				t.Error(diff)
-			}
+			NewWithT(t).Expect(reported).To(BeComparableTo(c.want))
 		})
 	}
 }
@@ -74,6 +71,7 @@ func podServer(out http.ResponseWriter, r *http.Request) {
 }
 
 func TestRunPrintsUntilItIsInterrupted(t *testing.T) {
+	g := NewWithT(t)
 	server := httptest.NewServer(http.HandlerFunc(podServer))
 	defer server.Close()
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -85,28 +83,21 @@ func TestRunPrintsUntilItIsInterrupted(t *testing.T) {
 	}()
 	lines := bufio.NewScanner(reader)
 	for _, want := range []string{"  ADDED    ns/web  Running", "  DELETED  ns/web  Running"} {
-		if !lines.Scan() || !strings.HasSuffix(lines.Text(), want) {
-			t.Fatalf("got %q, want %q", lines.Text(), want)
-		}
+		g.Expect(lines.Scan()).To(BeTrue())
+		g.Expect(lines.Text()).To(HaveSuffix(want))
 	}
 	interrupt()
-	if err := <-ended; err != nil {
-		t.Errorf("an interruption is no failure: %v", err)
-	}
+	g.Expect(<-ended).To(Succeed(), "an interruption is no failure")
 }
 
 func TestRunEndsWhenNothingCanBePrinted(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(podServer))
 	defer server.Close()
 	err := Run(t.Context(), &rest.Config{Host: server.URL}, Options{kind: kinds()[0], namespace: "ns", selector: "app=web"}, broken{}, io.Discard)
-	if !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("got %v", err)
-	}
+	NewWithT(t).Expect(err).To(MatchError(io.ErrClosedPipe))
 }
 
 func TestRunNeedsAConfigurationThatCanBeUsed(t *testing.T) {
 	err := Run(t.Context(), &rest.Config{Host: "http://a b"}, Options{kind: kinds()[0]}, io.Discard, io.Discard)
-	if err == nil || !strings.HasPrefix(err.Error(), "the configuration of the cluster cannot be used: ") {
-		t.Errorf("got %v", err)
-	}
+	NewWithT(t).Expect(err).To(MatchError(HavePrefix("the configuration of the cluster cannot be used: ")))
 }
