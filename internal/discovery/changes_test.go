@@ -2,11 +2,11 @@ package discovery
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -57,6 +57,7 @@ func TestWhenAChangeEndsTheProcess(t *testing.T) {
 		"nor does the leader":                       {NotServed, "ssssssss", 5, true, 6, "Route.example.com: not served at the start, usable now"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			changes := Changes{Times: Times{Period: time.Minute, Rest: time.Duration(c.rest) * time.Minute}, Began: begin(),
 				Start: Offer{route(): {Access: c.start}, gate(): {Access: Usable}}}
 			ends, why := -1, []string(nil)
@@ -66,9 +67,8 @@ func TestWhenAChangeEndsTheProcess(t *testing.T) {
 					break
 				}
 			}
-			if ends != c.ends || strings.Join(why, ", ") != c.changes {
-				t.Errorf("it ends at %d for %q", ends, why)
-			}
+			g.Expect(ends).To(Equal(c.ends))
+			g.Expect(strings.Join(why, ", ")).To(Equal(c.changes))
 		})
 	}
 }
@@ -78,9 +78,7 @@ func TestAllChangesAreNamed(t *testing.T) {
 	now := Offer{route(): {Access: NotServed}, gate(): {Access: Usable}}
 	changes.Start[gate()] = Finding{Access: Forbidden}
 	want := []string{"Gate.example.com: forbidden at the start, usable now", "Route.example.com: usable at the start, not served now"}
-	if got := changes.since(now); !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
+	NewWithT(t).Expect(changes.since(now)).To(HaveExactElements(want))
 }
 
 // replica is a process. The next one begins a moment after it has ended.

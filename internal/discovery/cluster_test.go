@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 )
@@ -33,9 +34,7 @@ func cluster(t *testing.T, statuses map[string]int, until int) *Cluster {
 	}))
 	t.Cleanup(server.Close)
 	asked, err := NewCluster(&rest.Config{Host: server.URL, QPS: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return asked
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	. "github.com/onsi/gomega"
 )
 
 // TestTheClusterIsAskedForWhatIsRequired gives a watch an hour of minutes, and says what it asks for in each.
@@ -40,9 +42,7 @@ func TestTheClusterIsAskedForWhatIsRequired(t *testing.T) {
 				asked = append(asked, 0)
 				w.Look(t.Context(), begin().Add(time.Duration(minute)*time.Minute))
 			}
-			if !slices.Equal(asked, c.want) {
-				t.Errorf("it asked for %v", asked)
-			}
+			NewWithT(t).Expect(asked).To(HaveExactElements(c.want))
 		})
 	}
 }

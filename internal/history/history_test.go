@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -16,6 +16,7 @@ import (
 )
 
 func TestLastEventsOfEachEchoAreKept(t *testing.T) {
+	g := NewWithT(t)
 	history := New(func() time.Time { return time.Unix(1000, 0) })
 	sent := events.NewFakeRecorder(100)
 	recorder := history.Recorder(sent)
@@ -30,15 +31,9 @@ func TestLastEventsOfEachEchoAreKept(t *testing.T) {
 	for i := 2; i < 12; i++ {
 		want = append(want, Event{Time: time.Unix(1000, 0), Type: "Normal", Reason: "Scaled", Note: fmt.Sprintf("to %d", i)})
 	}
-	if diff := cmp.Diff(want, history.Events(key, "u")); diff != "" {
-		t.Error(diff)
-	}
-	if len(sent.Events) != 13 {
-		t.Errorf("%d events were sent", len(sent.Events))
-	}
-	if got := history.Events(types.NamespacedName{Namespace: "ns", Name: "y"}, "u"); got != nil {
-		t.Errorf("another Echo has %v", got)
-	}
+	g.Expect(history.Events(key, "u")).To(BeComparableTo(want))
+	g.Expect(sent.Events).To(HaveLen(13))
+	g.Expect(history.Events(types.NamespacedName{Namespace: "ns", Name: "y"}, "u")).To(BeNil())
 
 	next := support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "u2" })
 	recorder.Eventf(next, nil, corev1.EventTypeNormal, "Deployed", "Deploy", "anew")
@@ -46,25 +41,18 @@ func TestLastEventsOfEachEchoAreKept(t *testing.T) {
 		t.Errorf("an Echo that took the name has %v", got)
 	}
 	history.Forget(key)
-	if len(history.events) != 0 {
-		t.Errorf("it keeps %v", history.events)
-	}
+	g.Expect(history.events).To(BeEmpty())
 }
 
 func TestLastPassIsKept(t *testing.T) {
+	g := NewWithT(t)
 	now := time.Unix(1000, 0)
 	history := New(func() time.Time { return now })
 	key := types.NamespacedName{Namespace: "ns", Name: "x"}
 	history.AddPass(key, now.Add(-time.Second), errors.New("no"))
-	if diff := cmp.Diff(map[types.NamespacedName]Pass{key: {Ended: now, Duration: time.Second, Error: "no"}}, history.Passes()); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(history.Passes()).To(BeComparableTo(map[types.NamespacedName]Pass{key: {Ended: now, Duration: time.Second, Error: "no"}}))
 	history.AddPass(key, now, nil)
-	if diff := cmp.Diff(map[types.NamespacedName]Pass{key: {Ended: now}}, history.Passes()); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(history.Passes()).To(BeComparableTo(map[types.NamespacedName]Pass{key: {Ended: now}}))
 	history.Forget(key)
-	if len(history.Passes()) != 0 {
-		t.Error("a pass over an Echo that is gone is kept")
-	}
+	g.Expect(history.Passes()).To(BeEmpty(), "a pass over an Echo that is gone is kept")
 }

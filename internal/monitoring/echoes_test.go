@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,9 +46,7 @@ func wantMetrics(t *testing.T, c prometheus.Collector, names, want string) {
 	for line := range strings.Lines(want) {
 		lines = append(lines, strings.TrimSpace(line))
 	}
-	if err := testutil.CollectAndCompare(c, strings.NewReader(strings.Join(lines, "\n")+"\n"), full...); err != nil {
-		t.Error(err)
-	}
+	NewWithT(t).Expect(testutil.CollectAndCompare(c, strings.NewReader(strings.Join(lines, "\n")+"\n"), full...)).To(Succeed())
 }
 
 func TestEchoesAreCounted(t *testing.T) {
@@ -89,9 +88,7 @@ func TestEchoesThatAreNotReadyForLongestAreNamed(t *testing.T) {
 	for i := range 2 * maxNamed {
 		e.Reported(newEcho(fmt.Sprintf("echo-%d", i), 1), newStatus(1, v1.PhaseWarning, "Unschedulable", 9_000-int64(i)))
 	}
-	if count := testutil.CollectAndCount(e, prefix+"echo_not_ready_since_timestamp_seconds"); count != maxNamed {
-		t.Errorf("%d Echoes have a time series, want %d", count, maxNamed)
-	}
+	NewWithT(t).Expect(testutil.CollectAndCount(e, prefix+"echo_not_ready_since_timestamp_seconds")).To(Equal(maxNamed))
 	wantMetrics(t, e, "oldest_echo_not_ready_seconds", `
 		# HELP echo_operator_oldest_echo_not_ready_seconds How long the Echo has not been ready that has not been for longest; 0 if all are ready.
 		# TYPE echo_operator_oldest_echo_not_ready_seconds gauge

@@ -3,6 +3,7 @@ package monitoring
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
@@ -15,27 +16,22 @@ import (
 func sumOf(t *testing.T, histogram prometheus.Metric) (sum float64, count uint64) {
 	t.Helper()
 	written := &dto.Metric{}
-	if err := histogram.Write(written); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(histogram.Write(written)).To(Succeed())
 	return written.GetHistogram().GetSampleSum(), written.GetHistogram().GetSampleCount()
 }
 
 // TestConventions checks the metrics as promtool does. See https://prometheus.io/docs/practices/naming.
 func TestConventions(t *testing.T) {
+	g := NewWithT(t)
 	registry, elected := prometheus.NewPedanticRegistry(), make(chan struct{})
 	m := New(newClock().now)
-	if err := m.Register(registry, "v1.2.3", elected); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(m.Register(registry, "v1.2.3", elected)).To(Succeed())
 	m.Echoes.Reported(newEcho("a", 1), newStatus(1, v1.PhaseWarning, "Unschedulable", 1))
 	m.Checks.Reported(types.NamespacedName{Namespace: "ns", Name: "a"}, []v1.EchoCheckStatus{{Name: "path", Result: v1.CheckFailed}})
 	m.Failures.Add("echo", true, "ApplyFailed")
 	m.Requests.counter.WithLabelValues("get", "echoes", "200")
 	problems, err := testutil.GatherAndLint(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -46,15 +42,12 @@ func TestConventions(t *testing.T) {
 }
 
 func TestLeader(t *testing.T) {
+	g := NewWithT(t)
 	elected := make(chan struct{})
 	gauge := leader(elected)
-	if value := testutil.ToFloat64(gauge); value != 0 {
-		t.Errorf("a replica that waits has %v", value)
-	}
+	g.Expect(testutil.ToFloat64(gauge)).To(BeZero())
 	close(elected)
-	if value := testutil.ToFloat64(gauge); value != 1 {
-		t.Errorf("the leader has %v", value)
-	}
+	g.Expect(testutil.ToFloat64(gauge)).To(Equal(1.0))
 }
 
 func TestFailures(t *testing.T) {
@@ -84,7 +77,5 @@ func TestCompanionsThatAreMissing(t *testing.T) {
 		echo_operator_companions_missing{reason="EchoNotFound"} 0
 	`)
 	c.Reported(pod, "")
-	if len(c.reasons) != 0 {
-		t.Errorf("%v are still held", c.reasons)
-	}
+	NewWithT(t).Expect(c.reasons).To(BeEmpty())
 }

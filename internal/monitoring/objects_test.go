@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -13,14 +14,11 @@ import (
 // alertsOf returns the alerts of the PrometheusRule.
 func alertsOf(t *testing.T) []map[string]any {
 	t.Helper()
+	g := NewWithT(t)
 	objects, err := Objects("operators")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	groups, _, err := unstructured.NestedSlice(objects[1].Object, "spec", "groups")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	var all []map[string]any
 	for _, group := range groups {
 		for _, rule := range group.(map[string]any)["rules"].([]any) {
@@ -32,10 +30,9 @@ func alertsOf(t *testing.T) []map[string]any {
 
 // TestAlertsSayWhatToDo checks that each alert has what a person on call needs, and a runbook that begins with commands.
 func TestAlertsSayWhatToDo(t *testing.T) {
+	g := NewWithT(t)
 	runbooksThere, err := os.ReadDir("../../docs/runbooks")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	alerts := alertsOf(t)
 	if len(alerts) != len(runbooksThere) || len(alerts) == 0 {
 		t.Errorf("there are %d alerts and %d runbooks", len(alerts), len(runbooksThere))
@@ -55,21 +52,16 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 		}
 		url, _, _ := unstructured.NestedString(alert, "annotations", "runbook_url")
 		text, err := os.ReadFile(path.Join("../../docs/runbooks", path.Base(url)))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if !strings.HasPrefix(string(text), "# "+name+"\n\n```sh\n") {
-			t.Errorf("the runbook of %s does not begin with its name and commands", name)
-		}
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		g.Expect(string(text)).To(HavePrefix("# "+name+"\n\n```sh\n"), "the runbook of %s does not begin with its name and commands", name)
 	}
 }
 
 // TestAlertsAreTested checks that each alert has a case in which it fires, and one in which nothing does.
 func TestAlertsAreTested(t *testing.T) {
+	g := NewWithT(t)
 	text, err := os.ReadFile("testdata/alerts_test.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	var suite struct {
 		Tests []struct {
 			Name  string
@@ -79,9 +71,7 @@ func TestAlertsAreTested(t *testing.T) {
 			} `json:"alert_rule_test"`
 		}
 	}
-	if err := yaml.Unmarshal(text, &suite); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(yaml.Unmarshal(text, &suite)).To(Succeed())
 	fires, silent := map[string]bool{}, map[string]bool{}
 	for i, test := range suite.Tests {
 		for _, c := range test.Cases {
@@ -97,10 +87,9 @@ func TestAlertsAreTested(t *testing.T) {
 }
 
 func TestObjectsAreInTheNamespaceOfTheOperator(t *testing.T) {
+	g := NewWithT(t)
 	objects, err := Objects("operators")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	var kinds []string
 	for _, o := range objects {
 		kinds = append(kinds, o.GetKind())
@@ -108,7 +97,5 @@ func TestObjectsAreInTheNamespaceOfTheOperator(t *testing.T) {
 			t.Errorf("%s %s/%s of %s", o.GetKind(), o.GetNamespace(), o.GetName(), o.GetAPIVersion())
 		}
 	}
-	if got := strings.Join(kinds, " "); got != "ServiceMonitor PrometheusRule" {
-		t.Errorf("the kinds are %s", got)
-	}
+	g.Expect(strings.Join(kinds, " ")).To(Equal("ServiceMonitor PrometheusRule"))
 }

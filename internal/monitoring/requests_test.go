@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 )
 
 func TestOperationOf(t *testing.T) {
@@ -34,9 +36,7 @@ func TestOperationOf(t *testing.T) {
 	} {
 		method, url, _ := strings.Cut(request, " ")
 		verb, resource := OperationOf(httptest.NewRequest(method, url, nil))
-		if got := verb + " " + resource; got != want {
-			t.Errorf("%s: %s, want %s", request, got, want)
-		}
+		NewWithT(t).Expect(verb+" "+resource).To(Equal(want), "%s", request)
 	}
 }
 
@@ -60,9 +60,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 	answer = nil
 	for range 2 {
-		if err := send(); err != nil {
-			t.Error(err)
-		}
+		NewWithT(t).Expect(send()).To(Succeed())
 	}
 	wantMetrics(t, requests.counter, "api_requests_total", `
 		# HELP echo_operator_api_requests_total Number of requests to the API server by verb, resource and HTTP status code; the code is "error" if there was no response.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -14,15 +15,12 @@ import (
 )
 
 func TestConsoleObjects(t *testing.T) {
+	g := NewWithT(t)
 	objects, err := ConsoleObjects()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	found := map[string]*unstructured.Unstructured{}
 	for _, o := range objects {
-		if found[o.GetName()] != nil {
-			t.Errorf("there are two %s", o.GetName())
-		}
+		g.Expect(found[o.GetName()]).To(BeNil(), "there are two %s", o.GetName())
 		found[o.GetName()] = o
 	}
 	for name, title := range map[string]string{"example-full": "Most fields", "example-hello": "Another image", "example-ingress": "An Ingress",
@@ -38,25 +36,20 @@ func TestConsoleObjects(t *testing.T) {
 			t.Errorf("the title of %s is %q, want %q", name, got, title)
 		}
 	}
-	if found["echo-operator-example-autoscaled"] != nil {
-		t.Error("a sample of two objects cannot be created in the editor")
-	}
+	g.Expect(found["echo-operator-example-autoscaled"]).To(BeNil(), "a sample of two objects cannot be created in the editor")
 }
 
 // TestSnippetsFitIntoASpec: each is a part of the spec of an Echo, without fields that do not exist.
 func TestSnippetsFitIntoASpec(t *testing.T) {
+	g := NewWithT(t)
 	objects, err := ConsoleObjects()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	snippets := 0
 	for _, o := range objects {
 		text, _, _ := unstructured.NestedString(o.Object, "spec", "yaml")
 		if snippet, _, _ := unstructured.NestedBool(o.Object, "spec", "snippet"); snippet {
 			snippets++
-			if err := yaml.UnmarshalStrict([]byte(text), &v1.EchoSpec{}); err != nil {
-				t.Errorf("%s: %v", o.GetName(), err)
-			}
+			g.Expect(yaml.UnmarshalStrict([]byte(text), &v1.EchoSpec{})).To(Succeed(), "%s", o.GetName())
 		}
 	}
 	if snippets < 4 {
@@ -79,19 +72,14 @@ func TestDescribedBy(t *testing.T) {
 
 // TestTheRoleNamesTheObjects: the operator may change no other samples and quick starts.
 func TestTheRoleNamesTheObjects(t *testing.T) {
+	g := NewWithT(t)
 	text, err := os.ReadFile("../../config/rbac/openshift_role.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	role := &rbacv1.ClusterRole{}
-	if err := yaml.UnmarshalStrict(text, role); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(yaml.UnmarshalStrict(text, role)).To(Succeed())
 	var want, got []string
 	objects, err := ConsoleObjects()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for _, o := range objects {
 		want = append(want, strings.ToLower(o.GetKind())+"s/"+o.GetName())
 	}
@@ -103,7 +91,5 @@ func TestTheRoleNamesTheObjects(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("config/rbac/openshift_role.yaml has %v, want %v", got, want)
-	}
+	g.Expect(got).To(HaveExactElements(want))
 }

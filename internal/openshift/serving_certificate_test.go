@@ -9,32 +9,26 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr/funcr"
+	. "github.com/onsi/gomega"
 	"k8s.io/client-go/util/cert"
 )
 
 func TestServingCertificate(t *testing.T) {
+	g := NewWithT(t)
 	folder, logged := t.TempDir(), []string{}
 	served := NewServingCertificate(folder, funcr.New(func(_, line string) { logged = append(logged, line) }, funcr.Options{}))
 	name := func() string {
 		certificate, err := served.Get(&tls.ClientHelloInfo{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		leaf, err := x509.ParseCertificate(certificate.Certificate[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		return leaf.DNSNames[0]
 	}
 	write := func(host string) {
 		certificate, key, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		for file, content := range map[string][]byte{"tls.crt": certificate, "tls.key": key} {
-			if err := os.WriteFile(filepath.Join(folder, file), content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(os.WriteFile(filepath.Join(folder, file), content, 0o600)).To(Succeed())
 		}
 	}
 	for _, step := range []struct {
@@ -68,9 +62,7 @@ func TestServingCertificate(t *testing.T) {
 func TestWithoutAFolderTheCertificateIsSelfSignedAndStays(t *testing.T) {
 	served := NewServingCertificate("", funcr.New(func(_, line string) { t.Error(line) }, funcr.Options{}))
 	first, err := served.Get(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	if second, err := served.Get(nil); err != nil || first != second {
 		t.Errorf("the second is another: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	configv1 "github.com/openshift/api/config/v1"
 	"k8s.io/client-go/rest"
 )
@@ -53,6 +54,7 @@ func TestFindTLSProfile(t *testing.T) {
 }
 
 func TestNamesOfAProfile(t *testing.T) {
+	g := NewWithT(t)
 	custom := func(version configv1.TLSProtocolVersion, ciphers ...string) configv1.TLSProfileSpec {
 		return configv1.TLSProfileSpec{MinTLSVersion: version, Ciphers: ciphers}
 	}
@@ -74,9 +76,8 @@ func TestNamesOfAProfile(t *testing.T) {
 	} {
 		version, ciphers := TLSProfile{spec: c.spec, Found: true}.Names()
 		slices.Sort(ciphers)
-		if version != c.version || !slices.Equal(ciphers, c.ciphers) {
-			t.Errorf("%s: got %s, %v", name, version, ciphers)
-		}
+		g.Expect(version).To(Equal(c.version), name)
+		g.Expect(ciphers).To(HaveExactElements(c.ciphers), name)
 	}
 	if version, ciphers := (TLSProfile{}).Names(); version != "" || ciphers != nil {
 		t.Errorf("without a profile: got %s, %v", version, ciphers)
@@ -87,7 +88,5 @@ func TestNamesOfAProfile(t *testing.T) {
 func TestAProfileWithoutCiphersThatGoHasIsNotOpen(t *testing.T) {
 	endpoint := &tls.Config{} //nolint:gosec // Restrict sets the minimum
 	TLSProfile{spec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS12, Ciphers: []string{"DHE-RSA-AES128-GCM-SHA256"}}}.Restrict(endpoint)
-	if endpoint.MinVersion != tls.VersionTLS13 {
-		t.Errorf("the minimum is %s", tls.VersionName(endpoint.MinVersion))
-	}
+	NewWithT(t).Expect(endpoint.MinVersion).To(BeEquivalentTo(tls.VersionTLS13))
 }

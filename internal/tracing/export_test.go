@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+	. "github.com/onsi/gomega"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/echo-operator/echo-operator/tests/support/collector"
@@ -20,14 +21,13 @@ import (
 
 // TestRequestsAreSentAsConfigured checks that the exporter reads the environment itself.
 func TestRequestsAreSentAsConfigured(t *testing.T) {
+	g := NewWithT(t)
 	c := collector.New(nil)
 	c.StartTLS()
 	t.Cleanup(c.Close)
 	authority := filepath.Join(t.TempDir(), "ca.crt")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate().Raw})
-	if err := os.WriteFile(authority, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(os.WriteFile(authority, text, 0o600)).To(Succeed())
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", authority)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-token=a%20b")
@@ -35,9 +35,7 @@ func TestRequestsAreSentAsConfigured(t *testing.T) {
 	_, _ = tracer.Passes("echo", &noPass{}).Reconcile(t.Context(), request)
 	tracer.Close(time.Minute)
 	sent := c.Requests()
-	if len(sent) != 1 {
-		t.Fatalf("%d requests", len(sent))
-	}
+	g.Expect(sent).To(HaveLen(1))
 	if r := sent[0]; r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("X-Token") != "a b" {
 		t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 	}
@@ -45,6 +43,7 @@ func TestRequestsAreSentAsConfigured(t *testing.T) {
 
 // TestProblemsAreLogged checks that the log has what the libraries cannot return, and no secret.
 func TestProblemsAreLogged(t *testing.T) {
+	g := NewWithT(t)
 	startCollector(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusInsufficientStorage) })
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "canary")
 	log := &logged{}
@@ -53,13 +52,9 @@ func TestProblemsAreLogged(t *testing.T) {
 	tracer.Close(time.Minute)
 	all := strings.Join(log.all(), "\n")
 	for _, want := range []string{"507 Insufficient Storage", "parse headers"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("no %q in %s", want, all)
-		}
+		g.Expect(all).To(ContainSubstring(want))
 	}
-	if strings.Contains(all, "canary") {
-		t.Errorf("a header is in %s", all)
-	}
+	g.Expect(all).NotTo(ContainSubstring("canary"))
 }
 
 func TestSpansAreSentWhenTheProcessEndsButNotForLong(t *testing.T) {

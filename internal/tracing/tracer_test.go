@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -38,9 +39,7 @@ func startCollector(t *testing.T, respond http.HandlerFunc) *collector.Collector
 func newTracer(t *testing.T, log logr.Logger) Tracer {
 	t.Helper()
 	tracer, err := New(true, "v1.2.3", log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return tracer
 }
 
@@ -79,9 +78,7 @@ func TestASpanForEachPassWithOneForEachRequest(t *testing.T) {
 		SetFailure(ctx, "ApplyFailed", refused)
 		return reconcile.Result{}, refused
 	}))
-	if _, err := pass.Reconcile(t.Context(), request); !errors.Is(err, refused) {
-		t.Errorf("got %v", err)
-	}
+	NewWithT(t).Expect(pass.Reconcile(t.Context(), request)).Error().To(MatchError(refused))
 	send(t.Context(), http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/shop/leases/x")
 	tracer.Close(time.Minute)
 
@@ -110,36 +107,32 @@ func TestASpanForEachPassWithOneForEachRequest(t *testing.T) {
 }
 
 func TestResultsArePassedOn(t *testing.T) {
+	g := NewWithT(t)
 	c := startCollector(t, nil)
 	tracer := newTracer(t, logr.Discard())
 	for name, want := range map[string]reconcile.Result{"success": {}, "requeue_after": {RequeueAfter: time.Second}} {
 		got, err := tracer.Passes(name, reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return want, nil })).
 			Reconcile(t.Context(), request)
-		if err != nil || got != want {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		g.Expect(got).To(Equal(want), name)
 	}
 	tracer.Close(time.Minute)
 	for _, name := range []string{"success", "requeue_after"} {
 		s := byName(c)["pass "+name]
-		if collector.Attributes(s.GetAttributes())["echo_operator.result"] != name || s.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_UNSET {
-			t.Errorf("%s: %v", name, s)
-		}
+		g.Expect(collector.Attributes(s.GetAttributes())["echo_operator.result"]).To(Equal(name))
+		g.Expect(s.GetStatus().GetCode()).To(Equal(tracepb.Status_STATUS_CODE_UNSET))
 	}
 }
 
 // TestWhatTheEnvironmentSaysOfTheProcess: it wins over what the program knows. What it says cannot be left out without a word.
 func TestWhatTheEnvironmentSaysOfTheProcess(t *testing.T) {
+	g := NewWithT(t)
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for _, given := range []string{"", "mine"} {
 		t.Setenv("OTEL_SERVICE_NAME", given)
 		about, err := describe("v1.2.3")
-		if err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		got := map[string]string{}
 		for _, a := range about.Attributes() {
 			got[string(a.Key)] = a.Value.AsString()
@@ -149,9 +142,7 @@ func TestWhatTheEnvironmentSaysOfTheProcess(t *testing.T) {
 		}
 	}
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "cluster")
-	if _, err := describe("v1.2.3"); err == nil {
-		t.Error("an attribute without a value is not an error")
-	}
+	g.Expect(describe("v1.2.3")).Error().To(HaveOccurred(), "an attribute without a value is not an error")
 }
 
 func TestSampling(t *testing.T) {
@@ -167,9 +158,7 @@ func TestSampling(t *testing.T) {
 		return reconcile.Result{}, err
 	})).Reconcile(t.Context(), request)
 	tracer.Close(time.Minute)
-	if all := c.Spans(); len(all) > 0 {
-		t.Errorf("got %v", all)
-	}
+	NewWithT(t).Expect(c.Spans()).To(BeEmpty())
 }
 
 func TestEnabled(t *testing.T) {
@@ -190,9 +179,7 @@ func TestEnabled(t *testing.T) {
 			name, value, _ := strings.Cut(variable, "=")
 			variables[name] = value
 		}
-		if got := Enabled(func(name string) string { return variables[name] }); got != want {
-			t.Errorf("%s: %v", environment, got)
-		}
+		NewWithT(t).Expect(Enabled(func(name string) string { return variables[name] })).To(Equal(want), "%s", environment)
 	}
 }
 
