@@ -6,9 +6,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 )
 
 // run executes a command line in an empty environment and returns its exit code and what it printed.
@@ -38,10 +39,10 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"completion bash":      {`unknown command "completion" for "manager"`, "  manager [command]\n"},
 	} {
 		t.Run(line, func(t *testing.T) {
+			g := NewWithT(t)
 			code, stdout, stderr := run(strings.Fields(line)...)
-			if code != 2 || stdout != "" {
-				t.Errorf("the exit code is %d, and it printed %q", code, stdout)
-			}
+			g.Expect(code).To(Equal(2))
+			g.Expect(stdout).To(BeEmpty())
 			said, usage, found := strings.Cut(stderr, "\n\nUsage:\n  manager")
 			if !found || !strings.HasPrefix(said, "echo-operator: ") || !strings.Contains(said, c.message) || strings.Contains(said, "\n") {
 				t.Errorf("it does not say in one line %q: %s", c.message, stderr)
@@ -93,9 +94,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s: the exit code is %d, and it printed %q", line, code, stderr)
 		}
 		for _, text := range want {
-			if !strings.Contains(stdout, text) {
-				t.Errorf("%s: %q is missing in %s", line, text, stdout)
-			}
+			NewWithT(t).Expect(stdout).To(ContainSubstring(text), "%s", line)
 		}
 	}
 }
@@ -109,9 +108,7 @@ func TestVersion(t *testing.T) {
 
 func TestCRDIsTheFileThatIsInstalled(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join("config", "crd", "bases", "example.com_echoes.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	code, stdout, stderr := run("crd")
 	if code != 0 || stderr != "" || stdout != string(want) || !strings.Contains(stdout, "kind: CustomResourceDefinition") {
 		t.Errorf("the exit code is %d, and it printed %d bytes and %q", code, len(stdout), stderr)
@@ -144,11 +141,11 @@ func TestAUsageErrorHasACause(t *testing.T) {
 // TestLargeModulesAreNotLinked checks that no import brings in what made the program larger: the expression library of the API server, and what only the
 // plugin of kubectl needs; or what makes it start later: the metrics of the API server.
 func TestLargeModulesAreNotLinked(t *testing.T) {
+	g := NewWithT(t)
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	packages := strings.Fields(string(output))
-	if err != nil || !slices.Contains(packages, "k8s.io/client-go/rest") {
-		t.Fatal("it is not known what is linked: ", err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(packages).To(ContainElement("k8s.io/client-go/rest"))
 	for _, linked := range packages {
 		for _, large := range []string{"github.com/google/cel-go", "k8s.io/cli-runtime", "k8s.io/component-base/metrics"} {
 			if linked == large || strings.HasPrefix(linked, large+"/") {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -19,10 +19,9 @@ type declared struct{ goType, value string }
 // declaredReasons reads all constants of echo_reasons.go, so that a reason that is added later is checked, too.
 func declaredReasons(t *testing.T) map[string]declared {
 	t.Helper()
+	g := NewWithT(t)
 	file, err := parser.ParseFile(token.NewFileSet(), "echo_reasons.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	all := map[string]declared{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
@@ -35,9 +34,7 @@ func declaredReasons(t *testing.T) map[string]declared {
 			t.Fatalf("%s has no type or is no literal", spec.Names[0])
 		}
 		value, err := strconv.Unquote(literal.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		all[spec.Names[0].Name] = declared{goType.Name, value}
 		return true
 	})
@@ -111,9 +108,7 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s has the type %s", name, reason.goType)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	NewWithT(t).Expect(got).To(BeComparableTo(want))
 }
 
 func TestTheTypeOfAReasonDecidesTheTypeOfItsEvent(t *testing.T) {

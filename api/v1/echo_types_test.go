@@ -3,10 +3,10 @@ package v1
 import (
 	"encoding/json"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -89,36 +89,28 @@ func TestACopyOfAnEchoSharesNothingWithIt(t *testing.T) {
 		t.Fatalf("the copy differs: %s", cmp.Diff(original, copied))
 	}
 	spoil(reflect.ValueOf(copied).Elem())
-	if diff := cmp.Diff(filled(), original); diff != "" {
-		t.Errorf("a change of the copy changed the original: %s", diff)
-	}
+	NewWithT(t).Expect(original).To(BeComparableTo(filled()), "a change of the copy changed the original")
 }
 
 // TestEveryFieldSurvivesJSON checks that no two fields have the same name in JSON, which would drop both.
 func TestEveryFieldSurvivesJSON(t *testing.T) {
+	g := NewWithT(t)
 	echo, again := &Echo{}, &Echo{}
 	fill(reflect.ValueOf(echo).Elem())
 	text, err := json.Marshal(echo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, again); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(echo, again); diff != "" {
-		t.Error(diff)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(json.Unmarshal(text, again)).To(Succeed())
+	g.Expect(again).To(BeComparableTo(echo))
 }
 
 // TestWhatIsNotSetIsNotWritten checks that an empty Echo has no optional field in JSON: an apply configuration that is made of it
 // would own them. Replicas are required, and the numbers of a status that is written are always shown.
 func TestWhatIsNotSetIsNotWritten(t *testing.T) {
+	g := NewWithT(t)
 	text, err := json.Marshal(&Echo{})
-	if err != nil || string(text) != `{"metadata":{},"spec":{"replicas":0}}` {
-		t.Errorf("%s, %v", text, err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(text)).To(Equal(`{"metadata":{},"spec":{"replicas":0}}`))
 	text, err = json.Marshal(&Echo{Status: EchoStatus{Phase: PhasePending}})
-	if err != nil || !strings.HasSuffix(string(text), `"status":{"phase":"Pending","replicas":0,"readyReplicas":0,"updatedReplicas":0}}`) {
-		t.Errorf("%s, %v", text, err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(text)).To(HaveSuffix(`"status":{"phase":"Pending","replicas":0,"readyReplicas":0,"updatedReplicas":0}}`))
 }

@@ -3,15 +3,15 @@ package v1
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
 func TestAddToScheme(t *testing.T) {
+	g := NewWithT(t)
 	scheme := runtime.NewScheme()
-	if err := AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(AddToScheme(scheme)).To(Succeed())
 	for kind, object := range map[string]runtime.Object{"Echo": &Echo{}, "EchoList": &EchoList{}} {
 		got, _, err := scheme.ObjectKinds(object)
 		if err != nil || len(got) != 1 || got[0] != GroupVersion.WithKind(kind) {
@@ -20,8 +20,6 @@ func TestAddToScheme(t *testing.T) {
 	}
 	// Clients encode options with the version of the object.
 	for _, options := range []runtime.Object{&metav1.ListOptions{}, &metav1.DeleteOptions{}, &metav1.PatchOptions{}} {
-		if _, _, err := scheme.ObjectKinds(options); err != nil {
-			t.Errorf("%T: %v", options, err)
-		}
+		g.Expect(scheme.ObjectKinds(options)).Error().NotTo(HaveOccurred(), "%T", options)
 	}
 }
