@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -40,6 +41,7 @@ type server struct {
 // startServer starts an API server for a test. It skips the test unless it was asked for.
 func startServer(t *testing.T) *server {
 	t.Helper()
+	g := NewWithT(t)
 	if os.Getenv("RELIABILITY") != "all" {
 		t.Skip("it takes minutes: set RELIABILITY=all")
 	}
@@ -51,20 +53,12 @@ func startServer(t *testing.T) *server {
 			t.Error(err)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	scheme, err := support.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	admin, err := client.New(env.Config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := controlplane.GrantOperatorsRole(t.Context(), admin, config); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(controlplane.GrantOperatorsRole(t.Context(), admin, config)).To(Succeed())
 	return &server{config: env.Config, client: admin}
 }
 

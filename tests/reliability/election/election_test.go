@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -59,6 +60,7 @@ type scene struct {
 // newScene starts the API server. The seed is random, unless ELECTION_SEED sets it.
 func newScene(t *testing.T) *scene {
 	t.Helper()
+	g := NewWithT(t)
 	ctrl.SetLogger(logr.Discard())
 	seed, err := strconv.ParseUint(os.Getenv("ELECTION_SEED"), 10, 64)
 	if err != nil {
@@ -72,20 +74,12 @@ func newScene(t *testing.T) *scene {
 			t.Error(err)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	scheme, err := support.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	admin, err := client.New(env.Config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := prepare(t.Context(), admin, config); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(prepare(t.Context(), admin, config)).To(Succeed())
 	return &scene{replicas: newReplicas(t, env.Config, seed), client: admin, random: rand.New(rand.NewPCG(seed, 2))}
 }
 
@@ -138,9 +132,7 @@ func (s *scene) edit(t *testing.T) (stop func()) {
 func await(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
 	check := func(ctx context.Context) (bool, error) { return is(ctx), nil }
-	if err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, check); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
+	NewWithT(t).Expect(wait.PollUntilContextTimeout(t.Context(), interval, patience, true, check)).To(Succeed(), "%s", what)
 }
 
 // awaitLeader waits until another process is the leader, and returns it.
@@ -243,9 +235,7 @@ func (s *scene) judge(t *testing.T, rounds int) {
 		}
 		fmt.Fprintln(&lines, r)
 	}
-	if err := os.WriteFile(filepath.Join(s.folder, "requests.log"), []byte(lines.String()), 0o600); err != nil {
-		t.Error(err)
-	}
+	NewWithT(t).Expect(os.WriteFile(filepath.Join(s.folder, "requests.log"), []byte(lines.String()), 0o600)).To(Succeed())
 	t.Logf("%d requests, %d of them watches or without a response; %d elections; %d writes of leaders, at most %.3f s after a renewal; "+
 		"%d violations", len(requests), unanswered, v.elections, v.work, v.longest.Seconds(), len(v.violations))
 }

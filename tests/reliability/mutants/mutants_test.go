@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	. "github.com/onsi/gomega"
 )
 
 // root is the root of the repository.
@@ -50,36 +52,26 @@ func TestEveryMutantIsOfToday(t *testing.T) {
 // source returns the path and the text of the file that a mutant changes. It fails if the file has not what is to be changed.
 func (m mutant) source(t *testing.T) (path, text string) {
 	t.Helper()
+	g := NewWithT(t)
 	path, err := filepath.Abs(filepath.Join(root, m.file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Count(string(content), m.old) != 1 {
-		t.Fatalf("%s must have this exactly once: %s", m.file, m.old)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(strings.Count(string(content), m.old)).To(Equal(1), "%s must have this exactly once: %s", m.file, m.old)
 	return path, string(content)
 }
 
 // run runs the test that must catch a mutant, and returns its output.
 func (m mutant) run(t *testing.T) (string, error) {
 	t.Helper()
+	g := NewWithT(t)
 	path, text := m.source(t)
 	changed := filepath.Join(t.TempDir(), filepath.Base(m.file))
-	if err := os.WriteFile(changed, []byte(strings.Replace(text, m.old, m.new, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(os.WriteFile(changed, []byte(strings.Replace(text, m.old, m.new, 1)), 0o600)).To(Succeed())
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	list := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(list, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(os.WriteFile(list, overlay, 0o600)).To(Succeed())
 	command := exec.CommandContext(t.Context(), "go", "test", "-overlay="+list, "-count=1", "-failfast", "-vet=off", "-timeout=0", "-run="+m.by, m.in)
 	command.Dir = root
 	output, err := command.CombinedOutput()
