@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -50,8 +51,8 @@ var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), f
 		expectBelowLimit(ctx, creator, "has rolled out 2,000 Echoes")
 
 		restarted := restartWithMany(ctx, namespace, creator)
-		Consistently(func(g Gomega) { g.Expect(changes(before, versions(ctx, g, namespace))).To(BeEmpty()) }).
-			WithContext(ctx).WithTimeout(6 * manyInterval).WithPolling(manyInterval).Should(Succeed())
+		Consistently(func(g Gomega) string { return cmp.Diff(before, versions(ctx, g, namespace)) }).
+			WithContext(ctx).WithTimeout(6 * manyInterval).WithPolling(manyInterval).Should(BeEmpty())
 
 		By("deleting them")
 		support.Kubectl(ctx, "delete", "echoes", "--all", "-n", namespace, "--wait=false")
@@ -123,7 +124,7 @@ func eventuallyCalm(ctx context.Context, namespace string) map[string]string {
 	var before map[string]string
 	Eventually(func(g Gomega) {
 		now := versions(ctx, g, namespace)
-		changed := changes(before, now)
+		changed := cmp.Diff(before, now)
 		before = now
 		g.Expect(changed).To(BeEmpty())
 	}).WithContext(ctx).WithTimeout(manyTimeout).WithPolling(3 * manyInterval).Should(Succeed())
@@ -148,22 +149,6 @@ func versions(ctx context.Context, g Gomega, namespace string) map[string]string
 		}
 	}
 	return found
-}
-
-// changes returns the objects whose versions differ.
-func changes(before, after map[string]string) []string {
-	var names []string
-	for name, version := range after {
-		if before[name] != version {
-			names = append(names, name)
-		}
-	}
-	for name := range before {
-		if after[name] == "" {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // expectBelowLimit expects that the operator has not been killed, and that its memory has never reached the limit of its pod. It reports

@@ -134,7 +134,8 @@ func (g *gateway) start(t *testing.T, setting string, environ ...string) string 
 		}
 	}
 	echo, config := startEcho(t, environ...), filepath.Join(work, "config.yaml") // some require the ending, no one minds it
-	fill := strings.NewReplacer("ECHO_PORT", portOf(echo), "HOST", host, "LISTEN", address, "PORT", port, "ECHO", echo, "DIR", work, "CONFIG", config)
+	_, echoPort, _ := net.SplitHostPort(echo)
+	fill := strings.NewReplacer("ECHO_PORT", echoPort, "HOST", host, "LISTEN", address, "PORT", port, "ECHO", echo, "DIR", work, "CONFIG", config)
 	if err := os.WriteFile(config, []byte(fill.Replace(g.config(setting))), 0o644); err != nil {
 		t.Fatal(err)
 	}

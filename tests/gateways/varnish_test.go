@@ -1,7 +1,5 @@
 package gateways
 
-import "strings"
-
 func varnish() gateway {
 	const docs = "https://varnish-cache.org/docs/7.1/"
 	return gateway{
@@ -27,6 +25,3 @@ func varnish() gateway {
 		},
 	}
 }
-
-// portOf returns the port of an address.
-func portOf(address string) string { return address[strings.LastIndex(address, ":")+1:] }

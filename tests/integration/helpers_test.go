@@ -84,6 +84,15 @@ func edit[T client.Object](ctx context.Context, object T, change func(T)) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
+// patchStatus changes the status of an object, as the part of Kubernetes that writes it does.
+func patchStatus[T client.Object](ctx context.Context, object T, change func(T)) {
+	GinkgoHelper()
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+	before := object.DeepCopyObject().(T)
+	change(object)
+	Expect(k8s.Status().Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
+}
+
 // haveCondition matches an Echo by one of its conditions, which must be that of its generation. A nil reason matches all reasons.
 func haveCondition(kind string, status metav1.ConditionStatus, reason v1.Reason) types.GomegaMatcher {
 	wanted := "for any reason"

@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -187,9 +186,8 @@ func serveKubelet(ctx SpecContext, node *corev1.Node) {
 	}))
 	DeferCleanup(kubelet.Close)
 	port := kubelet.Listener.Addr().(*net.TCPAddr).Port
-	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
-	before := node.DeepCopy()
-	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
-	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port)
-	Expect(k8s.Status().Patch(ctx, node, client.MergeFrom(before))).To(Succeed())
+	patchStatus(ctx, node, func(n *corev1.Node) {
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
+		n.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port)
+	})
 }

@@ -113,7 +113,6 @@ func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 	for _, suffix := range []string{"-1", "-2"} {
 		pod := createPod(ctx, echo, echo.Name+suffix)
 		bind(ctx, k8s, pod, node)
-		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
 	}
 	rollOut(ctx, echo.Namespace, echo.Name)
@@ -124,7 +123,8 @@ func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 // setOneNotReady makes the first pod of an Echo not ready.
 func setOneNotReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
-	setPodStatus(ctx, get(ctx, Default, echo.Namespace, echo.Name+"-1", &corev1.Pod{}), corev1.PodStatus{Phase: corev1.PodRunning,
+	first := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name + "-1"}}
+	setPodStatus(ctx, first, corev1.PodStatus{Phase: corev1.PodRunning,
 		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}})
 	setDeploymentStatus(ctx, echo, 1, "NewReplicaSetAvailable")
 }
@@ -137,10 +137,7 @@ func cordon(ctx context.Context, node *corev1.Node, unschedulable bool) {
 // setConditions sets the conditions of a node, as the kubelet or the node controller does.
 func setConditions(ctx context.Context, node *corev1.Node, conditions ...corev1.NodeCondition) {
 	GinkgoHelper()
-	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
-	before := node.DeepCopy()
-	node.Status.Conditions = conditions
-	Expect(k8s.Status().Patch(ctx, node, client.MergeFrom(before))).To(Succeed())
+	patchStatus(ctx, node, func(n *corev1.Node) { n.Status.Conditions = conditions })
 }
 
 // expectNodeEvents expects exactly these events on nodes for an Echo: reason and note, * for any note.

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -165,9 +164,7 @@ func createPod(ctx context.Context, echo *v1.Echo, name string) *corev1.Pod {
 // setPodStatus sets the status of a pod, as the scheduler and the kubelet do.
 func setPodStatus(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) {
 	GinkgoHelper()
-	before := pod.DeepCopy()
-	pod.Status = status
-	Expect(k8s.Status().Patch(ctx, pod, client.MergeFrom(before))).To(Succeed())
+	patchStatus(ctx, pod, func(p *corev1.Pod) { p.Status = status })
 }
 
 // expectCause waits until an Echo that is not Ready reports the cause.

@@ -42,12 +42,6 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 				append(arguments, "--health-probe-bind-address=0", "--metrics-bind-address="+address)...)
 		}, address
 	}
-	start := func(ctx context.Context, name string, rules []rbacv1.PolicyRule, arguments ...string) string {
-		GinkgoHelper()
-		run, address := prepare(ctx, name, rules, arguments...)
-		run()
-		return address
-	}
 	// connect returns the state of a connection of a client with some TLS versions.
 	connect := func(ctx context.Context, address string, versions ...uint16) (tls.ConnectionState, error) {
 		dialer := tls.Dialer{Config: &tls.Config{MinVersion: versions[0], MaxVersion: versions[len(versions)-1], InsecureSkipVerify: true}} //nolint:gosec // old versions are the test
@@ -72,7 +66,8 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 	BeforeAll(func(ctx SpecContext) { server, admin = startCluster(support.APIServerCRD(ctx)) })
 
 	It("is that of the intermediate profile where a cluster sets none", func(ctx SpecContext) {
-		address := start(ctx, "without", openshiftRules())
+		run, address := prepare(ctx, "without", openshiftRules())
+		run()
 		accepts(ctx, address, tls.VersionTLS12, HaveField("CipherSuite", BeElementOf(tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 			tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256)))
 		accepts(ctx, address, tls.VersionTLS13, HaveField("NegotiatedProtocol", ""))
@@ -135,7 +130,8 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 
 	It("uses a certificate that is created after the start", func(ctx SpecContext) {
 		folder := GinkgoT().TempDir()
-		address := start(ctx, "certificate", openshiftRules(), "--metrics-cert-path="+folder)
+		run, address := prepare(ctx, "certificate", openshiftRules(), "--metrics-cert-path="+folder)
+		run()
 		named := func(name string) OmegaMatcher {
 			return HaveField("PeerCertificates", ContainElement(HaveField("DNSNames", ContainElement(name))))
 		}

@@ -2,6 +2,7 @@ package monitoring
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -38,14 +39,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 	var p support.Prometheus
 	var namespace string
 	healthy := func() *v1.Echo { return support.Echo(namespace, "healthy", monitored) }
-	names := func(g Gomega, ctx context.Context) []string {
-		var all []string
-		for name := range p.Firing(ctx, g) {
-			all = append(all, name)
-		}
-		slices.Sort(all)
-		return all
-	}
+	names := func(g Gomega, ctx context.Context) []string { return slices.Sorted(maps.Keys(p.Firing(ctx, g))) }
 
 	BeforeAll(func(ctx SpecContext) {
 		p, namespace = support.InstallPrometheus(ctx, namespaces.New(ctx)), namespaces.New(ctx)

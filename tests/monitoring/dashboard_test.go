@@ -21,7 +21,7 @@ type panel struct {
 	} `json:"targets"`
 }
 
-// dashboard returns the panels of the dashboard with queries.
+// dashboard returns the panels of the dashboard.
 func dashboard() []panel {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(support.Root(), "config", "grafana", "echo-operator.json"))
@@ -30,13 +30,7 @@ func dashboard() []panel {
 		Panels []panel `json:"panels"`
 	}
 	Expect(json.Unmarshal(text, &content)).To(Succeed())
-	var all []panel
-	for _, p := range content.Panels {
-		if len(p.Targets) > 0 {
-			all = append(all, p)
-		}
-	}
-	return all
+	return content.Panels
 }
 
 // withoutData returns the queries of the dashboard that have no value, or only values that are no numbers.

@@ -2,6 +2,7 @@ package support
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,15 +15,12 @@ func SumOfMetric(page, name string, labels ...string) float64 {
 	GinkgoHelper()
 	total := 0.0
 	for _, match := range regexp.MustCompile(`(?m)^`+name+`(?:\{(.*)\})? (\S+)$`).FindAllStringSubmatch(page, -1) {
-		has := true
-		for _, label := range labels {
-			has = has && strings.Contains(match[1], label)
+		if slices.ContainsFunc(labels, func(label string) bool { return !strings.Contains(match[1], label) }) {
+			continue
 		}
-		if has {
-			value, err := strconv.ParseFloat(match[2], 64)
-			Expect(err).NotTo(HaveOccurred())
-			total += value
-		}
+		value, err := strconv.ParseFloat(match[2], 64)
+		Expect(err).NotTo(HaveOccurred())
+		total += value
 	}
 	return total
 }
