@@ -76,15 +76,11 @@ func prune(object, sample map[string]any) {
 
 // isEmpty reports whether a value is nothing, an empty text, an empty object or an empty list. False and 0 are not empty.
 func isEmpty(value any) bool {
-	switch value := value.(type) {
-	case nil:
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.Invalid: // null
 		return true
-	case string:
-		return value == ""
-	case map[string]any:
-		return len(value) == 0
-	case []any:
-		return len(value) == 0
+	case reflect.String, reflect.Map, reflect.Slice:
+		return v.Len() == 0
 	default:
 		return false
 	}
