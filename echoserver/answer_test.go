@@ -10,10 +10,10 @@ import (
 )
 
 func TestEcho(t *testing.T) {
-	server := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "POD_NAME=p-1", "SERVICE_NAME=s", "INGRESS_NAME=i", "NODE_NAME=n",
-		"POD_IP=10.1.2.3", "HOST_IP=10.0.0.1", "ECHO_INFO_COLOUR=blue", "ECHO_INFO_=nameless"))
-	for proto, client := range clients(t) {
-		got := send(t, client, http.MethodPut, server.URL+"/a//b/../c?x=1&x=%20&=3", "hello", "X-Many", "1", "X-Many", "2",
+	address := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "POD_NAME=p-1", "SERVICE_NAME=s", "INGRESS_NAME=i", "NODE_NAME=n",
+		"POD_IP=10.1.2.3", "HOST_IP=10.0.0.1", "ECHO_INFO_COLOUR=blue", "ECHO_INFO_=nameless")).URL
+	for proto, sender := range clients(t) {
+		got := send(t, sender, http.MethodPut, address+"/a//b/../c?x=1&x=%20&=3", "hello", "X-Many", "1", "X-Many", "2",
 			"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "id-7", "User-Agent", "")
 		if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "application/json" || got.Proto != proto {
 			t.Fatalf("%s: answered %d with %v", proto, got.StatusCode, got.Header)
@@ -23,15 +23,16 @@ func TestEcho(t *testing.T) {
 			t.Errorf("%s: the time is %s", proto, a.Request.Time)
 		}
 		want := answer{
-			Path: "/a//b/../c?x=1&x=%20&=3", Host: strings.TrimPrefix(server.URL, "http://"), Method: "PUT", Proto: proto, Port: "8080",
+			Path: "/a//b/../c?x=1&x=%20&=3", Host: strings.TrimPrefix(address, "http://"), Method: "PUT", Proto: proto, Port: "8080",
 			Headers: map[string][]string{"X-Many": {"1", "2"}, "Accept-Encoding": {"gzip"}, "Content-Length": {"5"}, "X-Request-Id": {"id-7"},
 				"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}},
 			identity: identity{Namespace: "ns", Ingress: "i", Service: "s", Pod: "p-1"},
 			Request: request{ID: "id-7", Time: a.Request.Time, Query: map[string][]string{"x": {"1", " "}, "": {"3"}}, ContentLength: 5,
 				Body: &body{Size: 5, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Data: "hello", Encoding: "utf-8"}},
-			Client: client127(a.Client.Remote),
+			Client: client{Remote: a.Client.Remote, Address: "127.0.0.1"},
 			Trace:  &trace{Version: "00", TraceID: "0af7651916cd43dd8448eb211c80319c", ParentID: "b7ad6b7169203331", Sampled: true},
-			Server: server0(map[string]string{"COLOUR": "blue", "": "nameless"}, a.Server.Uptime),
+			Server: server{Node: "n", PodIP: "10.1.2.3", HostIP: "10.0.0.1", Version: "dev", Uptime: a.Server.Uptime,
+				Info: map[string]string{"COLOUR": "blue", "": "nameless"}},
 		}
 		if proto == "HTTP/1.1" {
 			want.Request.HeaderNames = []string{"Host", "Content-Length", "Traceparent", "X-Many", "X-Many", "X-Request-Id", "Accept-Encoding"}
@@ -40,12 +41,6 @@ func TestEcho(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", proto, diff)
 		}
 	}
-}
-
-func client127(remote string) client { return client{Remote: remote, Address: "127.0.0.1"} }
-
-func server0(info map[string]string, uptime string) server {
-	return server{Node: "n", PodIP: "10.1.2.3", HostIP: "10.0.0.1", Version: "dev", Uptime: uptime, Info: info}
 }
 
 func TestHardening(t *testing.T) {

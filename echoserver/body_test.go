@@ -13,11 +13,6 @@ import (
 	"testing/iotest"
 )
 
-// sizes returns sizes around what net/http treats specially (256 kB of unread body) and around the limits of this server.
-func sizes() []int {
-	return []int{0, 1, 25, 1000, maxShown - 1, maxShown, maxShown + 1, 100_000, 250_000, 256 << 10, 300_000, 1_000_000, maxBody}
-}
-
 // payload returns text that is different everywhere.
 func payload(size int) string {
 	var text strings.Builder
@@ -29,8 +24,10 @@ func payload(size int) string {
 
 func TestBodiesAreEchoed(t *testing.T) {
 	server := serve(t, handlerOf(t))
+	// Sizes around what net/http treats specially (256 kB of unread body) and around the limits of this server.
+	sizes := []int{0, 1, 25, 1000, maxShown - 1, maxShown, maxShown + 1, 100_000, 250_000, 256 << 10, 300_000, 1_000_000, maxBody}
 	for proto, client := range clients(t) {
-		for _, size := range sizes() {
+		for _, size := range sizes {
 			sent := payload(size)
 			if got := send(t, client, http.MethodPost, server.URL+"/-/body", sent); got.body != sent || got.ContentLength != int64(size) {
 				t.Errorf("%s: of %d bytes %d came back, %d announced", proto, size, len(got.body), got.ContentLength)

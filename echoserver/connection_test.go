@@ -222,23 +222,16 @@ func TestLongLineAfterBody(t *testing.T) {
 }
 
 func TestResetWithoutTCP(t *testing.T) {
-	if err := (&otherConnection{}).asConnection().reset(); !errors.Is(err, errors.ErrUnsupported) {
+	inMemory, _ := net.Pipe()
+	if err := (&connection{Conn: inMemory}).reset(); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// otherConnection is a connection without TCP.
-type otherConnection struct{ net.Conn }
-
-func (c *otherConnection) asConnection() *connection { return &connection{Conn: c} }
-
 // TestAdminPortAlwaysAccepts opens more connections than the admin port keeps.
 func TestAdminPortAlwaysAccepts(t *testing.T) {
 	h := handlerOf(t)
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := listenLocally(t)
 	server := newServer(newAdmin(h.life, h.metrics), defaultHeaderBytes, quiet)
 	listener := newRenewingListener(inner, 3)
 	go func() { _ = server.Serve(listener) }()

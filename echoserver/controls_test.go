@@ -143,7 +143,7 @@ func TestDelayOfOneWhoLeaves(t *testing.T) {
 		t.Errorf("answered %q, %v", got, err)
 	}
 	until(t, "it is counted", func() bool {
-		return values(families(t, exposed(t, h.metrics))["echo_http_requests_total"])["code=499,listener=http,method=GET,proto=HTTP/1.1"] == 1
+		return counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "499") == 1
 	})
 }
 

@@ -30,10 +30,9 @@ func TestConnectionReset(t *testing.T) {
 		}
 	}
 	until(t, "all are counted", func() bool { return h.metrics.inFlight.Load() == 0 })
-	counted := values(families(t, exposed(t, h.metrics))["echo_http_requests_total"])
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
-		if got := counted["code=444,listener=http,method=POST,proto="+proto]; got != 2 {
-			t.Errorf("%s: %g are counted with status 444", proto, got)
+		if got := counted(h.metrics.requests, "http", proto, "POST", "444"); got != 2 {
+			t.Errorf("%s: %d are counted with status 444", proto, got)
 		}
 	}
 	if got := series(t, h.metrics, "echo_controls_total"); got["control=connection"] != 4 || got["control=fault"] != 2 {

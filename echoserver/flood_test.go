@@ -145,7 +145,7 @@ func flood(t *testing.T, p *process, connections int, open func(net.Conn) error)
 		t.Fatalf("it has ended: %v; its log: %s", p.endedStatus, p.log)
 	default:
 	}
-	return peakMiB(t, p.command.Process.Pid)
+	return memoryKiB(t, p.command.Process.Pid, "VmHWM") >> 10
 }
 
 // ordinaryClients sends requests and probes until the returned function is called, which returns how many were served. None may fail.

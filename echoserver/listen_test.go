@@ -27,6 +27,17 @@ func dial(t *testing.T, address string) net.Conn {
 	return connection
 }
 
+// listenLocally listens on a free port until the end of the test.
+func listenLocally(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener
+}
+
 func parsed(t *testing.T, address string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -76,15 +87,9 @@ func TestDualStackServesBoth(t *testing.T) {
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newBudget(unlimitedMemory)
-	m := metricsOf(b)
+	inner, m := listenLocally(t), metricsOf(newBudget(unlimitedMemory))
 	refused := func() int { return counted(m.limits, limitConnections) }
 	listener := &boundedListener{Listener: inner, limit: 2, cost: connectionCost, bounds: boundsOf(m)}
-	defer func() { _ = listener.Close() }()
 	accepted := make(chan net.Conn)
 	go func() {
 		for {
@@ -126,13 +131,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 // TestEndOfSending ends the sending side of an accepted connection: the client reads the end, and can still send.
 func TestEndOfSending(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newBudget(unlimitedMemory)
-	listener := newBoundedListener(inner, connectionCost, boundsOf(metricsOf(b)))
-	defer func() { _ = listener.Close() }()
+	inner := listenLocally(t)
+	listener := newBoundedListener(inner, connectionCost, boundsOf(metricsOf(newBudget(unlimitedMemory))))
 	client := dial(t, inner.Addr().String())
 	accepted, err := listener.Accept()
 	if err != nil {

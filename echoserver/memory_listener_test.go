@@ -21,10 +21,8 @@ func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *memoryListener)
 	t.Helper()
 	listener := newMemoryListener()
 	server := newServer(h, defaultHeaderBytes, quiet)
-	b := newBudget(unlimitedMemory)
-	go func() {
-		_ = server.Serve(newBoundedListener(listener, connectionCost, boundsOf(metricsOf(b))))
-	}()
+	bounded := newBoundedListener(listener, connectionCost, boundsOf(metricsOf(newBudget(unlimitedMemory))))
+	go func() { _ = server.Serve(bounded) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return server, listener
 }

@@ -159,12 +159,6 @@ func (pattern) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// peakMiB returns the most resident memory that a process has had.
-func peakMiB(t *testing.T, pid int) int {
-	t.Helper()
-	return memoryKiB(t, pid, "VmHWM") >> 10
-}
-
 // memoryKiB returns a field of /proc/[pid]/status.
 func memoryKiB(t *testing.T, pid int, field string) int {
 	t.Helper()

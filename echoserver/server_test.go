@@ -181,11 +181,7 @@ func TestRun(t *testing.T) {
 
 // TestRunWithoutAddress gives the server an address that is in use already.
 func TestRunWithoutAddress(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = taken.Close() }()
+	taken := listenLocally(t)
 	for name, environ := range map[string][]string{
 		"the serving port": {"ECHO_HTTP_ADDR=" + taken.Addr().String(), "ECHO_ADMIN_ADDR=127.0.0.1:0"},
 		"the admin port":   {"ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=" + taken.Addr().String()},

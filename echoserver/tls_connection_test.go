@@ -40,10 +40,7 @@ func TestTLS(t *testing.T) {
 // TestTLSOfEachConnection serves HTTP and HTTPS by one server, of which each tells its own.
 func TestTLSOfEachConnection(t *testing.T) {
 	s := serveTLS(t, "")
-	plain, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := listenLocally(t)
 	go func() { _ = s.server.Serve(plain) }()
 	for proto, client := range clients(t) {
 		if told := decode(t, send(t, client, http.MethodGet, "http://"+plain.Addr().String(), "").body); told.TLS != nil || told.Port != "8080" {

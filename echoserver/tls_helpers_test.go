@@ -148,10 +148,7 @@ type secured struct {
 // serveTLS serves a handler as the program does, over real connections with TLS. The certificate is of the name "first".
 func serveTLS(t *testing.T, clientAuthority string, environ ...string) *secured {
 	t.Helper()
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := listenLocally(t)
 	s := secureWith(t, inner, clientAuthority, environ...)
 	s.address = inner.Addr().String()
 	return s

@@ -95,6 +95,7 @@ func rawResponse(t *testing.T, address, line string, headers http.Header) reply 
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = response.Body.Close() }()
 	return reply{Response: response}.whole(t)
 }
 

@@ -3,15 +3,10 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math/big"
 	"net/http"
 	"os"
 	"time"
@@ -20,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
 )
 
 const root = "/apis/metrics.k8s.io/v1beta1"
@@ -42,7 +38,11 @@ func run(cpu string) error {
 	if err != nil {
 		return err
 	}
-	certificate, err := selfSigned()
+	chain, key, err := cert.GenerateSelfSignedCertKey("metrics-api", nil, nil) // clients must not verify it
+	if err != nil {
+		return err
+	}
+	certificate, err := tls.X509KeyPair(chain, key)
 	if err != nil {
 		return err
 	}
@@ -88,15 +88,4 @@ func usage(pods []corev1.Pod, cpu string) map[string]any {
 func answer(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(value)
-}
-
-// selfSigned returns a self-signed certificate; clients must not verify it.
-func selfSigned() (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
