@@ -17,7 +17,7 @@ func (h *handler) admit(e *exchange, r *http.Request) bool {
 	size, longestField := measureHeader(r)
 	e.headerSize = size.bytes
 	if r.ProtoMajor == 1 {
-		c.headerEnds()
+		c.inHeader.Store(false) // it was parsed
 		if len(r.TransferEncoding) > 0 && (!c.header.isOf(r) || slices.ContainsFunc(c.header.names(), isContentLength)) {
 			e.Header().Set("Connection", "close") // another server may have read the request differently (RFC 9112, 6.1)
 		}

@@ -153,9 +153,6 @@ func (c *connection) upgrade() error {
 	return nil
 }
 
-// headerEnds is called by the handler, after the header was parsed.
-func (c *connection) headerEnds() { c.inHeader.Store(false) }
-
 // refuse responds to a request that has not been parsed.
 func (c *connection) refuse(status int, reason, why string) error {
 	c.metrics.limited(reason)

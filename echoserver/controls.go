@@ -108,7 +108,7 @@ func (c *controls) set(name string, values []string, policy controlsPolicy) erro
 	case "size":
 		return parsedInto(&c.size, parseSize)(values[0])
 	case "format":
-		return parsedInto(&c.format, parseFormat)(values[0])
+		return parsedInto(&c.format, oneOf("is not json, text or html", formatJSON, formatText, formatHTML))(values[0])
 	case "percentage":
 		return parsedInto(&c.percentage, parsePercentage)(values[0])
 	case "failures":

@@ -23,14 +23,6 @@ const (
 // needsFull describes how to allow what controlsSafe refuses.
 const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it"
 
-func parseControlsPolicy(text string) (controlsPolicy, error) {
-	switch policy := controlsPolicy(text); policy {
-	case controlsSafe, controlsFull, controlsOff:
-		return policy, nil
-	}
-	return "", fmt.Errorf("%q is not Safe, Full or Off", text)
-}
-
 // parseStatus refuses, unless the policy is Full, the statuses that make clients show the login of a proxy or of a network.
 func (p controlsPolicy) parseStatus(text string) (int, error) {
 	status, err := parseStatus(text)
@@ -50,7 +42,7 @@ func (p controlsPolicy) parseConnection(text string) (connectionFault, error) {
 	if p != controlsFull {
 		return "", errors.New("a request cannot break the connection, because gateways stop using a server that does; " + needsFull)
 	}
-	return parseConnection(text)
+	return oneOf("is neither reset nor truncate", connectionReset, connectionTruncate)(text)
 }
 
 // parseEarlyHints refuses a response with status 103 unless the policy is Full: a proxy that does not know it can take what follows for the

@@ -62,14 +62,6 @@ func parseSize(text string) (*int, error) {
 	return &size, nil
 }
 
-func parseConnection(text string) (connectionFault, error) {
-	switch fault := connectionFault(text); fault {
-	case connectionReset, connectionTruncate:
-		return fault, nil
-	}
-	return "", fmt.Errorf("%.100q is neither reset nor truncate", text)
-}
-
 // parseDefaultHeaders parses the headers that are added to every response.
 func parseDefaultHeaders(text string) ([]header, error) {
 	var headers []header

@@ -46,7 +46,11 @@ func (e *exchange) worstResponse(b *body, size *int) int64 {
 	if size != nil {
 		return int64(min(*size, copyBuffer))
 	}
-	return e.worstDescription(b)
+	const escape = 6
+	if worst := escape * e.describedSize(b); worst > 2*includedResponse {
+		return worst
+	}
+	return 0
 }
 
 // describedSize returns the size of what a response that describes the request contains of it, in bytes.
@@ -55,14 +59,6 @@ func (e *exchange) describedSize(b *body) int64 {
 		return e.headerSize
 	}
 	return e.headerSize + int64(len(b.Data))
-}
-
-func (e *exchange) worstDescription(b *body) int64 {
-	const escape = 6
-	if worst := escape * e.describedSize(b); worst > 2*includedResponse {
-		return worst
-	}
-	return 0
 }
 
 // giveBack gives back a part of what was taken.
@@ -84,10 +80,7 @@ func (e *exchange) finish() {
 
 // release gives all bytes back.
 func (e *exchange) release() {
-	if e.held > 0 {
-		e.pool.give(e.held)
-		e.held = 0
-	}
+	e.giveBack(e.held)
 	if e.stream != nil {
 		e.stream.inProgress.Add(-1)
 	}

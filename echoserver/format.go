@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,14 +16,6 @@ const (
 
 	plainText = "text/plain; charset=utf-8"
 )
-
-func parseFormat(text string) (format, error) {
-	switch f := format(text); f {
-	case formatJSON, formatText, formatHTML:
-		return f, nil
-	}
-	return "", fmt.Errorf("%.100q is not json, text or html", text)
-}
 
 // accepted returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.
 func accepted(accept []string) format {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ func (s *settings) options() []option {
 			optional(&s.response.headers, parseDefaultHeaders)},
 		{"response-faults", "", `faults of some responses, such as [{"percentage": 30, "statusCode": 503}]`, optional(&s.faults, parseFaults)},
 		{"controls", "Safe", "what requests can control: Safe, Full (only for private networks) or Off",
-			parsedInto(&s.controls, parseControlsPolicy)},
+			parsedInto(&s.controls, oneOf("is not Safe, Full or Off", controlsSafe, controlsFull, controlsOff))},
 		{"identity", "true", "whether responses include pod, node, addresses and version", parsedInto(&s.showIdentity, parseBoolean)},
 		{"response-body", "", "the default body of responses; it replaces the echo", parsedInto(&s.response.body, asIs)},
 	}, s.tls.options()...)
@@ -79,6 +80,16 @@ func optional[T any](target *T, parse func(string) (T, error)) func(string) erro
 			return nil
 		}
 		return parsedInto(target, parse)(text)
+	}
+}
+
+// oneOf returns a function that parses one of some values. The reason of its error follows another text.
+func oneOf[T ~string](reason string, values ...T) func(string) (T, error) {
+	return func(text string) (T, error) {
+		if slices.Contains(values, T(text)) {
+			return T(text), nil
+		}
+		return "", fmt.Errorf("%.100q %s", text, reason)
 	}
 }
 

@@ -29,19 +29,12 @@ func (s *tlsSettings) options() []option {
 		{"tls-dir", "/etc/echo-server/tls", "the folder of tls.crt, tls.key and ca.crt", parsedInto(&s.folder, asIs)},
 		{"tls-secret", "", "the name of the Secret that tls-dir is a volume of, for messages", parsedInto(&s.secret, asIs)},
 		{"tls-client-certificate", clientCertificateNone, "whether clients have a certificate: None, Request or Require",
-			parsedInto(&s.clientCertificate, parseClientCertificate)},
+			parsedInto(&s.clientCertificate, oneOf("is not None, Request or Require",
+				clientCertificateNone, clientCertificateRequest, clientCertificateRequire))},
 		{"tls-min-version", "VersionTLS12", "the lowest version of TLS: VersionTLS12 or VersionTLS13", parsedInto(&s.minVersion, parseTLSVersion)},
 		{"tls-ciphers", "", "the cipher suites of TLS 1.2 by their IANA names, separated by commas; those of TLS 1.3 are fixed",
 			optional(&s.ciphers, parseCiphers)},
 	}
-}
-
-func parseClientCertificate(text string) (string, error) {
-	switch text {
-	case clientCertificateNone, clientCertificateRequest, clientCertificateRequire:
-		return text, nil
-	}
-	return "", fmt.Errorf("%q is not None, Request or Require", text)
 }
 
 func parseTLSVersion(text string) (uint16, error) {
