@@ -53,11 +53,6 @@ func (c *client) judge(a *answer, nonce string) {
 
 // open sends the header of a request on a new connection.
 func (c *client) open(ctx context.Context, r *request) (*stream, error) {
-	return c.openBy(ctx, r, "http/1.1")
-}
-
-// openBy is like open, and offers protocols in the handshake of TLS.
-func (c *client) openBy(ctx context.Context, r *request, protocols ...string) (*stream, error) {
 	end, err := c.limits.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -70,7 +65,7 @@ func (c *client) openBy(ctx context.Context, r *request, protocols ...string) (*
 	deadline := time.Now().Add(cmp.Or(r.timeout, timeout))
 	setDeadline, raw := connection.SetDeadline(deadline), connection
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // reading and writing fail then
-	config := c.tlsConfig(protocols...)
+	config := c.tlsConfig("http/1.1")
 	config.MaxVersion = c.maxTLS
 	connection, err = c.secure(ctx, connection, config)
 	if err := cmp.Or(err, setDeadline); err != nil {
@@ -105,7 +100,7 @@ func (c *client) do(ctx context.Context, r *request) (*answer, error) {
 	defer writing.Wait()
 	defer func() { _ = s.Close() }() // what was read decides
 	writing.Go(func() {
-		if !r.noBody && (r.chunked || len(r.body) > 0) {
+		if r.chunked || len(r.body) > 0 {
 			_ = r.writeBody(s) // the server may have responded before the end of the body
 		}
 	})

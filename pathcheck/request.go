@@ -26,7 +26,6 @@ type request struct {
 	body     []byte
 	chunked  bool
 	trailers []field
-	noBody   bool          // the caller sends it
 	timeout  time.Duration // that of most requests if it is 0
 	nonce    string        // a new one if it is empty
 }
