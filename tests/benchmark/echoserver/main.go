@@ -22,7 +22,7 @@ func main() {
 	core := flag.Int("core", 0, "the CPU core on which the servers run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, flag.Args(), plan{rounds: 5, requests: 100_000, connections: 50, core: *core})
+	err := run(ctx, flag.Args(), *core)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "echoserver benchmark: "+err.Error())
@@ -30,12 +30,11 @@ func main() {
 	}
 }
 
-// plan is how servers are measured: in a number of rounds, each with a number of requests to each server over parallel connections. The
-// servers run on one CPU core.
-type plan struct{ rounds, requests, connections, core int }
+// Servers are measured in a number of rounds, each with a number of requests to each server over parallel connections.
+const rounds, requests, connections = 5, 100_000, 50
 
-// run measures the servers in turn, so that other load of the machine affects all of them.
-func run(ctx context.Context, named []string, p plan) (err error) {
+// run measures the servers on a CPU core in turn, so that other load of the machine affects all of them.
+func run(ctx context.Context, named []string, core int) (err error) {
 	if len(named) == 0 {
 		return errors.New("no servers: specify NAME PATH COMMAND for each")
 	}
@@ -50,15 +49,15 @@ func run(ctx context.Context, named []string, p plan) (err error) {
 		if len(words) < 3 {
 			return fmt.Errorf("%q is not NAME PATH COMMAND", argument)
 		}
-		s, err := start(ctx, words[0], words[1], words[2:], p.core)
+		s, err := start(ctx, words[0], words[1], words[2:], core)
 		if err != nil {
 			return fmt.Errorf("%s: %w", words[0], err)
 		}
 		servers = append(servers, s)
 	}
-	for range p.rounds {
+	for range rounds {
 		for _, s := range servers {
-			if err := s.round(ctx, p); err != nil {
+			if err := s.round(ctx); err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
 		}

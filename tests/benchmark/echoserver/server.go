@@ -109,16 +109,16 @@ func (s *server) stop() error {
 }
 
 // round sends requests to the server and records the CPU time of a request.
-func (s *server) round(ctx context.Context, p plan) error {
+func (s *server) round(ctx context.Context) error {
 	before, err := process.CPUTime(s.command.Process.Pid)
 	if err != nil {
 		return err
 	}
-	if err := load(ctx, s.address, s.path, p.connections, p.requests); err != nil {
+	if err := load(ctx, s.address, s.path, connections, requests); err != nil {
 		return err
 	}
 	after, err := process.CPUTime(s.command.Process.Pid)
-	s.costs = append(s.costs, (after-before)/time.Duration(p.requests))
+	s.costs = append(s.costs, (after-before)/requests)
 	return err
 }
 
