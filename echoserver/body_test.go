@@ -92,20 +92,17 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestBodyLimitIsToldBeforeSending asks first, as curl does with large bodies.
-func TestBodyLimitIsToldBeforeSending(t *testing.T) {
-	connection := dial(t, serve(t, handlerOf(t)).URL)
-	got := exchanged(t, connection, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 8388609\r\n\r\n")
-	if !strings.HasPrefix(got, "HTTP/1.1 413 ") {
-		t.Errorf("answered %q", got)
-	}
-}
-
-func TestBodyThatBreaksOff(t *testing.T) {
-	connection := dial(t, serve(t, handlerOf(t)).URL)
-	got := exchanged(t, connection, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n")
-	if !strings.HasPrefix(got, "HTTP/1.1 400 ") {
-		t.Errorf("answered %q", got)
+// TestBodiesThatAreRefused sends a body that breaks off, and asks before it sends one over the limit, as curl does.
+func TestBodiesThatAreRefused(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for sent, status := range map[string]string{
+		"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n":          "400",
+		"Expect: 100-continue\r\nContent-Length: 8388609\r\n\r\n": "413",
+	} {
+		got := exchanged(t, dial(t, server.URL), "POST / HTTP/1.1\r\nHost: a\r\n"+sent)
+		if !strings.HasPrefix(got, "HTTP/1.1 "+status+" ") {
+			t.Errorf("%q is answered %q, want %s", sent, got, status)
+		}
 	}
 }
 

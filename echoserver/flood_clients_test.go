@@ -34,8 +34,7 @@ func writes(text string) func(net.Conn) error {
 
 // incompleteMessage returns a WebSocket message whose last byte never comes.
 func incompleteMessage() string {
-	return "GET /-/ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
-		"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n\x82\xff\x00\x00\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00" + payload(1<<20-1)
+	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + announced(finalBit|opcodeBinary, maxMessage, payload(maxMessage-1))
 }
 
 // manyPings returns a WebSocket with many pings of the maximum size.

@@ -53,21 +53,18 @@ func TestHeadersAreMeasuredAsTheyAreSent(t *testing.T) {
 	}
 }
 
-func TestLongestFieldIsCut(t *testing.T) {
-	raw := &rawHeader{}
-	raw.add([]byte("GET / HTTP/1.1\r\nA: 1\r\n" + strings.Repeat("x", 1000)))
-	if got := raw.longestField(); got != strings.Repeat("x", maxLoggedField) {
-		t.Errorf("an incomplete field is %q", got)
-	}
-}
-
-// TestLongestFieldContainsNoValue checks a value that continues on the next line (RFC 9112, 5.2): it may be a secret.
-func TestLongestFieldContainsNoValue(t *testing.T) {
-	for _, fold := range []string{" ", "\t"} {
+// TestLongestField checks names that are not complete, and values that continue on the next line (RFC 9112, 5.2): they may be secrets.
+func TestLongestField(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for text, want := range map[string]string{
+		"A: 1\r\n" + long:         long[:maxLoggedField],
+		"Cookie: a;\r\n " + long:  "",
+		"Cookie: a;\r\n\t" + long: "",
+	} {
 		raw := &rawHeader{}
-		raw.add([]byte("GET / HTTP/1.1\r\nCookie: a;\r\n" + fold + strings.Repeat("secret", 100)))
-		if got := raw.longestField(); got != "" {
-			t.Errorf("the name is %q", got)
+		raw.add([]byte("GET / HTTP/1.1\r\n" + text))
+		if got := raw.longestField(); got != want {
+			t.Errorf("%.20q: the name is %q, want %q", text, got, want)
 		}
 	}
 }
