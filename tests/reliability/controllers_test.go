@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
@@ -46,14 +47,8 @@ func typed[T any](o *unstructured.Unstructured, into T) T {
 
 // content returns an object as JSON has it.
 func content(object any) map[string]any {
-	text, err := json.Marshal(object)
-	if err != nil {
-		panic(err)
-	}
 	fields := map[string]any{}
-	if err := json.Unmarshal(text, &fields); err != nil {
-		panic(err)
-	}
+	convert(object, &fields)
 	return fields
 }
 
@@ -69,9 +64,7 @@ func (s *store) create(k objectKey, object any) {
 		o.SetName(k.name)
 		return o, nil
 	})
-	if err != nil {
-		panic(err)
-	}
+	utilruntime.Must(err)
 }
 
 // setStatus sets the status of an object.
@@ -82,9 +75,7 @@ func (s *store) setStatus(k objectKey, status any) {
 		}
 		return live, nil
 	})
-	if err != nil {
-		panic(err)
-	}
+	utilruntime.Must(err)
 }
 
 // rollOut makes the pods of a Deployment as wanted, and its status.
@@ -115,9 +106,7 @@ func (s *simulation) rollOut(d *appsv1.Deployment) {
 // digest returns a short text that is another one for each template.
 func digest(template corev1.PodTemplateSpec) string {
 	text, err := json.Marshal(template)
-	if err != nil {
-		panic(err)
-	}
+	utilruntime.Must(err)
 	hash := fnv.New32()
 	_, _ = hash.Write(text) // it never fails
 	return strconv.Itoa(int(hash.Sum32()))
@@ -216,10 +205,6 @@ func free(object map[string]any) {
 // convert reads a part of an object into its Go type.
 func convert(from, into any) {
 	text, err := json.Marshal(from)
-	if err != nil {
-		panic(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		panic(err)
-	}
+	utilruntime.Must(err)
+	utilruntime.Must(json.Unmarshal(text, into))
 }

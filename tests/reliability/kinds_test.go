@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/applyconfigurations"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -61,9 +62,7 @@ func ofGatewayAPI(name string) kind {
 	k := kind{group: gatewayv1.GroupName, version: "v1", kind: name}
 	k.fields = sync.OnceValue(func() *managedfields.FieldManager {
 		known := runtime.NewScheme()
-		if err := gatewayv1.Install(known); err != nil {
-			panic(err)
-		}
+		utilruntime.Must(gatewayv1.Install(known))
 		return managedfieldstest.NewFakeFieldManager(gateways.NewTypeConverter(known), k.gvk())
 	})
 	return k

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/echo-operator/echo-operator/internal/children"
 )
@@ -44,9 +45,7 @@ func (s *simulation) outcome() outcome {
 // asText returns an object as text, without what differs between two runs.
 func asText(object *unstructured.Unstructured) string {
 	text, err := json.MarshalIndent(normal(object), "", " ")
-	if err != nil {
-		panic(err)
-	}
+	utilruntime.Must(err)
 	return string(text)
 }
 

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -203,9 +204,7 @@ func changeSpec(change func(*v1.EchoSpec)) step {
 // set returns a change that sets a field.
 func set(value any, path ...string) func(map[string]any) {
 	return func(object map[string]any) {
-		if err := unstructured.SetNestedField(object, value, path...); err != nil {
-			panic(err)
-		}
+		utilruntime.Must(unstructured.SetNestedField(object, value, path...))
 	}
 }
 

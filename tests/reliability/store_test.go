@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
 // objectKey names an object in the store.
@@ -235,9 +236,7 @@ func (s *store) edit(k objectKey, change func(object map[string]any)) {
 		change(after.Object)
 		return kinds[k.resource].replace(live, after, "", "somebody")
 	})
-	if err != nil {
-		panic(err)
-	}
+	utilruntime.Must(err)
 }
 
 // remove deletes an object. Its dependents are deleted before it, later, or not at all.

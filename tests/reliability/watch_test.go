@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -28,9 +29,7 @@ const maxLines = 1000
 // watch opens a stream, which begins with all objects as they are, or as they were if the watch is held back.
 func (c connection) watch(to call) *http.Response {
 	which, err := selectorOf(to)
-	if err != nil {
-		panic(err)
-	}
+	utilruntime.Must(err)
 	s := &stream{resource: to.resource, selector: which, ended: to.Context().Done(), lines: make(chan []byte, maxLines)}
 	s.next = c.known(to.resource)
 	for _, object := range c.at(s.next, to.resource) {
@@ -86,9 +85,7 @@ func (s *stream) deliver(log []change) {
 
 func (s *stream) send(what watch.EventType, object *unstructured.Unstructured) {
 	line, err := json.Marshal(map[string]any{"type": what, "object": object.Object})
-	if err != nil {
-		panic(err)
-	}
+	utilruntime.Must(err)
 	s.lines <- append(line, '\n')
 }
 
