@@ -157,15 +157,10 @@ func (o *Operator) Start(ctx context.Context) error {
 // newScheme returns the types that the operator reads and writes. All that Kubernetes has would take a tenth of its memory.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
+	types := runtime.NewSchemeBuilder(
 		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme,
-		rbacv1.AddToScheme, gatewayv1.Install, openshift.AddAPIServer,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, err
-		}
-	}
-	return scheme, nil
+		rbacv1.AddToScheme, gatewayv1.Install, openshift.AddAPIServer)
+	return scheme, types.AddToScheme(scheme)
 }
 
 // addReconcilers adds both reconcilers to the manager.
