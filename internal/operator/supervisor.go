@@ -56,7 +56,8 @@ func (s *supervisor) run(ctx context.Context) error {
 				s.log.Info("The cluster offers other APIs. The process ends, and uses them after its next start.", "changes", changes)
 				return nil
 			}
-			at = s.apis.Next(latest(at, time.Now()))
+			latest := slices.MaxFunc([]time.Time{at, time.Now()}, time.Time.Compare) // a timer may fire a moment before its time
+			at = s.apis.Next(latest)
 			apis.Reset(time.Until(at))
 		case <-rights.C:
 			if ends, err := s.checkCaches(ctx, time.Since(began)); ends {
@@ -64,14 +65,6 @@ func (s *supervisor) run(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-// latest returns the later of two times: a timer may fire a moment before the time that the clock shows.
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // checkCaches reports whether the process should end, because of its namespaces or because its caches are not filled after a time. It asks for
