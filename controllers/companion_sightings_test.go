@@ -12,18 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// countingReader counts what is read.
-type countingReader struct {
-	client.Reader
-	reads int
-}
-
-// Get implements client.Reader.
-func (r *countingReader) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-	r.reads++
-	return r.Reader.Get(ctx, key, object, options...)
-}
-
 // stripped returns the companion of the owner pod, without labels.
 func stripped(t *testing.T) *corev1.Pod {
 	t.Helper()
@@ -49,8 +37,8 @@ func TestACompanionWithoutLabelsIsDeletedWhenItIsNotWanted(t *testing.T) {
 			g := NewWithT(t)
 			companion := stripped(t)
 			w := newLateWorld(t, []client.Object{storedEcho(), ownerPod(), aNode(), companionPod(t)}, []client.Object{companion})
-			live := &countingReader{Reader: w.server}
-			w.dependencies.Live = live
+			live := &fallible{}
+			w.dependencies.Live = live.over(w.server, "API server")
 			r := w.companions()
 			r.Client = writesTo{w.cache, w.server}
 			pass := func() {
@@ -66,7 +54,7 @@ func TestACompanionWithoutLabelsIsDeletedWhenItIsNotWanted(t *testing.T) {
 				pass()
 			}
 			g.Expect(w.writes).To(HaveExactElements("delete " + companion.Name))
-			g.Expect(live.reads).To(Equal(1))
+			g.Expect(live.reads).To(HaveLen(1))
 		})
 	}
 }
@@ -94,8 +82,8 @@ func TestANewProcessAsksOnceForACompanionThatIsNotWanted(t *testing.T) {
 		"one that is deleted soon": {[]client.Object{terminating(stripped(t))}, nil},
 	} {
 		w := newLateWorld(t, []client.Object{ownerPod(), aNode()}, c.live) // the Echo is gone
-		live := &countingReader{Reader: w.server}
-		w.dependencies.Live = live
+		live := &fallible{}
+		w.dependencies.Live = live.over(w.server, "API server")
 		r := w.companions()
 		r.Client = writesTo{w.cache, w.server}
 		for range 3 {
@@ -104,7 +92,7 @@ func TestANewProcessAsksOnceForACompanionThatIsNotWanted(t *testing.T) {
 			}
 		}
 		g.Expect(w.writes).To(HaveExactElements(c.want), name)
-		g.Expect(live.reads).To(Equal(1), name)
+		g.Expect(live.reads).To(HaveLen(1), name)
 	}
 }
 
@@ -116,14 +104,14 @@ func terminating(pod *corev1.Pod) *corev1.Pod {
 func TestTheEndOfAPodWithACompanionReadsNothing(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t, storedEcho(), ownerPod(), aNode(), companionPod(t))
-	live := &countingReader{Reader: w.server}
-	w.dependencies.Live = live
+	live := &fallible{}
+	w.dependencies.Live = live.over(w.server, "API server")
 	r := w.companions()
 	for i, step := range []func(){func() {}, func() { gone(t, w, ownerPod()) }, func() {}} {
 		step()
 		g.Expect(r.Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred(), "pass %d", i)
 	}
-	g.Expect(live.reads).To(BeZero())
+	g.Expect(live.reads).To(BeEmpty())
 	g.Expect(r.seen.of).To(BeEmpty())
 }
 
