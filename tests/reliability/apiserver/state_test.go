@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -117,14 +115,7 @@ func (s *state) plain() (map[string]any, error) {
 func plain(o *object) (any, error) {
 	part := map[string]any{
 		"labels": o.GetLabels(), "annotations": o.GetAnnotations(), "finalizers": o.GetFinalizers(),
-		"spec": o.DeepCopy().Object["spec"], "owners": slices.Collect(func(yield func(metav1.OwnerReference) bool) {
-			for _, owner := range o.GetOwnerReferences() {
-				owner.UID = ""
-				if !yield(owner) {
-					return
-				}
-			}
-		}),
+		"spec": o.DeepCopy().Object["spec"], "owners": o.GetOwnerReferences(),
 	}
 	for _, entry := range o.GetManagedFields() {
 		if children.IsOwn(entry) {
