@@ -12,7 +12,7 @@ import (
 // TestValidators runs all validators of operator-sdk, the hubs and preflight. Warnings are failures.
 func TestValidators(t *testing.T) {
 	imagesFor(t, "amd64", "arm64", "ppc64le", "s390x")
-	objects := append(loadBundle(t).ObjectsToValidate(), map[string]string{"k8s-version": "1.36"})
+	objects := append(loadBundle(t).ObjectsToValidate(), map[string]string{"k8s-version": "1.37"})
 	for _, result := range validation.AllValidators.Validate(objects...) {
 		for _, finding := range slices.Concat(result.Errors, result.Warnings) {
 			t.Errorf("%s: %v", result.Name, finding)
