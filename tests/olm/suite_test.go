@@ -106,7 +106,7 @@ func run(ctx context.Context, commands string) {
 // publish gives the tag that a catalog follows to that of a version.
 func publish(ctx context.Context, version string) {
 	GinkgoHelper()
-	run(ctx, "cd ../.. && $(tools/build image)/crane push "+released(version, "echo-operator-catalog")+" 10.200.0.2:5000/echo-operator/echo-operator-catalog:latest")
+	run(ctx, "cd ../.. && $(tools/build image)/crane tag "+clusterRegistry+"/echo-operator/echo-operator-catalog:v"+version+" latest")
 }
 
 // kubectl runs kubectl in the namespace of the operator.
