@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -28,6 +29,7 @@ func ReturnAtRest(ctx context.Context) {
 			return
 		case <-ticker.C:
 			if watch.begins(allocated()) {
+				runtime.GC() // pools keep for one collection what they hold
 				debug.FreeOSMemory()
 			}
 		}
