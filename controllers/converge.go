@@ -78,7 +78,7 @@ func (r *EchoReconciler) ensureAll(
 	}
 	for i, c := range wanted {
 		err := r.ensure(ctx, echo, c, live[i], seen)
-		if isGone(c, err) {
+		if isGone(c, err) && r.failures.last(client.ObjectKeyFromObject(echo), r.Now()) {
 			seen.Unserved = append(seen.Unserved, status.Unserved{Kind: c.Kind})
 		} else if err != nil {
 			return err

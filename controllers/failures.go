@@ -38,6 +38,12 @@ func (f *failures) tolerate(object types.NamespacedName, failure *status.Failure
 	return failure
 }
 
+// last reports whether the reconciles of an object have failed for longer than transient failures are tolerated.
+func (f *failures) last(object types.NamespacedName, now time.Time) bool {
+	since, failing := f.get(object)
+	return failing && now.Sub(since) >= tolerance
+}
+
 // end ends a series of failures, unless the pass that ends had a transient one. failure is nil if it succeeded.
 func (f *failures) end(object types.NamespacedName, failure *status.Failure) {
 	if failure == nil || !failure.Transient {

@@ -3,10 +3,12 @@ package controllers
 import (
 	"errors"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -23,16 +25,19 @@ func TestAKindThatTheClusterNoLongerServesIsReported(t *testing.T) {
 	kind := schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "httproutes"}
 	for name, c := range map[string]struct {
 		refusal error
+		lasts   time.Duration
 		gone    bool
 	}{
-		"not served":      {apierrors.NewNotFound(kind, "x"), true},
-		"about to vanish": {apierrors.NewMethodNotSupported(kind, "create"), true},
-		"another error":   {errRefused, false},
+		"not served":      {apierrors.NewNotFound(kind, "x"), tolerance, true},
+		"not found once":  {apierrors.NewNotFound(kind, "x"), tolerance - 1, false},
+		"about to vanish": {apierrors.NewMethodNotSupported(kind, "create"), tolerance, true},
+		"another error":   {errRefused, tolerance, false},
 	} {
 		w := newWorld(t, storedEcho(routed))
 		w.failOn("apply HTTPRoute", c.refusal)
 		r := w.echoes()
 		r.Gateways.Served = children.Served{"HTTPRoute": true}
+		r.failures.set(client.ObjectKeyFromObject(w.current(t)), r.Now().Add(-c.lasts))
 		seen, err := r.converge(t.Context(), w.current(t))
 		gone := len(seen.Unserved) == 1 && seen.Unserved[0] == (status.Unserved{Kind: "HTTPRoute"})
 		if gone != c.gone || c.gone != (err == nil) {

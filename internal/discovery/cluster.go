@@ -57,14 +57,18 @@ func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
 	return offer, errors.Join(failures...)
 }
 
-// AskUntilAnswered asks again while the cluster does not answer for a kind, as long as retry lasts. What is not known then is Unknown, and the
-// error says why: the operator serves what does not depend on it.
+// AskUntilAnswered asks again while the cluster does not answer for a kind, as long as retry lasts, and once if it forbids one: a right that
+// was granted a moment ago may not have arrived. What is not known then is Unknown, and the error says why: the operator serves what does not
+// depend on it.
 func (c *Cluster) AskUntilAnswered(ctx context.Context, kinds []Kind, retry wait.Backoff) (Offer, error) {
 	var offer Offer
 	var last error
+	forbidden := false
 	_ = wait.ExponentialBackoffWithContext(ctx, retry, func(ctx context.Context) (bool, error) {
+		before := forbidden
 		offer, last = c.Ask(ctx, kinds)
-		return last == nil, nil
+		forbidden = offer.forbids()
+		return last == nil && (before || !forbidden), nil
 	})
 	return offer, last
 }
@@ -129,6 +133,15 @@ type Finding struct {
 
 // Offer is what a cluster offers, by kind. It is not changed once it is made.
 type Offer map[schema.GroupVersionKind]Finding
+
+func (o Offer) forbids() bool {
+	for _, finding := range o {
+		if finding.Access == Forbidden {
+			return true
+		}
+	}
+	return false
+}
 
 // Usable returns the kinds of an API that the operator can use, by their name.
 func (o Offer) Usable(api schema.GroupVersion) map[string]bool {

@@ -80,3 +80,14 @@ func TestTheClusterIsAskedAgainForATime(t *testing.T) {
 		}
 	}
 }
+
+func TestAskUntilAnswered_forbidden(t *testing.T) {
+	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 5}
+	for requests, want := range map[int]Access{2: Usable, 4: Forbidden} { // two for each time: the API, and the kind
+		asked := cluster(t, map[string]int{"/apis/example.com/v1/routes": 403}, requests)
+		offer, err := asked.AskUntilAnswered(t.Context(), []Kind{{route(), []string{""}}}, retry)
+		if offer[route()].Access != want || err != nil {
+			t.Errorf("forbidden in %d requests: %v, %v", requests, offer, err)
+		}
+	}
+}
