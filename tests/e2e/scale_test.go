@@ -29,59 +29,66 @@ import (
 const (
 	// many is the number of Echoes for which the default memory limit of the operator is documented to do.
 	many = 2000
-	// manyTimeout bounds what is done with that many: the controllers of Kubernetes send 20 requests per second.
+	// manyNamespaces is in how many namespaces they are: for each change of a Deployment, Kubernetes reads all pods of its namespace.
+	manyNamespaces = 20
+	// manyTimeout bounds what is done with that many on a machine with two cores.
 	manyTimeout  = 30 * time.Minute
 	manyInterval = 5 * time.Second
 )
 
 var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), func() {
 	It("stays below its memory limit, and writes nothing when it is restarted", func(ctx SpecContext) {
-		namespace := namespaces.New(ctx)
+		in := make([]string, manyNamespaces)
+		for i := range in {
+			in[i] = namespaces.New(ctx)
+		}
 		support.StartHollowKubelet(ctx)
-		support.CreateHollowNode(ctx, k8s, namespace)
+		support.CreateHollowNode(ctx, k8s, in[0])
 		creator := operatorPod(ctx)
-		createMany(ctx, namespace)
-		eventuallyManyReady(ctx, namespace)
+		createMany(ctx, in)
+		eventuallyManyReady(ctx, in)
 		expectBelowLimit(ctx, creator, "has created 2,000 Echoes")
 
 		By("rolling out an annotation of their pods")
-		annotateMany(ctx, namespace)
-		eventuallyManyReady(ctx, namespace)
-		before := eventuallyCalm(ctx, namespace)
+		annotateMany(ctx, in)
+		eventuallyManyReady(ctx, in)
+		before := eventuallyCalm(ctx, in)
 		expectBelowLimit(ctx, creator, "has rolled out 2,000 Echoes")
 
-		restarted := restartWithMany(ctx, namespace, creator)
-		Consistently(func(g Gomega) string { return cmp.Diff(before, versions(ctx, g, namespace)) }).
+		restarted := restartWithMany(ctx, in, creator)
+		Consistently(func(g Gomega) string { return cmp.Diff(before, versions(ctx, g, in)) }).
 			WithContext(ctx).WithTimeout(6 * manyInterval).WithPolling(manyInterval).Should(BeEmpty())
 
 		By("deleting them")
-		support.Kubectl(ctx, "delete", "echoes", "--all", "-n", namespace, "--wait=false")
-		Eventually(func(g Gomega) int { return len(echoesOf(ctx, g, namespace)) }).
+		for _, namespace := range in {
+			support.Kubectl(ctx, "delete", "echoes", "--all", "-n", namespace, "--wait=false")
+		}
+		Eventually(func(g Gomega) int { return len(echoesOf(ctx, g, in)) }).
 			WithContext(ctx).WithTimeout(manyTimeout).WithPolling(manyInterval).Should(BeZero())
 		expectBelowLimit(ctx, restarted, "has deleted 2,000 Echoes")
 	}, SpecTimeout(5*manyTimeout))
 })
 
-// createMany creates the Echoes, with two pods each on the hollow node of their namespace.
-func createMany(ctx context.Context, namespace string) {
+// createMany creates the Echoes in some namespaces, with two pods each on the hollow node of the first one.
+func createMany(ctx context.Context, in []string) {
 	GinkgoHelper()
 	for i := range many {
-		echo := support.Echo(namespace, fmt.Sprintf("echo-%04d", i), func(e *v1.Echo) { e.Spec.Replicas = 2 }, support.OnHollowNode(namespace))
+		echo := support.Echo(in[i%len(in)], fmt.Sprintf("echo-%04d", i), func(e *v1.Echo) { e.Spec.Replicas = 2 }, support.OnHollowNode(in[0]))
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 	}
 }
 
 // annotateMany changes an annotation of the pods of all Echoes.
-func annotateMany(ctx context.Context, namespace string) {
+func annotateMany(ctx context.Context, in []string) {
 	GinkgoHelper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"podAnnotations":{"example.org/restarted":"yes"}}}`))
-	for _, echo := range echoesOf(ctx, Default, namespace) {
+	for _, echo := range echoesOf(ctx, Default, in) {
 		Expect(k8s.Patch(ctx, &echo, patch)).To(Succeed())
 	}
 }
 
 // restartWithMany deletes the pod of the operator, and waits until its successor has reconciled all Echoes.
-func restartWithMany(ctx context.Context, namespace string, pod *corev1.Pod) *corev1.Pod {
+func restartWithMany(ctx context.Context, in []string, pod *corev1.Pod) *corev1.Pod {
 	GinkgoHelper()
 	By("restarting the operator")
 	noteLogErrors(ctx)
@@ -89,7 +96,7 @@ func restartWithMany(ctx context.Context, namespace string, pod *corev1.Pod) *co
 	support.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, pod.Name, waitTimeout)
 	awaitOperator(ctx)
 	restarted := operatorPod(ctx)
-	metrics := metricsReader(ctx, namespace)
+	metrics := metricsReader(ctx, in[0])
 	reconciles := func() float64 {
 		return support.SumOfMetric(metrics(ctx), "controller_runtime_reconcile_total", `controller="echo"`)
 	}
@@ -98,17 +105,21 @@ func restartWithMany(ctx context.Context, namespace string, pod *corev1.Pod) *co
 	return restarted
 }
 
-func echoesOf(ctx context.Context, g Gomega, namespace string) []v1.Echo {
-	list := &v1.EchoList{}
-	g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
-	return list.Items
+func echoesOf(ctx context.Context, g Gomega, in []string) []v1.Echo {
+	var all []v1.Echo
+	for _, namespace := range in {
+		list := &v1.EchoList{}
+		g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+		all = append(all, list.Items...)
+	}
+	return all
 }
 
-func eventuallyManyReady(ctx context.Context, namespace string) {
+func eventuallyManyReady(ctx context.Context, in []string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) int {
 		ready := 0
-		for _, echo := range echoesOf(ctx, g, namespace) {
+		for _, echo := range echoesOf(ctx, g, in) {
 			if echo.Status.Phase == v1.PhaseReady && echo.Status.ObservedGeneration == echo.Generation && echo.Status.UpdatedReplicas == 2 {
 				ready++
 			}
@@ -119,11 +130,11 @@ func eventuallyManyReady(ctx context.Context, namespace string) {
 
 // eventuallyCalm waits until nobody writes to the Echoes and their objects any more, neither the controllers of Kubernetes, and returns
 // their versions.
-func eventuallyCalm(ctx context.Context, namespace string) map[string]string {
+func eventuallyCalm(ctx context.Context, in []string) map[string]string {
 	GinkgoHelper()
 	var before map[string]string
 	Eventually(func(g Gomega) {
-		now := versions(ctx, g, namespace)
+		now := versions(ctx, g, in)
 		changed := cmp.Diff(before, now)
 		before = now
 		g.Expect(changed).To(BeEmpty())
@@ -132,20 +143,24 @@ func eventuallyCalm(ctx context.Context, namespace string) map[string]string {
 }
 
 // versions returns the versions of the Echoes, of their objects and of their events. Each Echo has one object of each kind.
-func versions(ctx context.Context, g Gomega, namespace string) map[string]string {
+func versions(ctx context.Context, g Gomega, in []string) map[string]string {
 	found := map[string]string{}
 	for _, kind := range []schema.GroupVersionKind{
 		v1.GroupVersion.WithKind("Echo"), corev1.SchemeGroupVersion.WithKind("Service"), appsv1.SchemeGroupVersion.WithKind("Deployment"),
 		policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), eventsv1.SchemeGroupVersion.WithKind("Event"),
 	} {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(kind)
-		g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
-		if kind.Kind != "Event" {
-			g.Expect(list.Items).To(HaveLen(many), kind.Kind)
+		count := 0
+		for _, namespace := range in {
+			list := &metav1.PartialObjectMetadataList{}
+			list.SetGroupVersionKind(kind)
+			g.Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+			count += len(list.Items)
+			for _, object := range list.Items {
+				found[kind.Kind+" "+namespace+"/"+object.Name] = object.ResourceVersion
+			}
 		}
-		for _, object := range list.Items {
-			found[kind.Kind+" "+object.Name] = object.ResourceVersion
+		if kind.Kind != "Event" {
+			g.Expect(count).To(Equal(many), kind.Kind)
 		}
 	}
 	return found
