@@ -74,7 +74,7 @@ e2e test-e2e:
 	@tools/make/suite apiserver,kwok ./tests/e2e -ginkgo.label-filter='!scale && !must-gather' $(TESTFLAGS)
 
 .PHONY: e2e-scale
-e2e-scale: ## Create, roll out and delete 2,000 Echoes of two simulated pods, under the operator's default memory limit. An hour. Requires root.
+e2e-scale: ## Create, roll out and delete 2,000 Echoes of two simulated pods, under the operator's default memory limit. 20 minutes. Requires root.
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory cluster-up images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
