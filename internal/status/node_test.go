@@ -86,7 +86,7 @@ func TestNodeProblemsOfAStatus(t *testing.T) {
 	if len(got) != maxNodes || got["well"] != nil || !slices.Equal(got["n-000"], []string{"Deleted"}) {
 		t.Errorf("got %d: %v", len(got), got)
 	}
-	NewWithT(t).Expect(nodeTransitions(got, nodeProblems(nodes), nodes)).To(BeNil(), "nodes beyond the limit are told again and again")
+	NewWithT(t).Expect(nodeTransitions(got, nodeProblems(nodes), nodes)).To(BeNil(), "nodes beyond the limit are reported again and again")
 }
 
 func TestNodeTransitions(t *testing.T) {

@@ -60,7 +60,7 @@ var _ = Describe("drift", func() {
 		deploymentEntry("key of a spread constraint", func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.DoNotSchedule
 		}),
-		Entry("NetworkPolicy: egress, of which there is none", &networkingv1.NetworkPolicy{}, func(o client.Object) {
+		Entry("NetworkPolicy: egress, which has no rules", &networkingv1.NetworkPolicy{}, func(o client.Object) {
 			o.(*networkingv1.NetworkPolicy).Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{}}
 		}),
 	)

@@ -74,7 +74,7 @@ func (p Prometheus) Targets(ctx context.Context, g Gomega) []Target {
 	return p.get(ctx, g, "targets?state=active").ActiveTargets
 }
 
-// data is the data in a response of Prometheus, of which each path fills in a part.
+// data is the data in a response of Prometheus. Each path fills in a part.
 type data struct {
 	Result        []Sample `json:"result"`
 	Alerts        []Alert  `json:"alerts"`
