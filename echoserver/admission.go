@@ -62,6 +62,7 @@ func (h *handler) admitStream(e *exchange, r *http.Request, c *connection, size 
 	defer c.refusing.Add(-1)
 	if c.refusing.Add(1) > includedStreams || keepsMuch(r) { // clients that do not read would make refusals expensive
 		h.metrics.limited(limitMemory)
+		e.overBudget = true
 		panic(http.ErrAbortHandler)
 	}
 	clear(r.Header) // it is not needed while the response waits for the client

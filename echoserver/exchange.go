@@ -21,6 +21,7 @@ type exchange struct {
 	held       int64       // bytes that were taken from it
 	headerSize int64       // of the request with its trailer, in bytes
 	stream     *connection // of a request of HTTP/2 that is in progress
+	overBudget bool        // aborted without a response and a log line: nothing accounts for what it holds
 	status     int         // 0 before the response
 	written    int64
 	// grpcStatus is the name of the status of a gRPC call; empty for other requests.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -37,6 +38,31 @@ func TestFloods(t *testing.T) {
 	}
 }
 
+// TestFloodsWithBlockedLog is TestFloods while nothing reads the log: requests wait for their log lines, and are accounted for until then.
+func TestFloodsWithBlockedLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each flood takes some seconds")
+	}
+	all := floods()
+	maps.Copy(all, headerFloods(defaultHeaderBytes))
+	for _, name := range []string{"delayed long headers", "distinct tiny fields", "long trailers over HTTP/2", "resets of authorities"} {
+		t.Run(name, func(t *testing.T) {
+			p := startFlooded(t)
+			p.log.mutex.Lock()
+			defer p.log.mutex.Unlock()
+			if peak := flood(t, p, all[name].connections, all[name].open); peak >= containerMemory {
+				t.Errorf("its memory limit would have killed it: %d MiB", peak)
+			}
+		})
+	}
+}
+
+// startFlooded starts the real program with the soft memory limit that it has in a pod.
+func startFlooded(t *testing.T, environ ...string) *process {
+	t.Helper()
+	return start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
+}
+
 // clientFlood is what many connections do.
 type clientFlood struct {
 	connections int
@@ -45,7 +71,7 @@ type clientFlood struct {
 
 func (f clientFlood) run(t *testing.T, environ ...string) {
 	t.Helper()
-	p := start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
+	p := startFlooded(t, environ...)
 	others := ordinaryClients(t, p)
 	peak := flood(t, p, f.connections, f.open)
 	served := others()

@@ -53,11 +53,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.metrics.began()
 	defer func() { // also if the response is aborted
-		e.release()
 		h.metrics.ended(listenerOf(r), e, r)
-		if !isProbe(r.URL.Path) && !isGRPCHealthCheck(r) {
+		if !e.overBudget && !isProbe(r.URL.Path) && !isGRPCHealthCheck(r) {
 			logAccess(h.log, e, r)
 		}
+		e.release() // last, because the request is held while its log line waits for earlier ones
 	}()
 	harden(w.Header())
 	h.prove(w.Header(), r)
