@@ -3,10 +3,15 @@ package mutants
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,18 +30,18 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	if os.Getenv("RELIABILITY") != "all" {
 		t.Skip("set RELIABILITY=all to run it")
 	}
-	total, missed := 0, 0
+	total, missed, all := 0, 0, declarations(t)
 	for _, m := range mutants() {
 		total++
 		t.Run(m.name, func(t *testing.T) {
 			began := time.Now()
-			output, err := m.run(t)
+			output, err := m.run(t, all)
 			failed := caught.FindStringSubmatch(output)
 			if failed == nil {
 				missed++
 				t.Fatalf("%s does not catch it (%v): %s", m.by, err, output)
 			}
-			t.Logf("caught by %s of %s after %.0f s", failed[1], m.in, time.Since(began).Seconds())
+			t.Logf("caught by %s of %s after %.0f s", failed[1], m.of, time.Since(began).Seconds())
 		})
 	}
 	t.Logf("%d mutants, %d missed", total, missed)
@@ -44,35 +49,99 @@ func TestEveryMutantIsCaught(t *testing.T) {
 
 // TestEveryMutantIsOfToday checks that the code has what each mutant changes.
 func TestEveryMutantIsOfToday(t *testing.T) {
+	all := declarations(t)
 	for _, m := range mutants() {
-		t.Run(m.name, func(t *testing.T) { m.source(t) })
+		t.Run(m.name, func(t *testing.T) { m.declaration(t, all) })
 	}
 }
 
-// source returns the path and the text of the file that a mutant changes. It fails if the file has not what is to be changed.
-func (m mutant) source(t *testing.T) (path, text string) {
+// declaration is a function, a method or a group of constants.
+type declaration struct {
+	path       string // of its file, absolute
+	start, end int    // in the file, in bytes
+	text       string
+}
+
+// declarations returns all declarations of the operator by the names of functions and constants.
+func declarations(t *testing.T) map[string][]declaration {
 	t.Helper()
 	g := NewWithT(t)
-	path, err := filepath.Abs(filepath.Join(root, m.file))
-	g.Expect(err).NotTo(HaveOccurred())
+	all := map[string][]declaration{}
+	for _, folder := range []string{"controllers", "internal"} {
+		g.Expect(filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				err = addDeclarations(all, path)
+			}
+			return err
+		})).To(Succeed())
+	}
+	return all
+}
+
+func addDeclarations(all map[string][]declaration, path string) error {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
 	content, err := os.ReadFile(path)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(strings.Count(string(content), m.old)).To(Equal(1), "%s must have this exactly once: %s", m.file, m.old)
-	return path, string(content)
+	if err != nil {
+		return err
+	}
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, content, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, each := range file.Decls {
+		start, end := files.Position(each.Pos()).Offset, files.Position(each.End()).Offset
+		for _, name := range namesOf(each) {
+			all[name] = append(all[name], declaration{absolute, start, end, string(content[start:end])})
+		}
+	}
+	return nil
+}
+
+// namesOf returns the name of a function or method, or those of constants.
+func namesOf(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		names = append(names, d.Name.Name)
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if constants, ok := spec.(*ast.ValueSpec); ok {
+				names = append(names, constants.Names[0].Name)
+			}
+		}
+	}
+	return names
+}
+
+// declaration returns the declaration that a mutant changes: the one of its name that has the old text, exactly once.
+func (m mutant) declaration(t *testing.T, all map[string][]declaration) declaration {
+	t.Helper()
+	g := NewWithT(t)
+	g.Expect(all).To(HaveKey(m.in))
+	with := slices.DeleteFunc(slices.Clone(all[m.in]), func(d declaration) bool { return !strings.Contains(d.text, m.old) })
+	g.Expect(with).To(HaveLen(1), "%s must be one declaration that has this: %s", m.in, m.old)
+	g.Expect(strings.Count(with[0].text, m.old)).To(Equal(1), "%s must have this exactly once: %s", m.in, m.old)
+	return with[0]
 }
 
 // run runs the test that must catch a mutant, and returns its output.
-func (m mutant) run(t *testing.T) (string, error) {
+func (m mutant) run(t *testing.T, all map[string][]declaration) (string, error) {
 	t.Helper()
 	g := NewWithT(t)
-	path, text := m.source(t)
-	changed := filepath.Join(t.TempDir(), filepath.Base(m.file))
-	g.Expect(os.WriteFile(changed, []byte(strings.Replace(text, m.old, m.new, 1)), 0o600)).To(Succeed())
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
+	d := m.declaration(t, all)
+	content, err := os.ReadFile(d.path)
+	g.Expect(err).NotTo(HaveOccurred())
+	changed := filepath.Join(t.TempDir(), filepath.Base(d.path))
+	text := string(content[:d.start]) + strings.Replace(d.text, m.old, m.new, 1) + string(content[d.end:])
+	g.Expect(os.WriteFile(changed, []byte(text), 0o600)).To(Succeed())
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{d.path: changed}})
 	g.Expect(err).NotTo(HaveOccurred())
 	list := filepath.Join(t.TempDir(), "overlay.json")
 	g.Expect(os.WriteFile(list, overlay, 0o600)).To(Succeed())
-	command := exec.CommandContext(t.Context(), "go", "test", "-overlay="+list, "-count=1", "-failfast", "-vet=off", "-timeout=0", "-run="+m.by, m.in)
+	command := exec.CommandContext(t.Context(), "go", "test", "-overlay="+list, "-count=1", "-failfast", "-vet=off", "-timeout=0", "-run="+m.by, m.of)
 	command.Dir = root
 	output, err := command.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {

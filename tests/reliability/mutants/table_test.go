@@ -5,17 +5,16 @@ import "slices"
 // mutant is a bug.
 type mutant struct {
 	name string
-	// file is where it is, old what the file has, and new what it has with the bug.
-	file, old, new string
-	// by is the pattern of the test that must catch it, and in the package of that.
-	by, in string
+	// in is the function, method or constant that has the bug, old its text, and new the text with the bug.
+	in, old, new string
+	// by is the pattern of the test that must catch it, and of the packages of the test.
+	by, of string
 }
 
 const (
 	simulation = "./tests/reliability"
-	reconciler = "./controllers"
-	builders   = "./internal/children"
-	texts      = "./internal/status"
+	reconciler = "./controllers/..."
+	builders   = "./internal/..."
 )
 
 func mutants() []mutant { return slices.Concat(textbook(), found(), own()) }
@@ -23,21 +22,21 @@ func mutants() []mutant { return slices.Concat(textbook(), found(), own()) }
 // textbook are the bugs that operators have most often.
 func textbook() []mutant {
 	return []mutant{
-		{"the finalizer is removed while something is left", "controllers/deletion.go",
+		{"the finalizer is removed while something is left", "finalize",
 			"case left.any():", "case left.any() && echo.Generation < 0:", "TestScenarios", simulation},
-		{"an error is swallowed", "controllers/converge.go",
+		{"an error is swallowed", "ensureLive",
 			"status.Attempt{Kind: c.Kind, Before: live, Err: err})\n\t\treturn err", "status.Attempt{Kind: c.Kind, Before: live, Err: err})\n\t\treturn nil", "TestSingleFaults/plans/^a_child_deleted:_5", simulation},
-		{"a conflict is final", "internal/status/failure.go",
+		{"a conflict is final", "Classify",
 			"case apierrors.IsForbidden(err):", "case apierrors.IsConflict(err):\n\t\treturn &Failure{Err: err, NoRetry: true}\n\tcase apierrors.IsForbidden(err):", "TestSingleFaults/plans/^create:", simulation},
-		{"an Echo is written whatever has changed", "controllers/echo_patch.go",
+		{"an Echo is written whatever has changed", "write",
 			"p.Metadata.ResourceVersion = echo.ResourceVersion", "p.Metadata.ResourceVersion = \"\"", "TestAStatusOfAnOldEchoIsRejected", reconciler},
-		{"a CronJob is created of which the status does not tell", "controllers/check_controller.go",
+		{"a CronJob is created of which the status does not tell", "converge",
 			"!status.NamesAllChecks(echo)", "len(echo.Name) == 0", "TestStatusNamesACheckBeforeItsCronJob", reconciler},
-		{"the cache is believed of CronJobs", "controllers/check_controller.go",
+		{"the cache is believed of CronJobs", "prune",
 			"readChild(ctx, r.Live, children.CronJob", "readChild(ctx, r.Client, children.CronJob", "TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt", reconciler},
-		{"objects of others are taken over", "controllers/observe.go",
+		{"objects of others are taken over", "read",
 			"live == nil || metav1.IsControlledBy(live, echo) {\n\t\treturn live, err\n\t}\n\treturn nil, &", "live == nil || !metav1.IsControlledBy(live, echo) {\n\t\treturn live, err\n\t}\n\treturn nil, &", "TestScenarios", simulation},
-		{"the cache is believed", "controllers/observe.go",
+		{"the cache is believed", "read",
 			"live, err = readChild(ctx, r.Live, c)", "live, err = readChild(ctx, r.Client, c)", "TestScenarios", simulation},
 	}
 }
@@ -45,40 +44,40 @@ func textbook() []mutant {
 // found are the bugs that a search found in this operator.
 func found() []mutant {
 	return []mutant{
-		{"a status that somebody else edits stays", "controllers/echo_watches.go",
+		{"a status that somebody else edits stays", "SetupWithManager",
 			"builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})", "builder.WithPredicates(echoChanged())", "TestScenarios", simulation},
-		{"an item that is added to an atomic map is not seen", "internal/children/compare.go",
+		{"an item that is added to an atomic map is not seen", "Compare",
 			"if fields.owned.Equals(fields.wanted.Difference(identity())) {\n\t\tif same, err := s.hasValues(c, want, have); err != nil || same {",
 			"if fields.wanted.Difference(identity()).Difference(fields.there).Empty() {\n\t\tif same, err := s.hasValues(c, have, want); err != nil || same {", "TestScenarios", simulation},
-		{"what is left empty is not stated", "internal/children/network_policy.go",
+		{"what is left empty is not stated", "noEgress",
 			`policy.Object["spec"].(map[string]any)["egress"] = []any{}`, "_ = policy", "TestScenarios", simulation},
-		{"an edited merge key is not put right", "internal/children/compare.go",
+		{"an edited merge key is not put right", "renamed",
 			"if s.isRenamed(c, have, missing, other) {", "if s.isRenamed(c, have, missing, other) && false {", "TestScenarios", simulation},
-		{"every 422 is the user's fault", "internal/status/failure.go",
+		{"every 422 is the user's fault", "invalid",
 			"adviceOnService(err), Reason: v1.ReasonInvalidSpec}", "adviceOnService(err), Reason: v1.ReasonInvalidSpec, NoRetry: true}", "TestSingleFaults/plans/^create:", simulation},
-		{"a deletion that fails says nothing", "controllers/deletion.go",
+		{"a deletion that fails says nothing", "finalize",
 			"status.EvaluateDeletion(echo, seen, failure, r.Now())", "status.EvaluateDeletion(echo, seen, nil, r.Now())", "Test", reconciler},
-		{"conflicts are retried at a fixed rate", "controllers/failures.go",
+		{"conflicts are retried at a fixed rate", "tolerate",
 			"max(firstRetry, lasts)", "firstRetry", "TestAConflictIsRetriedLessAndLessOften", reconciler},
-		{"the policy of an image that is pulled is left to the server", "internal/children/container.go",
+		{"the policy of an image that is pulled is left to the server", "container",
 			"WithImagePullPolicy(pullPolicy(echo.Spec.ImagePullPolicy, image))", "WithImagePullPolicy(echo.Spec.ImagePullPolicy)", "Test", builders},
-		{"the class of an Ingress is not unset", "internal/children/compare.go",
+		{"the class of an Ingress is not unset", "Compare",
 			"replace := c.anew != nil && c.anew(", "replace := false && c.anew != nil && c.anew(", "TestOnlyAClassThatIsNoLongerSetReplacesAnIngress", builders},
-		{"an Echo waits for pods that nobody deletes", "controllers/deletion.go",
+		{"an Echo waits for pods that nobody deletes", "orphanedAfter",
 			"const orphanedAfter = time.Minute", "const orphanedAfter = 1000 * time.Hour", "TestScenarios", simulation},
-		{"the numbers of what is gone are told", "controllers/observe.go",
+		{"the numbers of what is gone are told", "readAll",
 			"seen.NoDeployment = live[i] == nil", "_ = live[i]", "Test", reconciler},
-		{"a quantity that the server rounds is applied in each pass", "internal/children/container.go",
+		{"a quantity that the server rounds is applied in each pass", "roundUp",
 			"quantity.RoundUp(resource.Milli)", "_ = quantity", "TestQuantitiesAreRoundedAsTheAPIServerDoes", builders},
-		{"a failure is told at once", "controllers/failures.go",
+		{"a failure is told at once", "tolerance",
 			"const tolerance = 2 * time.Second", "const tolerance = 0 * time.Second", "TestSingleFaults/plans/^create:", simulation},
-		{"what happened is forgotten when a status cannot be written", "controllers/publish.go",
+		{"what happened is forgotten when a status cannot be written", "add",
 			"return news.changes\n}", "return made\n}", "TestSingleFaults/plans/^create:", simulation},
-		{"a write that was done without an answer is forgotten", "controllers/publish.go",
+		{"a write that was done without an answer is forgotten", "add",
 			"news.unsure[attempt.Kind] = attempt.Before", "_ = attempt", "TestSingleFaults/plans/^create:", simulation},
-		{"a pass is made before the cache holds the operator's own writes", "controllers/own_writes.go",
+		{"a pass is made before the cache holds the operator's own writes", "begin",
 			"len(w.awaited) > 0 && wait > 0", "len(w.awaited) < 0 && wait > 0", "TestNoPassIsMadeBeforeTheCacheHoldsTheOperatorsOwnWrite", reconciler},
-		{"a status of 404 ends a pass for good", "internal/status/failure.go",
+		{"a status of 404 ends a pass for good", "Classify",
 			"case apierrors.IsForbidden(err):", "case apierrors.IsNotFound(err):\n\t\treturn &Failure{Err: err, NoRetry: true}\n\tcase apierrors.IsForbidden(err):", "TestSingleFaults/plans/^create:", simulation},
 	}
 }
@@ -86,39 +85,40 @@ func found() []mutant {
 // own are bugs that nobody found yet.
 func own() []mutant {
 	return []mutant{
-		{"what others do during a pass is forgotten", "controllers/own_writes.go",
+		{"what others do during a pass is forgotten", "arrived",
 			"w.held = append(w.held, heldEvent{version, deliver})", "_ = heldEvent{version, deliver}", "TestOwnWritesStartNoPasses", reconciler},
-		{"the edit that an own write hides is taken for the own write", "controllers/own_writes.go",
+		{"the edit that an own write hides is taken for the own write", "caughtUp",
 			"own := slices.Contains(w.awaited[held.uid], held.resourceVersion)", "own := slices.Contains(w.awaited[held.uid], held.resourceVersion) || len(w.awaited[held.uid]) > 0", "Test", reconciler},
-		{"a pass that waits for the cache is forgotten", "controllers/own_writes.go",
+		{"a pass that waits for the cache is forgotten", "begin",
 			"w.skipped = true\n\t\treturn wait", "return wait", "TestAPassWaitsForTheCache", reconciler},
-		{"what others do during a pass is forgotten with the expectations", "controllers/own_writes.go",
+		{"what others do during a pass is forgotten with the expectations", "clear",
 			"w.skipped = false\n\t\to.release(echo, w)", "delete(o.of, echo)", "TestOwnWrites_clear", reconciler},
-		{"versions that were not compared are taken for those that were", "controllers/compared.go",
+		{"versions that were not compared are taken for those that were", "equal",
 			"slices.Equal(c.versions, other.versions)", "(slices.Equal(c.versions, other.versions) || len(c.versions) > 0)", "TestScenarios", simulation},
-		{"children that were applied are taken for those that were compared", "controllers/compared.go",
+		{"children that were applied are taken for those that were compared", "asWanted",
 			"live[i] != seen.AsWanted[c.Kind] || ", "", "Test", reconciler},
-		{"a new child is merged into what exists", "controllers/converge.go",
+		{"a new child is merged into what exists", "apply",
 			"identity := objectVersion{resourceVersion: noVersion}", "identity := objectVersion{}", "TestScenarios", simulation},
-		{"a child is applied whatever took its place", "controllers/converge.go",
+		{"a child is applied whatever took its place", "apply",
 			"identity = objectVersion{uid: live.GetUID()}", "identity = objectVersion{}", "Test", reconciler},
-		{"a new child is forced", "controllers/converge.go",
+		{"a new child is forced", "apply",
 			"options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}", "options := []client.PatchOption{client.FieldOwner(children.FieldOwner), client.ForceOwnership}", "Test", reconciler},
-		{"what a webhook changes is taken for an own write", "controllers/echo_patch.go",
+		{"what a webhook changes is taken for an own write", "patchEcho",
 			"if answer.Generation == echo.Generation {", "if answer.Generation >= 0 {", "Test", reconciler},
-		{"what is left of a deleted Echo is looked for in the cache alone", "controllers/observe.go",
+		{"what is left of a deleted Echo is looked for in the cache alone", "remaining",
 			"place{r.Live, r.read, livePodsOf}", "place{r.Client, r.readCached, cachedPodsOf}", "Test", reconciler},
-		{"what is no longer wanted is kept", "controllers/converge.go",
+		{"what is no longer wanted is kept", "ensureLive",
 			"if c.Want == nil {\n\t\treturn r.prune(ctx, live)", "if c.Want == nil {\n\t\treturn nil", "TestScenarios", simulation},
-		{"companions are left when their Echo goes", "controllers/deletion.go",
+		{"companions are left when their Echo goes", "deleteRemaining",
 			"for i := range left.companions {", "for i := range left.companions[:0] {", "Test", reconciler},
-		{"nobody looks whether the pods are gone", "controllers/deletion.go",
+		{"nobody looks whether the pods are gone", "finalize",
 			"return nextDeletionCheck(r.Now().Sub(echo.DeletionTimestamp.Time)), r.classify(echo, unwritten)", "return 0, r.classify(echo, unwritten)", "Test", reconciler},
-		{"events are sent before the status is written", "controllers/publish.go",
-			"	if !sameStatus(&echo.Status, &report.Status) {", "	r.announce(ctx, echo, report.Transitions...)\n	if !sameStatus(&echo.Status, &report.Status) {", "TestSingleFaults/plans/^create:", simulation},
-		{"an object is deleted whatever it is by now", "controllers/converge.go",
+		{"events are sent before the status is written", "publish",
+			"if !sameStatus(&echo.Status, &report.Status) {\n\t\tif err := r.patchStatus(ctx, echo, report.Status); err != nil {",
+			"r.announce(ctx, echo, report.Transitions...)\n\tif !sameStatus(&echo.Status, &report.Status) {\n\t\tif err := r.patchStatus(ctx, echo, report.Status); err != nil {", "TestSingleFaults/plans/^create:", simulation},
+		{"an object is deleted whatever it is by now", "deleteChild",
 			"client.Preconditions{UID: &uid, ResourceVersion: &version})", "client.GracePeriodSeconds(int64(len(uid)+len(version))))", "TestSingleFaults/plans/prune:_the_object_replaced", simulation},
-		{"failures are not retried", "controllers/failures.go",
+		{"failures are not retried", "result",
 			"return ctrl.Result{}, failure.Err", "return ctrl.Result{}, nil", "TestSingleFaults/plans/^create:", simulation},
 	}
 }
