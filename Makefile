@@ -185,7 +185,7 @@ build: ## Build the operator, the echo server, pathcheck and the scorecard tests
 	@$(call compile,manager,.)
 	@$(call compile,echo-server,./echoserver)
 	@$(call compile,echo-scorecard,./scorecard)
-	@$(call compile,pathcheck,./pathcheck/program)
+	@$(call compile,pathcheck,./cmd/pathcheck)
 
 .PHONY: kubectl-echo
 kubectl-echo: ## Build the plugin of kubectl for PLATFORMS, which may be other than Linux, into bin/.

@@ -24,7 +24,7 @@ import (
 
 var _ = Describe("expectations of a check", func() {
 	It("are those that pathcheck writes, and hold until the path changes", func(ctx SpecContext) {
-		pathcheck, err := gexec.Build("github.com/echo-operator/echo-operator/pathcheck/program", "-trimpath")
+		pathcheck, err := gexec.Build("github.com/echo-operator/echo-operator/cmd/pathcheck", "-trimpath")
 		Expect(err).NotTo(HaveOccurred())
 		namespace := newNamespace(ctx)
 		server := startEchoServer("POD_NAMESPACE="+namespace, "SERVICE_NAME=web")

@@ -38,7 +38,7 @@ test-traefik: ## The same for Traefik, which takes 10 minutes to build.
 test-image: PLATFORMS := $(release_platforms)
 test-image: ## Check the sizes and the settings of the images of the echo server and pathcheck, and run that of the echo server as an unknown user. Requires root.
 	@$(call compile,echo-server,./echoserver)
-	@$(call compile,pathcheck,./pathcheck/program)
+	@$(call compile,pathcheck,./cmd/pathcheck)
 	@tools/make/test-image
 
 .PHONY: benchmark-echoserver
