@@ -183,7 +183,7 @@ run: install ## Run the operator on this machine, against the current cluster.
 build: ## Build the operator, the echo server, pathcheck and the scorecard tests for PLATFORMS, into bin/.
 	@echo "building programs for $(PLATFORMS)"
 	@$(call compile,manager,.)
-	@$(call compile,echo-server,./echoserver)
+	@$(call compile,echo-server,./cmd/echo-server)
 	@$(call compile,echo-scorecard,./scorecard)
 	@$(call compile,pathcheck,./cmd/pathcheck)
 

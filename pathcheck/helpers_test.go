@@ -32,7 +32,7 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	programFolder = folder
 	path := filepath.Join(folder, "echo-server")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "../echoserver")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "../cmd/echo-server")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
 		return "", errors.Join(err, errors.New(string(output)))

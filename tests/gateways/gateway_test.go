@@ -61,7 +61,7 @@ var (
 // program builds the echo server, once for all tests.
 var program = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(folder, "echo-server")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "../../echoserver")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "../../cmd/echo-server")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	output, err := build.CombinedOutput()
 	if err != nil {

@@ -83,7 +83,7 @@ var _ = Describe("expectations of a check", func() {
 // startEchoServer starts the operator's echo server on this machine with additional environment variables, and returns its address.
 func startEchoServer(environment ...string) string {
 	GinkgoHelper()
-	program, err := gexec.Build("github.com/echo-operator/echo-operator/echoserver", "-trimpath")
+	program, err := gexec.Build("github.com/echo-operator/echo-operator/cmd/echo-server", "-trimpath")
 	Expect(err).NotTo(HaveOccurred())
 	address := freeAddress()
 	command := exec.Command(program, "--http-addr="+address, "--admin-addr=127.0.0.1:0")

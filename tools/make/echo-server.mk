@@ -3,11 +3,11 @@
 .PHONY: race
 race: ## Run the tests of the echo server with the race detector. Requires a C compiler.
 	@tools/make/require gcc gcc libc6-dev
-	@CGO_ENABLED=1 go test -trimpath -race -short -count=1 $(TESTFLAGS) ./echoserver
+	@CGO_ENABLED=1 go test -trimpath -race -short -count=1 $(TESTFLAGS) ./echoserver/... ./cmd/echo-server
 
 .PHONY: fuzz
 fuzz: ## Send random requests to the parsers and the handler of the echo server, each for FUZZTIME.
-	@tools/make/fuzz ./echoserver $(FUZZTIME)
+	@tools/make/fuzz ./echoserver/... $(FUZZTIME)
 
 .PHONY: test-clients
 test-clients: export PATH := $(PATH):/usr/sbin
@@ -37,12 +37,12 @@ test-traefik: ## The same for Traefik, which takes 10 minutes to build.
 .PHONY: test-image
 test-image: PLATFORMS := $(release_platforms)
 test-image: ## Check the sizes and the settings of the images of the echo server and pathcheck, and run that of the echo server as an unknown user. Requires root.
-	@$(call compile,echo-server,./echoserver)
+	@$(call compile,echo-server,./cmd/echo-server)
 	@$(call compile,pathcheck,./cmd/pathcheck)
 	@tools/make/test-image
 
 .PHONY: benchmark-echoserver
 benchmark-echoserver: ## Measure the echo server and similar servers, relative to a minimal server in Go. Requires two cores.
-	@$(GO_BUILD) -o bin/benchmark/ ./echoserver ./tests/benchmark/echoserver/hello
+	@$(GO_BUILD) -o bin/benchmark/ ./cmd/echo-server ./tests/benchmark/echoserver/hello
 	@$(GO_BUILD) -o bin/benchmark/load ./tests/benchmark/echoserver
 	@tools/make/benchmark-echoserver

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/server"
+)
+
+// healthcheckTimeout is how long the command healthcheck waits.
+const healthcheckTimeout = 2 * time.Second
+
+// healthcheck returns why the server with these settings is not ready, nil if it is. It is a command because container engines run one in
+// the container, whose image has no other program.
+func healthcheck(ctx context.Context, arguments, environ []string, help io.Writer) error {
+	settings, err := server.ParseSettings(arguments, environ, help)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
+	defer cancel()
+	connection, err := dialAny(ctx, localAddresses(settings.AdminAddress))
+	if err != nil {
+		return fmt.Errorf("cannot reach the admin port: %w", err)
+	}
+	defer func() { _ = connection.Close() }() // the response is known
+	status, err := readyz(ctx, connection)
+	if err != nil {
+		return fmt.Errorf("no response from the admin port: %w", err)
+	}
+	if code, _, _ := strings.Cut(status, " "); code != "200" {
+		return fmt.Errorf("not ready: /readyz of the admin port responds %q", status)
+	}
+	return nil
+}
+
+// localAddresses returns the addresses at which a server that listens on an address can be reached from the same machine.
+func localAddresses(address string) []string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return []string{address}
+	}
+	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return []string{address}
+	}
+	return []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
+}
+
+// dialAny connects to the first address that accepts. Its error is that of the first address, which is the more common one.
+func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
+	var first error
+	for _, address := range addresses {
+		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err == nil {
+			return connection, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// readyz returns the status of /readyz, such as "200 OK". The client of net/http would make the program larger for one line.
+func readyz(ctx context.Context, connection net.Conn) (string, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := connection.SetDeadline(deadline); err != nil {
+			return "", err
+		}
+	}
+	if _, err := io.WriteString(connection, "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReader(connection).ReadSlice('\n')
+	if err != nil {
+		return "", err
+	}
+	version, status, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+	if !strings.HasPrefix(version, "HTTP/1.") {
+		return "", fmt.Errorf("%.60q is not HTTP", line)
+	}
+	return status, nil
+}

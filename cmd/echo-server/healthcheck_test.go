@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestLocalAddresses(t *testing.T) {
+	for address, want := range map[string][]string{
+		":9090":            {"127.0.0.1:9090", "[::1]:9090"},
+		"0.0.0.0:9090":     {"127.0.0.1:9090", "[::1]:9090"},
+		"[::]:9090":        {"127.0.0.1:9090", "[::1]:9090"},
+		"127.0.0.2:9090":   {"127.0.0.2:9090"},
+		"[fd00::1]:9090":   {"[fd00::1]:9090"},
+		"pod.example:9090": {"pod.example:9090"},
+	} {
+		if got := localAddresses(address); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestHealthcheck(t *testing.T) {
+	var draining atomic.Bool
+	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" || draining.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer admin.Close()
+	address := strings.TrimPrefix(admin.URL, "http://")
+	environ := []string{"ECHO_ADMIN_ADDR=" + address}
+	if err := healthcheck(t.Context(), nil, environ, io.Discard); err != nil {
+		t.Errorf("a ready server: %v", err)
+	}
+	_, port, _ := strings.Cut(address, ":")
+	wildcard := []string{"--admin-addr=:" + port}
+	if err := healthcheck(t.Context(), wildcard, []string{"ECHO_ADMIN_ADDR=127.0.0.1:1"}, io.Discard); err != nil {
+		t.Errorf("a ready server on any address: %v", err)
+	}
+	draining.Store(true)
+	if err := healthcheck(t.Context(), nil, environ, io.Discard); err == nil || !strings.Contains(err.Error(), `"503 Service Unavailable"`) {
+		t.Errorf("a draining server: %v", err)
+	}
+	admin.Close()
+	if err := healthcheck(t.Context(), nil, environ, io.Discard); err == nil || !strings.HasPrefix(err.Error(), "cannot reach the admin port: dial tcp 127.0.0.1:") {
+		t.Errorf("no server: %v", err)
+	}
+	if err := healthcheck(t.Context(), []string{"--admin-addr=9090"}, nil, io.Discard); err == nil || !strings.HasPrefix(err.Error(), "--admin-addr: ") {
+		t.Errorf("an address that is none: %v", err)
+	}
+	var help strings.Builder
+	if err := healthcheck(t.Context(), []string{"--help"}, nil, &help); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "-admin-addr") {
+		t.Errorf("--help: %v, %q", err, &help)
+	}
+}
+
+func TestReadyzResponses(t *testing.T) {
+	for response, want := range map[string]string{
+		"HTTP/1.1 200 OK\r\n":              "200 OK",
+		"HTTP/1.0 200\r\n":                 "200",
+		"HTTP/1.1 404 Not Found\r\n":       "404 Not Found",
+		"SSH-2.0-other\r\n":                "",
+		"HTTP/1.1 200 OK":                  "",
+		strings.Repeat("x", 8192) + "\r\n": "",
+		"":                                 "",
+	} {
+		near, far := net.Pipe()
+		go func() {
+			_, _ = http.ReadRequest(bufio.NewReader(far))
+			_, _ = io.WriteString(far, response) // the client may have read enough
+			_ = far.Close()
+		}()
+		if got, err := readyz(t.Context(), near); got != want || (err == nil) != (want != "") {
+			t.Errorf("%.40q: got %q, %v", response, got, err)
+		}
+		_ = near.Close()
+	}
+}
+
+// TestReadyzTimeout asks a server that does not respond.
+func TestReadyzTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, far) }()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		began := time.Now()
+		if status, err := readyz(ctx, near); err == nil || time.Since(began) != 2*time.Second {
+			t.Errorf("after %s: %q, %v", time.Since(began), status, err)
+		}
+		_ = near.Close()
+	})
+}

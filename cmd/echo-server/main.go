@@ -1,0 +1,57 @@
+// The echo server responds to every HTTP request with the request that it received.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/echo-operator/echo-operator/echoserver/server"
+	"github.com/echo-operator/echo-operator/internal/memory"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "healthcheck" {
+		exitOn(healthcheck(context.Background(), os.Args[2:], os.Environ(), os.Stdout), 1) // Docker reserves other codes
+		return
+	}
+	settings, err := server.ParseSettings(os.Args[1:], os.Environ(), os.Stdout)
+	exitOn(err, 2)
+	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
+	memory.CollectSeldom()
+	exitOn(server.Run(untilSignal(), settings, version, slog.New(slog.NewJSONHandler(os.Stderr, nil))), 1)
+}
+
+// exitOn exits the process with a code if there is an error, and prints it. Asking for help is none.
+func exitOn(err error, code int) {
+	switch {
+	case err == nil:
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(0)
+	default:
+		fmt.Fprintln(os.Stderr, "echo-server: "+err.Error())
+		os.Exit(code)
+	}
+}
+
+// untilSignal returns a context that is cancelled at the first SIGINT or SIGTERM. A second one exits the process immediately.
+func untilSignal() context.Context {
+	signals := make(chan os.Signal, 2) // signal.NotifyContext could miss an early second signal
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(1)
+	}()
+	return ctx
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAdminResponses checks the whole responses of the admin port, before and after the signal to stop.
+func TestAdminResponses(t *testing.T) {
+	const unknown = "echo-server: not found: the paths are /metrics, /livez and /readyz\n"
+	for name, c := range map[string]struct {
+		path     string
+		draining bool
+		status   int
+		body     string
+	}{
+		"live":                         {"/livez", false, 200, "ok\n"},
+		"live while draining":          {"/livez", true, 200, "ok\n"},
+		"ready":                        {"/readyz", false, 200, "ok\n"},
+		"not ready while draining":     {"/readyz", true, 503, "draining\n"},
+		"a query is ignored":           {"/readyz?verbose&echo.status=500", false, 200, "ok\n"},
+		"another path":                 {"/", false, 404, unknown},
+		"a path of the serving port":   {"/-/livez", false, 404, unknown},
+		"a path below one that exists": {"/metrics/x", false, 404, unknown},
+		"a slash too much":             {"/livez/", false, 404, unknown},
+		"upper case":                   {"/LIVEZ", false, 404, unknown},
+		"profiles":                     {"/debug/pprof/", false, 404, unknown},
+	} {
+		h := handlerOf(t)
+		h.life.draining.Store(c.draining)
+		w := answered(newAdmin(h.life, h.metrics), c.path)
+		if w.Code != c.status || w.Body.String() != c.body {
+			t.Errorf("%s: the response is %d %q, want %d %q", name, w.Code, w.Body, c.status, c.body)
+		}
+		want := http.Header{"Content-Type": {plainText}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {sandbox}}
+		if diff := cmp.Diff(want, w.Header()); diff != "" {
+			t.Errorf("%s: headers (-want +got):\n%s", name, diff)
+		}
+		if got := counted(h.metrics.requests, "admin", "HTTP/1.1", "GET", strconv.Itoa(c.status)); got != 1 || h.metrics.inFlight.Load() != 0 {
+			t.Errorf("%s: %d are in flight, %d are counted", name, h.metrics.inFlight.Load(), got)
+		}
+	}
+}
+
+// TestAdminMetrics checks that /metrics includes the state of the server at the time of the request, and the request itself as in flight.
+func TestAdminMetrics(t *testing.T) {
+	h := handlerOf(t)
+	admin := newAdmin(h.life, h.metrics)
+	for _, draining := range []float64{0, 1} {
+		h.life.draining.Store(draining == 1)
+		w := answered(admin, "/metrics")
+		read := families(t, w.Body.String())
+		if got := values(read["echo_draining"])[""]; got != draining {
+			t.Errorf("draining is %g, want %g", got, draining)
+		}
+		if got := values(read["echo_http_requests_in_flight"])[""]; got != 1 {
+			t.Errorf("%g requests are in flight", got)
+		}
+		if got := values(read["echo_http_requests_total"])["code=200,listener=admin,method=GET,proto=HTTP/1.1"]; got != draining {
+			t.Errorf("%g earlier requests are counted, want %g", got, draining)
+		}
+		if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/plain; version=0.0.4; charset=utf-8") {
+			t.Errorf("the type is %s", got)
+		}
+	}
+}
+
+// TestAdminIsNotLogged checks that requests to the admin port leave no line in the log.
+func TestAdminIsNotLogged(t *testing.T) {
+	h, log := loggedHandler(t)
+	for _, path := range []string{"/livez", "/readyz", "/metrics", "/other"} {
+		answered(newAdmin(h.life, h.metrics), path)
+	}
+	if got := log.String(); got != "" {
+		t.Errorf("the log is %s", got)
+	}
+}
+
+// TestAdminMethods checks that probes may use any method, and that HEAD gets no body.
+func TestAdminMethods(t *testing.T) {
+	h := handlerOf(t)
+	server := serve(t, newAdmin(h.life, h.metrics))
+	for proto, client := range clients(t) {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+			got := send(t, client, method, server.URL+"/readyz", "")
+			want := "ok\n"
+			if method == http.MethodHead {
+				want = ""
+			}
+			if got.StatusCode != http.StatusOK || got.body != want {
+				t.Errorf("%s %s: the response is %d %q", proto, method, got.StatusCode, got.body)
+			}
+		}
+	}
+	w := httptest.NewRecorder()
+	newAdmin(h.life, h.metrics).ServeHTTP(w, httptest.NewRequest("BREW", "/livez", http.NoBody))
+	if got := counted(h.metrics.requests, "admin", "HTTP/1.1", "other", "200"); got != 1 {
+		t.Errorf("an unknown method is counted as %v", series(t, h.metrics, "echo_http_requests_total"))
+	}
+}

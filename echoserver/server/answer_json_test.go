@@ -1,0 +1,77 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fullAnswer returns an answer without a field that is empty, with a text in it that needs escapes.
+func fullAnswer() answer {
+	size := 3
+	odd := "\"\\\n\x00\x7f\uFFFD\u2028<b>&é"
+	return answer{Path: odd, Host: odd, Method: "GET", Proto: "HTTP/1.1", Headers: map[string][]string{"B": {"1", odd}, "A": {}, odd: {""}},
+		Port: "8080", identity: identity{Namespace: "a", Ingress: "b", Service: "c", Pod: "d"},
+		TLS: &tlsAnswer{Version: "TLSv1.3", PeerCertificates: []string{odd, "b"}, ServerName: odd, NegotiatedProtocol: "h2", CipherSuite: "c"},
+		Request: request{ID: odd, Time: time.Unix(1, 5).UTC(), Query: map[string][]string{"": {odd}}, ContentLength: -1, HeaderNames: []string{"a", odd},
+			Trailers: map[string][]string{"X-Sum": {"1", odd}}, Body: &body{Size: 1 << 40, SHA256: "00", Data: odd, Encoding: "utf-8", Truncated: true}},
+		Client: client{Remote: "r", Address: "a", ForwardedFor: []string{"x", odd}, Forwarded: []forwardedPair{{For: "f", By: "b"}, {Host: "h", Proto: "p"}},
+			Certificate: &certificate{Subject: odd, Issuer: odd, NotBefore: time.Unix(2, 0).UTC(), NotAfter: time.Unix(3, 0).UTC(), AlternativeNames: []string{odd, "b"},
+				SHA256: "00", Verified: true}},
+		Trace:  &trace{Version: "00", TraceID: "1", ParentID: "2", Sampled: true},
+		Server: server{Node: "n", PodIP: "p", HostIP: "h", Version: "v", Uptime: "1s", Draining: true, Info: map[string]string{"b": odd, "a": ""}},
+		Applied: &applied{Status: 200, Delay: "1s", SetHeader: []string{"A", odd}, Size: &size, Format: formatText, Percentage: 30, Failures: 2, EarlyHints: true,
+			Connection: connectionReset, Fault: new(0)}}
+}
+
+// TestAnswerJSON writes each form of an answer in which every text needs escapes, and reads it again.
+func TestAnswerJSON(t *testing.T) {
+	want := fullAnswer()
+	for name, data := range map[string][]byte{"compact": want.compactJSON(false), "for HTML": want.compactJSON(true), "indented": want.indentedJSON(0)} {
+		got := decode(t, string(data))
+		if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if lines := bytes.Count(data, []byte("\n")); lines > 1 != (name == "indented") || data[len(data)-1] != '\n' {
+			t.Errorf("%s: it has %d lines, the last of which ends with %q", name, lines, data[len(data)-1])
+		}
+		if markup := bytes.ContainsAny(data, "<>&"); markup != (name != "for HTML") {
+			t.Errorf("%s: markup: %t", name, markup)
+		}
+	}
+}
+
+// TestLongJSONIsCompact checks JSON that is long because of its escapes.
+func TestLongJSONIsCompact(t *testing.T) {
+	a := answer{Path: strings.Repeat("\x01", maxIndented/5)}
+	if got := a.indentedJSON(int64(len(a.Path))); bytes.Count(got, []byte("\n")) != 1 || len(got) < maxIndented {
+		t.Errorf("it has %d bytes: %.100s", len(got), got)
+	}
+}
+
+// TestIndentation checks who gets JSON that is indented.
+func TestIndentation(t *testing.T) {
+	h := handlerOf(t)
+	for name, c := range map[string]struct {
+		accept   string
+		header   int
+		indented bool
+	}{
+		"curl":              {"*/*", 0, true},
+		"nothing accepted":  {"", 0, true},
+		"a program":         {"application/json", 0, false},
+		"a program, others": {"application/json, text/plain, */*", 0, false},
+		"anything else":     {"application/*", 0, true},
+		"a long response":   {"*/*", maxIndented, false},
+	} {
+		got := answered(h, "/", "Accept", c.accept, "X-A", strings.Repeat("x", c.header)).Body.String()
+		if indented := strings.Count(got, "\n") > 1; indented != c.indented || !json.Valid([]byte(got)) {
+			t.Errorf("%s: the response is %.100q", name, got)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEcho(t *testing.T) {
+	address := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "POD_NAME=p-1", "SERVICE_NAME=s", "INGRESS_NAME=i", "NODE_NAME=n",
+		"POD_IP=10.1.2.3", "HOST_IP=10.0.0.1", "ECHO_INFO_COLOUR=blue", "ECHO_INFO_=nameless")).URL
+	for proto, sender := range clients(t) {
+		got := send(t, sender, http.MethodPut, address+"/a//b/../c?x=1&x=%20&=3", "hello", "X-Many", "1", "X-Many", "2",
+			"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "id-7", "User-Agent", "")
+		if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "application/json" || got.Proto != proto {
+			t.Fatalf("%s: answered %d with %v", proto, got.StatusCode, got.Header)
+		}
+		a := decode(t, got.body)
+		if since := time.Since(a.Request.Time); since < 0 || since > patience {
+			t.Errorf("%s: the time is %s", proto, a.Request.Time)
+		}
+		want := answer{
+			Path: "/a//b/../c?x=1&x=%20&=3", Host: strings.TrimPrefix(address, "http://"), Method: "PUT", Proto: proto, Port: "8080",
+			Headers: map[string][]string{"X-Many": {"1", "2"}, "Accept-Encoding": {"gzip"}, "Content-Length": {"5"}, "X-Request-Id": {"id-7"},
+				"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}},
+			identity: identity{Namespace: "ns", Ingress: "i", Service: "s", Pod: "p-1"},
+			Request: request{ID: "id-7", Time: a.Request.Time, Query: map[string][]string{"x": {"1", " "}, "": {"3"}}, ContentLength: 5,
+				Body: &body{Size: 5, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Data: "hello", Encoding: "utf-8"}},
+			Client: client{Remote: a.Client.Remote, Address: "127.0.0.1"},
+			Trace:  &trace{Version: "00", TraceID: "0af7651916cd43dd8448eb211c80319c", ParentID: "b7ad6b7169203331", Sampled: true},
+			Server: server{Node: "n", PodIP: "10.1.2.3", HostIP: "10.0.0.1", Version: "dev", Uptime: a.Server.Uptime,
+				Info: map[string]string{"COLOUR": "blue", "": "nameless"}},
+		}
+		if proto == "HTTP/1.1" {
+			want.Request.HeaderNames = []string{"Host", "Content-Length", "Traceparent", "X-Many", "X-Many", "X-Request-Id", "Accept-Encoding"}
+		}
+		if diff := cmp.Diff(want, a, cmp.AllowUnexported(answer{}, applied{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", proto, diff)
+		}
+	}
+}
+
+func TestHardening(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range clients(t) {
+		for _, path := range []string{"/", "/?echo.format=html", "/?echo.format=text", "/?echo.status=1", "/?echo.size=9", "/-/livez", "/-/readyz", "/-/ws",
+			"/-/body", "/-/other", "/?echo.status=204"} {
+			got := send(t, client, http.MethodGet, server.URL+path, "", "Origin", "http://elsewhere.example")
+			header := got.Header
+			if header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s %s: %v", proto, path, header)
+			}
+			if isPage := path == "/?echo.format=html" || path == "/-/ws"; isPage == (header.Get("Content-Security-Policy") == sandbox) {
+				t.Errorf("%s %s has the policy %q", proto, path, header.Get("Content-Security-Policy"))
+			}
+			if got.body != "" && header.Get("Content-Type") == "" {
+				t.Errorf("%s %s has no type", proto, path)
+			}
+			for name := range header {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("%s %s has %s", proto, path, name)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryPathIsEchoedButTheReserved(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	client := clients(t)["HTTP/1.1"]
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for path, want := range map[string]int{"/": 200, "/livez": 200, "/-": 200, "//double": 200, "/a/../-/x": 200, "/-/livez": 200, "/-/readyz": 200,
+		"/-/": 404, "/-/other": 404, "/-//livez": 404, "/-/../x": 404, "/%2D/livez": 200} {
+		if got := send(t, client, http.MethodGet, server.URL+path, ""); got.StatusCode != want {
+			t.Errorf("%s is answered %d, want %d", path, got.StatusCode, want)
+		}
+	}
+	if got := decode(t, send(t, client, http.MethodOptions, server.URL+"/x", "").body); got.Method != http.MethodOptions {
+		t.Errorf("OPTIONS is told as %s", got.Method)
+	}
+}
+
+func TestHeadAnswersLikeGet(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range clients(t) {
+		got := send(t, client, http.MethodHead, server.URL+"/?echo.size=1000", "")
+		if got.StatusCode != http.StatusOK || got.ContentLength != 1000 || got.body != "" {
+			t.Errorf("%s: %d, %d bytes announced, %q", proto, got.StatusCode, got.ContentLength, got.body)
+		}
+	}
+}

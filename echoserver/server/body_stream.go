@@ -1,0 +1,92 @@
+package server
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	// maxStreamed is the maximum size of a body that /-/body sends back, in bytes.
+	maxStreamed = 1 << 30
+	// stallTimeout is how long a stream may make no progress, in either direction.
+	stallTimeout = 30 * time.Second
+	streamBuffer = 32 << 10
+)
+
+// streamBody sends the request body back while it is received.
+func (h *handler) streamBody(e *exchange, r *http.Request) {
+	if r.ContentLength > maxStreamed {
+		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
+		return
+	}
+	controller := http.NewResponseController(e)
+	if err := controller.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) { // HTTP/2 is always full-duplex
+		refuse(e, http.StatusInternalServerError, "the connection cannot read and write at the same time")
+		return
+	}
+	if !e.take(streamBuffer) {
+		h.exhausted(e)
+		return
+	}
+	source := http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed)
+	if r.URL.RawQuery == "digest" {
+		h.digestStream(e, source)
+		return
+	}
+	e.Header().Set("Content-Type", "application/octet-stream")
+	if r.ContentLength >= 0 {
+		e.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
+	}
+	if _, err := copyStream(e, source, controller); err != nil {
+		h.abort(err)
+	}
+}
+
+// digestStream responds with the size and the SHA-256 of a body when it has all of it, because not all proxies read and write at the same time.
+func (h *handler) digestStream(e *exchange, source io.Reader) {
+	digest := sha256.New()
+	size, err := copyStream(digest, source, http.NewResponseController(e))
+	if err != nil {
+		h.unreadable(e, err)
+		return
+	}
+	e.Header().Set("Content-Type", plainText)
+	_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
+}
+
+// copyStream copies source to target and fails if either side makes no progress for stallTimeout. It returns the number of bytes.
+func copyStream(target io.Writer, source io.Reader, controller *http.ResponseController) (size int64, err error) {
+	buffer := make([]byte, streamBuffer)
+	for {
+		deadline := time.Now().Add(stallTimeout)
+		if err := errors.Join(controller.SetReadDeadline(deadline), controller.SetWriteDeadline(deadline)); err != nil {
+			return size, fmt.Errorf("setting deadlines: %w", err)
+		}
+		n, err := source.Read(buffer)
+		size += int64(n)
+		if n > 0 {
+			if _, err := target.Write(buffer[:n]); err != nil {
+				return size, err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return size, nil
+		case err != nil:
+			return size, err
+		}
+	}
+}
+
+// abort aborts a response that was partly sent, so that the client does not take it for a complete one.
+func (h *handler) abort(err error) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		h.metrics.limited(limitBody)
+	}
+	panic(http.ErrAbortHandler) // tells net/http to close the connection
+}

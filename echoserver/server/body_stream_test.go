@@ -1,0 +1,172 @@
+package server
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// streamWriter is a response writer that can do what streams need, and records the deadlines.
+type streamWriter struct {
+	*httptest.ResponseRecorder
+	duplex, deadline, write error // what the methods return
+	reads, writes           []time.Time
+}
+
+func newStreamWriter() *streamWriter {
+	return &streamWriter{ResponseRecorder: httptest.NewRecorder()}
+}
+
+func (w *streamWriter) EnableFullDuplex() error { return w.duplex }
+
+func (w *streamWriter) SetReadDeadline(deadline time.Time) error {
+	w.reads = append(w.reads, deadline)
+	return w.deadline
+}
+
+func (w *streamWriter) SetWriteDeadline(deadline time.Time) error {
+	w.writes = append(w.writes, deadline)
+	return w.deadline
+}
+
+func (w *streamWriter) Write(data []byte) (int, error) {
+	if w.write != nil {
+		return 0, w.write
+	}
+	return w.ResponseRecorder.Write(data)
+}
+
+// isAbort reports whether what was recovered is the panic by which a handler aborts its response.
+func isAbort(recovered any) bool {
+	err, ok := recovered.(error)
+	return ok && errors.Is(err, http.ErrAbortHandler)
+}
+
+// streamed sends a body to /-/body, and returns whether the response was aborted.
+func streamed(h *handler, w http.ResponseWriter, body io.Reader, length int64) (aborted bool) {
+	defer func() { aborted = isAbort(recover()) }()
+	r := httptest.NewRequest(http.MethodPost, "/-/body", body)
+	r.ContentLength = length
+	h.ServeHTTP(w, r)
+	return false
+}
+
+func TestStreamBody(t *testing.T) {
+	broken := errors.New("broken")
+	type result struct {
+		Status   int
+		Body     string
+		Length   string
+		Aborted  bool
+		TooLarge int
+	}
+	const refusal = "echo-server: the body is larger than 1073741824 bytes\n"
+	large := payload(3*streamBuffer + 1)
+	for name, c := range map[string]struct {
+		writer streamWriter
+		body   io.Reader
+		length int64
+		want   result
+	}{
+		"announced":                    {body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Body: "hello", Length: "5"}},
+		"of unknown length":            {body: strings.NewReader("hello"), length: -1, want: result{Status: 200, Body: "hello"}},
+		"empty":                        {body: http.NoBody, want: result{Status: 200, Length: "0"}},
+		"several pieces":               {body: strings.NewReader(large), length: -1, want: result{Status: 200, Body: large}},
+		"single bytes":                 {body: iotest.OneByteReader(strings.NewReader("hello")), length: -1, want: result{Status: 200, Body: "hello"}},
+		"the end with the last piece":  {body: iotest.DataErrReader(strings.NewReader("hello")), length: -1, want: result{Status: 200, Body: "hello"}},
+		"announced with the limit":     {body: strings.NewReader("x"), length: maxStreamed, want: result{Status: 200, Body: "x", Length: "1073741824"}},
+		"announced over the limit":     {body: strings.NewReader("x"), length: maxStreamed + 1, want: result{Status: 413, Body: refusal, TooLarge: 1}},
+		"breaks off":                   {body: io.MultiReader(strings.NewReader("hel"), iotest.ErrReader(broken)), length: 5, want: result{Status: 200, Body: "hel", Length: "5", Aborted: true}},
+		"the client does not read":     {writer: streamWriter{write: broken}, body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Length: "5", Aborted: true}},
+		"deadlines cannot be set":      {writer: streamWriter{deadline: broken}, body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Length: "5", Aborted: true}},
+		"HTTP/2 has no duplex setting": {writer: streamWriter{duplex: http.ErrNotSupported}, body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Body: "hello", Length: "5"}},
+		"no duplex": {writer: streamWriter{duplex: broken}, body: strings.NewReader("hello"), length: 5,
+			want: result{Status: 500, Body: "echo-server: the connection cannot read and write at the same time\n"}},
+	} {
+		h, w := handlerOf(t), &c.writer
+		w.ResponseRecorder = httptest.NewRecorder()
+		got := result{Aborted: streamed(h, w, c.body, c.length)}
+		got.Status, got.Body, got.Length, got.TooLarge = w.Code, w.Body.String(), w.Header().Get("Content-Length"), counted(h.metrics.limits, limitBody)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if wantType := map[bool]string{true: "application/octet-stream", false: plainText}[got.Status == 200]; w.Header().Get("Content-Type") != wantType {
+			t.Errorf("%s: the type is %s", name, w.Header().Get("Content-Type"))
+		}
+	}
+}
+
+// slowReader returns one byte after each pause.
+type slowReader struct{ pauses []time.Duration }
+
+func (r *slowReader) Read(p []byte) (int, error) {
+	if len(r.pauses) == 0 {
+		return 0, io.EOF
+	}
+	<-time.After(r.pauses[0])
+	r.pauses = r.pauses[1:]
+	p[0] = 'x'
+	return 1, nil
+}
+
+// TestStreamDeadlines checks that each piece gets the whole time again, in both directions: a slow stream may take hours.
+func TestStreamDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, began := newStreamWriter(), time.Now()
+		if streamed(handlerOf(t), w, &slowReader{[]time.Duration{stallTimeout - 1, stallTimeout, time.Second}}, -1) {
+			t.Error("it was aborted")
+		}
+		want := []time.Time{began.Add(stallTimeout), began.Add(2*stallTimeout - 1), began.Add(3*stallTimeout - 1), began.Add(3*stallTimeout - 1 + time.Second)}
+		if diff := cmp.Diff(want, w.reads); diff != "" {
+			t.Errorf("the deadlines for reading (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(w.reads, w.writes); diff != "" {
+			t.Errorf("the deadlines for reading and writing differ (-reading +writing):\n%s", diff)
+		}
+	})
+}
+
+// TestStreamOfChunksWithTrailer checks that a stream of unknown length is complete, and that the connection can be used again.
+func TestStreamOfChunksWithTrailer(t *testing.T) {
+	got := exchanged(t, dial(t, serve(t, handlerOf(t)).URL), "POST /-/body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"+
+		"5\r\nhello\r\n6\r\n world\r\n0\r\nX-Sum: 7\r\n\r\nGET /-/livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	reader := bufio.NewReader(strings.NewReader(got))
+	for _, want := range []string{"hello world", "ok\n"} {
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatalf("%v in %q", err, got)
+		}
+		data, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK || string(data) != want || len(response.Trailer) > 0 {
+			t.Errorf("the response is %d %q with the trailer %v, %v; want %q", response.StatusCode, data, response.Trailer, err, want)
+		}
+	}
+	if rest, err := io.ReadAll(reader); err != nil || len(rest) > 0 {
+		t.Errorf("after the responses comes %q, %v", rest, err)
+	}
+}
+
+// TestStreamDigest asks for the digest of bodies instead of their content.
+func TestStreamDigest(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range clients(t) {
+		for _, size := range []int{0, 1, 10 << 20} {
+			got := send(t, client, http.MethodPost, server.URL+"/shop/-/body?digest", payload(size))
+			if want := fmt.Sprintf("%d %x\n", size, sha256.Sum256([]byte(payload(size)))); got.StatusCode != http.StatusOK || got.body != want {
+				t.Errorf("%s, %d bytes: %s, %q", proto, size, got.Status, got.body)
+			}
+		}
+	}
+}

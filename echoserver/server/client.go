@@ -1,0 +1,67 @@
+package server
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+)
+
+// client describes the client that sent a request.
+type client struct {
+	// Remote is the remote address of the connection: the client, or the last proxy.
+	Remote string `json:"remoteAddress,omitempty"`
+	// Address is the address of the client according to the trusted proxies. It is empty if a trusted proxy hides it.
+	Address string `json:"address,omitempty"`
+	// ForwardedFor and Forwarded are the parsed headers, starting at the client. Clients can forge them.
+	ForwardedFor []string        `json:"forwardedFor,omitempty"`
+	Forwarded    []forwardedPair `json:"forwarded,omitempty"`
+	// Certificate is the certificate that the client has shown.
+	Certificate *certificate `json:"certificate,omitempty"`
+}
+
+func describeClient(r *http.Request, trusted []netip.Prefix) client {
+	c := client{Remote: r.RemoteAddr, ForwardedFor: parseForwardedFor(r.Header["X-Forwarded-For"]),
+		Forwarded: parseForwarded(r.Header["Forwarded"]), Certificate: describeCertificate(tlsState(r))}
+	c.Address = clientAddress(c.Remote, c.chain(), trusted)
+	return c
+}
+
+// hideRedacted removes the parsed copies of headers that are redacted.
+func (c *client) hideRedacted(r *redaction) {
+	if r.adds("X-Forwarded-For") {
+		c.ForwardedFor = nil
+	}
+	if r.adds("Forwarded") {
+		c.Forwarded = nil
+	}
+}
+
+// chain returns the addresses that the proxies report, starting at the client. X-Forwarded-For takes precedence over Forwarded:
+// proxies that set the latter nearly always set the former too, and proxies that set only the former pass on a forged Forwarded.
+func (c *client) chain() []string {
+	if len(c.ForwardedFor) > 0 {
+		return c.ForwardedFor
+	}
+	chain := make([]string, len(c.Forwarded))
+	for i, pair := range c.Forwarded {
+		chain[i] = pair.For
+	}
+	return chain
+}
+
+// clientAddress returns the first address in the chain, starting at the connection, that is not a trusted proxy. It returns "" if
+// a trusted proxy reports something that is not an address, such as "unknown" (RFC 7239, 6.2).
+func clientAddress(remote string, chain []string, trusted []netip.Prefix) string {
+	address, ok := parseNode(remote)
+	for i := len(chain) - 1; i >= 0 && ok && isTrusted(address, trusted); i-- {
+		address, ok = parseNode(chain[i])
+	}
+	if !ok {
+		return ""
+	}
+	return address.String()
+}
+
+func isTrusted(address netip.Addr, trusted []netip.Prefix) bool {
+	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(address) })
+}

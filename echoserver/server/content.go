@@ -1,0 +1,102 @@
+package server
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// slowLength is the size of a response that socket buffers hold even if the client does not read, in bytes.
+	slowLength = 64 << 10
+	// slowTimeout is how long a client may take to read a longer response.
+	slowTimeout = 2 * time.Minute
+	// copyBuffer is the size of the buffer from which io.Copy writes a longer text, in bytes.
+	copyBuffer = 32 << 10
+)
+
+// content is the body of a response.
+type content struct {
+	mediaType string
+	policy    string // the Content-Security-Policy; empty means sandbox
+	length    int
+	source    io.Reader
+	held      int           // bytes in memory
+	text      io.ReadSeeker // only for text of a requested size: clients can request a part
+}
+
+// content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format.
+func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *body) content {
+	switch {
+	case wanted.size != nil:
+		text := io.NewSectionReader(filler{}, 0, int64(*wanted.size))
+		return content{mediaType: plainText, length: *wanted.size, source: text, text: text, held: min(*wanted.size, copyBuffer)}
+	case wanted.body != "":
+		return content{mediaType: plainText, length: len(wanted.body), source: strings.NewReader(wanted.body)}
+	}
+	format := wanted.format
+	if format == "" {
+		format = accepted(r.Header["Accept"])
+	}
+	echo := h.describe(e, r, wanted, body)
+	switch format {
+	case formatHTML:
+		return h.pages.echo.with(echo.compactJSON(true))
+	case formatText:
+		return contentOf(plainText, echo.text())
+	}
+	if namesJSON(r.Header["Accept"]) { // a program
+		return contentOf("application/json", echo.compactJSON(false))
+	}
+	return contentOf("application/json", echo.indentedJSON(e.describedSize(body)))
+}
+
+func contentOf(mediaType string, data []byte) content {
+	return content{mediaType: mediaType, length: len(data), source: bytes.NewReader(data), held: cap(data)}
+}
+
+// write writes the content, unless the status does not allow a body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5).
+func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
+	switch status {
+	case http.StatusNoContent, http.StatusResetContent, http.StatusNotModified:
+		w.Header().Del("Content-Type")
+		w.WriteHeader(status)
+		return
+	}
+	if c.length > slowLength {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slowTimeout)) // if it fails, writing fails too
+	}
+	if c.text != nil && status == http.StatusOK && mayHaveRange(r) {
+		http.ServeContent(w, r, "", time.Time{}, c.text)
+		return
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(c.length))
+	w.WriteHeader(status)
+	_, _ = io.Copy(w, c.source) // the client may have disconnected
+}
+
+// mayHaveRange reports whether net/http may look for a range in a request. Only GET has ranges, and a unit that is not known is ignored (RFC
+// 9110, 14.2). Several ranges would let a short request ask for a long response.
+func mayHaveRange(r *http.Request) bool {
+	text := r.Header.Get("Range")
+	return r.Method == http.MethodGet && (text == "" || strings.HasPrefix(text, "bytes=") && !strings.Contains(text, ","))
+}
+
+// filler is text without an end.
+type filler struct{}
+
+// ReadAt implements io.ReaderAt. It never fails.
+func (filler) ReadAt(p []byte, offset int64) (int, error) {
+	const (
+		line  = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n"
+		lines = line + line + line + line + line + line + line + line
+	)
+	n := copy(p, lines[offset%int64(len(line)):])
+	for n < len(p) {
+		n += copy(p[n:], lines)
+	}
+	return n, nil
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestContentPrecedence sends requests for several contents at once.
+func TestContentPrecedence(t *testing.T) {
+	fixed := []string{"ECHO_RESPONSE_BODY=fixed"}
+	for name, c := range map[string]struct {
+		environ   []string
+		target    string
+		accept    string
+		mediaType string
+		begin     string
+	}{
+		"the echo":                            {nil, "/", "", "application/json", "{\n \"path\": \"/\",\n"},
+		"by Accept":                           {nil, "/", "text/plain", plainText, "GET / HTTP/1.1\n"},
+		"a page by Accept":                    {nil, "/", "text/html", pageType, "<!doctype html>\n"},
+		"the format before Accept":            {nil, "/?echo.format=json", "text/html", "application/json", "{\n"},
+		"the format before another Accept":    {nil, "/?echo.format=text", "application/json", plainText, "GET "},
+		"a size before the format":            {nil, "/?echo.format=html&echo.size=3", "", plainText, "012"},
+		"a size before Accept":                {nil, "/?echo.size=3", "text/html", plainText, "012"},
+		"a size of zero is not the echo":      {nil, "/?echo.size=0", "", plainText, ""},
+		"a fixed body before Accept":          {fixed, "/", "text/html", plainText, "fixed"},
+		"a fixed body before the format":      {fixed, "/?echo.format=json", "", plainText, "fixed"},
+		"a size before a fixed body":          {fixed, "/?echo.size=3", "", plainText, "012"},
+		"a size of zero before a fixed body":  {fixed, "/?echo.size=0", "", plainText, ""},
+		"an Accept for nothing that there is": {nil, "/", "image/png", "application/json", "{\n"},
+	} {
+		w := answered(handlerOf(t, c.environ...), c.target, "Accept", c.accept)
+		if got := w.Header().Get("Content-Type"); got != c.mediaType {
+			t.Errorf("%s: the type is %s, want %s", name, got, c.mediaType)
+		}
+		isWhole := c.environ != nil || strings.Contains(c.target, "size")
+		if body := w.Body.String(); !strings.HasPrefix(body, c.begin) || isWhole && body != c.begin {
+			t.Errorf("%s: the body is %q", name, body)
+		}
+		if got := w.Header().Get("Content-Length"); got != strconv.Itoa(w.Body.Len()) {
+			t.Errorf("%s: announced are %s bytes, there are %d", name, got, w.Body.Len())
+		}
+		if isPage := c.mediaType == pageType; isPage == (w.Header().Get("Content-Security-Policy") == sandbox) {
+			t.Errorf("%s: the policy is %s", name, w.Header().Get("Content-Security-Policy"))
+		}
+	}
+}
+
+func TestFiller(t *testing.T) {
+	for _, size := range []int64{0, 1, 63, 64, 65, 512, 513, 5000} {
+		text := io.NewSectionReader(filler{}, 0, size)
+		whole, err := io.ReadAll(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := iotest.TestReader(io.NewSectionReader(filler{}, 0, size), whole); err != nil {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
+// TestFillerText checks that the text continues over the pieces as lines of 64 bytes.
+func TestFillerText(t *testing.T) {
+	const line = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n"
+	if want := strings.Repeat(line, 1537)[:98305]; answered(handlerOf(t), "/?echo.size=98305").Body.String() != want {
+		t.Error("it is not the same line throughout")
+	}
+}
+
+// TestContentWriteDeadline checks that only responses over 64 KiB have a time limit, and which.
+func TestContentWriteDeadline(t *testing.T) {
+	for size, limited := range map[int]bool{0: false, 65535: false, 65536: false, 65537: true, maxSize: true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newStreamWriter()
+			handlerOf(t).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?echo.size="+strconv.Itoa(size), http.NoBody))
+			var want []time.Time
+			if limited {
+				want = []time.Time{time.Now().Add(2 * time.Minute)}
+			}
+			if diff := cmp.Diff(want, w.writes); diff != "" || w.Body.Len() != size {
+				t.Errorf("%d bytes, want %d; deadlines (-want +got):\n%s", w.Body.Len(), size, diff)
+			}
+		})
+	}
+}
+
+// TestContentOfStatus checks which statuses have a body and which headers describe it.
+func TestContentOfStatus(t *testing.T) {
+	h := handlerOf(t)
+	for status, hasBody := range map[int]bool{200: true, 201: true, 203: true, 204: false, 205: false, 206: true, 301: true, 303: true, 304: false, 305: true,
+		400: true, 404: true, 500: true, 503: true, 599: true} {
+		for _, more := range []string{"", "&echo.size=100", "&echo.format=html"} {
+			w := answered(h, "/?echo.status="+strconv.Itoa(status)+more)
+			header := w.Header()
+			if w.Code != status || (w.Body.Len() > 0) != hasBody || (header.Get("Content-Type") != "") != hasBody || (header.Get("Content-Length") != "") != hasBody {
+				t.Errorf("%d%s: the status is %d, there are %d bytes, the headers are %v", status, more, w.Code, w.Body.Len(), header)
+			}
+			if !strings.HasPrefix(header.Get("X-Echo-Applied"), "status="+strconv.Itoa(status)) {
+				t.Errorf("%d%s: applied is %q", status, more, header.Get("X-Echo-Applied"))
+			}
+		}
+	}
+}

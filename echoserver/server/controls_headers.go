@@ -1,0 +1,105 @@
+package server
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// tokenCharacters are the characters of a header name besides letters and digits (RFC 9110, 5.6.2).
+const tokenCharacters = "!#$%&'*+-.^_`|~"
+
+// parseHeader parses "Name: value" and rejects headers that a request must not set.
+func parseHeader(text string, policy controlsPolicy) (header, error) {
+	name, value, ok := strings.Cut(text, ":")
+	if !ok {
+		return header{}, fmt.Errorf("%.100q is not a header such as X-Colour: blue", text)
+	}
+	h := header{Name: http.CanonicalHeaderKey(strings.TrimSpace(name)), Value: strings.TrimSpace(value)}
+	for _, err := range []error{checkSyntax(h), checkFraming(h.Name), checkTrust(h.Name), policy.checkHeader(h)} {
+		if err != nil {
+			return header{}, err
+		}
+	}
+	if h.Name == "Content-Type" {
+		return h, checkMediaType(h.Value)
+	}
+	return h, nil
+}
+
+// splitHeaders splits lists of headers that are separated by commas (RFC 9110, 5.3). A comma that is not followed by a header name is
+// part of the value. It returns lists that are too large as they are, because addHeaders refuses them.
+func splitHeaders(lists []string) []string {
+	text := strings.Join(lists, ",")
+	if len(text) > maxSetBytes {
+		return lists
+	}
+	var headers []string
+	begin, read := 0, 0
+	for {
+		length := strings.IndexByte(text[read:], ':')
+		if length < 0 {
+			break
+		}
+		colon := read + length
+		comma := strings.LastIndexByte(text[read:colon], ',')
+		if comma >= 0 && httpguts.ValidHeaderFieldName(strings.TrimSpace(text[read+comma+1:colon])) {
+			headers = append(headers, text[begin:read+comma])
+			begin = read + comma + 1
+		}
+		read = colon + 1
+	}
+	if lists == nil {
+		return nil
+	}
+	return append(headers, text[begin:])
+}
+
+func checkSyntax(h header) error {
+	if !httpguts.ValidHeaderFieldName(h.Name) {
+		return fmt.Errorf("%.100q is not a header name, which consists of letters, digits and %s", h.Name, tokenCharacters)
+	}
+	if strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return fmt.Errorf("the value of %.100s contains a control character", h.Name)
+	}
+	return nil
+}
+
+// checkFraming rejects headers that belong to the connection and not to the response (RFC 9110, 7.6.1).
+func checkFraming(name string) error {
+	switch http.CanonicalHeaderKey(name) {
+	case "Connection", "Content-Length", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te",
+		"Trailer", "Transfer-Encoding", "Upgrade":
+		return fmt.Errorf("%s cannot be set: it belongs to the connection", name)
+	}
+	return nil
+}
+
+// checkTrust rejects headers by which the author of a link could change what a browser stores or allows. The name is canonical.
+func checkTrust(name string) error {
+	switch name {
+	case "Alt-Svc", "Clear-Site-Data", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Nel", "Report-To",
+		"Reporting-Endpoints", "Service-Worker-Allowed", "Set-Cookie", "Set-Cookie2", "Strict-Transport-Security", "Timing-Allow-Origin",
+		"X-Content-Type-Options", "X-Echo-Applied":
+		return fmt.Errorf("%.100s cannot be set by a request", name)
+	}
+	if strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Cross-Origin-") {
+		return fmt.Errorf("%.100s cannot be set by a request", name)
+	}
+	return nil
+}
+
+// checkMediaType rejects types that a browser may execute.
+func checkMediaType(text string) error {
+	allowed := []string{"application/json", "application/problem+json", "application/octet-stream", "text/csv", "text/plain"}
+	mediaType, parameters, err := mime.ParseMediaType(text)
+	delete(parameters, "charset")
+	if err != nil || len(parameters) > 0 || !slices.Contains(allowed, mediaType) {
+		return fmt.Errorf("the Content-Type %.100q is not one of %s", text, strings.Join(allowed, ", "))
+	}
+	return nil
+}

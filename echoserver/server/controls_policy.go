@@ -1,0 +1,139 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// controlsPolicy is what requests can control.
+type controlsPolicy string
+
+const (
+	// controlsSafe allows nothing by which a request could change what a cache, a proxy or a browser does for others.
+	controlsSafe controlsPolicy = "Safe"
+	// controlsFull allows everything but what browsers store. It is for private networks.
+	controlsFull controlsPolicy = "Full"
+	// controlsOff ignores all controls of requests.
+	controlsOff controlsPolicy = "Off"
+)
+
+// needsFull describes how to allow what controlsSafe refuses.
+const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it"
+
+// parseStatus refuses, unless the policy is Full, the statuses that make clients show the login of a proxy or of a network.
+func (p controlsPolicy) parseStatus(text string) (int, error) {
+	status, err := parseStatus(text)
+	if err != nil {
+		return 0, err
+	}
+	isLogin := status == http.StatusProxyAuthRequired || status == http.StatusNetworkAuthenticationRequired
+	if p != controlsFull && isLogin {
+		return 0, fmt.Errorf("%d asks for a login; %s", status, needsFull)
+	}
+	return status, nil
+}
+
+// parseConnection refuses faults of the connection unless the policy is Full: gateways send no requests to a server whose connections
+// break, so that a request could keep others from it.
+func (p controlsPolicy) parseConnection(text string) (connectionFault, error) {
+	if p != controlsFull {
+		return "", errors.New("a request cannot break the connection, because gateways stop using a server that does; " + needsFull)
+	}
+	return oneOf("is neither reset nor truncate", connectionReset, connectionTruncate)(text)
+}
+
+// parseEarlyHints refuses a response with status 103 unless the policy is Full: a proxy that does not know it can take what follows for the
+// response to the next request, which may be somebody else's.
+func (p controlsPolicy) parseEarlyHints(text string) (bool, error) {
+	if p != controlsFull {
+		return false, errors.New("a request cannot ask for a response with status 103, which not all proxies understand; " + needsFull)
+	}
+	return parseBoolean(text)
+}
+
+// checkHeader refuses, unless the policy is Full, all headers but those that no proxy, cache or browser is known to act upon for
+// others. The name is canonical.
+func (p controlsPolicy) checkHeader(h header) error {
+	switch {
+	case p == controlsFull, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):
+		return nil
+	case h.Name == "Location":
+		if !isLocalPath(h.Value) {
+			return fmt.Errorf("the Location %.100q is not a path of this server such as /shop; %s", h.Value, needsFull)
+		}
+		return nil
+	}
+	return fmt.Errorf("%.100s cannot be set by a request: allowed are Content-Language, Content-Type, Location, Retry-After, and names "+
+		"such as X-Colour, X-Test-Colour, X-Custom-Colour, X-Example-Colour and X-My-Colour; %s", h.Name, needsFull)
+}
+
+// isLocalPath reports whether every client takes a Location for a path on the same origin: browsers ignore tabs, and treat a backslash
+// like a slash.
+func isLocalPath(location string) bool {
+	isOther := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
+	return strings.HasPrefix(location, "/") && !strings.Contains(location, "//") && !strings.ContainsFunc(location, isOther)
+}
+
+// isOwnName reports whether the canonical name of a header belongs to nobody. Names that proxies, content delivery networks and
+// frameworks act upon begin with X-, too, and no list of them is complete. They nearly always have several words after it, such as
+// X-Accel-Redirect. So it accepts one word, unless it is known, and any words after one of a few prefixes.
+func isOwnName(name string) bool {
+	rest, ok := strings.CutPrefix(name, "X-")
+	if !ok || rest == "" || strings.ContainsFunc(rest, func(r rune) bool { return !isAlphanumeric(r) && r != '-' }) {
+		return false
+	}
+	first, _, several := strings.Cut(rest, "-")
+	if several {
+		return slices.Contains([]string{"Custom", "Example", "My", "Test"}, first)
+	}
+	return !isKnownWord(first)
+}
+
+// isKnownWord reports whether the name X- and this word has a meaning in some server, cache, framework or their usual configuration.
+func isKnownWord(word string) bool {
+	switch word {
+	case "Age", "Auth", "Authorization", "Backend", "Ban", "Bypass", "Cache", "Cacheable", "Callback", "Charset", "Cluster", "Compress",
+		"Cookie", "Cors", "Csp", "Csrftoken", "Debug", "Encoding", "Error", "Esi", "Expires", "File", "Forward", "Forwarded", "Frame",
+		"Grace", "Gzip", "Host", "Html", "Inertia", "Json", "Keep", "Key", "Language", "Location", "Login", "Logout", "Method",
+		"Middleware", "Moz", "Netlify", "Nf", "Nginx", "Nonce", "Override", "Pad", "Pagespeed", "Path", "Permissions", "Pingback", "Pjax",
+		"Policy", "Powered", "Proto", "Proxy", "Purge", "Query", "Redirect", "Refresh", "Reload", "Reproxy", "Retry", "Rewrite", "Robots",
+		"Route", "Router", "Scheme", "Script", "Sendfile", "Server", "Session", "Sourcemap", "Ssl", "Status", "Stream", "Surrogate", "Tag",
+		"Tags", "Target", "Template", "Token", "Transform", "Ttl", "Turbolinks", "Upstream", "Uri", "Url", "User", "Varnish", "Vary", "Vercel",
+		"Via", "Xhr", "Xkey":
+		return true
+	}
+	return false
+}
+
+func isAlphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
+// vary returns the value of Vary: the request headers on which an echo depends. It leaves out X-Echo-Percentage, which requires one of
+// the others, and spaces, because nginx does not cache a response whose Vary is longer than 128 bytes.
+func (p controlsPolicy) vary() string {
+	if p == controlsOff {
+		return "Accept"
+	}
+	return "Accept,X-Echo-Status,X-Echo-Delay,X-Echo-Set-Header,X-Echo-Size,X-Echo-Format,X-Echo-Failures,X-Echo-Connection"
+}
+
+// withoutCaching returns headers without those that let caches store a response.
+func withoutCaching(headers []header) []header {
+	if !slices.ContainsFunc(headers, letsCache) {
+		return headers
+	}
+	return slices.DeleteFunc(slices.Clone(headers), letsCache)
+}
+
+func letsCache(h header) bool {
+	switch name := http.CanonicalHeaderKey(h.Name); name {
+	case "Edge-Control", "Expires", "Pragma", "Surrogate-Control", "X-Accel-Expires":
+		return true
+	default:
+		return strings.HasSuffix(name, "Cache-Control") // also that of a content delivery network
+	}
+}

@@ -1,0 +1,248 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http/httpguts"
+)
+
+// TestSafeHeaders sets headers by the default policy. Nothing may pass by which a proxy, a cache or a browser would serve others.
+func TestSafeHeaders(t *testing.T) {
+	h := handlerOf(t)
+	for text, allowed := range map[string]bool{
+		"X-A: 1": true, "X-Colour: blue": true, "X-1: 1": true, "X-Test-Cache-Control: 1": true, "X-Custom-Colour: 1": true, "X-My-Colour: 1": true,
+		"X-Example-A-B-C: 1": true, "Retry-After: 7": true, "Content-Language: de": true, "Content-Type: text/csv": true,
+		"Location: /": true, "Location: /shop?a=b#c": true,
+
+		"Cache-Control: max-age=60": false, "Expires: 0": false, "Vary: Cookie": false, "Surrogate-Control: max-age=60": false, "Surrogate-Key: a": false,
+		"Cdn-Cache-Control: max-age=60": false, "Cloudflare-CDN-Cache-Control: max-age=60": false, "Edge-Control: cache-maxage=60": false,
+		"X-Accel-Redirect: /internal": false, "X-Accel-Expires: 60": false, "X-Sendfile: /etc/passwd": false, "X-LIGHTTPD-send-file: /etc/passwd": false,
+		"X-Litespeed-Cache-Control: public": false, "X-Litespeed-Location: /": false, "X-Envoy-Immediate-Health-Check-Fail: 1": false,
+		"X-Reproxy-Url: http://a/": false, "X-Varnish: 1": false, "X-Esi: 1": false, "X-Ttl: 60": false, "X-Cache: HIT": false, "X-Json: alert(1)": false,
+		"X-Middleware-Rewrite: /": false, "X-Nextjs-Redirect: /": false, "X-Vercel-Cache: HIT": false, "X-Amz-Meta-A: 1": false, "X-Goog-Hash: 1": false,
+		"X-Robots-Tag: noindex": false, "X-Frame-Options: DENY": false, "X-Dns-Prefetch-Control: on": false, "X-Forwarded-For: 1": false,
+		"X-Pjax-Url: /": false, "X-Inertia-Location: /": false, "X-Two-Words: 1": false, "X-: 1": false, "X-A_b: 1": false, "X-A.b: 1": false, "X: 1": false,
+		"X-Tests-A: 1": false, "X-Echo-Status: 1": false, "X-Robots: 1": false, "X-Sourcemap: /a": false,
+		"Refresh: 0;url=//evil": false, "Www-Authenticate: Basic": false, "Content-Disposition: attachment": false, "Content-Location: /": false,
+		"Accept-CH: Width": false, "Link: </a>; rel=preload": false, "Server: a": false, "Age: 0": false, "Etag: 1": false, "Content-Encoding: gzip": false,
+		"Location: https://evil.example/": false, "Location: //evil.example/": false, "Location: /a//b": false, `Location: /\evil.example`: false,
+		`Location: \\evil`: false, "Location: /\t/evil.example": false, "Location: a": false, "Location: /a b": false, "Location:": false, "Location: /é": false,
+		"Location: javascript:alert(1)": false, "Content-Type: text/html": false, "Set-Cookie: a=b": false,
+	} {
+		w := answered(h, "/?echo.set-header="+url.QueryEscape(text))
+		byHeader := answered(h, "/", "X-Echo-Set-Header", text)
+		name, value, _ := strings.Cut(text, ":")
+		if allowed != (w.Code == http.StatusOK) || allowed != (byHeader.Code == http.StatusOK) {
+			t.Errorf("%s is answered %d and %d: %s", text, w.Code, byHeader.Code, w.Body)
+		}
+		got := w.Header().Get(name)
+		if allowed && got != strings.TrimSpace(value) || !allowed && got != "" && strings.Contains(value, got) {
+			t.Errorf("%s: the header is %q", text, got)
+		}
+		if cached := w.Header()["Cache-Control"]; len(cached) != 1 || cached[0] != "no-store" {
+			t.Errorf("%s: Cache-Control is %q", text, cached)
+		}
+	}
+}
+
+func TestSafeReason(t *testing.T) {
+	w := answered(handlerOf(t), "/?echo.set-header=X-Accel-Redirect:/internal")
+	for _, part := range []string{"echo.set-header: X-Accel-Redirect cannot be set by a request", "spec.server.controls: Full (ECHO_CONTROLS=Full)", "private network"} {
+		if !strings.Contains(w.Body.String(), part) {
+			t.Errorf("the reason is %q, without %q", w.Body, part)
+		}
+	}
+}
+
+func TestControlsPolicies(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy, target string
+		status         int
+		want           map[string]string
+	}{
+		"Safe: a login of a proxy":      {"Safe", "/?echo.status=407", 400, nil},
+		"Safe: a login of a network":    {"Safe", "/?echo.status=511", 400, nil},
+		"Safe: unauthorized":            {"Safe", "/?echo.status=401", 401, map[string]string{"Www-Authenticate": ""}},
+		"Safe: a local redirect":        {"Safe", "/?echo.status=301&echo.set-header=Location:/a", 301, map[string]string{"Location": "/a"}},
+		"Full: a login of a proxy":      {"Full", "/?echo.status=407", 407, nil},
+		"Full: a redirect to elsewhere": {"Full", "/?echo.status=301&echo.set-header=Location:https://example.org/", 301, map[string]string{"Location": "https://example.org/"}},
+		"Full: an instruction":          {"Full", "/?echo.set-header=X-Accel-Redirect:/a", 200, map[string]string{"X-Accel-Redirect": "/a"}},
+		"Full: a cookie":                {"Full", "/?echo.set-header=Set-Cookie:a=b", 400, map[string]string{"Set-Cookie": ""}},
+		"Full: a cache":                 {"Full", "/?echo.set-header=Cache-Control:max-age=60", 200, map[string]string{"Cache-Control": "max-age=60"}},
+		"Off: a status":                 {"Off", "/?echo.status=503", 200, map[string]string{"X-Echo-Applied": ""}},
+		"Off: an invalid control":       {"Off", "/?echo.status=x&echo.nonsense=1&echo.set-header=A;b", 200, nil},
+		"Off: a format":                 {"Off", "/?echo.format=text", 200, map[string]string{"Content-Type": "application/json"}},
+		"Off: a header":                 {"Off", "/?echo.set-header=X-A:1", 200, map[string]string{"X-A": ""}},
+		"Off: a connection":             {"Off", "/?echo.connection=truncate", 200, nil},
+	} {
+		w := answered(handlerOf(t, "ECHO_CONTROLS="+c.policy), c.target)
+		if w.Code != c.status {
+			t.Errorf("%s: answered %d %s", name, w.Code, w.Body)
+		}
+		for header, value := range c.want {
+			if got := w.Header().Get(header); got != value {
+				t.Errorf("%s: %s is %q, want %q", name, header, got, value)
+			}
+		}
+	}
+	w := answered(handlerOf(t, "ECHO_CONTROLS=Off"), "/?echo.status=503", "X-Echo-Status", "418")
+	if got := decode(t, w.Body.String()); w.Code != 200 || got.Headers["X-Echo-Status"][0] != "418" || got.Request.Query["echo.status"][0] != "503" || got.Applied != nil {
+		t.Errorf("without controls it is answered %d %s", w.Code, w.Body)
+	}
+}
+
+// TestCaching asks a server whose own headers let caches store its responses.
+func TestCaching(t *testing.T) {
+	const own = `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"Surrogate-Control","value":"max-age=60"},{"name":"X-B","value":"1"}]`
+	for name, c := range map[string]struct {
+		environ []string
+		target  string
+		headers []string
+		cached  bool
+	}{
+		"no control":                       {nil, "/", nil, true},
+		"a parameter that is no control":   {nil, "/?status=503", nil, true},
+		"a control":                        {nil, "/?echo.status=404", nil, false},
+		"a control by a header":            {nil, "/", []string{"X-Echo-Format", "text"}, false},
+		"a control that does not apply":    {nil, "/?echo.percentage=1&echo.status=503", nil, false},
+		"a control under Full":             {[]string{"ECHO_CONTROLS=Full"}, "/?echo.status=404", nil, false},
+		"a control that is off":            {[]string{"ECHO_CONTROLS=Off"}, "/?echo.status=404", nil, true},
+		"a control that is refused":        {nil, "/?echo.status=1", nil, false},
+		"a fault of the settings":          {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":503}]`}, "/", nil, true},
+		"a control beside a default fault": {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":503}]`}, "/?echo.format=text", nil, false},
+	} {
+		h := handlerOf(t, append(c.environ, own)...)
+		h.random = func(int64) int64 { return 99 }
+		header := answered(h, c.target, c.headers...).Header()
+		want := []string{"no-store", ""}
+		if c.cached {
+			want = []string{"max-age=60", "max-age=60"}
+		}
+		if got := []string{header.Get("Cache-Control"), header.Get("Surrogate-Control")}; !slices.Equal(got, want) {
+			t.Errorf("%s: Cache-Control and Surrogate-Control are %q, want %q", name, got, want)
+		}
+	}
+	h := handlerOf(t, own)
+	if got := answered(h, "/?echo.status=404").Header(); got.Get("X-B") != "1" || got.Get("X-Echo-Applied") != "status=404, set-header=X-B" {
+		t.Errorf("the other header of the settings is missing: %v", got)
+	}
+	if len(h.response.headers) != 3 {
+		t.Errorf("a request changes the settings: %v", h.response.headers)
+	}
+}
+
+// TestVary checks that Vary lists each header that controls the response, so that a cache cannot give it to others.
+func TestVary(t *testing.T) {
+	h := handlerOf(t, `ECHO_RESPONSE_HEADERS=[{"name":"vary","value":"Cookie"}]`)
+	for _, target := range []string{"/", "/?echo.status=503", "/?echo.status=1"} {
+		listed := strings.Split(strings.Join(answered(h, target).Header().Values("Vary"), ","), ",")
+		for _, name := range []string{"Accept", "X-Echo-Status", "X-Echo-Delay", "X-Echo-Set-Header", "X-Echo-Size", "X-Echo-Format", "X-Echo-Failures", "X-Echo-Connection"} {
+			if !slices.Contains(listed, name) {
+				t.Errorf("%s: Vary lists %q, without %s", target, listed, name)
+			}
+			short := strings.ToLower(strings.TrimPrefix(name, headerPrefix))
+			if err := (&controls{}).set(short, []string{""}, controlsSafe); name != "Accept" && (err == nil || strings.Contains(err.Error(), "unknown control")) {
+				t.Errorf("%s is no control: %v", name, err)
+			}
+		}
+	}
+	if length := len(controlsSafe.vary()) + len(",Accept-Encoding"); length > 128 {
+		t.Errorf("nginx would not cache: Vary has %d bytes", length)
+	}
+	if got := answered(handlerOf(t, "ECHO_CONTROLS=Off"), "/").Header().Values("Vary"); len(got) != 1 || got[0] != "Accept" {
+		t.Errorf("without controls Vary is %q", got)
+	}
+}
+
+func TestSetHeadersAreLimited(t *testing.T) {
+	h := handlerOf(t)
+	many := func(n int, separator string) string {
+		return strings.TrimSuffix(strings.Repeat("X-A:1"+separator, n), separator)
+	}
+	for name, c := range map[string]struct {
+		target string
+		list   string
+		ok     bool
+	}{
+		"32 by header":               {"/", many(32, ","), true},
+		"33 by header":               {"/", many(33, ","), false},
+		"33 by query":                {"/?" + strings.Repeat("echo.set-header=X-A:1&", 33), "", false},
+		"32 of both":                 {"/?" + strings.Repeat("echo.set-header=X-B:1&", 16), many(16, ","), true},
+		"33 of both":                 {"/?" + strings.Repeat("echo.set-header=X-B:1&", 16), many(17, ","), false},
+		"8 KiB":                      {"/", "X-A:" + strings.Repeat("x", 8<<10-4), true},
+		"more than 8 KiB":            {"/", "X-A:" + strings.Repeat("x", 8<<10-3), false},
+		"more than 8 KiB of both":    {"/?echo.set-header=X-B:" + strings.Repeat("x", 4<<10), "X-A:" + strings.Repeat("x", 4<<10), false},
+		"60 KiB of commas":           {"/", "A:b" + strings.Repeat(",", 60<<10), false},
+		"60 KiB of colons":           {"/", "A:b" + strings.Repeat(":", 60<<10), false},
+		"4 KiB of commas in a value": {"/", "X-A:b" + strings.Repeat(",", 4<<10), true},
+	} {
+		var headers []string
+		if c.list != "" {
+			headers = []string{"X-Echo-Set-Header", c.list}
+		}
+		w := answered(h, c.target, headers...)
+		if c.ok != (w.Code == http.StatusOK) || !c.ok && !strings.Contains(w.Body.String(), "a request can set up to 32 headers of together 8192 bytes") {
+			t.Errorf("%s: answered %d %.200s", name, w.Code, w.Body)
+		}
+	}
+}
+
+// TestRefusalsAreShort sends values of 60 KiB, of which the response must not be made.
+func TestRefusalsAreShort(t *testing.T) {
+	h, long := handlerOf(t), strings.Repeat("\x01", 20<<10)
+	for _, query := range []url.Values{{"echo.status": {long}}, {"echo.delay": {long}}, {"echo.delay": {"1s-" + long}}, {"echo.size": {long}}, {"echo.format": {long}}, {"echo." + long: {"1"}},
+		{"echo.percentage": {long}}, {"echo.connection": {long}}, {"echo.set-header": {long[:8000]}}, {"echo.set-header": {long[:8000] + ":1"}},
+		{"echo.set-header": {strings.Repeat("A", 8000) + ":1"}}, {"echo.set-header": {strings.Repeat("A", 8000) + ":\x01"}}, {"echo.set-header": {"Location:/" + strings.Repeat("é", 4000)}},
+		{"echo.set-header": {"Content-Type:" + strings.Repeat("é", 4000)}}} {
+		w := answered(h, "/?"+query.Encode())
+		if w.Code != http.StatusBadRequest || w.Body.Len() > 1000 || w.Header().Get("Content-Type") != plainText || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("answered %d with %d bytes: %.300s", w.Code, w.Body.Len(), w.Body)
+		}
+	}
+}
+
+// TestPlainRequestsAllocateNothingMore checks that looking for controls allocates nothing for a request without them.
+func TestPlainRequestsAllocateNothingMore(t *testing.T) {
+	h := handlerOf(t, "POD_NAME=p")
+	r := httptest.NewRequest(http.MethodGet, "/shop?colour=blue", http.NoBody)
+	r.Header = http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"}, "Accept-Encoding": {"gzip"}}
+	count := testing.AllocsPerRun(1000, func() {
+		wanted, err := h.response.with(r, h.controls)
+		if wanted = h.decide(r, wanted); err != nil || !wanted.changeNothing() {
+			t.Errorf("the controls are %v, %v", wanted, err)
+		}
+	})
+	if count > 0 {
+		t.Errorf("%g allocations", count)
+	}
+}
+
+// FuzzSplitHeaders compares splitting with the plain way to do it.
+func FuzzSplitHeaders(f *testing.F) {
+	for _, seed := range []string{"A:1,B:2", "x,A:1", "A:b,,,,", ",:", "A:1,b c:2,C:3", "A::,B:"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		if len(list) > maxSetBytes {
+			return
+		}
+		var want []string
+		for part := range strings.SplitSeq(list, ",") {
+			name, _, isHeader := strings.Cut(part, ":")
+			if isHeader && httpguts.ValidHeaderFieldName(strings.TrimSpace(name)) || len(want) == 0 {
+				want = append(want, part)
+			} else {
+				want[len(want)-1] += "," + part
+			}
+		}
+		if diff := cmp.Diff(want, splitHeaders([]string{list})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", list, diff)
+		}
+	})
+}

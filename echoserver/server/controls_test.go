@@ -1,0 +1,184 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestControls(t *testing.T) {
+	for name, c := range map[string]struct {
+		environ []string
+		target  string
+		headers []string
+		status  int
+		applied string
+		want    map[string]string // headers; those with an empty value must be missing
+	}{
+		"none":                        {nil, "/?echo=1&xecho.status=500", nil, 200, "", nil},
+		"status by query":             {nil, "/?echo.status=503", nil, 503, "status=503", nil},
+		"status by header":            {nil, "/", []string{"X-Echo-Status", "418"}, 418, "status=418", nil},
+		"the query goes first":        {nil, "/?echo.status=503", []string{"X-Echo-Status", "418"}, 503, "status=503", nil},
+		"a malformed parameter":       {nil, "/?x=%zz&echo.status=503&y=1;2", nil, 503, "status=503", nil},
+		"an escaped name":             {nil, "/?%65cho%2Estatus=503", nil, 503, "status=503", nil},
+		"lowest and highest":          {nil, "/?echo.status=599&echo.size=0", nil, 599, "status=599, size=0", nil},
+		"headers by query":            {nil, "/?echo.set-header=x-a:1,2&echo.set-header=x-b:%202", nil, 200, "set-header=X-A, set-header=X-B", map[string]string{"X-A": "1,2", "X-B": "2"}},
+		"headers by header":           {nil, "/", []string{"X-Echo-Set-Header", "x-a:1, X-B: 2", "X-Echo-Set-Header", "X-C:a,b"}, 200, "set-header=X-A, set-header=X-B, set-header=X-C", map[string]string{"X-A": "1", "X-B": "2", "X-C": "a,b"}},
+		"a content type":              {nil, "/?echo.set-header=Content-Type:text/plain%3Bcharset=utf-8", nil, 200, "set-header=Content-Type", map[string]string{"Content-Type": "text/plain;charset=utf-8"}},
+		"format by query":             {nil, "/?echo.format=text", nil, 200, "format=text", map[string]string{"Content-Type": plainText}},
+		"format by header":            {nil, "/", []string{"X-Echo-Format", "html"}, 200, "format=html", map[string]string{"Content-Type": pageType}},
+		"default status":              {[]string{"ECHO_RESPONSE_STATUS=503"}, "/", nil, 503, "status=503", nil},
+		"a request against a default": {[]string{"ECHO_RESPONSE_STATUS=503"}, "/?echo.status=200", nil, 200, "status=200", nil},
+		"default headers": {[]string{`ECHO_RESPONSE_HEADERS=[{"name":"retry-after","value":"7"},{"name":"Set-Cookie","value":"a=b"}]`}, "/", nil, 200,
+			"set-header=retry-after, set-header=Set-Cookie", map[string]string{"Retry-After": "7", "Set-Cookie": "a=b"}},
+		"a header against a default": {[]string{`ECHO_RESPONSE_HEADERS=[{"name":"retry-after","value":"7"},{"name":"X-A","value":"b"}]`}, "/?echo.set-header=Retry-After:8", nil, 200,
+			"set-header=X-A, set-header=Retry-After", map[string]string{"Retry-After": "8", "X-A": "b"}},
+		"a fixed body": {[]string{"ECHO_RESPONSE_BODY=gone"}, "/?echo.format=html", nil, 200, "format=html, body=fixed", map[string]string{"Content-Type": plainText}},
+		"a fixed page": {[]string{"ECHO_RESPONSE_BODY=<b>", `ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/html"}]`}, "/", nil, 200,
+			"set-header=Content-Type, body=fixed", map[string]string{"Content-Type": "text/html", "Content-Security-Policy": sandbox}},
+	} {
+		w := answered(handlerOf(t, c.environ...), c.target, c.headers...)
+		if w.Code != c.status || w.Header().Get("X-Echo-Applied") != c.applied {
+			t.Errorf("%s: answered %d with %q, want %d with %q", name, w.Code, w.Header().Get("X-Echo-Applied"), c.status, c.applied)
+		}
+		for header, value := range c.want {
+			if got := w.Header().Values(header); len(got) != 1 || got[0] != value {
+				t.Errorf("%s: %s is %q, want %q", name, header, got, value)
+			}
+		}
+	}
+}
+
+func TestControlsRefused(t *testing.T) {
+	h := handlerOf(t)
+	for target, why := range map[string]string{
+		"/?echo.status=199":                               `echo.status: "199" is not a whole number from 200 to 599`,
+		"/?echo.status=600":                               "echo.status: ",
+		"/?echo.status=":                                  "echo.status: ",
+		"/?echo.status=200&echo.status=201":               "echo.status: specified more than once",
+		"/?echo.delay=31s":                                `echo.delay: "31s" is not a duration from 0s to 30s, such as 500ms`,
+		"/?echo.delay=-1s":                                "echo.delay: ",
+		"/?echo.delay=2s-1s":                              `"2s-1s" is neither a duration from 0s to 30s nor a range such as 100ms-2s`,
+		"/?echo.delay=1s-31s":                             "echo.delay: ",
+		"/?echo.delay=1s-":                                "echo.delay: ",
+		"/?echo.delay=1s-2s-3s":                           "echo.delay: ",
+		"/?echo.percentage=0&echo.status=503":             `echo.percentage: "0" is not a whole number from 1 to 100`,
+		"/?echo.percentage=101&echo.status=503":           "echo.percentage: ",
+		"/?echo.percentage=30":                            "percentage is the share of requests to which other controls apply",
+		"/?echo.failures=0":                               "echo.failures: ",
+		"/?echo.failures=1001":                            `echo.failures: "1001" is not a whole number from 1 to 1000`,
+		"/?echo.connection=reset":                         "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it",
+		"/?echo.status=407":                               "407 asks for a login; on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it",
+		"/?echo.delay=5":                                  "echo.delay: ",
+		"/?echo.size=16777217":                            `echo.size: "16777217" is not a whole number of bytes from 0 to 16777216`,
+		"/?echo.size=-1":                                  "echo.size: ",
+		"/?echo.format=xml":                               `echo.format: "xml" is not json, text or html`,
+		"/?echo.stauts=200":                               "echo.stauts: unknown control: the controls are status, delay, set-header, size, format, percentage, failures, early-hints and connection",
+		"/?echo.set-header=content-type:text/plain;a=b":   "the query has controls but cannot be parsed",
+		"/?echo.body=x":                                   "echo.body: unknown control",
+		"/?echo.set-header=nothing":                       `echo.set-header: "nothing" is not a header such as X-Colour: blue`,
+		"/?echo.set-header=a%20b:1":                       `"a b" is not a header name`,
+		"/?echo.set-header=X-A:1%0d%0aX-B:2":              "the value of X-A contains a control character",
+		"/?echo.set-header=content-type:text/html":        `the Content-Type "text/html" is not one of application/json, `,
+		"/?echo.set-header=content-type:image/svg%2Bxml":  "is not one of",
+		"/?echo.set-header=content-type:application/xml":  "is not one of",
+		"/?echo.set-header=content-type:text/plain%3Bx=y": "is not one of",
+	} {
+		w := answered(h, target)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) || w.Header().Get("Content-Type") != plainText {
+			t.Errorf("%s is answered %d %q, want 400 with %q", target, w.Code, w.Body, why)
+		}
+	}
+	if w := answered(h, "/", "X-Echo-Delay", "soon"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
+		t.Errorf("a bad header is answered %d %q", w.Code, w.Body)
+	}
+	// With 10,000 parameters, a control among them still counts. The response does not show them parsed.
+	if w := answered(h, "/?"+strings.Repeat("a=1&", 9999)+"echo.status=503"); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("with 10,000 parameters it is answered %d", w.Code)
+	}
+	if w := answered(h, "/?"+strings.Repeat("a=%20&", 9999)); w.Code != http.StatusOK || decode(t, w.Body.String()).Request.Query != nil {
+		t.Errorf("with 10,000 parameters it is answered %d", w.Code)
+	}
+}
+
+func TestSize(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range clients(t) {
+		for _, size := range []string{"0", "1", "65537", "16777216"} {
+			got := send(t, client, http.MethodGet, server.URL+"/?echo.size="+size, "")
+			if got.Header.Get("Content-Length") != size || got.ContentLength != int64(len(got.body)) {
+				t.Errorf("%s: %s bytes are announced as %s and come as %d", proto, size, got.Header.Get("Content-Length"), len(got.body))
+			}
+		}
+	}
+}
+
+func TestStatusesWithoutBody(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range clients(t) {
+		for _, path := range []string{"/?echo.status=204", "/?echo.status=205", "/?echo.status=304", "/?echo.status=304&echo.size=100"} {
+			if got := send(t, client, http.MethodGet, server.URL+path, ""); got.body != "" || got.Header.Get("Content-Type") != "" {
+				t.Errorf("%s %s: %q of type %q", proto, path, got.body, got.Header.Get("Content-Type"))
+			}
+		}
+	}
+}
+
+// TestDelayOfOneWhoLeaves closes the client's side: no answer is better than an empty one.
+func TestDelayOfOneWhoLeaves(t *testing.T) {
+	h := handlerOf(t)
+	connection := dial(t, serve(t, h).URL)
+	if _, err := io.WriteString(connection, "GET /?echo.delay=30s HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it waits", func() bool { return h.waiting.Load() == 1 })
+	if err := connection.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(connection); err != nil || len(got) > 0 {
+		t.Errorf("answered %q, %v", got, err)
+	}
+	until(t, "it is counted", func() bool {
+		return counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "499") == 1
+	})
+}
+
+func FuzzControls(f *testing.F) {
+	for _, seed := range []string{"echo.status=503&echo.delay=0s", "echo.set-header=X-A:%201", "echo.size=5&echo.format=text", "%65cho.status=1", "echo.set-header=a:%0a"} {
+		f.Add(seed, "X-A: 1, X-B: 2")
+	}
+	f.Fuzz(func(t *testing.T, query, list string) {
+		r := &http.Request{URL: &url.URL{RawQuery: query}, Header: http.Header{"X-Echo-Set-Header": {list}}}
+		wanted, err := controls{}.with(r, controlsFull)
+		if err != nil {
+			return
+		}
+		if status := wanted.statusOrOK(); status < 200 || status > 599 || wanted.delay < 0 || wanted.delay > maxDelay {
+			t.Errorf("accepted: %+v", wanted)
+		}
+		if size := wanted.size; size != nil && (*size < 0 || *size > maxSize) {
+			t.Errorf("the size %d is accepted", *size)
+		}
+		for _, each := range wanted.headers {
+			if err := errors.Join(checkSyntax(each), checkFraming(each.Name), checkTrust(each.Name)); err != nil {
+				t.Errorf("%+v is accepted: %v", each, err)
+			}
+		}
+	})
+}
+
+func TestConnectionControlsRefused(t *testing.T) {
+	h := handlerOf(t, "ECHO_CONTROLS=Full")
+	for target, why := range map[string]string{
+		"/?echo.connection=close":                 `echo.connection: "close" is neither reset nor truncate`,
+		"/?echo.connection=reset&echo.status=503": "connection reset sends no response: it excludes status",
+	} {
+		if w := answered(h, target); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) {
+			t.Errorf("%s: the response is %d %q, want 400 with %q", target, w.Code, w.Body, why)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxCost is how many times the CPU time of a plain request any request of at most 64 KiB may take.
+	maxCost = 20
+	// costRequests is how many requests are measured.
+	costRequests = 200
+)
+
+// TestCost measures the CPU time that the real program takes for hostile requests, as a ratio to that of a plain request in the same run.
+func TestCost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes many requests")
+	}
+	p := start(t)
+	for name, request := range hostileRequests() {
+		checkCost(t, p, name, request)
+	}
+	for _, limit := range []int{defaultHeaderBytes, mostHeaderBytes} {
+		p := start(t, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit))
+		for name, request := range hostileHeaders(limit) {
+			checkCost(t, p, fmt.Sprintf("%s, %d", name, limit), request)
+		}
+	}
+}
+
+func checkCost(t *testing.T, p *process, name, request string) {
+	t.Helper()
+	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+	ratio := costRatio(t, p, plain, request)
+	for range 5 { // the machine may be busy: a ratio is too high only if it always is
+		if ratio <= maxCost {
+			break
+		}
+		ratio = min(ratio, costRatio(t, p, plain, request))
+	}
+	t.Logf("%-40s %5.1f", name, ratio)
+	if ratio > maxCost {
+		t.Errorf("%s: it takes %.1f times the CPU time of a plain request, the maximum is %d", name, ratio, maxCost)
+	}
+}
+
+// hostileHeaders returns requests with fields of 95 % of the limit, and of 95 % of what net/http decodes, whose handling is not linear in the
+// size, or was not, or whose response is large.
+func hostileHeaders(limit int) map[string]string {
+	field := func(name, piece string) string {
+		return "GET / HTTP/1.1\r\nHost: a\r\n" + name + ": " + strings.Repeat(piece, limit*95/100/len(piece)) + "\r\n\r\n"
+	}
+	return map[string]string{
+		"set headers with commas":   field("X-Echo-Set-Header", "X-A:b,,,,"),
+		"set headers":               field("X-Echo-Set-Header", "X-A:b,"),
+		"Forwarded":                 field("Forwarded", "for=a,"),
+		"Forwarded with parameters": field("Forwarded", "for=a;"),
+		"Forwarded, quoted":         field("Forwarded", `for="\a",`),
+		"X-Forwarded-For":           field("X-Forwarded-For", "a,"),
+		"Accept":                    field("Accept", "a/b;q=0.1,"),
+		"Accept with parameters":    field("Accept", "a;q=1;"),
+		"traceparent":               field("Traceparent", "0-"),
+		"a cookie":                  field("Cookie", "a=b;"),
+		"invalid UTF-8":             field("X-A", "\xff"),
+		"rejected":                  field("X-A", strings.Repeat("a", decoderFactor)),
+	}
+}
+
+// hostileRequests returns requests of at most 64 KiB, without long fields, whose handling is not linear in the size, or was not, or whose
+// response is large.
+func hostileRequests() map[string]string {
+	header := func(fields ...string) string {
+		return "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Join(fields, "\r\n") + "\r\n\r\n"
+	}
+	post := func(body string) string {
+		return fmt.Sprintf("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	}
+	chunks := func(size int) string {
+		chunk := fmt.Sprintf("%x\r\n%s\r\n", size, strings.Repeat("x", size))
+		return "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat(chunk, 65_000/len(chunk)) + "0\r\n\r\n"
+	}
+	query := func(piece string) string {
+		return "GET /?" + strings.Repeat(piece, 8_000/len(piece)) + " HTTP/1.1\r\nHost: a\r\n\r\n"
+	}
+	var distinct, parameters []string
+	for i := range 95 {
+		distinct = append(distinct, fmt.Sprintf("%s%d: %s", strings.Repeat("a", 50), i, strings.Repeat("\xff", 90)))
+	}
+	for i := range 4500 {
+		parameters = append(parameters, strconv.FormatInt(int64(i), 36))
+	}
+	return map[string]string{
+		"many set headers":                header(slices.Repeat([]string{"X-Echo-Set-Header: X-A: " + strings.Repeat("b", 110)}, 95)...),
+		"Forwarded, many":                 header(slices.Repeat([]string{"Forwarded: for=1.2.3.4;by=1.2.3.4"}, 95)...),
+		"many fields":                     header(slices.Repeat([]string{"A:"}, 95)...),
+		"many distinct fields":            header(distinct...),
+		"a query":                         query("a=b&"),
+		"a query without values":          query("&"),
+		"a query of distinct parameters":  "GET /?" + strings.Join(parameters, "&")[:8_000] + " HTTP/1.1\r\nHost: a\r\n\r\n",
+		"an escaped query":                query("%41"),
+		"a query with controls":           query("echo.set-header=X-A:b&"),
+		"a long path":                     "GET /" + strings.Repeat("/..%2f", 1300) + " HTTP/1.1\r\nHost: a\r\n\r\n",
+		"a body of quotes":                post(strings.Repeat(`"`, 65_000)),
+		"a body of control characters":    post(strings.Repeat("\x01", 65_000)),
+		"a body of line separators":       post(strings.Repeat("\u2028", 21_000)),
+		"a body of invalid UTF-8":         post(strings.Repeat("a\xff", 32_500)),
+		"a body of invalid UTF-8, late":   post(strings.Repeat("a", 65_000) + "\xff"),
+		"a body in chunks of 1 byte":      chunks(1),
+		"a body in chunks of 16 bytes":    chunks(16),
+		"a page":                          strings.Replace(post(strings.Repeat("<", 65_000)), "Host", "Accept: text/html\r\nHost", 1),
+		"a text":                          strings.Replace(post(strings.Repeat("a\n", 32_500)), "Host", "Accept: text/plain\r\nHost", 1),
+		"too many fields":                 header(slices.Repeat([]string{"A:"}, 8000)...),
+		"a request line that is too long": "GET /" + strings.Repeat("x", 65_000) + " HTTP/1.1\r\nHost: a\r\n\r\n",
+	}
+}
+
+// costRatio measures a request and a plain one in turns.
+func costRatio(t *testing.T, p *process, plain, request string) float64 {
+	t.Helper()
+	const rounds, more = 4, 10 // a plain request takes less time, which a moment of a busy machine would change more
+	var plainTime, requestTime time.Duration
+	for range rounds {
+		plainTime += cpuTime(t, p, plain, more*costRequests/rounds)
+		requestTime += cpuTime(t, p, request, costRequests/rounds)
+	}
+	return float64(requestTime) * more / float64(plainTime)
+}
+
+// cpuTime sends a request many times, one after the other, and returns the CPU time that it took.
+func cpuTime(t *testing.T, p *process, request string, times int) time.Duration {
+	t.Helper()
+	before := processTime(t, p)
+	var connection net.Conn
+	var reader *bufio.Reader
+	for range times {
+		if connection == nil {
+			connection = dial(t, p.url)
+			reader = bufio.NewReader(connection)
+		}
+		_, _ = io.WriteString(connection, request) // the server may respond before it has read all
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		if response.Close {
+			_ = connection.Close()
+			connection = nil
+		}
+	}
+	if connection != nil {
+		_ = connection.Close()
+	}
+	return processTime(t, p) - before
+}
+
+// processTime returns the CPU time of the program from its CPU clock. The figures of /proc/PID/stat are a guess from samples, which is wrong
+// by a factor when the machine is busy.
+func processTime(t *testing.T, p *process) time.Duration {
+	t.Helper()
+	const scheduled = 2 // of the clocks of a process, that of the scheduler: clock_getcpuclockid(3)
+	var now unix.Timespec
+	if err := unix.ClockGettime(int32(^p.command.Process.Pid<<3|scheduled), &now); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(now.Nano())
+}

@@ -1,0 +1,34 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"testing"
+)
+
+// TestEarlyHints asks for a response with status 103 before the other one.
+func TestEarlyHints(t *testing.T) {
+	for policy, want := range map[string]int{"Full": http.StatusOK, "Safe": http.StatusBadRequest, "Off": http.StatusOK} {
+		server := serve(t, handlerOf(t, "ECHO_CONTROLS="+policy))
+		for proto, client := range clients(t) {
+			interim := 0
+			trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
+				interim = code
+				return nil
+			}}
+			r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodGet, server.URL+"/?echo.early-hints=true", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != want || (interim == http.StatusEarlyHints) != (policy == "Full") {
+				t.Errorf("%s, %s: status %d after %d", policy, proto, response.StatusCode, interim)
+			}
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// events sends a server-sent event immediately and then one each interval, until the client disconnects or the server stops. If a
+// proxy buffers, events arrive late or together. A client that connects again gets the numbers after the last one that it received.
+func (h *handler) events(e *exchange, r *http.Request, interval time.Duration) {
+	if r.Method != http.MethodGet {
+		e.Header().Set("Allow", http.MethodGet)
+		refuse(e, http.StatusMethodNotAllowed, "an event stream requires GET")
+		return
+	}
+	if !e.take(waitingCost) {
+		h.exhausted(e)
+		return
+	}
+	e.Header().Set("Content-Type", "text/event-stream")
+	controller := http.NewResponseController(e)
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for number := firstEvent(r.Header.Get("Last-Event-ID")); sendEvent(e, controller, number) == nil; number++ {
+		select {
+		case <-ticker.C:
+		case <-h.life.ending:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// firstEvent returns the number of the first event for a client that has received the event with this ID. It continues only from IDs
+// that the server can have sent, and that JavaScript represents exactly.
+func firstEvent(lastID string) int64 {
+	last, err := strconv.ParseUint(lastID, 10, 52)
+	if err != nil {
+		return 1
+	}
+	return int64(last) + 1
+}
+
+func sendEvent(e *exchange, controller *http.ResponseController, number int64) error {
+	stalled := time.Now().Add(stallTimeout)
+	deadline := errors.Join(controller.SetReadDeadline(stalled), controller.SetWriteDeadline(stalled))
+	_, written := fmt.Fprintf(e, "id: %d\ndata: {\"number\":%d,\"time\":%q}\n\n", number, number, time.Now().UTC().Format(time.RFC3339Nano))
+	return errors.Join(deadline, written, controller.Flush())
+}

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"io"
+	"net/http"
+)
+
+// statusNoResponse is logged if the connection is reset instead of a response.
+const statusNoResponse = 444
+
+// resetConnection resets the connection of a request: under HTTP/1.1 by TCP, under HTTP/2 only the stream of the request.
+func resetConnection(r *http.Request) {
+	if c := connectionOf(r); c != nil && r.ProtoMajor == 1 {
+		_ = c.reset() // only fails if the client has disconnected
+	}
+	panic(http.ErrAbortHandler) // tells net/http to close the connection, or to reset the stream
+}
+
+// truncatedWriter is the writer of a response that ends too early.
+type truncatedWriter struct {
+	*exchange
+	left int // in bytes
+}
+
+// Write implements http.ResponseWriter.
+func (t *truncatedWriter) Write(data []byte) (int, error) {
+	n, err := t.exchange.Write(data[:min(len(data), t.left)])
+	t.left -= n
+	if err == nil && n < len(data) {
+		err = io.ErrShortWrite
+	}
+	return n, err
+}
+
+// WriteString implements io.StringWriter.
+func (t *truncatedWriter) WriteString(text string) (int, error) { return t.Write([]byte(text)) }
+
+// truncate writes the headers and the first half of a response, and aborts the rest.
+func (c *content) truncate(e *exchange, r *http.Request, status int) {
+	c.write(&truncatedWriter{exchange: e, left: c.length / 2}, r, status)
+	_ = http.NewResponseController(e).Flush() // the client may have disconnected
+	panic(http.ErrAbortHandler)               // tells net/http to close the connection, or to reset the stream
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestFailureKeys compares the keys of requests with that of one.
+func TestFailureKeys(t *testing.T) {
+	counts := newFailureCounts()
+	trusted := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	key := func(change func(r *http.Request)) uint64 {
+		r := httptest.NewRequest(http.MethodGet, "/shop?a=b", http.NoBody)
+		r.Header.Set("X-Forwarded-For", "10.0.0.1")
+		change(r)
+		return counts.key(r, 1, trusted)
+	}
+	same := key(func(*http.Request) {})
+	id := key(func(r *http.Request) { r.Header.Set("X-Request-Id", "a") })
+	for name, c := range map[string]struct {
+		change func(r *http.Request)
+		want   uint64 // 0 means neither
+	}{
+		"the same":                {func(*http.Request) {}, same},
+		"another port":            {func(r *http.Request) { r.RemoteAddr = "192.0.2.1:1" }, same},
+		"another trusted proxy":   {func(r *http.Request) { r.RemoteAddr = "192.0.2.2:1234" }, same},
+		"another header":          {func(r *http.Request) { r.Header.Set("X-A", "1") }, same},
+		"a long ID":               {func(r *http.Request) { r.Header.Set("X-Request-Id", payload(maxRequestID+1)) }, same},
+		"another method":          {func(r *http.Request) { r.Method = http.MethodPost }, 0},
+		"another query":           {func(r *http.Request) { r.RequestURI = "/shop?a=c" }, 0},
+		"another host":            {func(r *http.Request) { r.Host = "other" }, 0},
+		"another client":          {func(r *http.Request) { r.Header.Set("X-Forwarded-For", "10.0.0.2") }, 0},
+		"an ID":                   {func(r *http.Request) { r.Header.Set("X-Request-Id", "a") }, id},
+		"an ID on another path":   {func(r *http.Request) { r.Header.Set("X-Request-Id", "a"); r.RequestURI = "/" }, id},
+		"another ID":              {func(r *http.Request) { r.Header.Set("X-Request-Id", "b") }, 0},
+		"parts of another length": {func(r *http.Request) { r.Host, r.RequestURI = "example.com/", "shop?a=b" }, 0},
+	} {
+		if got := key(c.change); c.want != 0 && got != c.want || c.want == 0 && (got == same || got == id) {
+			t.Errorf("%s: the key is %x, want %x", name, got, c.want)
+		}
+	}
+	if r := httptest.NewRequest(http.MethodGet, "/", http.NoBody); counts.key(r, 1, nil) == counts.key(r, 2, nil) {
+		t.Error("two faults have the same key")
+	}
+}
+
+func TestFailureCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counts := newFailureCounts()
+		expect := func(key uint64, want int) {
+			t.Helper()
+			if got := counts.next(key); got != want {
+				t.Errorf("%d is counted as number %d, want %d", key, got, want)
+			}
+		}
+		expect(1, 1)
+		expect(2, 1)
+		expect(1, 2)
+		<-time.After(failureMemory - 1)
+		expect(1, 3)
+		<-time.After(1)
+		expect(1, 1)
+
+		for key := range uint64(maxFailureKeys - 1) {
+			expect(1, int(key)+2)
+			expect(key+10, 1)
+		}
+		expect(1, maxFailureKeys+1) // it was used all the time
+		if len(counts.counts) != maxFailureKeys || counts.recent.Len() != maxFailureKeys {
+			t.Errorf("%d and %d are remembered", len(counts.counts), counts.recent.Len())
+		}
+		expect(2, 1) // forgotten, and 10 with it now
+		expect(10, 1)
+	})
+}

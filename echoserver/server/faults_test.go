@@ -1,0 +1,126 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// rolls returns numbers instead of random ones, in turn.
+func rolls(numbers ...int64) func(int64) int64 {
+	next := 0
+	return func(int64) int64 {
+		next++
+		return numbers[(next-1)%len(numbers)]
+	}
+}
+
+// TestFaults sends several requests, and compares what was applied to each.
+func TestFaults(t *testing.T) {
+	const a, b = `{"percentage":30,"statusCode":503}`, `{"percentage":50,"statusCode":504}`
+	for name, c := range map[string]struct {
+		faults  string
+		rolls   []int64
+		targets []string
+		want    []string // statuses and applied controls
+	}{
+		"a percentage":               {a, []int64{29, 30, 0, 99}, []string{"/", "/", "/", "/"}, []string{"503 status=503, fault=0", "200 ", "503 status=503, fault=0", "200 "}},
+		"the first that applies":     {a + "," + b, []int64{30, 49, 0, 99, 50}, []string{"/", "/", "/"}, []string{"504 status=504, fault=1", "503 status=503, fault=0", "200 "}},
+		"all requests":               {`{"statusCode":503}`, []int64{99}, []string{"/", "/x"}, []string{"503 status=503, fault=0", "503 status=503, fault=0"}},
+		"a status of the request":    {`{"statusCode":503}`, nil, []string{"/?echo.status=200"}, []string{"200 status=200"}},
+		"a format of the request":    {`{"statusCode":503}`, nil, []string{"/?echo.format=text"}, []string{"503 status=503, format=text, fault=0"}},
+		"two failures":               {`{"statusCode":503,"failures":2}`, nil, []string{"/", "/", "/", "/?x", "/"}, []string{"503 status=503, fault=0", "503 status=503, fault=0", "200 ", "503 status=503, fault=0", "200 "}},
+		"failures by chance":         {`{"statusCode":503,"failures":1,"percentage":50}`, []int64{50, 49, 0}, []string{"/", "/", "/"}, []string{"200 ", "503 status=503, fault=0", "200 "}},
+		"a percentage of requests":   {"", []int64{30, 29}, []string{"/?echo.percentage=30&echo.status=502&echo.format=text", "/?echo.percentage=30&echo.status=502"}, []string{"200 ", "502 status=502, percentage=30"}},
+		"failures on request":        {"", nil, []string{"/?echo.failures=1", "/?echo.failures=1", "/?echo.failures=1&x"}, []string{"503 status=503, failures=1", "200 ", "503 status=503, failures=1"}},
+		"other failures on request":  {"", nil, []string{"/?echo.failures=1&echo.status=429", "/?echo.failures=1&echo.status=429"}, []string{"429 status=429, failures=1", "200 "}},
+		"failures beside a format":   {"", nil, []string{"/?echo.failures=1&echo.format=text"}, []string{"503 status=503, format=text, failures=1"}},
+		"no fault of the settings":   {`{"statusCode":504}`, []int64{99}, []string{"/?echo.percentage=30&echo.status=503"}, []string{"200 "}},
+		"a delay of zero is a delay": {`{"delayMilliseconds":0}`, nil, []string{"/"}, []string{"200 fault=0"}},
+	} {
+		var environ []string
+		if c.faults != "" {
+			environ = []string{"ECHO_RESPONSE_FAULTS=[" + c.faults + "]"}
+		}
+		h := handlerOf(t, environ...)
+		h.random = rolls(c.rolls...)
+		var got []string
+		for _, target := range c.targets {
+			w := answered(h, target)
+			got = append(got, strings.TrimPrefix(w.Result().Status[:4]+w.Header().Get("X-Echo-Applied"), "HTTP "))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: answered %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestFaultDelays measures delays by the clock of the bubble.
+func TestFaultDelays(t *testing.T) {
+	for name, c := range map[string]struct {
+		faults, target string
+		want           time.Duration
+	}{
+		"a range":                  {`{"delayMilliseconds":100,"maxDelayMilliseconds":2000}`, "/", 100*time.Millisecond + 7},
+		"up to a delay":            {`{"maxDelayMilliseconds":2000}`, "/", 7},
+		"one delay":                {`{"delayMilliseconds":100}`, "/", 100 * time.Millisecond},
+		"instead of the default":   {`{"delayMilliseconds":0}`, "/", 0},
+		"the default":              {`{"statusCode":503}`, "/", 5 * time.Second},
+		"a range of a request":     {`{"delayMilliseconds":100}`, "/?echo.delay=1s-3s", time.Second + 7},
+		"a delay against a range":  {`{"maxDelayMilliseconds":100}`, "/?echo.delay=1s", time.Second},
+		"a range without a choice": {`{"delayMilliseconds":100,"maxDelayMilliseconds":100}`, "/", 100 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := handlerOf(t, "ECHO_RESPONSE_DELAY=5s", "ECHO_RESPONSE_FAULTS=["+c.faults+"]")
+			h.random = rolls(7)
+			began := time.Now()
+			answered(h, c.target)
+			if took := time.Since(began); took != c.want {
+				t.Errorf("%s: answered after %s, want %s", name, took, c.want)
+			}
+		})
+	}
+}
+
+// TestFaultDelaysAreBounded checks that the limit of waiting responses includes those of faults.
+func TestFaultDelaysAreBounded(t *testing.T) {
+	h := handlerOf(t, `ECHO_RESPONSE_FAULTS=[{"delayMilliseconds":30000}]`)
+	h.waiting.Store(maxWaiting)
+	if w := answered(h, "/"); w.Code != http.StatusTooManyRequests {
+		t.Errorf("answered %d", w.Code)
+	}
+}
+
+func TestFaultsRefused(t *testing.T) {
+	for text, why := range map[string]string{
+		"x":                                    "ECHO_RESPONSE_FAULTS: not a list such as ",
+		`{}`:                                   "not a list such as ",
+		`[{}]`:                                 "faults[0]: requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection",
+		`[null]`:                               "faults[0]: requires",
+		`[{"percentage":30}]`:                  "faults[0]: requires",
+		`[{"statusCode":503},{"status":503}]`:  `faults[1]: json: unknown field "status"`,
+		`[{"statusCode":"503"}]`:               "statusCode of type int",
+		`[{"statusCode":503.5}]`:               "faults[0]: json: ",
+		`[{"statusCode":199}]`:                 "faults[0].statusCode: 199 is not from 200 to 599",
+		`[{"statusCode":503,"percentage":0}]`:  "faults[0].percentage: 0 is not from 1 to 100",
+		`[{"statusCode":503,"failures":1001}]`: "faults[0].failures: 1001 is not from 1 to 1000",
+		`[{"delayMilliseconds":30001}]`:        "faults[0].delayMilliseconds: 30001 is not from 0 to 30000",
+		`[{"maxDelayMilliseconds":-1}]`:        "faults[0].maxDelayMilliseconds: -1 is not",
+		`[{"delayMilliseconds":2,"maxDelayMilliseconds":1}]`:                   "faults[0].maxDelayMilliseconds: less than delayMilliseconds",
+		`[{"connection":"reset"}]`:                                             `faults[0].connection: "reset" is neither Reset nor Truncate`,
+		`[{"connection":"Reset","statusCode":503}]`:                            "faults[0].statusCode: connection Reset sends no response",
+		"[" + strings.Repeat(`{"statusCode":503},`, 8) + `{"statusCode":503}]`: "there are 9 faults, more than 8",
+	} {
+		if _, err := ParseSettings(nil, []string{"ECHO_RESPONSE_FAULTS=" + text}, nil); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want %s", text, err, why)
+		}
+	}
+	s := settingsOf(t, `ECHO_RESPONSE_FAULTS=[{"connection":"Truncate","statusCode":599,"percentage":100,"failures":1000,"delayMilliseconds":30000},{"connection":"Reset"}]`)
+	want := []fault{{percentage: 100, failures: 1000, status: 599, delay: 30 * time.Second, delays: true, connection: connectionTruncate}, {connection: connectionReset}}
+	if !slices.Equal(s.faults, want) {
+		t.Errorf("parsed as %+v, want %+v", s.faults, want)
+	}
+}

@@ -1,0 +1,253 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// writes returns a function that writes a text and reads nothing. It writes a little at a time and then lets others run: a thousand that write
+// megabytes at once would take the processors for so long that the requests and probes of this test do not even leave.
+func writes(text string) func(net.Conn) error {
+	const piece = 64 << 10
+	return func(connection net.Conn) error {
+		for rest := text; rest != ""; runtime.Gosched() {
+			now := min(piece, len(rest))
+			if _, err := io.WriteString(connection, rest[:now]); err != nil {
+				return err
+			}
+			rest = rest[now:]
+		}
+		return nil
+	}
+}
+
+// incompleteMessage returns a WebSocket message whose last byte never comes.
+func incompleteMessage() string {
+	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + announced(finalBit|opcodeBinary, maxMessage, payload(maxMessage-1))
+}
+
+// manyPings returns a WebSocket with many pings of the maximum size.
+func manyPings() string {
+	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Repeat(pingFrame(payload(125)), 1000)
+}
+
+// How a request of HTTP/2 goes on after its header.
+type streamKind int
+
+const (
+	complete streamKind = iota
+	withBody            // whose last byte never comes
+	withoutWindow
+)
+
+// overHTTP2 returns a function that begins requests of HTTP/2 on a connection.
+func overHTTP2(method, path string, kind streamKind, fields ...string) func(net.Conn) error {
+	var body []byte
+	if kind == withBody {
+		body = []byte(payload(600)) // all fit into the window of a connection
+	}
+	return overHTTP2Body(method, path, kind, body, fields...)
+}
+
+// overHTTP2Body is overHTTP2 for requests with a body.
+func overHTTP2Body(method, path string, kind streamKind, body []byte, fields ...string) func(net.Conn) error {
+	return framing(kind, func(framer *http2.Framer) error {
+		for id := uint32(1); id < 2*maxStreams; id += 2 {
+			err := writeHeader(framer, id, headerBlock(method, path, fields...), body == nil, true)
+			for rest := body; err == nil && len(rest) > 0; {
+				piece := rest[:min(len(rest), maxFrame)]
+				rest = rest[len(piece):]
+				err = framer.WriteData(id, kind != withBody && len(rest) == 0, piece)
+			}
+			if err != nil {
+				return err
+			}
+			runtime.Gosched()
+		}
+		return nil
+	})
+}
+
+// framing returns a function that begins a connection of HTTP/2, discards what comes, and sends frames.
+func framing(kind streamKind, write func(*http2.Framer) error) func(net.Conn) error {
+	return func(connection net.Conn) error {
+		framer, err := greet(connection, kind)
+		if err != nil {
+			return err
+		}
+		go func() { _, _ = io.Copy(io.Discard, connection) }() // until the connection is closed
+		return write(framer)
+	}
+}
+
+// greet begins a connection of HTTP/2.
+func greet(connection net.Conn, kind streamKind) (*http2.Framer, error) {
+	if _, err := io.WriteString(connection, http2.ClientPreface); err != nil {
+		return nil, err
+	}
+	framer := http2.NewFramer(connection, connection)
+	var settings []http2.Setting
+	if kind == withoutWindow {
+		settings = append(settings, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+	}
+	return framer, framer.WriteSettings(settings...)
+}
+
+func headerBlock(method, path string, fields ...string) []byte {
+	return headerBlockTo("a", method, path, fields...)
+}
+
+// headerBlockTo is headerBlock for an authority.
+func headerBlockTo(authority, method, path string, fields ...string) []byte {
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, field := range [][2]string{{":method", method}, {":path", path}, {":scheme", "http"}, {":authority", authority}} {
+		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1], Sensitive: true}) // a buffer never fails
+	}
+	for i := 0; i < len(fields); i += 2 {
+		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1], Sensitive: true})
+	}
+	return block.Bytes()
+}
+
+// writeHeader writes a header in frames of the size that every server accepts.
+func writeHeader(framer *http2.Framer, stream uint32, block []byte, endStream, endHeaders bool) error {
+	first := min(len(block), maxFrame)
+	err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block[:first], EndStream: endStream,
+		EndHeaders: endHeaders && first == len(block)})
+	for block = block[first:]; err == nil && len(block) > 0; {
+		next := min(len(block), maxFrame)
+		err = framer.WriteContinuation(stream, endHeaders && next == len(block), block[:next])
+		block = block[next:]
+	}
+	return err
+}
+
+// incompleteHTTP2Header returns a function that begins a header and never ends it. The last byte of the last field is missing.
+func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
+	return framing(complete, func(framer *http2.Framer) error {
+		block := headerBlock("GET", "/", fields...)
+		return writeHeader(framer, 1, block[:len(block)-1], true, false)
+	})
+}
+
+// manyFields returns a number of fields that are together of a size.
+func manyFields(number, size int) (fields []string) {
+	for i := range number {
+		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK adds 32 to each
+	}
+	return fields
+}
+
+// tinyFields returns fields with distinct names of three bytes, and without values: a map of them is much larger than what is sent.
+func tinyFields(number int) (fields []string) {
+	for i := range number {
+		fields = append(fields, string([]byte{'a' + byte(i/26/26%26), 'a' + byte(i/26%26), 'a' + byte(i%26)}), "")
+	}
+	return fields
+}
+
+// resets returns a function that begins requests and resets them, as fast as the server reads: net/http queues requests whose handlers
+// have not ended.
+func resets(block []byte) func(net.Conn) error {
+	return framing(complete, func(framer *http2.Framer) error {
+		for id := uint32(1); ; id += 2 {
+			if err := errors.Join(writeHeader(framer, id, block, true, true), framer.WriteRSTStream(id, http2.ErrCodeCancel)); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// withTrailer returns a function that sends requests with a trailer of a size, whose responses are delayed.
+func withTrailer(size int) func(net.Conn) error {
+	return framing(complete, func(framer *http2.Framer) error {
+		var trailer bytes.Buffer
+		_ = hpack.NewEncoder(&trailer).WriteField(hpack.HeaderField{Name: "x-a", Value: payload(size), Sensitive: true})
+		for id := uint32(1); id < 2*maxStreams; id += 2 {
+			err := writeHeader(framer, id, headerBlock("POST", "/?echo.delay=30s", "trailer", "x-a"), false, true)
+			if err := errors.Join(err, framer.WriteData(id, false, []byte("body")), writeHeader(framer, id, trailer.Bytes(), true, true)); err != nil {
+				return err
+			}
+			runtime.Gosched()
+		}
+		return nil
+	})
+}
+
+// longFrame sends nearly all of a frame that is as long as frames can be.
+func longFrame(connection net.Conn) error {
+	if _, err := greet(connection, complete); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(connection, "\xff\xff\xff\x01\x05\x00\x00\x00\x01"); err != nil {
+		return err
+	}
+	return writes(payload(1 << 20))(connection)
+}
+
+func grpcFields() []string { return []string{"content-type", "application/grpc", "te", "trailers"} }
+
+// unfinished returns an EchoRequest of about a size. Its last byte is missing.
+func unfinished(size int) []byte {
+	message := prefixed("\x12" + varint(size-8) + payload(size-8))
+	return message[:len(message)-1]
+}
+
+func varint(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
+
+// grpcStreams returns a function that begins calls. Each sends a message as fast as the server takes it, and then nothing.
+func grpcStreams(method string, streams int, message []byte) func(net.Conn) error {
+	return func(connection net.Conn) error {
+		client := clientOver(connection)
+		for range streams {
+			r, err := http.NewRequest(http.MethodPost, "http://a/echo.v1.Echo/"+method, newStalledBody(message))
+			if err != nil {
+				return err
+			}
+			r.Header.Set("Content-Type", "application/grpc")
+			go func() {
+				if response, err := client.RoundTrip(r); err == nil {
+					_ = response.Body.Close()
+				}
+			}()
+		}
+		return nil
+	}
+}
+
+// clientOver returns a client that sends all requests over one connection of HTTP/2.
+func clientOver(connection net.Conn) *http.Transport {
+	return &http.Transport{Protocols: onlyHTTP2(), MaxConnsPerHost: 1,
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
+}
+
+// stalledBody is a body whose end never comes. Reading it lets others run, as writes does.
+type stalledBody struct {
+	io.Reader
+	io.Closer
+}
+
+func newStalledBody(data []byte) stalledBody {
+	endless, writer := io.Pipe()
+	return stalledBody{io.MultiReader(politeReader{bytes.NewReader(data)}, endless), writer}
+}
+
+type politeReader struct{ io.Reader }
+
+// Read implements io.Reader.
+func (r politeReader) Read(p []byte) (int, error) {
+	runtime.Gosched()
+	return r.Reader.Read(p)
+}

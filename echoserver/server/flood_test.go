@@ -1,0 +1,215 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	// containerMemory is the default memory limit of the pods of an Echo, in MiB.
+	containerMemory = 64
+	// floodTime is how long a flood lasts.
+	floodTime = 3 * time.Second
+)
+
+// TestFloods sends to the real program what could exhaust its memory: it must stay below the memory limit, and serve another client and
+// probes all the time.
+func TestFloods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each flood takes some seconds")
+	}
+	for name, f := range floods() {
+		t.Run(name, func(t *testing.T) { f.run(t) })
+	}
+	for _, limit := range []int{defaultHeaderBytes, mostHeaderBytes} {
+		for name, f := range headerFloods(limit) {
+			t.Run(fmt.Sprintf("%s, %d", name, limit), func(t *testing.T) { f.run(t, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit)) })
+		}
+	}
+}
+
+// TestFloodsWithBlockedLog is TestFloods while nothing reads the log: requests wait for their log lines, and are accounted for until then.
+func TestFloodsWithBlockedLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each flood takes some seconds")
+	}
+	all := floods()
+	maps.Copy(all, headerFloods(defaultHeaderBytes))
+	for _, name := range []string{"delayed long headers", "distinct tiny fields", "long trailers over HTTP/2", "resets of authorities"} {
+		t.Run(name, func(t *testing.T) {
+			p := startFlooded(t)
+			p.log.mutex.Lock()
+			defer p.log.mutex.Unlock()
+			if peak := flood(t, p, all[name].connections, all[name].open); peak >= containerMemory {
+				t.Errorf("its memory limit would have killed it: %d MiB", peak)
+			}
+		})
+	}
+}
+
+// startFlooded starts the real program with the soft memory limit that it has in a pod.
+func startFlooded(t *testing.T, environ ...string) *process {
+	t.Helper()
+	return start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
+}
+
+// clientFlood is what many connections do.
+type clientFlood struct {
+	connections int
+	open        func(net.Conn) error
+}
+
+func (f clientFlood) run(t *testing.T, environ ...string) {
+	t.Helper()
+	p := startFlooded(t, environ...)
+	others := ordinaryClients(t, p)
+	peak := flood(t, p, f.connections, f.open)
+	served := others()
+	t.Logf("at its peak it took %d MiB of memory; meanwhile %d requests and probes of others were served", peak, served)
+	if peak >= containerMemory {
+		t.Errorf("its memory limit would have killed it: %d MiB", peak)
+	}
+}
+
+// floods returns all floods but those whose header is large.
+func floods() map[string]clientFlood {
+	return map[string]clientFlood{
+		"slow bodies over HTTP/2":        {200, overHTTP2("POST", "/", withBody)},
+		"delayed responses over HTTP/2":  {200, overHTTP2("GET", "/?echo.delay=30s", complete)},
+		"event streams over HTTP/2":      {200, overHTTP2("GET", "/-/sse", complete)},
+		"windows of zero over HTTP/2":    {200, overHTTP2("GET", "/?echo.size=1000000", withoutWindow)},
+		"echoes that nobody reads":       {200, overHTTP2("GET", "/"+strings.Repeat("x", 8000), withoutWindow)},
+		"stalled streams over HTTP/2":    {200, overHTTP2("POST", "/-/body", withBody)},
+		"long frames over HTTP/2":        {200, longFrame},
+		"incomplete bodies":              {2000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n" + payload(65535))},
+		"large bodies":                   {1000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" + payload(4_000_000))},
+		"incomplete WebSocket messages":  {1000, writes(incompleteMessage())},
+		"unread WebSocket pongs":         {500, writes(manyPings())},
+		"responses that nobody reads":    {1000, writes(strings.Repeat("GET /?echo.size=16000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20))},
+		"idle connections":               {4500, writes("")},
+		"idle connections after use":     {4500, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n")},
+		"unfinished gRPC messages":       {30, grpcStreams("Unary", 31, unfinished(1<<20))},
+		"unfinished gRPC streams":        {30, grpcStreams("ClientStream", 31, unfinished(1<<20))},
+		"small unfinished gRPC messages": {200, grpcStreams("Unary", 31, unfinished(16<<10))},
+		"announced gRPC messages":        {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withBody, unfinished(1 << 20)[:16], grpcFields()...)},
+		"unread gRPC responses": {200, overHTTP2Body("POST", "/echo.v1.Echo/ServerStream", withoutWindow,
+			prefixed("\x12"+varint(16<<10)+payload(16<<10)+"\x18\xe8\x07"), grpcFields()...)},
+		"unread gRPC reflection": {200, overHTTP2Body("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", withoutWindow,
+			bytes.Repeat(prefixed("\x22\x0cecho.v1.Echo"), 500), grpcFields()...)},
+	}
+}
+
+// headerFloods returns floods of headers near the limit, and near what net/http decodes before the handler rejects it.
+func headerFloods(limit int) map[string]clientFlood {
+	allowed, decoded := limit*95/100, decoderFactor*limit*95/100
+	cookie := func(length int) []string { return []string{"cookie", strings.Repeat("x", length)} }
+	return map[string]clientFlood{
+		"echoes that need escapes":       {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", allowed))},
+		"short echoes that need escapes": {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", 3800))},
+		"pages that need escapes": {200, overHTTP2("GET", "/?echo.format=html", withoutWindow, "forwarded", strings.Repeat(`for="<<<<<<<<",`, 90),
+			"x-a", strings.Repeat("<", allowed-1500))},
+		"long headers over HTTP/2":     {200, overHTTP2("GET", "/", withoutWindow, cookie(allowed)...)},
+		"delayed long headers":         {200, overHTTP2("GET", "/?echo.delay=30s", complete, cookie(allowed)...)},
+		"rejected headers over HTTP/2": {200, overHTTP2("GET", "/", withoutWindow, cookie(decoded)...)},
+		"rejected fields over HTTP/2":  {200, overHTTP2("GET", "/", withoutWindow, manyFields(400, decoded)...)},
+		"rejected paths over HTTP/2":   {200, overHTTP2("GET", "/"+payload(decoded), withoutWindow)},
+		"distinct tiny fields":         {200, overHTTP2("GET", "/", withoutWindow, tinyFields(460)...)},
+		"resets of tiny fields":        {200, resets(headerBlock("GET", "/", tinyFields(460)...))},
+		"resets of authorities":        {45, resets(headerBlockTo(strings.Repeat("a", decoded), "GET", "/"))},
+		"resets of paths":              {45, resets(headerBlock("GET", "/"+strings.Repeat("a", decoded)))},
+		"resets of allowed headers":    {60, resets(headerBlockTo(strings.Repeat("a", allowed), "GET", "/"))},
+		"trailer and cookie":           {200, overHTTP2("GET", "/", withoutWindow, append(cookie(decoded), "trailer", strings.Repeat("x", decoded))...)},
+		"long trailers over HTTP/2":    {200, withTrailer(decoded)},
+		"gRPC calls with long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, prefixed(""),
+			append(grpcFields(), cookie(allowed)...)...)},
+		"gRPC streams with long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/BidiStream", withBody, prefixed(""),
+			append(grpcFields(), cookie(allowed)...)...)},
+		"gRPC errors about long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, prefixed(""),
+			append(grpcFields(), "grpc-timeout", strings.Repeat("\xff", allowed))...)},
+		"incomplete headers over HTTP/2": {1000, incompleteHTTP2Header(manyFields(decoded/1000, decoded)...)},
+		"incomplete field over HTTP/2":   {1000, incompleteHTTP2Header(cookie(decoded)...)},
+		"incomplete headers":             {2000, writes("GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", allowed))},
+		"escapes over HTTP/1.1":          {2000, writes("GET /?echo.delay=1s HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("\xff", allowed) + "\r\n\r\n")},
+		"many fields":                    {2000, writes("GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A:\r\n", 95) + "X-A: " + strings.Repeat("x", allowed-1000))},
+		"idle after long headers":        {2000, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", allowed) + "\r\n\r\n")},
+	}
+}
+
+// flood opens connections for some time, and returns the most resident memory that the program has had.
+func flood(t *testing.T, p *process, connections int, open func(net.Conn) error) (peak int) {
+	t.Helper()
+	var all sync.WaitGroup
+	ended := make(chan struct{})
+	address := strings.TrimPrefix(p.url, "http://")
+	for range connections {
+		all.Go(func() {
+			connection, err := net.Dial("tcp", address)
+			if err != nil {
+				return
+			}
+			defer func() { _ = connection.Close() }()
+			_ = connection.SetDeadline(time.Now().Add(floodTime))
+			_ = open(connection) // the server may close it
+			<-ended
+		})
+	}
+	<-time.After(floodTime)
+	close(ended)
+	all.Wait()
+	select {
+	case <-p.ended:
+		t.Fatalf("it has ended: %v; its log: %s", p.endedStatus, p.log)
+	default:
+	}
+	return memoryKiB(t, p.command.Process.Pid, "VmHWM") >> 10
+}
+
+// ordinaryClients sends requests and probes until the returned function is called, which returns how many were served. None may fail.
+func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
+	t.Helper()
+	var all sync.WaitGroup
+	var served atomic.Int64
+	ended := make(chan struct{})
+	ask := func(url string, client *http.Client) {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			response, err := client.Get(url)
+			if err != nil {
+				t.Errorf("%s: %v", url, err)
+				return
+			}
+			_, _ = io.Copy(io.Discard, response.Body)
+			_ = response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("%s: %s", url, response.Status)
+				return
+			}
+			served.Add(1)
+		}
+	}
+	for _, client := range clients(t) { // with connections of their own, which are open before the flood
+		_ = send(t, client, http.MethodGet, p.url, "")
+		all.Go(func() { ask(p.url, client) })
+	}
+	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	all.Go(func() { ask(p.admin+"/readyz", probe) })
+	return func() int64 {
+		close(ended)
+		all.Wait()
+		return served.Load()
+	}
+}

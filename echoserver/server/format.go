@@ -1,0 +1,91 @@
+package server
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// format is the format of the echo.
+type format string
+
+const (
+	formatJSON format = "json"
+	formatText format = "text"
+	formatHTML format = "html"
+
+	plainText = "text/plain; charset=utf-8"
+)
+
+// accepted returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.
+func accepted(accept []string) format {
+	best, quality := formatJSON, 0.0
+	ranges := mediaRanges(accept)
+	for _, candidate := range []struct {
+		format    format
+		mediaType string
+	}{{formatJSON, "application/json"}, {formatText, "text/plain"}, {formatHTML, "text/html"}} {
+		if q := qualityOf(candidate.mediaType, ranges); q > quality {
+			best, quality = candidate.format, q
+		}
+	}
+	return best
+}
+
+// namesJSON reports whether the values of Accept name JSON, and not just everything.
+func namesJSON(accept []string) bool {
+	return slices.ContainsFunc(mediaRanges(accept), func(r mediaRange) bool { return r.mediaType == "application/json" && r.quality > 0 })
+}
+
+// mediaRange is an element of an Accept header.
+type mediaRange struct {
+	mediaType string
+	quality   float64
+}
+
+// maxRanges is the maximum number of media ranges that are considered. Browsers send about eight.
+const maxRanges = 100
+
+func mediaRanges(accept []string) []mediaRange {
+	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" { // nearly all clients but browsers
+		return nil
+	}
+	var ranges []mediaRange
+	for element := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		if len(ranges) == maxRanges {
+			break
+		}
+		mediaType, parameters, _ := strings.Cut(element, ";")
+		ranges = append(ranges, mediaRange{strings.ToLower(strings.TrimSpace(mediaType)), qualityIn(parameters)})
+	}
+	return ranges
+}
+
+// qualityIn returns the weight in the parameters of a media range (RFC 9110, 12.4.2): 1 if it is not set, 0 if it is invalid.
+func qualityIn(parameters string) float64 {
+	for parameter := range strings.SplitSeq(parameters, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+		if !strings.EqualFold(name, "q") {
+			continue
+		}
+		quality, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(quality >= 0 && quality <= 1) {
+			return 0
+		}
+		return quality
+	}
+	return 1
+}
+
+// qualityOf returns the weight of the most specific range that matches a media type.
+func qualityOf(mediaType string, ranges []mediaRange) float64 {
+	group, _, _ := strings.Cut(mediaType, "/")
+	for _, pattern := range []string{mediaType, group + "/*", "*/*"} {
+		for _, r := range ranges {
+			if r.mediaType == pattern {
+				return r.quality
+			}
+		}
+	}
+	return 0
+}

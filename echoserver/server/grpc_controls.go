@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+)
+
+// grpcControls are the controls that apply to calls of the echo services. The others apply only to HTTP.
+type grpcControls struct {
+	code  grpcCode // 0 does not change it
+	delay time.Duration
+}
+
+// with returns the controls of a call, with g as the defaults.
+func (g grpcControls) with(metadata http.Header) (grpcControls, error) {
+	for name, set := range map[string]func(string) error{
+		"X-Echo-Grpc-Status": parsedInto(&g.code, parseGRPCCode),
+		"X-Echo-Delay":       parsedInto(&g.delay, parseDelay),
+	} {
+		values := metadata[name]
+		if len(values) == 0 {
+			continue
+		}
+		err := set(values[0])
+		if len(values) > 1 {
+			err = errors.New("specified more than once")
+		}
+		if err != nil {
+			return g, invalidArgument("%s: %w", strings.ToLower(name), err)
+		}
+	}
+	return g, nil
+}
+
+// applied returns the value of X-Echo-Applied, or "" if no control is set.
+func (g grpcControls) applied() string {
+	var parts []string
+	if g.code != grpcOK {
+		parts = append(parts, "grpc-status="+strconv.Itoa(int(g.code)))
+	}
+	if g.delay > 0 {
+		parts = append(parts, "delay="+g.delay.Round(time.Millisecond).String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+// control applies the controls of a call before connect reads its first message. It returns an error if the call ends with that.
+func (h *callHandler) control(ctx context.Context, _ connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
+	c := callOf(ctx)
+	c.err = h.applyControls(ctx, c)
+	return ctx, c.err
+}
+
+func (h *callHandler) applyControls(ctx context.Context, c *call) error {
+	desired := grpcControls{delay: h.response.delay}
+	if h.controls != controlsOff {
+		var err error
+		if desired, err = desired.with(c.request.Header); err != nil {
+			return err
+		}
+	}
+	if applied := desired.applied(); applied != "" {
+		c.Header().Set("X-Echo-Applied", applied)
+		h.metrics.appliedToCall(desired)
+	}
+	if err := h.delayCall(ctx, c, desired.delay); err != nil {
+		return err
+	}
+	if desired.code != grpcOK {
+		return connect.NewError(connect.Code(desired.code), errors.New("requested by x-echo-grpc-status"))
+	}
+	return nil
+}
+
+// delayCall waits for the delay.
+func (h *callHandler) delayCall(ctx context.Context, c *call, delay time.Duration) error {
+	err := h.awaitDelay(ctx, c.exchange, delay)
+	setDeadlines(c.exchange, time.Time{}) // each message has deadlines of its own
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errTooManyDelays):
+		return connect.NewError(connect.CodeResourceExhausted, err)
+	case errors.Is(err, errOverBudget):
+		return c.outOfMemory()
+	}
+	return callError(err)
+}
+
+func parseGRPCCode(text string) (grpcCode, error) {
+	code, err := parseWhole(text, 0, len(grpcCodeNames())-1)
+	return grpcCode(code), err
+}

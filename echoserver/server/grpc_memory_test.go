@@ -1,0 +1,95 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/echov1"
+)
+
+// TestCallMemory checks what the messages of a call take from the budget, and when that is released.
+func TestCallMemory(t *testing.T) {
+	const size, idle = 100_000, callCost + streamCost
+	h := handlerOf(t)
+	used := func() int64 { return h.budget.requests.used.Load() }
+	call := begin(t, clients(t)["HTTP/2.0"], serve(t, h).URL+bidiPath, echoRequest(t, payload(size)))
+	call.receive(t)
+	until(t, "the first message is released", func() bool { return used() == idle })
+	second := echoRequest(t, payload(size))
+	if _, err := call.body.Write(second[:size/2]); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "half a message is acquired", func() bool { return used() == idle+messageFactor*size/2 })
+	if _, err := call.body.Write(second[size/2:]); err != nil {
+		t.Fatal(err)
+	}
+	call.receive(t)
+	until(t, "the second message is released", func() bool { return used() == idle })
+	_ = call.body.Close() // never fails
+	if got := call.status(t); got != "0 " {
+		t.Errorf("the status is %s", got)
+	}
+	until(t, "the call is released", func() bool { return used() == 0 })
+}
+
+// TestCallsWithoutMemory checks calls for which the budget does not suffice.
+func TestCallsWithoutMemory(t *testing.T) {
+	large, short := payload(100_000), "hello"
+	for name, c := range map[string]struct {
+		path    string
+		sent    string
+		limit   int64
+		headers []string
+		counted string
+	}{
+		"a message":                 {unaryPath, large, 400_000, nil, "Unary RESOURCE_EXHAUSTED"},
+		"a call":                    {unaryPath, short, callCost, nil, "Unary RESOURCE_EXHAUSTED"},
+		"a stream":                  {bidiPath, short, callCost + streamCost, nil, "BidiStream RESOURCE_EXHAUSTED"},
+		"a description":             {unaryPath, short, 80_000, []string{"X-A", payload(14_000)}, "Unary RESOURCE_EXHAUSTED"},
+		"a description for Gateway": {gatewayAPI, "", 80_000, []string{"X-A", payload(14_000)}, gatewayAPI[1:] + " RESOURCE_EXHAUSTED"},
+		"a delay":                   {unaryPath, short, callCost*4/3 + waitingCost, []string{"X-Echo-Delay", "1s"}, "Unary RESOURCE_EXHAUSTED"},
+	} {
+		h := handlerOf(t)
+		h.budget.requests.limit = c.limit
+		counts := countCalls(h)
+		status, _ := called(t, clients(t)["HTTP/2.0"], serve(t, h).URL+c.path, echoRequest(t, c.sent), c.headers...)
+		if status != "8 the server has no memory for the message" || !slices.Equal(counts.all(), []string{c.counted, "limit " + limitMemory}) {
+			t.Errorf("%s: the status is %s, counted are %q", name, status, counts.all())
+		}
+		until(t, name+" is released", func() bool { return h.budget.requests.used.Load() == 0 })
+	}
+}
+
+// FuzzCall sends anything to the methods. Whatever comes, no memory remains acquired.
+func FuzzCall(f *testing.F) {
+	paths := []string{unaryPath, echov1.EchoServerStreamProcedure, echov1.EchoClientStreamProcedure, bidiPath, gatewayAPI,
+		healthCheckProcedure, reflectionPath}
+	types := []string{"application/grpc", "application/grpc+json", "application/grpc-web", "application/connect+json", "application/json"}
+	f.Add(uint(0), uint(0), []byte("\x00\x00\x00\x00\x07\x0a\x05hello"))
+	f.Add(uint(1), uint(0), []byte("\x00\x00\x00\x00\x05\x0a\x01a\x18\x03"))
+	f.Add(uint(3), uint(0), []byte("\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"))
+	f.Add(uint(0), uint(4), []byte(`{"message": "hello", "data": "AA=="}`))
+	f.Add(uint(6), uint(0), []byte("\x00\x00\x00\x00\x06\x22\x04echo"))
+	f.Fuzz(func(t *testing.T, path, contentType uint, body []byte) {
+		h := handlerOf(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // of a stream of responses with an interval
+		defer cancel()
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, paths[path%uint(len(paths))], bytes.NewReader(body))
+		r.ProtoMajor = 2
+		r.Header.Set("Content-Type", types[contentType%uint(len(types))])
+		r.Header.Set("Connect-Protocol-Version", "1")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if used := h.budget.requests.used.Load(); used != 0 {
+			t.Errorf("%d bytes remain acquired", used)
+		}
+		if w.Body.Len() > 4*len(body)+10*maxLogged && r.RequestURI != echov1.EchoServerStreamProcedure {
+			t.Errorf("the response to %d bytes has %d", len(body), w.Body.Len())
+		}
+	})
+}

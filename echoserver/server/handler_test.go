@@ -1,0 +1,198 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDelayIsExact measures how long responses are delayed, by the clock of the bubble.
+func TestDelayIsExact(t *testing.T) {
+	for name, c := range map[string]struct {
+		environ []string
+		target  string
+		want    time.Duration
+	}{
+		"none":                     {nil, "/", 0},
+		"zero":                     {nil, "/?echo.delay=0s", 0},
+		"the shortest":             {nil, "/?echo.delay=1ns", 1},
+		"the longest":              {nil, "/?echo.delay=30s", 30 * time.Second},
+		"by default":               {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/", 2 * time.Second},
+		"shorter than the default": {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/?echo.delay=1s", time.Second},
+		"no default after all":     {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/?echo.delay=0s", 0},
+		"a refused request":        {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/?echo.status=1", 0},
+		"a health check":           {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/-/readyz", 0},
+		"an unknown reserved path": {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/-/other?echo.delay=3s", 0},
+		"the page for WebSockets":  {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/-/ws", 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := handlerOf(t, c.environ...)
+			began := time.Now()
+			answered(h, c.target)
+			if took := time.Since(began); took != c.want || h.waiting.Load() != 0 {
+				t.Errorf("%s: answered after %s, want %s; %d wait", name, took, c.want, h.waiting.Load())
+			}
+			if sum := totalDuration(t, h.metrics); sum != c.want.Seconds() {
+				t.Errorf("%s: the metrics report %g s", name, sum)
+			}
+		})
+	}
+}
+
+// TestDelayLimit keeps one response less than the limit waiting, then one more, and then checks that places are free again.
+func TestDelayLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := handlerOf(t)
+		h.waiting.Store(maxWaiting - 1)
+		last := make(chan int)
+		go func() { last <- answered(h, "/?echo.delay=1s").Code }()
+		synctest.Wait()
+		w := answered(h, "/?echo.delay=1ns&echo.status=418")
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || w.Body.String() != "echo-server: 1000 responses are delayed already\n" {
+			t.Errorf("one over the limit is answered %d %q with %v", w.Code, w.Body, w.Header())
+		}
+		if w := answered(h, "/?echo.delay=0s"); w.Code != http.StatusOK {
+			t.Errorf("a response without delay has the status %d", w.Code)
+		}
+		if code := <-last; code != http.StatusOK {
+			t.Errorf("the last that may wait is answered %d", code)
+		}
+		if w := answered(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.waiting.Load() != maxWaiting-1 || counted(h.metrics.limits, limitDelays) != 1 {
+			t.Errorf("afterwards the status is %d, %d wait, %d were limited", w.Code, h.waiting.Load(), counted(h.metrics.limits, limitDelays))
+		}
+	})
+}
+
+// TestDelayOfCancelledRequest cancels a request while its response is delayed: it is logged and counted with status 499, and aborted.
+func TestDelayOfCancelledRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, log := loggedHandler(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(3*time.Second, cancel)
+		w := httptest.NewRecorder()
+		func() {
+			defer func() {
+				if got := recover(); !isAbort(got) {
+					t.Errorf("it ends with the panic %v", got)
+				}
+			}()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?echo.delay=30s", http.NoBody).WithContext(ctx))
+		}()
+		if w.Body.Len() > 0 || h.waiting.Load() != 0 || h.metrics.inFlight.Load() != 0 {
+			t.Errorf("the body is %q; %d wait, %d are in flight", w.Body, h.waiting.Load(), h.metrics.inFlight.Load())
+		}
+		if counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "499") != 1 || totalDuration(t, h.metrics) != 3 {
+			t.Errorf("counted are %v in %g s", series(t, h.metrics, "echo_http_requests_total"), totalDuration(t, h.metrics))
+		}
+		if !strings.Contains(log.String(), `"status":499,"bytes":0,`) || !strings.Contains(log.String(), `"nanoseconds":3000000000}`) {
+			t.Errorf("the log is %s", log)
+		}
+	})
+}
+
+// TestResponsesWhileDraining checks that from the signal on, and not before, clients are told to close their connections.
+func TestResponsesWhileDraining(t *testing.T) {
+	for _, path := range []string{"/", "/?echo.status=1", "/-/livez", "/-/readyz", "/-/ws", "/-/other"} {
+		h := handlerOf(t)
+		if got := answered(h, path).Header().Values("Connection"); len(got) > 0 {
+			t.Errorf("%s: before the signal Connection is %q", path, got)
+		}
+		h.life.draining.Store(true)
+		w := answered(h, path)
+		if got := w.Header().Get("Connection"); got != "close" {
+			t.Errorf("%s: while draining Connection is %q", path, got)
+		}
+		if wantsReady := map[string]string{"/-/livez": "ok\n", "/-/readyz": "draining\n"}[path]; wantsReady != "" && (w.Body.String() != wantsReady || (w.Code == http.StatusOK) != (wantsReady == "ok\n")) {
+			t.Errorf("%s: while draining the response is %d %q", path, w.Code, w.Body)
+		}
+	}
+	h := handlerOf(t)
+	for _, draining := range []bool{false, true} {
+		h.life.draining.Store(draining)
+		if got := decode(t, answered(h, "/").Body.String()).Server.Draining; got != draining {
+			t.Errorf("the response has draining %t, want %t", got, draining)
+		}
+	}
+}
+
+// TestOrderOfRefusals sends requests with several faults: a client that is told of the second must not have the first.
+func TestOrderOfRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, target string
+		body           io.Reader
+		status         int
+	}{
+		"a large body before a control":          {http.MethodPost, "/?echo.status=1", strings.NewReader(payload(maxBody + 1)), http.StatusRequestEntityTooLarge},
+		"a control before a delay":               {http.MethodPost, "/?echo.status=1&echo.delay=1h", strings.NewReader("x"), http.StatusBadRequest},
+		"CONNECT":                                {http.MethodConnect, "/", http.NoBody, http.StatusMethodNotAllowed},
+		"CONNECT before a large body":            {http.MethodConnect, "example.com:80", strings.NewReader(payload(maxBody + 1)), http.StatusMethodNotAllowed},
+		"CONNECT to a stream":                    {http.MethodConnect, "/-/body", strings.NewReader("x"), http.StatusMethodNotAllowed},
+		"CONNECT to a probe":                     {http.MethodConnect, "/-/livez", http.NoBody, http.StatusMethodNotAllowed},
+		"a reserved path without its controls":   {http.MethodPost, "/-/other?echo.status=503", strings.NewReader("x"), http.StatusNotFound},
+		"a path that only looks like a reserved": {http.MethodPost, "/-?echo.status=503", strings.NewReader("x"), http.StatusServiceUnavailable},
+	} {
+		w := httptest.NewRecorder()
+		handlerOf(t).ServeHTTP(w, httptest.NewRequest(c.method, c.target, c.body))
+		if w.Code != c.status {
+			t.Errorf("%s: the status is %d, want %d: %s", name, w.Code, c.status, w.Body)
+		}
+		if refused := c.status != http.StatusServiceUnavailable; refused && (!strings.HasPrefix(w.Body.String(), "echo-server: ") ||
+			strings.Count(w.Body.String(), "\n") != 1 || w.Header().Get("Content-Type") != plainText) {
+			t.Errorf("%s: the reason is not one line of text: %q", name, w.Body)
+		}
+	}
+}
+
+// TestHeadersAreReplaced sets headers that the server sets itself, some of them several times.
+func TestHeadersAreReplaced(t *testing.T) {
+	own := controlsFull.vary()
+	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"vary","value":"A"},{"name":"Vary","value":"B"}]`)
+	for name, c := range map[string]struct {
+		target, header string
+		want           []string
+	}{
+		"a default instead of the server's own":    {"/", "Cache-Control", []string{"max-age=60"}},
+		"a request's instead of the default":       {"/?echo.set-header=CACHE-CONTROL:private", "Cache-Control", []string{"private"}},
+		"two defaults of one name":                 {"/", "Vary", []string{own + ",A,B"}},
+		"two of a request instead of the defaults": {"/?echo.set-header=vary:C&echo.set-header=Vary:D", "Vary", []string{own + ",C,D"}},
+		"a type instead of the format's":           {"/?echo.format=text&echo.set-header=content-type:text/csv", "Content-Type", []string{"text/csv"}},
+		"an empty value":                           {"/?echo.set-header=X-A:", "X-A", []string{""}},
+		"a policy that no request can set":         {"/?echo.format=json", "Content-Security-Policy", []string{sandbox}},
+		"no default of a cache beside a control":   {"/?echo.status=503", "Cache-Control", []string{"no-store"}},
+	} {
+		if got := answered(h, c.target).Header().Values(c.header); strings.Join(got, "|") != strings.Join(c.want, "|") || len(got) != len(c.want) {
+			t.Errorf("%s: %s is %q, want %q", name, c.header, got, c.want)
+		}
+	}
+}
+
+// TestResponsesAreNotMixed sends different requests at the same time, with responses below and above the size of the shared buffers.
+func TestResponsesAreNotMixed(t *testing.T) {
+	h := handlerOf(t)
+	var all sync.WaitGroup
+	for worker := range 8 {
+		all.Go(func() {
+			for i := range 50 {
+				marker := strings.Repeat(fmt.Sprintf("%d-%d.", worker, i), 1+i%3*includedResponse/6)
+				w := answered(h, "/"+marker, "X-Marker", marker)
+				var got answer
+				if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Path != "/"+marker || got.Headers["X-Marker"][0] != marker {
+					t.Errorf("worker %d, request %d: the response is of %s", worker, i, got.Path)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "200"); got != 400 {
+		t.Errorf("%d requests are counted", got)
+	}
+}

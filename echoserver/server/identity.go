@@ -1,0 +1,71 @@
+package server
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// identity contains the pod of the server and where it runs, which the operator sets. The response includes no other environment variables.
+type identity struct {
+	Namespace string `json:"namespace,omitempty"`
+	Ingress   string `json:"ingress,omitempty"`
+	Service   string `json:"service,omitempty"`
+	Pod       string `json:"pod,omitempty"`
+	// The response includes these in the group "server".
+	Node   string            `json:"-"`
+	PodIP  string            `json:"-"`
+	HostIP string            `json:"-"`
+	Info   map[string]string `json:"-"`
+}
+
+// infoPrefix is the prefix of variables that the response includes: ECHO_INFO_COLOUR=blue becomes COLOUR: blue.
+const infoPrefix = "ECHO_INFO_"
+
+func identify(env map[string]string) identity {
+	i := identity{
+		Namespace: env["POD_NAMESPACE"],
+		Ingress:   env["INGRESS_NAME"],
+		Service:   env["SERVICE_NAME"],
+		Pod:       env["POD_NAME"],
+		Node:      env["NODE_NAME"],
+		PodIP:     env["POD_IP"],
+		HostIP:    env["HOST_IP"],
+		Info:      map[string]string{},
+	}
+	for name, value := range env {
+		if short, ok := strings.CutPrefix(name, infoPrefix); ok {
+			i.Info[short] = value
+		}
+	}
+	return i
+}
+
+// hideIdentity removes from an answer what tells clients where the server runs: pod, node, addresses, version and uptime. What remains
+// is the information that the author of the Echo wrote.
+func (a *answer) hideIdentity(trusted []netip.Prefix) {
+	a.identity = identity{}
+	a.Server = server{Draining: a.Server.Draining, Info: a.Server.Info}
+	a.Client.hideProxies(trusted)
+}
+
+// hideProxies removes the remote address, and the address of the client unless a trusted proxy reports it: without one, both can be
+// the address of a proxy within the cluster.
+func (c *client) hideProxies(trusted []netip.Prefix) {
+	remote, _ := parseNode(c.Remote)
+	address, ok := parseNode(c.Address)
+	if !ok || address == remote || isTrusted(address, trusted) {
+		c.Address = ""
+	}
+	c.Remote = ""
+}
+
+func parseBoolean(text string) (bool, error) {
+	switch text {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is neither true nor false", text)
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// shutdownTimeout is how long requests in flight may take after the server has stopped listening.
+const shutdownTimeout = 20 * time.Second
+
+// lifecycle is the state of the server: serving, then draining, then ending.
+type lifecycle struct {
+	draining   atomic.Bool    // not ready, but still responding
+	notReady   chan struct{}  // closed when it begins to drain
+	ending     chan struct{}  // closed when the server stops accepting connections
+	webSockets sync.WaitGroup // http.Server does not wait for them
+}
+
+func newLifecycle() *lifecycle {
+	return &lifecycle{notReady: make(chan struct{}), ending: make(chan struct{})}
+}
+
+// drain fails the readiness probe and continues to respond until the pod is removed from the endpoints of its Service. Then it stops
+// listening, ends delays and streams, and waits for the requests in flight.
+func (l *lifecycle) drain(server *http.Server, delay time.Duration, log *slog.Logger) {
+	log.Info("draining", "delay", delay.String())
+	l.draining.Store(true)
+	close(l.notReady)
+	<-time.After(delay)
+	close(l.ending)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	if err := errors.Join(server.Shutdown(ctx), l.awaitWebSockets(ctx)); err != nil {
+		log.Warn("stopping with requests in flight", "error", err.Error())
+		_ = server.Close() // the process exits anyway
+		return
+	}
+	log.Info("drained")
+}
+
+func (l *lifecycle) awaitWebSockets(ctx context.Context) error {
+	closed := make(chan struct{})
+	go func() {
+		l.webSockets.Wait()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,167 @@
+package server
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+)
+
+// The reasons of echo_limited_total.
+const (
+	limitBody        = "body"
+	limitConnections = "connections"
+	limitDelays      = "delays"
+	limitHandshakes  = "handshakes"
+	limitHeader      = "header"
+	limitMemory      = "memory"
+	limitMessage     = "websocket_message"
+)
+
+// metrics contains all metrics. Clients cannot choose the values of labels.
+type metrics struct {
+	registry    *prometheus.Registry
+	budget      *budget // whose use is shown
+	inFlight    atomic.Int64
+	connections atomic.Int64
+	webSockets  atomic.Int64
+	tls         tlsMetrics
+
+	requests *prometheus.CounterVec
+	calls    *prometheus.CounterVec
+	duration prometheus.Histogram
+	controls *prometheus.CounterVec
+	limits   *prometheus.CounterVec
+}
+
+// newMetrics returns the metrics of a server with a version, which drains when draining returns true.
+func newMetrics(version string, b *budget, draining func() bool) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		budget:   b,
+		requests: counters("echo_http_requests_total", "Requests completed.", "listener", "proto", "method", "code"),
+		calls:    counters("echo_grpc_requests_total", "gRPC calls completed.", "method", "code"),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "echo_http_request_duration_seconds",
+			Help: "The duration of requests in seconds.", Buckets: buckets()}),
+		controls: counters("echo_controls_total", "Controls applied to responses.", "control"),
+		limits: counters("echo_limited_total", "Requests, connections and messages that were rejected or truncated because of a limit.",
+			"reason"),
+	}
+	m.registry.MustRegister(m.requests, m.calls, m.duration, m.controls, m.limits)
+	m.registry.MustRegister(m.gauges(version, draining)...)
+	m.startWithZero()
+	return m
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+// gauges returns the metrics whose values are read when they are collected.
+func (m *metrics) gauges(version string, draining func() bool) []prometheus.Collector {
+	gauge := func(name, help string, labels prometheus.Labels, value func() int64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
+			func() float64 { return float64(value()) })
+	}
+	collectors := []prometheus.Collector{
+		gauge("echo_build_info", "The versions of the server and of Go; the value is always 1.",
+			prometheus.Labels{"version": version, "goversion": runtime.Version()}, func() int64 { return 1 }),
+		gauge("echo_draining", "1 while the server is draining.", nil, func() int64 {
+			if draining() {
+				return 1
+			}
+			return 0
+		}),
+		gauge("echo_http_requests_in_flight", "Requests in progress.", nil, m.inFlight.Load),
+		gauge("echo_connections", "Open connections.", nil, m.connections.Load),
+		gauge("echo_websocket_connections", "Open WebSockets.", nil, m.webSockets.Load),
+	}
+	for by, p := range map[string]*pool{"connections": &m.budget.connections, "requests": &m.budget.requests} {
+		labels := prometheus.Labels{"by": by}
+		collectors = append(collectors,
+			gauge("echo_held_bytes", "Bytes that are reserved for what connections and requests hold.", labels, p.used.Load),
+			gauge("echo_held_bytes_limit", "The maximum of echo_held_bytes, which follows from the memory limit.", labels,
+				func() int64 { return p.limit }))
+	}
+	return collectors
+}
+
+// startWithZero makes series that do not begin with the first event, whose increase Prometheus could not see.
+func (m *metrics) startWithZero() {
+	for _, control := range []string{"body", "connection", "delay", "failures", "fault", "format", "grpc-status", "percentage",
+		"set-header", "size", "status"} {
+		m.controls.WithLabelValues(control)
+	}
+	for _, reason := range []string{limitBody, limitConnections, limitDelays, limitHandshakes, limitHeader, limitMemory, limitMessage,
+		limitGRPCMessage} {
+		m.limits.WithLabelValues(reason)
+	}
+}
+
+// expose responds with the metrics as text. promhttp would add compression, which makes the program larger than its limit.
+func (m *metrics) expose(w http.ResponseWriter) {
+	families, err := m.registry.Gather()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	w.Header().Set("Content-Type", string(format))
+	encoder := expfmt.NewEncoder(w, format)
+	for _, family := range families {
+		_ = encoder.Encode(family) // the client may have disconnected
+	}
+}
+
+func (m *metrics) began() { m.inFlight.Add(1) }
+
+// ended counts a completed request.
+func (m *metrics) ended(listener string, e *exchange, r *http.Request) {
+	m.inFlight.Add(-1)
+	m.requests.WithLabelValues(listener, knownProto(r), knownMethod(r.Method), knownCode(e.statusOrOK())).Inc()
+	m.duration.Observe(time.Since(e.began).Seconds())
+}
+
+func (m *metrics) applied(a *applied) {
+	a.each(func(name, _ string) { m.controls.WithLabelValues(name).Inc() })
+}
+
+// limited counts a request or message that was rejected or truncated because of a limit.
+func (m *metrics) limited(reason string) { m.limits.WithLabelValues(reason).Inc() }
+
+func knownProto(r *http.Request) string {
+	switch {
+	case r.ProtoMajor == 2:
+		return "HTTP/2.0"
+	case r.ProtoMinor == 0:
+		return "HTTP/1.0"
+	}
+	return "HTTP/1.1"
+}
+
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect,
+		http.MethodOptions, http.MethodTrace:
+		return method
+	}
+	return "other"
+}
+
+// knownCode returns a status code that is usual for servers, or the class of another one: clients can choose the code.
+func knownCode(status int) string {
+	switch status {
+	case http.StatusOK: // nearly all
+		return "200"
+	case 101, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 408, 413, 414, 415, 426, 429, 431, statusNoResponse, statusClientClosedRequest, 500, 502, 503, 504:
+		return strconv.Itoa(status)
+	}
+	return strconv.Itoa(status/100) + "xx"
+}
+
+// buckets returns the upper bounds of echo_http_request_duration_seconds. The longest delay is 30 s.
+func buckets() []float64 { return []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30} }

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// families returns the metrics as Prometheus reads them.
+func families(t *testing.T, text string) map[string]*dto.MetricFamily {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	parsed, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return parsed
+}
+
+// series returns the values of a family by their labels, without those that are zero.
+func series(t *testing.T, m *metrics, name string) map[string]float64 {
+	t.Helper()
+	all := values(families(t, answered(newAdmin(newLifecycle(), m), "/metrics").Body.String())[name])
+	maps.DeleteFunc(all, func(_ string, value float64) bool { return value == 0 })
+	return all
+}
+
+// totalDuration returns the sum of the durations of requests, in seconds.
+func totalDuration(t *testing.T, m *metrics) float64 {
+	t.Helper()
+	var metric dto.Metric
+	if err := m.duration.Write(&metric); err != nil {
+		t.Fatal(err)
+	}
+	return metric.GetHistogram().GetSampleSum()
+}
+
+// counted returns the value of a counter.
+func counted(counters *prometheus.CounterVec, labels ...string) int {
+	return int(testutil.ToFloat64(counters.WithLabelValues(labels...)))
+}
+
+// values returns a family's values by their labels.
+func values(family *dto.MetricFamily) map[string]float64 {
+	values := map[string]float64{}
+	for _, metric := range family.GetMetric() {
+		var labels []string
+		for _, label := range metric.GetLabel() {
+			labels = append(labels, label.GetName()+"="+label.GetValue())
+		}
+		values[strings.Join(labels, ",")] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+	}
+	return values
+}
+
+func TestMetrics(t *testing.T) {
+	h := handlerOf(t)
+	server, admin := serve(t, h), serve(t, newAdmin(h.life, h.metrics))
+	sender := clients(t)
+	send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/?echo.status=503&echo.set-header=X-A:1&echo.set-header=X-B:2", "")
+	send(t, sender["HTTP/1.1"], "BREW", server.URL+"/"+strings.Repeat("x", 1000), "")
+	send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/-/body", "hello")
+	send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/a/b", "", "Content-Type", grpcType)
+	send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/readyz", "")
+	send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/-/livez", "")
+	read := families(t, send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/metrics", "").body)
+	names := []string{"echo_build_info", "echo_connections", "echo_controls_total", "echo_draining", "echo_grpc_requests_total", "echo_held_bytes",
+		"echo_held_bytes_limit", "echo_http_request_duration_seconds", "echo_http_requests_in_flight",
+		"echo_http_requests_total", "echo_limited_total", "echo_websocket_connections"}
+	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(read))); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]map[string]float64{
+		"echo_http_requests_total": {
+			"code=503,listener=http,method=GET,proto=HTTP/1.1": 1, "code=200,listener=http,method=GET,proto=HTTP/1.1": 1,
+			"code=200,listener=http,method=other,proto=HTTP/1.1": 1, "code=200,listener=http,method=POST,proto=HTTP/2.0": 2,
+			"code=200,listener=admin,method=GET,proto=HTTP/1.1": 1},
+		"echo_controls_total": {"control=status": 1, "control=set-header": 2, "control=delay": 0, "control=size": 0, "control=format": 0, "control=body": 0,
+			"control=percentage": 0, "control=failures": 0, "control=connection": 0, "control=fault": 0, "control=grpc-status": 0},
+		"echo_limited_total": {"reason=body": 0, "reason=connections": 0, "reason=delays": 0, "reason=grpc_message": 0, "reason=handshakes": 0,
+			"reason=header": 0, "reason=memory": 0, "reason=websocket_message": 0},
+		"echo_grpc_requests_total":     {"code=UNIMPLEMENTED,method=other": 1},
+		"echo_draining":                {"": 0},
+		"echo_websocket_connections":   {"": 0},
+		"echo_http_requests_in_flight": {"": 1}, // this one
+	} {
+		if diff := cmp.Diff(want, values(read[name])); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if count := read["echo_http_request_duration_seconds"].GetMetric()[0].GetHistogram().GetSampleCount(); count != 6 {
+		t.Errorf("the histogram has %d requests", count)
+	}
+}
+
+// TestMetricsLabels checks that clients cannot make up labels, of which each would cost memory for good.
+func TestMetricsLabels(t *testing.T) {
+	for name, c := range map[string]struct {
+		request http.Request
+		want    []string
+	}{
+		"HTTP/1.0":               {http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 0}, []string{"http", "HTTP/1.0", "GET", "200"}},
+		"HTTP/1.1":               {http.Request{Method: http.MethodHead, ProtoMajor: 1, ProtoMinor: 1}, []string{"http", "HTTP/1.1", "HEAD", "200"}},
+		"HTTP/2":                 {http.Request{Method: http.MethodPost, ProtoMajor: 2, ProtoMinor: 0}, []string{"http", "HTTP/2.0", "POST", "200"}},
+		"a later minor version":  {http.Request{Method: http.MethodPut, ProtoMajor: 1, ProtoMinor: 9}, []string{"http", "HTTP/1.1", "PUT", "200"}},
+		"PATCH":                  {http.Request{Method: http.MethodPatch, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "PATCH", "200"}},
+		"DELETE":                 {http.Request{Method: http.MethodDelete, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "DELETE", "200"}},
+		"CONNECT":                {http.Request{Method: http.MethodConnect, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "CONNECT", "200"}},
+		"OPTIONS":                {http.Request{Method: http.MethodOptions, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "OPTIONS", "200"}},
+		"TRACE":                  {http.Request{Method: http.MethodTrace, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "TRACE", "200"}},
+		"a method in lower case": {http.Request{Method: strings.ToLower(http.MethodGet), ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
+		"an unknown method":      {http.Request{Method: "PROPFIND", ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
+		"no method":              {http.Request{ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
+	} {
+		m := metricsOf(newBudget(unlimitedMemory))
+		m.ended("http", &exchange{}, &c.request)
+		if counted(m.requests, c.want...) != 1 {
+			t.Errorf("%s: %v is not counted but %v", name, c.want, series(t, m, "echo_http_requests_total"))
+		}
+	}
+}

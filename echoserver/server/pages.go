@@ -1,0 +1,70 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // for the pages
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+const pageType = "text/html; charset=utf-8"
+
+//go:embed page_echo.html
+var echoPage string
+
+//go:embed page_websocket.html
+var webSocketPage string
+
+// pages contains the HTML pages.
+type pages struct {
+	echo      page
+	webSocket page
+}
+
+func newPages() pages {
+	return pages{echo: newPage(echoPage), webSocket: newPage(webSocketPage)}
+}
+
+// page is a static document with a placeholder for data. Its policy allows a browser to execute only the script of the page, and to
+// connect only to this server.
+type page struct {
+	head, tail string
+	policy     string
+}
+
+// newPage returns the page of a document. Its data is inserted after id="data">, if the document contains that.
+func newPage(document string) page {
+	const placeholder = `id="data">`
+	head, tail, found := strings.Cut(document, placeholder)
+	if found {
+		head += placeholder
+	}
+	return page{head: head, tail: tail, policy: fmt.Sprintf(
+		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src data:; connect-src 'self'; "+
+			"script-src %s; style-src %s", source(document, "script"), source(document, "style"))}
+}
+
+// source returns the digest of the content of the only script or style element of the document (Content Security Policy, 2.3.1).
+func source(document, element string) string {
+	_, after, _ := strings.Cut(document, "<"+element+">")
+	text, _, _ := strings.Cut(after, "</"+element+">")
+	digest := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
+}
+
+// with returns the page with data, which is JSON without characters to which HTML gives a meaning.
+func (p *page) with(data []byte) content {
+	return content{mediaType: pageType, policy: p.policy, length: len(p.head) + len(data) + len(p.tail), held: cap(data),
+		source: io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail))}
+}
+
+// serve responds with the page without data.
+func (p *page) serve(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", pageType)
+	w.Header().Set("Content-Security-Policy", p.policy)
+	_, _ = io.WriteString(w, p.head+p.tail) // the client may have disconnected
+}

@@ -1,0 +1,229 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+)
+
+// TestDrain holds a request open over the end of the real program: it must be answered, new ones too during the delay, and
+// readiness must fail meanwhile.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	p := start(t, "ECHO_DRAIN_DELAY=3s") // time enough for what is asked meanwhile, on a busy machine
+	webSocket := dialWebSocket(t, p.url, nil)
+	client := clients(t)["HTTP/1.1"]
+	finish := slowRequest(t, client, p.url)
+	until(t, "the request is in flight", func() bool {
+		return values(families(t, send(t, client, http.MethodGet, p.admin+"/metrics", "").body)["echo_http_requests_in_flight"])[""] == 3
+	})
+
+	p.signal(t)
+	until(t, "readiness fails", func() bool { return status(p.url+"/-/readyz") == http.StatusServiceUnavailable })
+	for _, url := range []string{p.url + "/-/livez", p.admin + "/livez"} {
+		if got := status(url); got != http.StatusOK {
+			t.Errorf("%s is %d while draining", url, got)
+		}
+	}
+	late := send(t, client, http.MethodGet, p.url+"/late", "")
+	if late.StatusCode != http.StatusOK || !late.Close || !decode(t, late.body).Server.Draining {
+		t.Errorf("a request during the delay is answered %d, close %t", late.StatusCode, late.Close)
+	}
+	until(t, "the server stops listening", func() bool { return status(p.url+"/") == 0 })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, _, err := webSocket.Read(ctx); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("the WebSocket is told of the end as %v", err)
+	}
+	if got := status(p.admin + "/readyz"); got != http.StatusServiceUnavailable {
+		t.Errorf("the admin port's readiness is %d to the end", got)
+	}
+	if got := finish(); got != http.StatusOK {
+		t.Errorf("the request in flight is answered %d", got)
+	}
+	if err := p.wait(t); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	if !strings.Contains(p.log.String(), `"msg":"drained"`) {
+		t.Errorf("its log: %s", p.log)
+	}
+}
+
+// slowRequest begins a request, and returns what finishes it and tells its status, 0 for none.
+func slowRequest(t *testing.T, client *http.Client, url string) (finish func() int) {
+	t.Helper()
+	body, more := io.Pipe()
+	answered := make(chan int, 1)
+	go func() {
+		response, err := client.Post(url, "text/plain", body)
+		if err != nil {
+			answered <- 0
+			return
+		}
+		_ = response.Body.Close()
+		answered <- response.StatusCode
+	}()
+	if _, err := io.WriteString(more, "begun"); err != nil {
+		t.Fatal(err)
+	}
+	return func() int {
+		_ = more.Close() // never fails
+		return <-answered
+	}
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	p := start(t, "ECHO_DRAIN_DELAY=1h")
+	p.signal(t)
+	until(t, "readiness fails", func() bool { return status(p.url+"/-/readyz") == http.StatusServiceUnavailable })
+	p.signal(t)
+	if exit, ok := errors.AsType[*exec.ExitError](p.wait(t)); !ok || exit.ExitCode() != 1 {
+		t.Errorf("it ends with %v", exit)
+	}
+}
+
+func TestBadSettingsEndTheProgram(t *testing.T) {
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, argument := range []string{"--nonsense", "--drain-delay=soon"} {
+		output, err := exec.Command(path, argument).CombinedOutput()
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || bytes.Count(output, []byte("\n")) != 1 {
+			t.Errorf("%s: %v, %s", argument, err, output)
+		}
+	}
+	output, err := exec.Command(path, "--http-addr=127.0.0.1:0", "--admin-addr=192.0.2.1:1").CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(output), "cannot listen: ") {
+		t.Errorf("an address that is not ours: %v, %s", err, output)
+	}
+	if output, err := exec.Command(path, "--help").Output(); err != nil || !strings.Contains(string(output), "-trusted-proxies") {
+		t.Errorf("--help: %v, %s", err, output)
+	}
+}
+
+// TestFullControlsAreLogged checks that the log warns of them at start, and only of them.
+func TestFullControlsAreLogged(t *testing.T) {
+	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "Off": 0} {
+		p := start(t, "ECHO_CONTROLS="+policy, "ECHO_DRAIN_DELAY=0s")
+		p.signal(t)
+		if err := p.wait(t); err != nil {
+			t.Errorf("it ends with %v", err)
+		}
+		if got := strings.Count(p.log.String(), `"level":"WARN","msg":"controls are Full: `); got != want {
+			t.Errorf("%s: %d warnings in %s", policy, got, p.log)
+		}
+	}
+}
+
+// TestGibibyteAtConstantMemory streams 1 GiB through the real program.
+func TestGibibyteAtConstantMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("1 GiB takes some seconds")
+	}
+	t.Parallel()
+	p := start(t)
+	for proto, client := range clients(t) {
+		sent, got := sha256.New(), sha256.New()
+		response := open(t, client, http.MethodPost, p.url+"/-/body", io.TeeReader(io.LimitReader(pattern{}, maxStreamed), sent))
+		n, err := io.Copy(got, response.Body)
+		if err != nil || n != maxStreamed || !bytes.Equal(sent.Sum(nil), got.Sum(nil)) {
+			t.Errorf("%s: %d bytes came back, %v", proto, n, err)
+		}
+	}
+	// How many pages of the program itself are there is up to the kernel, which can drop them at any time.
+	peak := (memoryKiB(t, p.command.Process.Pid, "VmHWM") - memoryKiB(t, p.command.Process.Pid, "RssFile")) >> 10
+	t.Logf("at its peak it took %d MiB of memory, without the program", peak)
+	if peak > 13 {
+		t.Error("that is more than 13")
+	}
+}
+
+// pattern is an endless stream.
+type pattern struct{}
+
+func (pattern) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(i * 7)
+	}
+	return len(p), nil
+}
+
+// memoryKiB returns a field of /proc/[pid]/status.
+func memoryKiB(t *testing.T, pid int, field string) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		t.Skip("no /proc here")
+	}
+	_, after, _ := strings.Cut(string(text), field+":")
+	kib, err := strconv.Atoi(strings.Fields(after)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib
+}
+
+// TestStreamOverTheLimitIsCutOff sends more than announced: the client must not take what came back for the whole.
+func TestStreamOverTheLimitIsCutOff(t *testing.T) {
+	h := handlerOf(t)
+	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, 100_000)
+		h.streamBody(newExchange(w, r), r)
+	}))
+	for proto, client := range clients(t) {
+		response, err := client.Post(server.URL, "text/plain", unsized{strings.NewReader(payload(100_001))})
+		if err != nil {
+			continue // seen even earlier
+		}
+		if _, err := io.Copy(io.Discard, response.Body); err == nil {
+			t.Errorf("%s: the client sees a whole answer", proto)
+		}
+		_ = response.Body.Close()
+	}
+	if counted(h.metrics.limits, limitBody) != 2 {
+		t.Errorf("%d are counted as limited", counted(h.metrics.limits, limitBody))
+	}
+}
+
+// TestCanary looks for a secret of the environment in all that the real program gives away.
+func TestCanary(t *testing.T) {
+	const canary = "canary-4f1c9a"
+	p := start(t, "SECRET="+canary, "ECHO_SECRET="+canary, "ECHO_INF="+canary, "INFO_X="+canary, "POD_SECRET="+canary, "AWS_SECRET_ACCESS_KEY="+canary,
+		"HOME="+canary, canary+"=x", "ECHO_INFO_SHOWN=shown", "ECHO_DRAIN_DELAY=0s")
+	var given strings.Builder
+	for _, client := range clients(t) {
+		for _, path := range []string{"/", "/env", "/%24SECRET", "/$SECRET", "/${SECRET}", "/../../proc/self/environ", "/-/env", "/debug/vars", "/debug/pprof/", "/metrics",
+			"/-/body", "/-/ws", "/-/livez", "/?env=true", "/?echo.env=true", "/?echo.status=x", "/?echo.set-header=X-A:$SECRET", "/?x={{.Env}}"} {
+			for _, format := range []string{"json", "text", "html"} {
+				got := send(t, client, http.MethodPost, p.url+path, "${SECRET} {{env}}", "X-Echo-Format", format, "X-A", "${SECRET}", "X-Env", "SECRET")
+				_ = got.Header.Write(&given)
+				given.WriteString(got.body)
+			}
+		}
+		for _, path := range []string{"/metrics", "/livez", "/debug/vars", "/env"} {
+			given.WriteString(send(t, clients(t)["HTTP/1.1"], http.MethodGet, p.admin+path, "").body)
+		}
+	}
+	p.signal(t)
+	if err := p.wait(t); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	given.WriteString(p.log.String())
+	if strings.Contains(given.String(), canary) {
+		t.Error("the secret is given away")
+	}
+	if !strings.Contains(given.String(), `"SHOWN": "shown"`) {
+		t.Error("ECHO_INFO_SHOWN is not shown")
+	}
+}

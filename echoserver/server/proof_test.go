@@ -1,0 +1,63 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+)
+
+// TestProofs asks for proofs on all routes, with settings that change responses or hide the identity.
+func TestProofs(t *testing.T) {
+	web := proof.Echo{Namespace: "shop", Name: "web"}
+	pod := []string{"POD_NAMESPACE=shop", "SERVICE_NAME=web"}
+	for _, setting := range []string{"ECHO_IDENTITY=false", "ECHO_CONTROLS=Off", "ECHO_RESPONSE_BODY=x", "ECHO_RESPONSE_STATUS=503"} {
+		h := handlerOf(t, append(pod, setting)...)
+		for i, target := range []string{"/", "/-/livez", "/-/ws", "/-/unknown", "/?echo.nonsense=1"} {
+			nonce := fmt.Sprintf("%016x", i)
+			for asked := range 2 {
+				w := answered(h, target, proof.RequestHeader, web.Ask(nonce))
+				if attempt, ok := web.Verify(nonce, w.Header().Get(proof.ResponseHeader)); !ok || attempt != asked+1 {
+					t.Errorf("%s, %s: the proof is %q", setting, target, w.Header()[proof.ResponseHeader])
+				}
+			}
+		}
+	}
+}
+
+// TestProofsWithoutKnowledge asks for the proof of an Echo whose name the client does not know.
+func TestProofsWithoutKnowledge(t *testing.T) {
+	nonce, other := "0123456789abcdef", proof.Echo{Namespace: "shop", Name: "other"}
+	h := handlerOf(t, "POD_NAMESPACE=shop", "SERVICE_NAME=web")
+	for _, value := range []string{nonce, other.Ask(nonce)} {
+		w := answered(h, "/", proof.RequestHeader, value)
+		if _, ok := (proof.Echo{}).Verify(nonce, w.Header().Get(proof.ResponseHeader)); !ok {
+			t.Errorf("%s: the response does not prove that this is an Echo: %q", value, w.Header()[proof.ResponseHeader])
+		}
+	}
+	for _, values := range [][]string{{}, {"short"}, {nonce, nonce}, {nonce + "," + nonce}} {
+		var headers []string
+		for _, value := range values {
+			headers = append(headers, proof.RequestHeader, value)
+		}
+		if got := answered(h, "/", headers...).Header()[proof.ResponseHeader]; got != nil {
+			t.Errorf("%q has the proof %q", values, got)
+		}
+	}
+}
+
+// TestProofOfStreams asks over real connections, which responses in pieces and calls of gRPC require.
+func TestProofOfStreams(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range clients(t) {
+		for i, path := range []string{"/-/body", "/echo.v1.Echo/Unary"} {
+			nonce := fmt.Sprintf("%s%016x", strings.ToLower(proto[len("HTTP/"):len("HTTP/")+1]), i)
+			got := send(t, client, http.MethodPost, server.URL+path, "", proof.RequestHeader, nonce, "Content-Type", grpcType)
+			if _, ok := (proof.Echo{}).Verify(nonce, got.Header.Get(proof.ResponseHeader)); !ok {
+				t.Errorf("%s, %s: the proof is %q", proto, path, got.Header[proof.ResponseHeader])
+			}
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// preface is the part of what an HTTP/2 connection begins with (RFC 9113, 3.4) that looks like a header.
+const preface = "PRI * HTTP/2.0\r\n\r\n"
+
+// rawHeader is the header of an HTTP/1 request as it was sent. net/http changes the case of names and does not keep their order.
+type rawHeader struct {
+	data        []byte // up to the empty line
+	requestLine int    // length, in bytes
+	lines       int    // number of complete ones
+	ended       bool   // the empty line was read
+
+	line          int  // length of the line that is not complete
+	begun         bool // not the first one of its connection
+	isPartial     bool // its beginning may have been read with the request before
+	nextIsPartial bool
+
+	ahead    byte // the first byte of the next header, which net/http reads while it handles the request
+	hasAhead bool
+}
+
+// restart begins the next header of a connection.
+func (h *rawHeader) restart() {
+	ahead, hasAhead, data := h.ahead, h.hasAhead, h.data[:0]
+	if cap(data) > includedHeader { // the cost of an idle connection does not include it
+		data = nil
+	}
+	*h = rawHeader{data: data, begun: true, isPartial: h.nextIsPartial}
+	if hasAhead {
+		h.add([]byte{ahead})
+	}
+}
+
+// add adds a piece and returns what follows the header: a body, another request, or HTTP/2.
+func (h *rawHeader) add(piece []byte) (rest []byte) {
+	for len(piece) > 0 && !h.ended {
+		part := piece
+		end := bytes.IndexByte(piece, '\n') + 1
+		if end > 0 {
+			part = piece[:end]
+		}
+		h.addPart(part, end > 0)
+		piece = piece[len(part):]
+	}
+	return piece
+}
+
+func (h *rawHeader) addPart(part []byte, isEnd bool) {
+	h.data = append(h.data, part...)
+	length := len(bytes.TrimRight(part, "\r\n"))
+	h.line += length
+	if h.lines == 0 {
+		h.requestLine += length
+	}
+	if isEnd {
+		h.ended = h.line == 0 && h.lines > 0
+		h.lines++
+		h.line = 0
+	}
+}
+
+// isPreface reports whether this is the beginning of an HTTP/2 connection.
+func (h *rawHeader) isPreface() bool {
+	return h.ended && !h.begun && string(h.data) == preface
+}
+
+// isOf reports whether this is the whole header of a request. A client can send requests before it has the responses to earlier ones; then
+// net/http has read more than one.
+func (h *rawHeader) isOf(r *http.Request) bool {
+	if !h.ended {
+		return false
+	}
+	rest, ok := bytes.CutPrefix(h.data, []byte(r.Method))
+	if ok {
+		rest, ok = bytes.CutPrefix(rest, []byte(" "+r.RequestURI+" HTTP/1."))
+	}
+	return ok && len(rest) > 1 && (rest[1] == '\r' || rest[1] == '\n')
+}
+
+// names returns the names of the fields in their order and case.
+func (h *rawHeader) names() []string {
+	_, fields, _ := strings.Cut(string(h.data), "\n")
+	names := make([]string, 0, max(0, h.lines-2))
+	for len(fields) > 0 {
+		line, rest, _ := strings.Cut(fields, "\n")
+		if name, _, ok := strings.Cut(line, ":"); ok {
+			names = append(names, name)
+		}
+		fields = rest
+	}
+	return names
+}
+
+// size returns the limits that apply to what was read. A header whose beginning is unknown has no request line.
+func (h *rawHeader) size() headerSize {
+	s := headerSize{bytes: int64(len(h.data)), requestLine: int64(h.requestLine), fields: max(0, h.lines-3)} // without the request line, Host and the empty line
+	if h.isPartial {
+		s.requestLine = 0
+	}
+	return s
+}
+
+// longestField returns the name of the longest field, cut to maxLoggedField. The last one may be incomplete. The name is empty if the longest
+// line continues the value of another field, which may be a secret.
+func (h *rawHeader) longestField() string {
+	var longest []byte
+	_, fields, _ := bytes.Cut(h.data, []byte("\n"))
+	for line := range bytes.Lines(fields) {
+		if len(line) > len(longest) {
+			longest = line
+		}
+	}
+	name, _, _ := bytes.Cut(longest, []byte(":"))
+	if !httpguts.ValidHeaderFieldName(string(name)) {
+		return ""
+	}
+	return string(name[:min(len(name), maxLoggedField)])
+}

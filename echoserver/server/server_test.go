@@ -1,0 +1,200 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestServerTimeouts sends the beginning of what a client may send, and measures when the server closes the connection.
+func TestServerTimeouts(t *testing.T) {
+	const request = "GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n"
+	for name, c := range map[string]struct {
+		sent   string
+		after  time.Duration
+		status string
+	}{
+		"nothing":                           {"", 10 * time.Second, ""},
+		"incomplete headers":                {"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", 10 * time.Second, ""},
+		"idle after a response":             {request, 620 * time.Second, "HTTP/1.1 200 OK"},
+		"incomplete second headers":         {request + "GET / HTTP/1.1\r\n", 10 * time.Second, "HTTP/1.1 200 OK"},
+		"an incomplete body":                {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhell", requestTimeout, "HTTP/1.1 408 Request Timeout"},
+		"an incomplete chunked body":        {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", requestTimeout, "HTTP/1.1 408 Request Timeout"},
+		"a body that a probe does not read": {"POST /-/livez HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 200 OK"},
+		"a body of an unknown path":         {"POST /-/x HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 404 Not Found"},
+		"a body that a page does not read":  {"GET /-/ws HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 200 OK"},
+		"a body of CONNECT":                 {"CONNECT a:1 HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 405 Method Not Allowed"},
+		"an incomplete stream":              {"POST /-/body HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n" + payload(8999), 30 * time.Second, "HTTP/1.1 200 OK"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, listener := serveInMemory(t, handlerOf(t))
+			connection := listener.dial(t)
+			began := time.Now()
+			got := exchanged(t, connection, c.sent)
+			if took := time.Since(began); took < c.after || took >= c.after+time.Second {
+				t.Errorf("%s: closed after %s, want %s", name, took, c.after)
+			}
+			if status, _, _ := strings.Cut(got, "\r\n"); status != c.status {
+				t.Errorf("%s: the response is %q, want %q", name, got, c.status)
+			}
+		})
+	}
+}
+
+// TestConnectionsAreReused sends several requests on one connection at once, and reads the responses in order.
+func TestConnectionsAreReused(t *testing.T) {
+	connection := dial(t, serve(t, handlerOf(t)).URL)
+	for _, request := range []string{
+		"POST /0 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nhe\r\n3;extension=1\r\nllo\r\n0\r\nX-Sum: 7\r\n\r\n",
+		"GET /1 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+		"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /4 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+		"GET /5 HTTP/1.0\r\n\r\n",
+	} {
+		if _, err := io.WriteString(connection, request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader := bufio.NewReader(connection)
+	for i, want := range []struct{ path, proto, body string }{{"/0", "HTTP/1.1", "hello"}, {"/1", "HTTP/1.1", ""}, {"/2", "HTTP/1.1", "hello"}, {"*", "HTTP/1.1", ""},
+		{"/4", "HTTP/1.1", ""}, {"/5", "HTTP/1.0", ""}} {
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			t.Fatalf("response %d: %v", i, err)
+		}
+		data, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK || response.Close != (i == 5) {
+			t.Fatalf("response %d is %d, close %t: %s, %v", i, response.StatusCode, response.Close, data, err)
+		}
+		told, body := decode(t, string(data)), ""
+		if told.Request.Body != nil {
+			body = told.Request.Body.Data
+		}
+		if told.Path != want.path || told.Proto != want.proto || body != want.body {
+			t.Errorf("response %d is of %s %s with the body %q, want %+v", i, told.Proto, told.Path, body, want)
+		}
+	}
+}
+
+// TestMalformedRequestsAreRefused checks that no request reaches the handler that two servers might read differently.
+func TestMalformedRequestsAreRefused(t *testing.T) {
+	h := handlerOf(t)
+	server := serve(t, h)
+	for name, request := range map[string]string{
+		"no host":                       "GET / HTTP/1.1\r\n\r\n",
+		"two hosts":                     "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+		"two lengths":                   "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+		"a negative length":             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+		"a space before a colon":        "GET / HTTP/1.1\r\nHost: a\r\nX-A : 1\r\n\r\n",
+		"a control character in a name": "GET / HTTP/1.1\r\nHost: a\r\nX\x01A: 1\r\n\r\n",
+	} {
+		got := exchanged(t, dial(t, server.URL), request)
+		if !strings.HasPrefix(got, "HTTP/1.1 400 ") {
+			t.Errorf("%s: the response is %q", name, got)
+		}
+	}
+	if got := series(t, h.metrics, "echo_http_requests_total"); len(got) > 0 {
+		t.Errorf("the handler got %v", got)
+	}
+}
+
+// TestExpectContinue checks that a client that asks first is told to send a body of exactly the limit.
+func TestExpectContinue(t *testing.T) {
+	for name, c := range map[string]struct{ length, want string }{
+		"at the limit":   {"8388608", "HTTP/1.1 100 Continue\r\n"},
+		"over the limit": {"8388609", "HTTP/1.1 413 Request Entity Too Large\r\n"},
+	} {
+		connection := dial(t, serve(t, handlerOf(t)).URL)
+		if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: "+c.length+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := bufio.NewReader(connection).ReadString('\n'); err != nil || got != c.want {
+			t.Errorf("%s: the response is %q, %v, want %q", name, got, err, c.want)
+		}
+	}
+}
+
+// running is a server that run has started.
+type running struct {
+	Msg, Address, HTTPS, Admin, Version string // its first line of the log
+	log                                 *lockedBuffer
+	stop                                context.CancelFunc
+	ended                               chan error
+}
+
+// startRun starts run with an environment and waits until it listens.
+func startRun(t *testing.T, environ ...string) *running {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	r := &running{log: &lockedBuffer{}, stop: stop, ended: make(chan error, 1)}
+	s := settingsOf(t, append(environ, "ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=127.0.0.1:0")...)
+	go func() { r.ended <- Run(ctx, s, "dev", slog.New(slog.NewJSONHandler(r.log, nil))) }()
+	until(t, "it listens", func() bool { return strings.Contains(r.log.String(), "\n") })
+	if err := json.Unmarshal([]byte(r.log.String()), r); err != nil || r.Msg != "listening" || r.Version != "dev" {
+		t.Fatalf("the log is %s, %v", r.log, err)
+	}
+	return r
+}
+
+// TestRun starts the server, sends requests to both ports, stops it and checks that it no longer listens.
+func TestRun(t *testing.T) {
+	r := startRun(t, "ECHO_DRAIN_DELAY=0s", "POD_NAME=p")
+	_, port, err := net.SplitHostPort(r.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for proto, client := range clients(t) {
+		told := decode(t, send(t, client, http.MethodGet, "http://"+r.Address, "").body)
+		if got, want := [...]string{told.Port, told.Pod, told.Proto}, [...]string{port, "p", proto}; got != want {
+			t.Errorf("the response has the port, the pod and the protocol %q, want %q", got, want)
+		}
+		counted := values(families(t, send(t, clients(t)["HTTP/1.1"], http.MethodGet, "http://"+r.Admin+"/metrics", "").body)["echo_http_requests_total"])
+		if counted["code=200,listener=http,method=GET,proto="+proto] != 1 {
+			t.Errorf("%s: the admin port has the metrics %v", proto, counted)
+		}
+		client.CloseIdleConnections()
+	}
+	r.stop()
+	select {
+	case err := <-r.ended:
+		if err != nil || !strings.Contains(r.log.String(), `"msg":"drained"`) {
+			t.Errorf("it ended with %v, its log is %s", err, r.log)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	if status("http://"+r.Address)+status("http://"+r.Admin+"/livez") != 0 {
+		t.Error("it still listens")
+	}
+}
+
+// TestRunWithoutAddress gives the server an address that is in use already.
+func TestRunWithoutAddress(t *testing.T) {
+	taken := listenLocally(t)
+	for name, environ := range map[string][]string{
+		"the serving port": {"ECHO_HTTP_ADDR=" + taken.Addr().String(), "ECHO_ADMIN_ADDR=127.0.0.1:0"},
+		"the admin port":   {"ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=" + taken.Addr().String()},
+	} {
+		err := Run(t.Context(), settingsOf(t, environ...), "dev", quiet)
+		if err == nil || !strings.HasPrefix(err.Error(), "cannot listen: ") || !strings.Contains(err.Error(), taken.Addr().String()) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestPort(t *testing.T) {
+	if got := port(&memoryListener{}); got != "" {
+		t.Errorf("the port of a listener without one is %q", got)
+	}
+}

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Settings contains the flags and environment variables of the server.
+type Settings struct {
+	httpAddress string
+	// AdminAddress is the address of metrics and probes.
+	AdminAddress   string
+	drainDelay     time.Duration
+	trustedProxies []netip.Prefix
+	redaction      redaction
+	response       controls // the default response
+	faults         []fault
+	maxHeaderBytes int
+	controls       controlsPolicy
+	identity       identity
+	showIdentity   bool
+	tls            tlsSettings
+	version        string // of the program
+}
+
+// option is a setting. Its environment variable is ECHO_ and the name of the flag: that of drain-delay is ECHO_DRAIN_DELAY.
+type option struct {
+	flag        string
+	defaultText string
+	usage       string
+	parse       func(string) error
+}
+
+func (o option) variable() string {
+	return "ECHO_" + strings.ToUpper(strings.ReplaceAll(o.flag, "-", "_"))
+}
+
+// options returns all settings; they are parsed into s.
+func (s *Settings) options() []option {
+	return append([]option{
+		{"http-addr", ":8080", "the address to serve HTTP/1.1 and HTTP/2 without TLS on", parsedInto(&s.httpAddress, parseAddress)},
+		{"admin-addr", ":9090", "the address to serve /metrics, /livez and /readyz on", parsedInto(&s.AdminAddress, parseAddress)},
+		{"drain-delay", "5s", "how long to respond after SIGTERM before stopping", parsedInto(&s.drainDelay, parseDrainDelay)},
+		{"trusted-proxies", "", "addresses and CIDRs of proxies whose X-Forwarded-For and Forwarded are trusted, separated by commas",
+			parsedInto(&s.trustedProxies, parseTrustedProxies)},
+		{"redact-headers", "", "additional request headers to redact, separated by commas; none redacts nothing",
+			parsedInto(&s.redaction, parseRedaction)},
+		{"max-header-bytes", strconv.Itoa(defaultHeaderBytes), "the maximum size of a request header in bytes, the request line included",
+			parsedInto(&s.maxHeaderBytes, parseHeaderBytes)},
+		{"response-status", "", "the default status of responses", optional(&s.response.status, parseStatus)},
+		{"response-delay", "", "the default delay of responses", optional(&s.response.delay, parseDelay)},
+		{"response-headers", "", `headers to add to responses, such as [{"name": "Retry-After", "value": "7"}]`,
+			optional(&s.response.headers, parseDefaultHeaders)},
+		{"response-faults", "", `faults of some responses, such as [{"percentage": 30, "statusCode": 503}]`, optional(&s.faults, parseFaults)},
+		{"controls", "Safe", "what requests can control: Safe, Full (only for private networks) or Off",
+			parsedInto(&s.controls, oneOf("is not Safe, Full or Off", controlsSafe, controlsFull, controlsOff))},
+		{"identity", "true", "whether responses include pod, node, addresses and version", parsedInto(&s.showIdentity, parseBoolean)},
+		{"response-body", "", "the default body of responses; it replaces the echo", parsedInto(&s.response.body, asIs)},
+	}, s.tls.options()...)
+}
+
+// parsedInto returns a function that parses a text and stores the result in target.
+func parsedInto[T any](target *T, parse func(string) (T, error)) func(string) error {
+	return func(text string) (err error) {
+		*target, err = parse(text)
+		return err
+	}
+}
+
+// optional returns a function like that of parsedInto, which leaves target unchanged if the text is empty.
+func optional[T any](target *T, parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return parsedInto(target, parse)(text)
+	}
+}
+
+// oneOf returns a function that parses one of some values. The reason of its error follows another text.
+func oneOf[T ~string](reason string, values ...T) func(string) (T, error) {
+	return func(text string) (T, error) {
+		if slices.Contains(values, T(text)) {
+			return T(text), nil
+		}
+		return "", fmt.Errorf("%.100q %s", text, reason)
+	}
+}
+
+// ParseSettings parses flags and environment variables. Flags take precedence. An empty variable is the same as an unset one. Errors
+// contain the name of the flag or variable and describe the valid values.
+func ParseSettings(arguments, environ []string, help io.Writer) (Settings, error) {
+	env := environment(environ)
+	s := Settings{identity: identify(env)}
+	given, err := parseFlags(s.options(), arguments, help)
+	if err != nil {
+		return s, err
+	}
+	for _, o := range s.options() {
+		name, text := o.variable(), env[o.variable()]
+		if fromFlag, ok := given[o.flag]; ok {
+			name, text = "--"+o.flag, fromFlag
+		} else if text == "" {
+			text = o.defaultText
+		}
+		if err := o.parse(text); err != nil {
+			return s, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return s, s.response.consistent()
+}
+
+// parseFlags returns the values of the flags that are set.
+func parseFlags(options []option, arguments []string, help io.Writer) (map[string]string, error) {
+	flags := flag.NewFlagSet("echo-server", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // an error is one line, not the usage
+	given := map[string]string{}
+	for _, o := range options {
+		flags.Func(o.flag, fmt.Sprintf("%s (environment: %s; default %q)", o.usage, o.variable(), o.defaultText), func(text string) error {
+			given[o.flag] = text
+			return nil
+		})
+	}
+	err := flags.Parse(arguments)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(help)
+		flags.PrintDefaults()
+	}
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q: settings are flags such as --http-addr=:8080", flags.Arg(0))
+	}
+	return given, err
+}
+
+// environment returns the values of a list of NAME=value by name.
+func environment(list []string) map[string]string {
+	env := make(map[string]string, len(list))
+	for _, entry := range list {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	return env
+}
+
+func parseAddress(text string) (string, error) {
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%q is not an address such as :8080 or 127.0.0.1:8080", text)
+	}
+	return text, nil
+}
+
+func parseDrainDelay(text string) (time.Duration, error) {
+	delay, err := time.ParseDuration(text)
+	if err != nil || delay < 0 {
+		return 0, fmt.Errorf("%q is not a duration such as 5s or 500ms", text)
+	}
+	return delay, nil
+}
+
+func asIs(text string) (string, error) { return text, nil }

@@ -1,0 +1,157 @@
+package server
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// clientHello returns the first message of a client.
+func clientHello(t *testing.T) []byte {
+	t.Helper()
+	near, far := net.Pipe()
+	defer func() { _ = far.Close() }()
+	go func() { _ = tls.Client(near, &tls.Config{ServerName: "first"}).Handshake() }() // it fails
+	hello := make([]byte, 8<<10)
+	n, err := far.Read(hello)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hello[:n]
+}
+
+// TestUnfinishedHandshake stops in the middle of a handshake, and measures when the server closes the connection.
+func TestUnfinishedHandshake(t *testing.T) {
+	hello := clientHello(t)
+	for name, c := range map[string]struct {
+		sent  []byte
+		reads bool
+	}{
+		"nothing":                          {nil, true},
+		"half of the first message":        {hello[:len(hello)/2], true},
+		"the first message":                {hello, true},
+		"a client that does not read":      {hello, false},
+		"the first message, byte for byte": {hello, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			listener := newMemoryListener()
+			s := secureWith(t, listener, "")
+			connection, began := listener.dial(t), time.Now()
+			if strings.HasSuffix(name, "byte for byte") {
+				for i := range c.sent[:len(c.sent)-1] {
+					_, _ = connection.Write(c.sent[i : i+1])
+					<-time.After(time.Millisecond)
+				}
+			} else if len(c.sent) > 0 {
+				_, _ = connection.Write(c.sent)
+			}
+			if c.reads {
+				_, _ = io.Copy(io.Discard, connection)
+			} else {
+				<-time.After(2 * headerTimeout)
+				_, err := connection.Read(make([]byte, 1))
+				if !errors.Is(err, io.EOF) {
+					t.Errorf("%s: after the time for the handshake %v", name, err)
+				}
+			}
+			synctest.Wait()
+			if took := time.Since(began); c.reads && took != headerTimeout {
+				t.Errorf("%s: closed after %s", name, took)
+			}
+			_ = s.server.Close()
+		})
+	}
+}
+
+// TestHandshakesAreBounded begins more handshakes than there can be: the oldest one ends, and a complete one counts no more.
+func TestHandshakesAreBounded(t *testing.T) {
+	hello := clientHello(t)
+	synctest.Test(t, func(t *testing.T) {
+		listener := newMemoryListener()
+		s := secureWith(t, listener, "")
+		open := func() net.Conn {
+			connection := listener.dial(t)
+			_, _ = connection.Write(hello)
+			synctest.Wait()
+			return connection
+		}
+		first := open()
+		for range maxHandshakes - 1 {
+			open()
+		}
+		listener.dial(t) // has sent nothing, and is in no handshake
+		ended := make(chan struct{})
+		go func() {
+			_, _ = io.Copy(io.Discard, first)
+			close(ended)
+		}()
+		synctest.Wait()
+		if isClosed(ended) || counted(s.metrics.limits, limitHandshakes) != 0 {
+			t.Errorf("at the limit %d are dropped", counted(s.metrics.limits, limitHandshakes))
+		}
+		config := s.config()
+		config.ServerName = "first"
+		complete := listener.dial(t)
+		if err := tls.Client(complete, config).Handshake(); err != nil {
+			t.Errorf("one over the limit fails: %v", err)
+		}
+		synctest.Wait()
+		if !isClosed(ended) || counted(s.metrics.limits, limitHandshakes) != 1 {
+			t.Errorf("over the limit %d are dropped, the first: %t", counted(s.metrics.limits, limitHandshakes), isClosed(ended))
+		}
+		open() // in the place of the complete one
+		if counted(s.metrics.limits, limitHandshakes) != 1 {
+			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.limits, limitHandshakes))
+		}
+		_ = complete.Close() // it does not read the end of TLS, for which Close would wait
+		synctest.Wait()
+		_ = s.server.Close()
+	})
+}
+
+// TestTLSCloseIsShort closes connections of a client that does not read any more.
+func TestTLSCloseIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := newMemoryListener()
+		s := secureWith(t, listener, "")
+		config := s.config()
+		config.ServerName = "first"
+		client := tls.Client(listener.dial(t), config)
+		if _, err := io.WriteString(client, "GET /-/livez HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(client).ReadString('\n'); err != nil || line != "HTTP/1.1 200 OK\r\n" {
+			t.Fatalf("the response is %q, %v", line, err)
+		}
+		synctest.Wait()
+		began := time.Now()
+		if err := s.server.Shutdown(t.Context()); err != nil || time.Since(began) > time.Second {
+			t.Errorf("it took %s, %v", time.Since(began), err)
+		}
+	})
+}
+
+// TestLargeHandshake sends a first message with the names of many protocols.
+func TestLargeHandshake(t *testing.T) {
+	s := serveTLS(t, "")
+	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {
+		config := s.config()
+		config.NextProtos = []string{"h2"}
+		for range size / 201 {
+			config.NextProtos = append(config.NextProtos, strings.Repeat("x", 200))
+		}
+		connection, err := tls.Dial("tcp", s.address, config)
+		if (err == nil) != want {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+		if err == nil {
+			_ = connection.Close()
+		}
+	}
+}

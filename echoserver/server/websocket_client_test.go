@@ -1,0 +1,152 @@
+package server
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// What frames have (RFC 6455, 5.2).
+const (
+	finalBit           = 0x80
+	opcodeContinuation = 0x0
+	opcodeText         = 0x1
+	opcodeBinary       = 0x2
+	opcodeClose        = 0x8
+	opcodePing         = 0x9
+	opcodePong         = 0xA
+	maskBit            = 0x80
+	length16           = 126 // the length follows in 2 bytes
+	length64           = 127 // the length follows in 8 bytes
+)
+
+// rawClient is a WebSocket client that can break every rule.
+type rawClient struct {
+	net.Conn
+	reader *bufio.Reader
+}
+
+const validHandshake = "Host: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+
+// openRaw opens a WebSocket and sends frames with the request already.
+func openRaw(t *testing.T, connection net.Conn, frames ...string) *rawClient {
+	t.Helper()
+	request := "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Join(frames, "")
+	go func() { _, _ = io.WriteString(connection, request) }() // the server may close before it has read all
+	c := &rawClient{Conn: connection, reader: bufio.NewReader(connection)}
+	response, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close() // there is none
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("the response is %s", response.Status)
+	}
+	return c
+}
+
+// send sends frames, each with a packet of its own.
+func (c *rawClient) send(t *testing.T, frames ...string) {
+	t.Helper()
+	for _, frame := range frames {
+		if _, err := io.WriteString(c, frame); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// next reads a message or control frame and returns it as text, such as "text hello" or "close 1000 bye". The end of the connection is
+// "end", by either side.
+func (c *rawClient) next(t *testing.T) string {
+	t.Helper()
+	final, opcode, payload, err := readFrame(c.reader)
+	for err == nil && !final {
+		var part []byte
+		final, _, part, err = readFrame(c.reader)
+		payload = append(payload, part...)
+	}
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
+		return "end"
+	case err != nil:
+		t.Fatal(err)
+	case opcode == opcodeClose && len(payload) >= 2:
+		return strings.TrimSpace(fmt.Sprintf("close %d %s", binary.BigEndian.Uint16(payload), payload[2:]))
+	}
+	names := map[byte]string{opcodeText: "text ", opcodeBinary: "binary ", opcodePong: "pong ", opcodeClose: "close"}
+	return names[opcode] + string(payload)
+}
+
+// all reads messages and control frames until the connection ends, and responds to the close frame.
+func (c *rawClient) all(t *testing.T) []string {
+	t.Helper()
+	var got []string
+	for {
+		frame := c.next(t)
+		if frame == "end" {
+			return got
+		}
+		got = append(got, frame)
+		if strings.HasPrefix(frame, "close") {
+			_, _ = io.WriteString(c, masked(finalBit|opcodeClose, "")) // the server may have closed already
+		}
+	}
+}
+
+// readFrame reads a frame of the server, which is not masked.
+func readFrame(reader io.Reader) (final bool, opcode byte, payload []byte, err error) {
+	var header [2]byte
+	if _, err := io.ReadFull(reader, header[:]); err != nil {
+		return false, 0, nil, err
+	}
+	length := [8]byte{7: header[1]}
+	switch header[1] {
+	case length16:
+		_, err = io.ReadFull(reader, length[6:])
+	case length64:
+		_, err = io.ReadFull(reader, length[:])
+	}
+	if err != nil {
+		return false, 0, nil, err
+	}
+	payload = make([]byte, binary.BigEndian.Uint64(length[:]))
+	_, err = io.ReadFull(reader, payload)
+	return header[0]&finalBit != 0, header[0] & 0x0F, payload, err
+}
+
+// masked returns a frame as a client must send it, for a first byte of flags and opcode.
+func masked(first byte, payload string) string {
+	return announced(first, len(payload), payload)
+}
+
+// announced returns a frame whose header announces a length, and what is sent of its payload.
+func announced(first byte, length int, payload string) string {
+	key := [4]byte{0x12, 0xF0, 0x9A, 0x05}
+	header := []byte{first, maskBit | byte(length)}
+	switch {
+	case length > 0xFFFF:
+		header = binary.BigEndian.AppendUint64([]byte{first, maskBit | length64}, uint64(length))
+	case length >= length16:
+		header = binary.BigEndian.AppendUint16([]byte{first, maskBit | length16}, uint16(length))
+	}
+	header = append(header, key[:]...)
+	data := []byte(payload)
+	for i := range data {
+		data[i] ^= key[i%len(key)]
+	}
+	return string(header) + string(data)
+}
+
+func textFrame(payload string) string { return masked(finalBit|opcodeText, payload) }
+
+func pingFrame(payload string) string { return masked(finalBit|opcodePing, payload) }
+
+func closeFrame(code uint16, reason string) string {
+	return masked(finalBit|opcodeClose, string(binary.BigEndian.AppendUint16(nil, code))+reason)
+}

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+const webSocketVersion = "13"
+
+// asksForWebSocket returns whether a request asks for the protocol WebSocket. HTTP/1.0 and HTTP/2 have no upgrades.
+func asksForWebSocket(r *http.Request) bool {
+	return r.ProtoMajor == 1 && r.ProtoMinor >= 1 && httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
+}
+
+// checkHandshake returns the first sub-protocol that a request for a WebSocket offers, empty for none, or the status and the reason to
+// refuse the request (RFC 6455, 4.2). The library checks less, and its reasons name no header.
+func checkHandshake(r *http.Request) (subprotocol string, status int, err error) {
+	subprotocol, isToken := firstElement(r.Header["Sec-Websocket-Protocol"])
+	switch {
+	case !httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade"):
+		err = errors.New("the header Connection of a WebSocket handshake must contain Upgrade; a gateway may have removed it")
+	case r.ContentLength != 0:
+		err = errors.New("a WebSocket handshake must not have a body")
+	case !isNonce(r.Header["Sec-Websocket-Key"]):
+		err = errors.New("the header Sec-WebSocket-Key must be 16 bytes in base64")
+	case strings.Join(r.Header["Sec-Websocket-Version"], ",") != webSocketVersion:
+		return "", http.StatusUpgradeRequired, errors.New("the header Sec-WebSocket-Version must be " + webSocketVersion)
+	case !isToken:
+		err = errors.New("the header Sec-WebSocket-Protocol must be a list of tokens")
+	}
+	return subprotocol, http.StatusBadRequest, err
+}
+
+// isNonce returns whether Sec-WebSocket-Key has one value, which is valid.
+func isNonce(values []string) bool {
+	if len(values) != 1 {
+		return false
+	}
+	decoded, err := base64.StdEncoding.Strict().DecodeString(values[0])
+	return err == nil && len(decoded) == 16
+}
+
+// firstElement returns the first element of a list of tokens, empty if there is none, and whether it is a token (RFC 9110, 5.6).
+func firstElement(values []string) (string, bool) {
+	for _, value := range values {
+		for element := range strings.SplitSeq(value, ",") {
+			if element = strings.Trim(element, " \t"); element != "" {
+				return element, httpguts.ValidHeaderFieldName(element)
+			}
+		}
+	}
+	return "", true
+}
+
+// refuseHandshake responds to a request for a WebSocket that is not valid.
+func refuseHandshake(e *exchange, status int, err error) {
+	if status == http.StatusUpgradeRequired {
+		e.Header().Add("Connection", "Upgrade")
+		e.Header().Set("Upgrade", "websocket")
+		e.Header().Set("Sec-WebSocket-Version", webSocketVersion)
+	}
+	refuse(e, status, err.Error())
+}

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/coder/websocket"
+)
+
+// webSocketSession echoes the messages of a WebSocket. One goroutine reads and writes. Timers and the end of the server close the WebSocket
+// from other goroutines.
+type webSocketSession struct {
+	exchange   *exchange
+	socket     *websocket.Conn
+	connection *webSocketConnection
+}
+
+// run returns messages until the WebSocket has ended. It returns the limit that ended it, empty if there is none.
+func (s *webSocketSession) run(ending <-chan struct{}) (limit string) {
+	s.connection.startTimers(
+		func() { s.close(websocket.StatusGoingAway, "nothing was received for "+idleTimeout.String()) },
+		func() { s.close(websocket.StatusPolicyViolation, "the message was not received in time") })
+	defer s.connection.stopTimers()
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-ending:
+			s.close(websocket.StatusGoingAway, "the server is stopping")
+		case <-done:
+		}
+	}()
+	var err error
+	for err == nil {
+		err = s.echo()
+	}
+	code, reason, limit := closeFor(err)
+	if s.connection.end() {
+		s.connection.failed.Store(true)
+	}
+	s.close(code, reason)
+	return limit
+}
+
+// echo receives a message and sends it back.
+func (s *webSocketSession) echo() error {
+	kind, reader, err := s.socket.Reader(context.Background())
+	if err != nil {
+		return err
+	}
+	s.connection.message.Reset(messageTimeout)
+	if kind == websocket.MessageText {
+		reader = &utf8Reader{reader: reader}
+	}
+	m := webSocketMessage{exchange: s.exchange}
+	defer m.drop()
+	if err := m.receive(reader); err != nil {
+		return err
+	}
+	s.connection.messageReceived()
+	return s.send(kind, m.chunks)
+}
+
+// send sends a message of several chunks in several frames (RFC 6455, 5.4).
+func (s *webSocketSession) send(kind websocket.MessageType, chunks [][]byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stallTimeout)
+	defer cancel()
+	if len(chunks) == 1 {
+		return s.socket.Write(ctx, kind, chunks[0])
+	}
+	writer, err := s.socket.Writer(ctx, kind)
+	if err != nil {
+		return err
+	}
+	for _, chunk := range chunks {
+		if _, err := writer.Write(chunk); err != nil {
+			return err
+		}
+	}
+	return writer.Close()
+}
+
+// close sends a close frame, and waits until the WebSocket has ended. Only the first call counts.
+func (s *webSocketSession) close(code websocket.StatusCode, reason string) {
+	s.connection.end() // the library does not bound all that it waits for
+	_ = s.socket.Close(code, reason)
+}
+
+// closeFor returns the code and the reason with which an error ends a WebSocket, and the limit that was reached, empty if there is none.
+// The library has sent a close frame already where the client closes, a message is too long, and for most frames that are not valid.
+func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
+	switch {
+	case errors.Is(err, websocket.ErrMessageTooBig):
+		return websocket.StatusMessageTooBig, "", limitMessage
+	case errors.Is(err, errMessageMemory):
+		return websocket.StatusTryAgainLater, err.Error(), limitMemory
+	case errors.Is(err, errNotUTF8):
+		return websocket.StatusInvalidFramePayloadData, err.Error(), ""
+	}
+	return websocket.StatusProtocolError, "the frame is not valid", ""
+}

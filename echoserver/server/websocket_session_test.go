@@ -1,0 +1,271 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// late is the end of a WebSocket whose client takes too long to send a frame or message.
+const late = "close 1008 the message was not received in time"
+
+// TestWebSocketDeadlines lets time run out in every state. A client that does not respond to the close frame gets 5 s more.
+func TestWebSocketDeadlines(t *testing.T) {
+	const (
+		seconds = time.Second
+		silent  = "close 1001 nothing was received for 10m20s"
+	)
+	begun := append([]string{masked(opcodeText, "x")}, slices.Repeat([]string{pingFrame("")}, 9)...)
+	slow := append([]string{announced(finalBit|opcodeBinary, 1000, "")}, strings.Split(payload(900), "")...)
+	for name, c := range map[string]struct {
+		sent  []string
+		pause time.Duration // after each
+		takes time.Duration // from the first byte
+		want  string
+	}{
+		"nothing":                       {nil, 0, 620 * seconds, silent},
+		"nothing after a ping":          {[]string{pingFrame("")}, 0, 620 * seconds, silent},
+		"pings keep it open":            {slices.Repeat([]string{pingFrame("")}, 3), 619 * seconds, (2*619 + 620) * seconds, silent},
+		"messages keep it open":         {[]string{textFrame("x"), textFrame("x")}, 619 * seconds, (619 + 620) * seconds, silent},
+		"pongs keep it open":            {slices.Repeat([]string{masked(finalBit|opcodePong, "")}, 2), 619 * seconds, (619 + 620) * seconds, silent},
+		"part of a frame at the end":    {[]string{pingFrame(""), "\x81"}, 619 * seconds, (619 + 30) * seconds, late},
+		"one byte":                      {[]string{"\x81"}, 0, 30 * seconds, late},
+		"part of a header":              {[]string{"\x81\xfe\x00"}, 0, 30 * seconds, late},
+		"a header alone":                {[]string{announced(finalBit|opcodeText, 1000, "")}, 0, 30 * seconds, late},
+		"part of a frame":               {[]string{announced(finalBit|opcodeText, 1000, "x")}, 0, 30 * seconds, late},
+		"part of a message":             {[]string{masked(opcodeText, "x")}, 0, 30 * seconds, late},
+		"a message that moves slowly":   {slow, 29 * seconds, 120 * seconds, late},
+		"pings do not extend a message": {begun, 20 * seconds, 120 * seconds, late},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := handlerOf(t)
+			_, listener := serveInMemory(t, h)
+			client := openRaw(t, listener.dial(t))
+			began := time.Now()
+			go func() {
+				for _, frame := range c.sent {
+					_, _ = io.WriteString(client, frame) // the server may have closed already
+					select {
+					case <-time.After(c.pause):
+					case <-t.Context().Done():
+						return
+					}
+				}
+			}()
+			got := client.next(t)
+			for got == "pong " || got == "text x" {
+				got = client.next(t)
+			}
+			if took := time.Since(began); got != c.want || took != c.takes {
+				t.Errorf("%s: after %s comes %q, want %q after %s", name, took, got, c.want, c.takes)
+			}
+			if got := client.next(t); got != "end" || time.Since(began) != c.takes+5*time.Second {
+				t.Errorf("%s: the connection ends after %s, %s", name, time.Since(began), got)
+			}
+			synctest.Wait()
+			if h.metrics.webSockets.Load() != 0 || h.metrics.inFlight.Load() != 0 {
+				t.Errorf("%s: the WebSocket is counted as open", name)
+			}
+			if counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "101") != 1 {
+				t.Errorf("%s: counted are %v", name, series(t, h.metrics, "echo_http_requests_total"))
+			}
+		})
+	}
+}
+
+// TestWebSocketFrameThatIsLate sends a part of a frame with the handshake.
+func TestWebSocketFrameThatIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, listener := serveInMemory(t, handlerOf(t))
+		client := openRaw(t, listener.dial(t), "\x81")
+		began := time.Now()
+		if got := client.next(t); got != late || time.Since(began) != stallTimeout {
+			t.Errorf("after %s comes %q", time.Since(began), got)
+		}
+	})
+}
+
+// TestWebSocketControlFrameThatIsLate sends a part of a ping. The library closes the connection without a close frame, which is not
+// required (RFC 6455, 7.1.7).
+func TestWebSocketControlFrameThatIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := handlerOf(t)
+		_, listener := serveInMemory(t, h)
+		client := openRaw(t, listener.dial(t), announced(finalBit|opcodePing, 5, "x"))
+		began := time.Now()
+		if got := client.next(t); got != "end" || time.Since(began) != 5*time.Second {
+			t.Errorf("after %s comes %q", time.Since(began), got)
+		}
+		synctest.Wait()
+		if h.metrics.webSockets.Load() != 0 {
+			t.Error("the WebSocket is counted as open")
+		}
+	})
+}
+
+// halfClosed is a connection whose sending side can be closed, which the client does not notice.
+type halfClosed struct {
+	net.Conn
+	closed *atomic.Bool
+}
+
+func (c halfClosed) CloseWrite() error {
+	c.closed.Store(true)
+	return c.SetWriteDeadline(time.Now())
+}
+
+// TestWebSocketClientThatDoesNotClose sends what ends the WebSocket, and does not close the connection then. The server reads for a time,
+// so that what is still sent does not reset the connection.
+func TestWebSocketClientThatDoesNotClose(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent   string
+		memory int64
+		want   string
+	}{
+		"over the limit": {announced(finalBit|opcodeBinary, 2*maxMessage, payload(maxMessage+1)), 2 * maxMessage, "close 1009"},
+		"not UTF-8":      {announced(finalBit|opcodeText, maxMessage, strings.Repeat("\xff", firstChunk)), maxMessage, "close 1007"},
+		"without memory": {announced(finalBit|opcodeBinary, maxMessage, payload(firstChunk)), firstChunk, "close 1013"},
+		"not masked":     {"\x81\x7e\xff\xffx", maxMessage, "close 1002"},
+		"a reserved bit": {masked(opcodeText, "x") + announced(finalBit|0x40|opcodeContinuation, 1000, "x"), maxMessage, "close 1002"},
+		"a close frame":  {closeFrame(1000, ""), maxMessage, "close 1000"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := handlerOf(t)
+			limitMessages(h, c.memory)
+			_, listener := serveInMemory(t, h)
+			near, far := net.Pipe()
+			t.Cleanup(func() { _ = near.Close() })
+			var closed atomic.Bool
+			listener.connections <- halfClosed{far, &closed}
+			client := openRaw(t, near, c.sent)
+			began := time.Now()
+			if got := client.next(t); !strings.HasPrefix(got, c.want) {
+				t.Errorf("%s: got %q", name, got)
+			}
+			synctest.Wait()
+			if !closed.Load() {
+				t.Errorf("%s: the server processes what follows", name)
+			}
+			client.send(t, payload(maxMessage))
+			if end := client.next(t); end != "end" || time.Since(began) != closeTimeout {
+				t.Errorf("%s: after %s comes %q", name, time.Since(began), end)
+			}
+			synctest.Wait()
+			if held := h.budget.requests.used.Load(); held != 0 || h.metrics.webSockets.Load() != 0 {
+				t.Errorf("%s: %d bytes are held by %d sessions", name, held, h.metrics.webSockets.Load())
+			}
+		})
+	}
+}
+
+// TestWebSocketMessageThatIsCut loses the connection within a message, which does not come back.
+func TestWebSocketMessageThatIsCut(t *testing.T) {
+	address := serve(t, handlerOf(t)).URL
+	for _, sent := range []string{announced(finalBit|opcodeText, 3, ""), announced(finalBit|opcodeText, 3, "ab"), masked(opcodeText, "ab")} {
+		connection := dial(t, address)
+		client := openRaw(t, connection)
+		client.send(t, sent)
+		if err := connection.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if got := client.all(t); !slices.Equal(got, []string{"close 1002 the frame is not valid"}) {
+			t.Errorf("%q: got %q", sent, got)
+		}
+	}
+}
+
+// TestWebSocketClientThatDoesNotRead stops reading within a message that comes back.
+func TestWebSocketClientThatDoesNotRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		stop  bool // the server stops at once
+		takes time.Duration
+	}{
+		"serving":  {false, 30 * time.Second},
+		"stopping": {true, 5 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := handlerOf(t)
+			_, listener := serveInMemory(t, h)
+			client := openRaw(t, listener.dial(t))
+			client.send(t, textFrame("hello"))
+			synctest.Wait()
+			if c.stop {
+				close(h.life.ending)
+			}
+			<-time.After(c.takes - 1)
+			if h.metrics.webSockets.Load() != 1 {
+				t.Errorf("%s: the server does not wait until the client reads", name)
+			}
+			<-time.After(1)
+			synctest.Wait()
+			if held := h.budget.requests.used.Load(); held != 0 || h.metrics.webSockets.Load() != 0 {
+				t.Errorf("%s: the server waits for a client that does not read, and holds %d bytes", name, held)
+			}
+		})
+	}
+}
+
+// TestWebSocketEndsWithTheServer stops the server in several states. A client that closes is not kept waiting.
+func TestWebSocketEndsWithTheServer(t *testing.T) {
+	for name, sent := range map[string]string{
+		"idle":             "",
+		"within a header":  "\x81\xfe",
+		"within a frame":   announced(finalBit|opcodeText, 3, "x"),
+		"within a message": masked(opcodeText, "x"),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := handlerOf(t)
+			_, listener := serveInMemory(t, h)
+			client := openRaw(t, listener.dial(t))
+			client.send(t, sent)
+			synctest.Wait()
+			began := time.Now()
+			close(h.life.ending)
+			if got := client.next(t); got != "close 1001 the server is stopping" {
+				t.Errorf("%s: the end is told as %q", name, got)
+			}
+			whole := map[string]string{"within a header": "\x00\x80\x00\x00\x00\x00" + payload(128), "within a frame": "yz"}
+			client.send(t, whole[name], textFrame("late"), closeFrame(1001, ""))
+			if got := client.next(t); got != "end" || time.Since(began) != 0 {
+				t.Errorf("%s: after %s comes %q", name, time.Since(began), got)
+			}
+		})
+	}
+}
+
+// TestWebSocketAtTheEnd opens one when the server stops already.
+func TestWebSocketAtTheEnd(t *testing.T) {
+	h := handlerOf(t)
+	close(h.life.ending)
+	if got := openRaw(t, dial(t, serve(t, h).URL)).all(t); !slices.Equal(got, []string{"close 1001 the server is stopping"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestCloseFor(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		code  websocket.StatusCode
+		limit string
+	}{
+		{websocket.ErrMessageTooBig, websocket.StatusMessageTooBig, limitMessage},
+		{errMessageMemory, websocket.StatusTryAgainLater, limitMemory},
+		{errNotUTF8, websocket.StatusInvalidFramePayloadData, ""},
+		{io.ErrUnexpectedEOF, websocket.StatusProtocolError, ""},
+		{websocket.CloseError{Code: websocket.StatusMessageTooBig}, websocket.StatusProtocolError, ""}, // of the client, which has its response
+		{websocket.CloseError{Code: websocket.StatusTryAgainLater}, websocket.StatusProtocolError, ""},
+	} {
+		code, reason, limit := closeFor(fmt.Errorf("reading: %w", c.err))
+		if code != c.code || limit != c.limit || len(reason) > 123 {
+			t.Errorf("%v: closes with %d %q and counts %q, want %d and %q", c.err, code, reason, limit, c.code, c.limit)
+		}
+	}
+}

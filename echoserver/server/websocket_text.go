@@ -1,0 +1,58 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"unicode/utf8"
+)
+
+var errNotUTF8 = errors.New("a text message must be UTF-8")
+
+// utf8Reader reads text, and fails as soon as a part of it is not UTF-8 (RFC 6455, 8.1).
+type utf8Reader struct {
+	reader io.Reader
+	text   utf8Stream
+}
+
+// Read implements io.Reader.
+func (r *utf8Reader) Read(p []byte) (int, error) {
+	n, err := r.reader.Read(p)
+	ended := errors.Is(err, io.EOF)
+	if err != nil && !ended {
+		return n, err // what the library has read is not unmasked
+	}
+	if !r.text.add(p[:n]) || ended && !r.text.complete() {
+		return 0, errNotUTF8
+	}
+	return n, err
+}
+
+// utf8Stream checks text that arrives in parts.
+type utf8Stream struct {
+	partial [utf8.UTFMax]byte // the beginning of a character that a part ended in
+	size    int
+}
+
+// add returns whether the text can still be UTF-8 with another part.
+func (s *utf8Stream) add(part []byte) bool {
+	for s.size > 0 && len(part) > 0 {
+		s.partial[s.size] = part[0]
+		s.size++
+		part = part[1:]
+		if begun := s.partial[:s.size]; utf8.FullRune(begun) {
+			if !utf8.Valid(begun) {
+				return false
+			}
+			s.size = 0
+		}
+	}
+	if len(part) == 0 {
+		return true
+	}
+	whole := withoutPartialRune(part)
+	s.size = copy(s.partial[:], part[len(whole):])
+	return utf8.Valid(whole)
+}
+
+// complete returns whether the text does not end within a character.
+func (s *utf8Stream) complete() bool { return s.size == 0 }

@@ -1,0 +1,36 @@
+package server
+
+import (
+	"testing"
+	"unicode/utf8"
+)
+
+// TestUTF8Stream cuts texts into three parts in all ways. The parts are UTF-8 if the text is.
+func TestUTF8Stream(t *testing.T) {
+	for _, text := range []string{"", "a", "\u00b5@\u00df", "\u03ba\u1f79", "\ud7ff\ue000\ufffd", "\U0001f600\U0010ffff", // the last of each length
+		"\x80", "\xc0\xaf", "\xc2A", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82A", "\xe2\x82\xc2\xa2", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
+		"\xf8\x88\x80\x80\x80", "\xff", "\xce", "ok\xe1\xbd", "\xf0\x9f\x98"} {
+		for first := range len(text) + 1 {
+			for second := range len(text) - first + 1 {
+				second += first
+				var stream utf8Stream
+				got := stream.add([]byte(text[:first])) && stream.add([]byte(text[first:second])) && stream.add([]byte(text[second:])) && stream.complete()
+				if got != utf8.ValidString(text) {
+					t.Errorf("%q cut at %d and %d: it is UTF-8: %t", text, first, second, got)
+				}
+			}
+		}
+	}
+}
+
+// TestUTF8Stream_early checks that text fails as soon as it cannot become UTF-8.
+func TestUTF8Stream_early(t *testing.T) {
+	for text, want := range map[string]bool{"\xf0\x9f\x98": true, "\xf0\x80": false, "\xed\xa0": false, "\xe2\x82A": false, "\xf5": false} {
+		for cut := range len(text) {
+			var stream utf8Stream
+			if got := stream.add([]byte(text[:cut])) && stream.add([]byte(text[cut:])); got != want {
+				t.Errorf("%q cut at %d: it can become UTF-8: %t", text, cut, got)
+			}
+		}
+	}
+}
