@@ -17,22 +17,6 @@ import (
 
 var testConfig = Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, Served: allServed()}
 
-// asking returns a pod on node "n" that asks for a companion of Echo "x".
-func asking(changes ...func(*corev1.Pod)) *corev1.Pod {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", UID: "u", Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}},
-		Spec:       corev1.PodSpec{NodeName: "n", Tolerations: []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists}}},
-	}
-	for _, change := range changes {
-		change(pod)
-	}
-	return pod
-}
-
-func companionEcho(changes ...func(*v1.Echo)) *v1.Echo {
-	return support.Echo("ns", "x", append([]func(*v1.Echo){func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }}, changes...)...)
-}
-
 // companionFor returns the companion as the API server would return it.
 func companionFor(t *testing.T, owner *corev1.Pod, echo *v1.Echo, changes ...func(*corev1.Pod)) corev1.Pod {
 	t.Helper()
@@ -56,15 +40,15 @@ func TestCompanionPlan(t *testing.T) {
 	unscheduled := func(p *corev1.Pod) { p.Spec.NodeName = "" }
 	relabelled := func(p *corev1.Pod) { p.Labels[labelManagedBy] = "me" }
 	reborn := func(p *corev1.Pod) { p.UID = "u2" }
-	made := companionFor(t, asking(), companionEcho())
+	made := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions())
 	with := func(changes ...func(*corev1.Pod)) []corev1.Pod {
-		return []corev1.Pod{companionFor(t, asking(), companionEcho(), changes...)}
+		return []corev1.Pod{companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions(), changes...)}
 	}
-	ending := companionEcho(func(e *v1.Echo) { e.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} })
-	other := companionEcho(func(e *v1.Echo) { e.Spec.Image = "other:1" })
-	paused := companionEcho(func(e *v1.Echo) { e.Spec.Image, e.Spec.Paused = "other:1", true })
-	greedy := companionEcho(func(e *v1.Echo) { e.Spec.Image, e.Spec.Replicas = "other:1", 21 })
-	unready := companionEcho(func(e *v1.Echo) { e.Finalizers = nil })
+	ending := support.EchoOfCompanions(func(e *v1.Echo) { e.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} })
+	other := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image = "other:1" })
+	paused := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image, e.Spec.Paused = "other:1", true })
+	greedy := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image, e.Spec.Replicas = "other:1", 21 })
+	unready := support.EchoOfCompanions(func(e *v1.Echo) { e.Finalizers = nil })
 	early, late := time.Unix(1020, 0), time.Unix(1060, 0)
 
 	for name, c := range map[string]struct {
@@ -72,30 +56,30 @@ func TestCompanionPlan(t *testing.T) {
 		now  time.Time
 		want string
 	}{
-		"asked for":                   {CompanionState{asking(), companionEcho(), node, nil}, early, "create"},
-		"there":                       {CompanionState{asking(), companionEcho(), node, with()}, early, ""},
+		"asked for":                   {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, nil}, early, "create"},
+		"there":                       {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with()}, early, ""},
 		"no owner":                    {CompanionState{nil, nil, nil, with()}, early, "remove none"},
 		"no owner, going":             {CompanionState{nil, nil, nil, with(going)}, early, "none"},
-		"owner is going":              {CompanionState{asking(going), companionEcho(), node, with()}, early, "remove none"},
-		"owner succeeded":             {CompanionState{asking(succeeded), companionEcho(), node, with()}, early, "remove none"},
-		"owner failed":                {CompanionState{asking(failed), companionEcho(), node, nil}, early, "none"},
-		"owner is not scheduled":      {CompanionState{asking(unscheduled), companionEcho(), nil, nil}, early, ""},
-		"owner is a companion":        {CompanionState{&made, companionEcho(), node, nil}, early, "none"},
-		"no Echo":                     {CompanionState{asking(), nil, node, with()}, early, "remove none EchoMissing"},
-		"Echo is going":               {CompanionState{asking(), ending, node, with()}, early, "remove none"},
-		"Echo does not hold yet":      {CompanionState{asking(), unready, node, nil}, early, ""},
-		"Echo changed":                {CompanionState{asking(), other, node, with()}, early, "remove"},
-		"Echo changed, going":         {CompanionState{asking(), other, node, with(going)}, early, ""},
-		"Echo is paused":              {CompanionState{asking(), paused, node, with()}, early, ""},
-		"Echo is paused, none":        {CompanionState{asking(), paused, node, nil}, early, ""},
-		"Echo is refused":             {CompanionState{asking(), greedy, node, with()}, early, ""},
-		"node is cordoned":            {CompanionState{asking(), companionEcho(), cordoned, nil}, early, ""},
-		"node is cordoned, changed":   {CompanionState{asking(), other, cordoned, with()}, early, ""},
-		"node is gone":                {CompanionState{asking(), companionEcho(), nil, nil}, early, ""},
-		"companion failed just now":   {CompanionState{asking(), companionEcho(), node, with(failed)}, early, "wait 40s"},
-		"companion failed":            {CompanionState{asking(), companionEcho(), node, with(failed)}, late, "remove"},
-		"companion lost a label":      {CompanionState{asking(), companionEcho(), node, with(relabelled)}, early, "correct"},
-		"owner came back by its name": {CompanionState{asking(reborn), companionEcho(), node, with()}, early, "remove create"},
+		"owner is going":              {CompanionState{support.PodWithCompanionLabel(going), support.EchoOfCompanions(), node, with()}, early, "remove none"},
+		"owner succeeded":             {CompanionState{support.PodWithCompanionLabel(succeeded), support.EchoOfCompanions(), node, with()}, early, "remove none"},
+		"owner failed":                {CompanionState{support.PodWithCompanionLabel(failed), support.EchoOfCompanions(), node, nil}, early, "none"},
+		"owner is not scheduled":      {CompanionState{support.PodWithCompanionLabel(unscheduled), support.EchoOfCompanions(), nil, nil}, early, ""},
+		"owner is a companion":        {CompanionState{&made, support.EchoOfCompanions(), node, nil}, early, "none"},
+		"no Echo":                     {CompanionState{support.PodWithCompanionLabel(), nil, node, with()}, early, "remove none EchoMissing"},
+		"Echo is going":               {CompanionState{support.PodWithCompanionLabel(), ending, node, with()}, early, "remove none"},
+		"Echo does not hold yet":      {CompanionState{support.PodWithCompanionLabel(), unready, node, nil}, early, ""},
+		"Echo changed":                {CompanionState{support.PodWithCompanionLabel(), other, node, with()}, early, "remove"},
+		"Echo changed, going":         {CompanionState{support.PodWithCompanionLabel(), other, node, with(going)}, early, ""},
+		"Echo is paused":              {CompanionState{support.PodWithCompanionLabel(), paused, node, with()}, early, ""},
+		"Echo is paused, none":        {CompanionState{support.PodWithCompanionLabel(), paused, node, nil}, early, ""},
+		"Echo is refused":             {CompanionState{support.PodWithCompanionLabel(), greedy, node, with()}, early, ""},
+		"node is cordoned":            {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), cordoned, nil}, early, ""},
+		"node is cordoned, changed":   {CompanionState{support.PodWithCompanionLabel(), other, cordoned, with()}, early, ""},
+		"node is gone":                {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), nil, nil}, early, ""},
+		"companion failed just now":   {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(failed)}, early, "wait 40s"},
+		"companion failed":            {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(failed)}, late, "remove"},
+		"companion lost a label":      {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(relabelled)}, early, "correct"},
+		"owner came back by its name": {CompanionState{support.PodWithCompanionLabel(reborn), support.EchoOfCompanions(), node, with()}, early, "remove create"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 func TestCompanionName(t *testing.T) {
@@ -38,8 +39,8 @@ func TestCompanionName(t *testing.T) {
 }
 
 func TestWhereACompanionRuns(t *testing.T) {
-	owner := asking()
-	pod := companionFor(t, owner, companionEcho(everything))
+	owner := support.PodWithCompanionLabel()
+	pod := companionFor(t, owner, support.EchoOfCompanions(support.EveryField))
 	want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web-0", UID: "u", Controller: new(true), BlockOwnerDeletion: new(false)}}
 	if diff := cmp.Diff(want, pod.OwnerReferences); diff != "" || !IsCompanion(&pod) || IsCompanion(owner) {
 		t.Errorf("its owner is not its own: %s", diff)
@@ -57,8 +58,8 @@ func TestWhereACompanionRuns(t *testing.T) {
 }
 
 func TestWhatACompanionRuns(t *testing.T) {
-	echo := companionEcho(everything)
-	server := companionFor(t, asking(), echo).Spec.Containers[0]
+	echo := support.EchoOfCompanions(support.EveryField)
+	server := companionFor(t, support.PodWithCompanionLabel(), echo).Spec.Containers[0]
 	env := map[string]string{}
 	for _, e := range server.Env {
 		env[e.Name] = e.Value
@@ -71,10 +72,10 @@ func TestWhatACompanionRuns(t *testing.T) {
 
 func TestNobodyTakesACompanionForItsOwn(t *testing.T) {
 	g := NewWithT(t)
-	echo := companionEcho(func(e *v1.Echo) { e.Spec.PodLabels = map[string]string{"app": "web"} })
-	pod := companionFor(t, asking(), echo)
+	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.PodLabels = map[string]string{"app": "web"} })
+	pod := companionFor(t, support.PodWithCompanionLabel(), echo)
 	g.Expect(hasLabels(&pod, SelectorLabels(echo))).To(BeFalse(), "the Echo's Service and Deployment select a companion")
-	for key, value := range asking().Labels {
+	for key, value := range support.PodWithCompanionLabel().Labels {
 		if pod.Labels[key] == value {
 			t.Errorf("a companion has its owner's label %s", key)
 		}
@@ -84,8 +85,8 @@ func TestNobodyTakesACompanionForItsOwn(t *testing.T) {
 }
 
 func TestACompanionStaysWhileNothingOfItChanges(t *testing.T) {
-	before := companionFor(t, asking(), companionEcho())
-	after := companionFor(t, asking(), companionEcho(func(e *v1.Echo) {
+	before := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions())
+	after := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions(func(e *v1.Echo) {
 		e.Spec.Replicas = 7
 		e.Spec.Service.Type = corev1.ServiceTypeNodePort
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com"}

@@ -20,7 +20,7 @@ import (
 // childOf returns the child of a kind of an Echo with all fields set, changed.
 func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) Child {
 	t.Helper()
-	echo := support.Echo("ns", "x", append([]func(*v1.Echo){everything}, changes...)...)
+	echo := support.Echo("ns", "x", append([]func(*v1.Echo){support.EveryField}, changes...)...)
 	all, err := Of(echo, Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {

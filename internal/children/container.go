@@ -15,13 +15,8 @@ const (
 	// ContainerName is the name of the container in each pod of an Echo.
 	ContainerName = "echo"
 
-	portName        = "http"
-	metricsPortName = "metrics"
-
 	// preStopSeconds gives an image that does not drain its connections time until its address has left the endpoints.
 	preStopSeconds = 5
-	// defaultMetricsPort is the port on which the echo server serves metrics by default.
-	defaultMetricsPort = 9090
 )
 
 // container returns the container that runs the echo server. extra is added to its environment.
@@ -47,14 +42,6 @@ func container(echo *v1.Echo, config Config, extra ...*corev1ac.EnvVarApplyConfi
 
 func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfiguration {
 	return corev1ac.ContainerPort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithContainerPort(port)
-}
-
-// metricsPort returns the port on which the operator's own echo server serves metrics: 9090, or 9091 if it listens on 9090.
-func metricsPort(echo *v1.Echo) int32 {
-	if echo.Spec.Port == defaultMetricsPort {
-		return defaultMetricsPort + 1
-	}
-	return defaultMetricsPort
 }
 
 // lifecycle adds probes to a container, and a delay before it is stopped if the image does not drain its connections. Those of the

@@ -42,7 +42,7 @@ func TestDeploymentReplicas(t *testing.T) {
 // TestTheSelectorOfADeploymentNeverChanges compares Echoes that differ in all fields: the API server rejects another selector.
 func TestTheSelectorOfADeploymentNeverChanges(t *testing.T) {
 	g := NewWithT(t)
-	minimal, full := liveDeployment(t, support.Echo("ns", "x")), liveDeployment(t, support.Echo("ns", "x", everything))
+	minimal, full := liveDeployment(t, support.Echo("ns", "x")), liveDeployment(t, support.Echo("ns", "x", support.EveryField))
 	g.Expect(full.Spec.Selector).To(BeComparableTo(minimal.Spec.Selector))
 	want := map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "x"}
 	g.Expect(minimal.Spec.Selector.MatchLabels).To(BeComparableTo(want), "another version of the operator could not update the Deployment")

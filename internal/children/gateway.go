@@ -1,8 +1,6 @@
 package children
 
 import (
-	"maps"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gatewayv1ac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
@@ -20,31 +18,8 @@ const (
 // GatewayKind is the kind of a parent of a route.
 const GatewayKind = "Gateway"
 
-// Served are the kinds of Gateway API that the cluster serves and the operator may use. It is not changed once it is made.
-type Served map[string]bool
-
-// Equal reports whether both are the same.
-func (s Served) Equal(other Served) bool { return maps.Equal(s, other) }
-
 // GatewayGroupVersion is Gateway API: https://gateway-api.sigs.k8s.io.
 func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gatewayv1.GroupVersion) }
-
-// HasGateway reports whether an Echo has routes of gateways.
-func HasGateway(echo *v1.Echo) bool { return echo.Spec.Gateway != nil && echo.Spec.Gateway.Enabled }
-
-// Unserved returns the kinds that an Echo asks for and that are not served, in the order in which they would be created.
-func Unserved(echo *v1.Echo, served Served) []string {
-	if !HasGateway(echo) { // most do not, and each pass asks
-		return nil
-	}
-	var missing []string
-	for _, k := range kinds() {
-		if k.optional && !served[k.name] && k.build(echo, Config{}) != nil {
-			missing = append(missing, k.name)
-		}
-	}
-	return missing
-}
 
 // parents returns the Gateways of an Echo. What the API server would set by default is set, because it is a part of a list that is compared as
 // a whole.

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // generatedEchoes is the number of Echoes that each test generates. The seed is fixed, so that a failure repeats.
@@ -59,7 +60,7 @@ func some[T any](g generator, one func(i int) T) []T {
 }
 
 func (g generator) echo() *v1.Echo {
-	e := companionEcho(func(e *v1.Echo) { e.UID = "1234" })
+	e := support.EchoOfCompanions(func(e *v1.Echo) { e.UID = "1234" })
 	e.Spec.Replicas, e.Spec.Port = g.Int31n(21), 1+g.Int31n(65535)
 	e.Spec.PodLabels, e.Spec.PodAnnotations, e.Spec.NodeSelector = g.annotations(), g.annotations(), g.annotations()
 	g.maybe(func() { e.Spec.Image = "registry.example.com/other:1" })
@@ -173,7 +174,7 @@ func (g generator) children(t *testing.T, echo *v1.Echo) []Child {
 			wanted = append(wanted, c)
 		}
 	}
-	c, err := companion(asking(), echo, testConfig)
+	c, err := companion(support.PodWithCompanionLabel(), echo, testConfig)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return append(wanted, c)
 }

@@ -42,9 +42,6 @@ func ingressAnew(want, _ map[string]any, owned *fieldpath.Set) bool {
 	return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
 }
 
-// hasIngress reports whether an Echo has an Ingress.
-func hasIngress(echo *v1.Echo) bool { return echo.Spec.Ingress != nil && echo.Spec.Ingress.Enabled }
-
 // ingressTLS returns the certificate of an Ingress. An entry without a Secret makes routers, OpenShift's among them, use their
 // default certificate.
 func ingressTLS(wanted *v1.EchoIngress) *networkingv1ac.IngressTLSApplyConfiguration {

@@ -54,7 +54,7 @@ func TestLabelsAreValid(t *testing.T) {
 
 func TestEchoOfIsTheInstanceOfPodsAndCompanions(t *testing.T) {
 	g := NewWithT(t)
-	pod := asking()
+	pod := support.PodWithCompanionLabel()
 	g.Expect(EchoOf(pod)).To(BeEmpty())
 	for name, all := range map[string]map[string]string{"a pod": childLabels(support.Echo("ns", "x")), "a companion": companionLabels(support.Echo("ns", "x"))} {
 		pod.Labels = all

@@ -74,7 +74,7 @@ func specFields(of reflect.Type, path string) []string {
 	return all
 }
 
-// fieldChange changes one field of the Echo that everything makes, and names the kinds of the children that must be applied again, in the
+// fieldChange changes one field of the Echo that support.EveryField makes, and names the kinds of the children that must be applied again, in the
 // order of the table of kinds, and with "companion" the companions that must be replaced.
 type fieldChange struct {
 	change func(*v1.EchoSpec)
@@ -153,7 +153,7 @@ func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	g := NewWithT(t)
 	all, err := Of(echo, testConfig)
 	g.Expect(err).NotTo(HaveOccurred())
-	made := map[string]string{"companion": companionFor(t, asking(), echo).Annotations[v1.AppliedHashAnnotation]}
+	made := map[string]string{"companion": companionFor(t, support.PodWithCompanionLabel(), echo).Annotations[v1.AppliedHashAnnotation]}
 	job, err := Check(echo, &echo.Spec.Checks[0], checkImages)
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, c := range append(all, PodMonitor(echo), job) {
@@ -179,9 +179,9 @@ func TestEachFieldOfTheSpecReachesItsChildrenAndNoOthers(t *testing.T) {
 	fields, changes := specFields(reflect.TypeFor[v1.EchoSpec](), ""), fieldChanges()
 	slices.Sort(fields)
 	g.Expect(slices.Sorted(maps.Keys(changes))).To(BeComparableTo(fields), "fields without a test")
-	before := digests(t, support.Echo("ns", "x", everything))
+	before := digests(t, support.Echo("ns", "x", support.EveryField))
 	for name, c := range changes {
-		after := digests(t, support.Echo("ns", "x", everything, func(e *v1.Echo) { c.change(&e.Spec) }))
+		after := digests(t, support.Echo("ns", "x", support.EveryField, func(e *v1.Echo) { c.change(&e.Spec) }))
 		var again []string
 		for _, child := range digested() {
 			if before[child] != after[child] {

@@ -61,7 +61,7 @@ func podSecurityCases() map[string]struct {
 func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 	rank := map[string]int{"privileged": 0, "baseline": 1, "restricted": 2}
 	for name, c := range podSecurityCases() {
-		echo := companionEcho(func(e *v1.Echo) { c.change(&e.Spec) })
+		echo := support.EchoOfCompanions(func(e *v1.Echo) { c.change(&e.Spec) })
 		all, err := Of(echo, testConfig)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		for level := range rank {
@@ -74,7 +74,7 @@ func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 				!strings.Contains(err.Error(), `"`+level+`"`) || !strings.Contains(err.Error(), "POD_SECURITY")) {
 				t.Errorf("%s, %s: it does not say what to change: %v", name, level, err)
 			}
-			plan, planErr := (&CompanionState{asking(), echo, &corev1.Node{}, nil}).Plan(testConfig, policy, time.Unix(1000, 0))
+			plan, planErr := (&CompanionState{support.PodWithCompanionLabel(), echo, &corev1.Node{}, nil}).Plan(testConfig, policy, time.Unix(1000, 0))
 			if planErr != nil || (plan.Apply == nil) != (err != nil) {
 				t.Errorf("%s, %s: the companion is %+v, %v", name, level, plan.Apply, planErr)
 			}

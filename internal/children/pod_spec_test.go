@@ -17,8 +17,8 @@ import (
 func TestPodsHaveNoCredentialsAndTimeToDrain(t *testing.T) {
 	for name, spec := range map[string]corev1.PodSpec{
 		"an echo server":       liveDeployment(t, support.Echo("ns", "x")).Spec.Template.Spec,
-		"one with an identity": liveDeployment(t, support.Echo("ns", "x", everything)).Spec.Template.Spec,
-		"a companion":          companionFor(t, asking(), companionEcho()).Spec,
+		"one with an identity": liveDeployment(t, support.Echo("ns", "x", support.EveryField)).Spec.Template.Spec,
+		"a companion":          companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions()).Spec,
 	} {
 		if spec.AutomountServiceAccountToken == nil || *spec.AutomountServiceAccountToken {
 			t.Errorf("%s has a token of the API server", name)
@@ -41,12 +41,12 @@ func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
 		fields []string // that do differ
 	}{
 		"minimal":    {func(*v1.Echo) {}, []string{"Affinity", "Tolerations", "TopologySpreadConstraints"}},
-		"everything": {everything, []string{"Affinity", "NodeSelector", "PriorityClassName", "TopologySpreadConstraints"}}, // the same toleration
+		"everything": {support.EveryField, []string{"Affinity", "NodeSelector", "PriorityClassName", "TopologySpreadConstraints"}}, // the same toleration
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			echo := companionEcho(c.change)
-			own, companion := liveDeployment(t, echo).Spec.Template.Spec, companionFor(t, asking(), echo).Spec
+			echo := support.EchoOfCompanions(c.change)
+			own, companion := liveDeployment(t, echo).Spec.Template.Spec, companionFor(t, support.PodWithCompanionLabel(), echo).Spec
 			own.Containers[0].Env = slices.DeleteFunc(own.Containers[0].Env, func(e corev1.EnvVar) bool {
 				return e.Name == "SERVICE_NAME" || e.Name == "INGRESS_NAME"
 			})
@@ -66,8 +66,8 @@ func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
 }
 
 func TestWhereEchoServersRun(t *testing.T) {
-	spec := liveDeployment(t, support.Echo("ns", "x", everything)).Spec.Template.Spec
-	wanted := support.Echo("ns", "x", everything).Spec
+	spec := liveDeployment(t, support.Echo("ns", "x", support.EveryField)).Spec.Template.Spec
+	wanted := support.Echo("ns", "x", support.EveryField).Spec
 	got := corev1.PodSpec{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations, Affinity: spec.Affinity,
 		TopologySpreadConstraints: spec.TopologySpreadConstraints, PriorityClassName: spec.PriorityClassName}
 	want := corev1.PodSpec{NodeSelector: wanted.NodeSelector, Tolerations: wanted.Tolerations, Affinity: wanted.Affinity,
@@ -98,10 +98,10 @@ func TestTolerationsKeepAllFields(t *testing.T) {
 }
 
 func TestImagePullSecretsOfAllPods(t *testing.T) {
-	echo := companionEcho(func(e *v1.Echo) { e.Spec.ImagePullSecrets = []v1.ImagePullSecret{{Name: "b"}, {Name: "a"}} })
+	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.ImagePullSecrets = []v1.ImagePullSecret{{Name: "b"}, {Name: "a"}} })
 	want := []corev1.LocalObjectReference{{Name: "b"}, {Name: "a"}} // the kubelet tries them in this order
 	for name, spec := range map[string]corev1.PodSpec{
-		"an echo server": liveDeployment(t, echo).Spec.Template.Spec, "a companion": companionFor(t, asking(), echo).Spec,
+		"an echo server": liveDeployment(t, echo).Spec.Template.Spec, "a companion": companionFor(t, support.PodWithCompanionLabel(), echo).Spec,
 	} {
 		NewWithT(t).Expect(spec.ImagePullSecrets).To(BeComparableTo(want), name)
 	}

@@ -6,6 +6,8 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 func TestEchoPodsAreThoseOfAReplicaSet(t *testing.T) {
@@ -18,7 +20,7 @@ func TestEchoPodsAreThoseOfAReplicaSet(t *testing.T) {
 }
 
 func TestSplitPods(t *testing.T) {
-	echo := companionEcho()
+	echo := support.EchoOfCompanions()
 	pod := func(name, owner string, labels map[string]string) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels,
 			OwnerReferences: []metav1.OwnerReference{{Kind: owner, Name: "o", UID: "o", Controller: new(true)}}}}
@@ -28,12 +30,12 @@ func TestSplitPods(t *testing.T) {
 	}
 	unnamed, strange := childLabels(echo), childLabels(echo)
 	unnamed[labelName], strange[labelComponent] = "other", "other"
-	companion := companionFor(t, asking(), echo)
+	companion := companionFor(t, support.PodWithCompanionLabel(), echo)
 	ownAndOthers := []corev1.Pod{
 		pod("b", "ReplicaSet", childLabels(echo)), pod("copied", "Job", childLabels(echo)), companion, pod("disguised", "Pod", companionLabels(echo)),
 		pod("a", "ReplicaSet", childLabels(echo)), pod("mixed", "ReplicaSet", companionLabels(echo)), pod("unnamed", "ReplicaSet", unnamed),
-		pod("strange", "ReplicaSet", strange), companionFor(t, asking(), echo, relabel(labelName)), companionFor(t, asking(), echo, relabel(labelComponent)),
-		companionFor(t, asking(), echo, func(p *corev1.Pod) { p.Labels = childLabels(echo) }),
+		pod("strange", "ReplicaSet", strange), companionFor(t, support.PodWithCompanionLabel(), echo, relabel(labelName)), companionFor(t, support.PodWithCompanionLabel(), echo, relabel(labelComponent)),
+		companionFor(t, support.PodWithCompanionLabel(), echo, func(p *corev1.Pod) { p.Labels = childLabels(echo) }),
 	}
 	own, companions := SplitPods(ownAndOthers)
 	if len(own) != 2 || own[0].Name != "b" || own[1].Name != "a" || len(companions) != 1 || companions[0].Labels[labelName] != companionNameValue {

@@ -7,9 +7,6 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// firstUnprivilegedPort is the lowest port on which a process without privileges may listen by default.
-const firstUnprivilegedPort = 1024
-
 // podSecurity returns the security context of a pod. Its default meets Pod Security "restricted" and sets no user, because OpenShift
 // assigns one. A port below 1024 needs no privilege, thanks to a sysctl that Kubernetes lists as safe.
 func podSecurity(wanted *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfiguration {

@@ -44,7 +44,7 @@ func TestService(t *testing.T) {
 // TestRequestsReachTheContainer checks that the Service and the Ingress name a port that the container has, on whatever port it
 // listens.
 func TestRequestsReachTheContainer(t *testing.T) {
-	for _, change := range []func(*v1.Echo){func(*v1.Echo) {}, everything} {
+	for _, change := range []func(*v1.Echo){func(*v1.Echo) {}, support.EveryField} {
 		echo := support.Echo("ns", "x", change)
 		reached := int32(0)
 		for _, port := range container(echo, testConfig).Ports {

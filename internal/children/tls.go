@@ -12,22 +12,10 @@ import (
 )
 
 const (
-	httpsPortName = "https"
 	// tlsVolume is the name of the volume with the certificate, and tlsFolder is where containers find it.
 	tlsVolume = "tls"
 	tlsFolder = "/etc/echo-server/tls"
 )
-
-// TLSProfile is what a cluster requires of endpoints with TLS. It is empty if the cluster requires nothing.
-type TLSProfile struct {
-	// MinVersion is VersionTLS12 or VersionTLS13.
-	MinVersion string
-	// Ciphers are the names of the ciphers of TLS 1.2 at IANA.
-	Ciphers []string
-}
-
-// HasTLS reports whether the echo servers of an Echo serve HTTPS.
-func HasTLS(spec *v1.EchoSpec) bool { return spec.TLS != nil && spec.TLS.SecretName != "" }
 
 // TLSSecret returns the name of the Secret with the certificate of a pod, empty if the pod does not serve HTTPS.
 func TLSSecret(pod *corev1.Pod) string {

@@ -52,9 +52,9 @@ func TestTLSEnvironment(t *testing.T) {
 // mounted there.
 func TestRequestsOverHTTPSReachTheContainer(t *testing.T) {
 	g := NewWithT(t)
-	echo := companionEcho(withTLS, func(e *v1.Echo) { e.Spec.TLS.Port, e.Spec.TLS.ServicePort = 9443, 444 })
+	echo := support.EchoOfCompanions(withTLS, func(e *v1.Echo) { e.Spec.TLS.Port, e.Spec.TLS.ServicePort = 9443, 444 })
 	for name, spec := range map[string]corev1.PodSpec{
-		"an echo server": liveDeployment(t, echo).Spec.Template.Spec, "a companion": companionFor(t, asking(), echo).Spec,
+		"an echo server": liveDeployment(t, echo).Spec.Template.Spec, "a companion": companionFor(t, support.PodWithCompanionLabel(), echo).Spec,
 	} {
 		server := spec.Containers[0]
 		if port := server.Ports[len(server.Ports)-1]; port.Name != "https" || port.ContainerPort != 9443 {
