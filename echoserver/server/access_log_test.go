@@ -4,17 +4,19 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestAccessLog(t *testing.T) {
 	h, log := loggedHandler(t)
 	for _, path := range []string{"/-/livez", "/-/readyz"} {
-		answered(h, path)
+		echotest.Record(h, path)
 	}
 	if got := log.String(); got != "" {
 		t.Errorf("probes are logged: %s", got)
 	}
-	answered(h, "/a%0ab?token=hunter2&echo.status=418", "X-Request-Id", "id-7", "Authorization", "Bearer hunter2")
+	echotest.Record(h, "/a%0ab?token=hunter2&echo.status=418", "X-Request-Id", "id-7", "Authorization", "Bearer hunter2")
 	var line map[string]any
 	if err := json.Unmarshal([]byte(log.String()), &line); err != nil {
 		t.Fatalf("%v in %s", err, log)
@@ -29,7 +31,7 @@ func TestAccessLog(t *testing.T) {
 		t.Errorf("the line is %s", log)
 	}
 	before := len(log.String())
-	answered(h, "/"+strings.Repeat("x", 60_000))
+	echotest.Record(h, "/"+strings.Repeat("x", 60_000))
 	if length := len(log.String()) - before; length > 2*maxLogged {
 		t.Errorf("a line has %d bytes", length)
 	}

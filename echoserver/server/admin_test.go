@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestAdminResponses checks the whole responses of the admin port, before and after the signal to stop.
@@ -33,11 +36,11 @@ func TestAdminResponses(t *testing.T) {
 	} {
 		h := handlerOf(t)
 		h.life.draining.Store(c.draining)
-		w := answered(newAdmin(h.life, h.metrics), c.path)
+		w := echotest.Record(newAdmin(h.life, h.metrics), c.path)
 		if w.Code != c.status || w.Body.String() != c.body {
 			t.Errorf("%s: the response is %d %q, want %d %q", name, w.Code, w.Body, c.status, c.body)
 		}
-		want := http.Header{"Content-Type": {plainText}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {sandbox}}
+		want := http.Header{"Content-Type": {connection.PlainText}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {sandbox}}
 		if diff := cmp.Diff(want, w.Header()); diff != "" {
 			t.Errorf("%s: headers (-want +got):\n%s", name, diff)
 		}
@@ -53,7 +56,7 @@ func TestAdminMetrics(t *testing.T) {
 	admin := newAdmin(h.life, h.metrics)
 	for _, draining := range []float64{0, 1} {
 		h.life.draining.Store(draining == 1)
-		w := answered(admin, "/metrics")
+		w := echotest.Record(admin, "/metrics")
 		read := families(t, w.Body.String())
 		if got := values(read["echo_draining"])[""]; got != draining {
 			t.Errorf("draining is %g, want %g", got, draining)
@@ -74,7 +77,7 @@ func TestAdminMetrics(t *testing.T) {
 func TestAdminIsNotLogged(t *testing.T) {
 	h, log := loggedHandler(t)
 	for _, path := range []string{"/livez", "/readyz", "/metrics", "/other"} {
-		answered(newAdmin(h.life, h.metrics), path)
+		echotest.Record(newAdmin(h.life, h.metrics), path)
 	}
 	if got := log.String(); got != "" {
 		t.Errorf("the log is %s", got)
@@ -85,15 +88,15 @@ func TestAdminIsNotLogged(t *testing.T) {
 func TestAdminMethods(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, newAdmin(h.life, h.metrics))
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
-			got := send(t, client, method, server.URL+"/readyz", "")
+			got := echotest.Send(t, client, method, server.URL+"/readyz", "")
 			want := "ok\n"
 			if method == http.MethodHead {
 				want = ""
 			}
-			if got.StatusCode != http.StatusOK || got.body != want {
-				t.Errorf("%s %s: the response is %d %q", proto, method, got.StatusCode, got.body)
+			if got.StatusCode != http.StatusOK || got.Text != want {
+				t.Errorf("%s %s: the response is %d %q", proto, method, got.StatusCode, got.Text)
 			}
 		}
 	}

@@ -4,64 +4,70 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-)
 
-const overBudget = "the server holds as much as its memory allows: try again later"
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+)
 
 // admit decides whether a request is handled. It takes what the request holds from the budget, and responds if that is not available.
 func (h *handler) admit(e *exchange, r *http.Request) bool {
-	c := connectionOf(r)
+	c := connection.Of(r)
 	if c == nil { // a test without a connection
 		return true
 	}
-	size, longestField := measureHeader(r)
-	e.headerSize = size.bytes
+	size, longestField := connection.MeasureHeader(r)
+	e.headerSize = size.Bytes
 	if r.ProtoMajor == 1 {
-		c.inHeader.Store(false) // it was parsed
-		if len(r.TransferEncoding) > 0 && (!c.header.isOf(r) || slices.ContainsFunc(c.header.names(), isContentLength)) {
+		c.HeaderParsed()
+		if len(r.TransferEncoding) > 0 && isAmbiguous(c, r) {
 			e.Header().Set("Connection", "close") // another server may have read the request differently (RFC 9112, 6.1)
 		}
-	} else if !h.admitStream(e, r, c, size.bytes+int64(size.fields)*fieldCost) {
+	} else if !h.admitStream(e, r, c, size.Bytes+int64(size.Fields)*connection.FieldCost) {
 		return false
 	}
 	return h.checkHeader(e, r, size, longestField)
 }
 
-// checkHeader rejects a request whose header or trailer is over a limit.
-func (h *handler) checkHeader(e *exchange, r *http.Request, size headerSize, longestField string) bool {
-	rejected := checkHeader(size, h.maxHeaderBytes)
+// isAmbiguous reports whether another server may have found the end of a request with a Transfer-Encoding by a Content-Length.
+func isAmbiguous(c *connection.Connection, r *http.Request) bool {
+	names, ok := c.FieldNames(r)
+	return !ok || slices.ContainsFunc(names, isContentLength)
+}
+
+// CheckHeader rejects a request whose header or trailer is over a limit.
+func (h *handler) checkHeader(e *exchange, r *http.Request, size connection.HeaderSize, longestField string) bool {
+	rejected := connection.CheckHeader(size, h.maxHeaderBytes)
 	if rejected == nil {
 		return true
 	}
-	h.metrics.limited(limitHeader)
-	rejected.log(h.log, r.RemoteAddr, longestField)
+	h.metrics.limited(connection.LimitHeader)
+	rejected.Log(h.log, r.RemoteAddr, longestField)
 	if e.stream != nil && keepsMuch(r) { // without a body, the response need not wait for the client
-		e.WriteHeader(rejected.status)
+		e.WriteHeader(rejected.Status)
 		return false
 	}
 	clear(r.Header) // it is not needed while the response waits for the client
-	refuse(e, rejected.status, rejected.reason)
+	refuse(e, rejected.Status, rejected.Reason)
 	e.finish()
 	return false
 }
 
 // admitStream is admit for a request of HTTP/2, which shares its connection with others. size is the size of its header in bytes.
-func (h *handler) admitStream(e *exchange, r *http.Request, c *connection, size int64) bool {
+func (h *handler) admitStream(e *exchange, r *http.Request, c *connection.Connection, size int64) bool {
 	e.stream = c
-	cost := max(0, size-includedHeader) * headerFactor
+	cost := max(0, size-connection.IncludedHeader) * connection.HeaderFactor
 	if len(r.Trailer) > 0 { // it was announced, and may become as long as net/http decodes
-		cost += int64(decoderFactor * h.maxHeaderBytes)
+		cost += int64(connection.DecoderFactor * h.maxHeaderBytes)
 	}
-	if c.inProgress.Add(1) > includedStreams {
-		cost += requestCost
+	if !c.BeginStream() {
+		cost += connection.RequestCost
 	}
-	if cost == 0 || e.pool.take(cost) {
+	if cost == 0 || e.pool.Acquire(cost) {
 		e.held += cost
 		return true
 	}
-	defer c.refusing.Add(-1)
-	if c.refusing.Add(1) > includedStreams || keepsMuch(r) { // clients that do not read would make refusals expensive
-		h.metrics.limited(limitMemory)
+	defer c.EndRejection()
+	if !c.BeginRejection() || keepsMuch(r) {
+		h.metrics.limited(connection.LimitMemory)
 		e.overBudget = true
 		panic(http.ErrAbortHandler)
 	}
@@ -74,24 +80,24 @@ func (h *handler) admitStream(e *exchange, r *http.Request, c *connection, size 
 // keepsMuch reports whether net/http holds much for a request until its handler returns, even if the header is cleared: it has copies of some
 // strings, a map does not become smaller, and the trailer is received.
 func keepsMuch(r *http.Request) bool {
-	return len(r.Method)+len(r.RequestURI)+len(r.Host) > includedHeader || len(r.Header) > maxFields || len(r.Trailer) > 0
+	return len(r.Method)+len(r.RequestURI)+len(r.Host) > connection.IncludedHeader || len(r.Header) > connection.MaxFields || len(r.Trailer) > 0
 }
 
 // admitTrailer decides whether a request is handled whose body was read. What its trailer holds was taken with the header.
 func (h *handler) admitTrailer(e *exchange, r *http.Request) bool {
-	size, longestField := fieldsSize(r.Trailer)
-	if size.bytes == 0 {
+	size, longestField := connection.FieldsSize(r.Trailer)
+	if size.Bytes == 0 {
 		return true
 	}
-	e.headerSize += size.bytes
+	e.headerSize += size.Bytes
 	return h.checkHeader(e, r, size, longestField)
 }
 
 // exhausted responds to a request for which the budget does not suffice.
 func (h *handler) exhausted(e *exchange) {
-	h.metrics.limited(limitMemory)
+	h.metrics.limited(connection.LimitMemory)
 	e.Header().Set("Retry-After", "1")
-	refuse(e, http.StatusServiceUnavailable, overBudget)
+	refuse(e, http.StatusServiceUnavailable, connection.OverBudget)
 }
 
 func isContentLength(name string) bool { return strings.EqualFold(name, "Content-Length") }

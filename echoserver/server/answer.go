@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 // maxParameters is the maximum number of parameters of a query that the response shows parsed.
@@ -50,11 +52,12 @@ type server struct {
 
 // headerNames returns the names of the fields in the header of a request of HTTP/1 in the order and case in which they were sent.
 func headerNames(r *http.Request) []string {
-	c := connectionOf(r)
-	if c == nil || r.ProtoMajor != 1 || !c.header.isOf(r) {
+	c := connection.Of(r)
+	if c == nil {
 		return nil
 	}
-	return c.header.names()
+	names, _ := c.FieldNames(r)
+	return names
 }
 
 // describe returns the description of a request. It contains only data of the request and the settings.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // fullAnswer returns an answer without a field that is empty, with a text in it that needs escapes.
@@ -69,7 +71,7 @@ func TestIndentation(t *testing.T) {
 		"anything else":     {"application/*", 0, true},
 		"a long response":   {"*/*", maxIndented, false},
 	} {
-		got := answered(h, "/", "Accept", c.accept, "X-A", strings.Repeat("x", c.header)).Body.String()
+		got := echotest.Record(h, "/", "Accept", c.accept, "X-A", strings.Repeat("x", c.header)).Body.String()
 		if indented := strings.Count(got, "\n") > 1; indented != c.indented || !json.Valid([]byte(got)) {
 			t.Errorf("%s: the response is %.100q", name, got)
 		}

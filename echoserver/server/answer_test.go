@@ -7,19 +7,21 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestEcho(t *testing.T) {
 	address := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "POD_NAME=p-1", "SERVICE_NAME=s", "INGRESS_NAME=i", "NODE_NAME=n",
 		"POD_IP=10.1.2.3", "HOST_IP=10.0.0.1", "ECHO_INFO_COLOUR=blue", "ECHO_INFO_=nameless")).URL
-	for proto, sender := range clients(t) {
-		got := send(t, sender, http.MethodPut, address+"/a//b/../c?x=1&x=%20&=3", "hello", "X-Many", "1", "X-Many", "2",
+	for proto, sender := range echotest.Clients(t) {
+		got := echotest.Send(t, sender, http.MethodPut, address+"/a//b/../c?x=1&x=%20&=3", "hello", "X-Many", "1", "X-Many", "2",
 			"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "id-7", "User-Agent", "")
 		if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "application/json" || got.Proto != proto {
 			t.Fatalf("%s: answered %d with %v", proto, got.StatusCode, got.Header)
 		}
-		a := decode(t, got.body)
-		if since := time.Since(a.Request.Time); since < 0 || since > patience {
+		a := decode(t, got.Text)
+		if since := time.Since(a.Request.Time); since < 0 || since > echotest.Patience {
 			t.Errorf("%s: the time is %s", proto, a.Request.Time)
 		}
 		want := answer{
@@ -45,10 +47,10 @@ func TestEcho(t *testing.T) {
 
 func TestHardening(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for _, path := range []string{"/", "/?echo.format=html", "/?echo.format=text", "/?echo.status=1", "/?echo.size=9", "/-/livez", "/-/readyz", "/-/ws",
 			"/-/body", "/-/other", "/?echo.status=204"} {
-			got := send(t, client, http.MethodGet, server.URL+path, "", "Origin", "http://elsewhere.example")
+			got := echotest.Send(t, client, http.MethodGet, server.URL+path, "", "Origin", "http://elsewhere.example")
 			header := got.Header
 			if header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s %s: %v", proto, path, header)
@@ -56,7 +58,7 @@ func TestHardening(t *testing.T) {
 			if isPage := path == "/?echo.format=html" || path == "/-/ws"; isPage == (header.Get("Content-Security-Policy") == sandbox) {
 				t.Errorf("%s %s has the policy %q", proto, path, header.Get("Content-Security-Policy"))
 			}
-			if got.body != "" && header.Get("Content-Type") == "" {
+			if got.Text != "" && header.Get("Content-Type") == "" {
 				t.Errorf("%s %s has no type", proto, path)
 			}
 			for name := range header {
@@ -70,25 +72,25 @@ func TestHardening(t *testing.T) {
 
 func TestEveryPathIsEchoedButTheReserved(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	client := clients(t)["HTTP/1.1"]
+	client := echotest.Clients(t)["HTTP/1.1"]
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for path, want := range map[string]int{"/": 200, "/livez": 200, "/-": 200, "//double": 200, "/a/../-/x": 200, "/-/livez": 200, "/-/readyz": 200,
 		"/-/": 404, "/-/other": 404, "/-//livez": 404, "/-/../x": 404, "/%2D/livez": 200} {
-		if got := send(t, client, http.MethodGet, server.URL+path, ""); got.StatusCode != want {
+		if got := echotest.Send(t, client, http.MethodGet, server.URL+path, ""); got.StatusCode != want {
 			t.Errorf("%s is answered %d, want %d", path, got.StatusCode, want)
 		}
 	}
-	if got := decode(t, send(t, client, http.MethodOptions, server.URL+"/x", "").body); got.Method != http.MethodOptions {
+	if got := decode(t, echotest.Send(t, client, http.MethodOptions, server.URL+"/x", "").Text); got.Method != http.MethodOptions {
 		t.Errorf("OPTIONS is told as %s", got.Method)
 	}
 }
 
 func TestHeadAnswersLikeGet(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	for proto, client := range clients(t) {
-		got := send(t, client, http.MethodHead, server.URL+"/?echo.size=1000", "")
-		if got.StatusCode != http.StatusOK || got.ContentLength != 1000 || got.body != "" {
-			t.Errorf("%s: %d, %d bytes announced, %q", proto, got.StatusCode, got.ContentLength, got.body)
+	for proto, client := range echotest.Clients(t) {
+		got := echotest.Send(t, client, http.MethodHead, server.URL+"/?echo.size=1000", "")
+		if got.StatusCode != http.StatusOK || got.ContentLength != 1000 || got.Text != "" {
+			t.Errorf("%s: %d, %d bytes announced, %q", proto, got.StatusCode, got.ContentLength, got.Text)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestApplied(t *testing.T) {
@@ -52,7 +54,7 @@ func TestApplied(t *testing.T) {
 // TestAppliedIsReportedEverywhere checks that the header, the body and the metrics of a response report the same controls.
 func TestAppliedIsReportedEverywhere(t *testing.T) {
 	h := handlerOf(t)
-	w := answered(h, "/?echo.status=418&echo.delay=1ms&echo.set-header=X-A:1&echo.set-header=X-B:2&echo.format=json")
+	w := echotest.Record(h, "/?echo.status=418&echo.delay=1ms&echo.set-header=X-A:1&echo.set-header=X-B:2&echo.format=json")
 	if got, want := w.Header().Get("X-Echo-Applied"), "status=418, delay=1ms, set-header=X-A, set-header=X-B, format=json"; got != want {
 		t.Errorf("the header is %q, want %q", got, want)
 	}
@@ -71,7 +73,7 @@ func TestAppliedIsAbsent(t *testing.T) {
 	h := handlerOf(t)
 	for name, target := range map[string]string{"no control": "/", "a parameter without the prefix": "/?status=503", "a refused control": "/?echo.status=1",
 		"a refused control beside a good one": "/?echo.status=503&echo.size=-1", "a reserved path": "/-/livez?echo.status=503"} {
-		w := answered(h, target)
+		w := echotest.Record(h, target)
 		if values := w.Header().Values("X-Echo-Applied"); len(values) > 0 || strings.Contains(w.Body.String(), `"applied"`) {
 			t.Errorf("%s: the header is %q, the body %s", name, values, w.Body)
 		}

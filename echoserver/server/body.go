@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 const (
@@ -27,7 +29,7 @@ const (
 	restBuffer = 8 << 10
 )
 
-var errOverBudget = errors.New(overBudget)
+var errOverBudget = errors.New(connection.OverBudget)
 
 // encodingBase64 is the encoding of a body that is not text.
 const encodingBase64 = "base64"
@@ -82,7 +84,7 @@ func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 			return beginning, nil
 		case len(beginning) == cap(beginning):
 			larger := min(maxShown, 4*cap(beginning))
-			if larger > includedHeader && !take(int64(larger-cap(beginning))*bodyFactor) {
+			if larger > connection.IncludedHeader && !take(int64(larger-cap(beginning))*bodyFactor) {
 				return nil, errOverBudget
 			}
 			beginning = append(make([]byte, 0, larger), beginning...)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 const (
@@ -55,7 +57,7 @@ func (h *handler) digestStream(e *exchange, source io.Reader) {
 		h.unreadable(e, err)
 		return
 	}
-	e.Header().Set("Content-Type", plainText)
+	e.Header().Set("Content-Type", connection.PlainText)
 	_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
 }
 

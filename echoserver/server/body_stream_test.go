@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // streamWriter is a response writer that can do what streams need, and records the deadlines.
@@ -72,7 +75,7 @@ func TestStreamBody(t *testing.T) {
 		TooLarge int
 	}
 	const refusal = "echo-server: the body is larger than 1073741824 bytes\n"
-	large := payload(3*streamBuffer + 1)
+	large := echotest.Payload(3*streamBuffer + 1)
 	for name, c := range map[string]struct {
 		writer streamWriter
 		body   io.Reader
@@ -101,7 +104,7 @@ func TestStreamBody(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if wantType := map[bool]string{true: "application/octet-stream", false: plainText}[got.Status == 200]; w.Header().Get("Content-Type") != wantType {
+		if wantType := map[bool]string{true: "application/octet-stream", false: connection.PlainText}[got.Status == 200]; w.Header().Get("Content-Type") != wantType {
 			t.Errorf("%s: the type is %s", name, w.Header().Get("Content-Type"))
 		}
 	}
@@ -139,7 +142,7 @@ func TestStreamDeadlines(t *testing.T) {
 
 // TestStreamOfChunksWithTrailer checks that a stream of unknown length is complete, and that the connection can be used again.
 func TestStreamOfChunksWithTrailer(t *testing.T) {
-	got := exchanged(t, dial(t, serve(t, handlerOf(t)).URL), "POST /-/body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"+
+	got := echotest.Exchanged(t, echotest.Dial(t, serve(t, handlerOf(t)).URL), "POST /-/body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"+
 		"5\r\nhello\r\n6\r\n world\r\n0\r\nX-Sum: 7\r\n\r\nGET /-/livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	reader := bufio.NewReader(strings.NewReader(got))
 	for _, want := range []string{"hello world", "ok\n"} {
@@ -161,11 +164,11 @@ func TestStreamOfChunksWithTrailer(t *testing.T) {
 // TestStreamDigest asks for the digest of bodies instead of their content.
 func TestStreamDigest(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for _, size := range []int{0, 1, 10 << 20} {
-			got := send(t, client, http.MethodPost, server.URL+"/shop/-/body?digest", payload(size))
-			if want := fmt.Sprintf("%d %x\n", size, sha256.Sum256([]byte(payload(size)))); got.StatusCode != http.StatusOK || got.body != want {
-				t.Errorf("%s, %d bytes: %s, %q", proto, size, got.Status, got.body)
+			got := echotest.Send(t, client, http.MethodPost, server.URL+"/shop/-/body?digest", echotest.Payload(size))
+			if want := fmt.Sprintf("%d %x\n", size, sha256.Sum256([]byte(echotest.Payload(size)))); got.StatusCode != http.StatusOK || got.Text != want {
+				t.Errorf("%s, %d bytes: %s, %q", proto, size, got.Status, got.Text)
 			}
 		}
 	}

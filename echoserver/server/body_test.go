@@ -11,36 +11,29 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-)
 
-// payload returns text that is different everywhere.
-func payload(size int) string {
-	var text strings.Builder
-	for i := 0; text.Len() < size; i++ {
-		text.WriteString(hex.EncodeToString([]byte{byte(i >> 16), byte(i >> 8), byte(i)}))
-	}
-	return text.String()[:size]
-}
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
+)
 
 func TestBodiesAreEchoed(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	// Sizes around what net/http treats specially (256 kB of unread body) and around the limits of this server.
 	sizes := []int{0, 1, 25, 1000, maxShown - 1, maxShown, maxShown + 1, 100_000, 250_000, 256 << 10, 300_000, 1_000_000, maxBody}
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for _, size := range sizes {
-			sent := payload(size)
-			if got := send(t, client, http.MethodPost, server.URL+"/-/body", sent); got.body != sent || got.ContentLength != int64(size) {
-				t.Errorf("%s: of %d bytes %d came back, %d announced", proto, size, len(got.body), got.ContentLength)
+			sent := echotest.Payload(size)
+			if got := echotest.Send(t, client, http.MethodPost, server.URL+"/-/body", sent); got.Text != sent || got.ContentLength != int64(size) {
+				t.Errorf("%s: of %d bytes %d came back, %d announced", proto, size, len(got.Text), got.ContentLength)
 			}
-			got := send(t, client, http.MethodPost, server.URL, sent)
+			got := echotest.Send(t, client, http.MethodPost, server.URL, sent)
 			if size == 0 {
-				if told := decode(t, got.body).Request.Body; told != nil {
+				if told := decode(t, got.Text).Request.Body; told != nil {
 					t.Errorf("%s: of no body it is told %+v", proto, told)
 				}
 				continue
 			}
 			digest := sha256.Sum256([]byte(sent))
-			told := *decode(t, got.body).Request.Body
+			told := *decode(t, got.Text).Request.Body
 			want := body{Size: int64(size), SHA256: hex.EncodeToString(digest[:]), Data: sent[:min(size, maxShown)], Encoding: "utf-8", Truncated: size > maxShown}
 			if told != want {
 				told.Data, want.Data = "", ""
@@ -50,15 +43,12 @@ func TestBodiesAreEchoed(t *testing.T) {
 	}
 }
 
-// unsized hides a body's length, which makes it chunked.
-type unsized struct{ io.Reader }
-
 func TestBodiesOfUnknownLength(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for path, size := range map[string]int{"/-/body": 1_000_000, "/": 1_000_000} {
-			got := open(t, client, http.MethodPost, server.URL+path, unsized{strings.NewReader(payload(size))}).whole(t).body
-			if path == "/-/body" && got != payload(size) {
+			got := echotest.Open(t, client, http.MethodPost, server.URL+path, echotest.Unsized{Reader: strings.NewReader(echotest.Payload(size))}).Whole(t).Text
+			if path == "/-/body" && got != echotest.Payload(size) {
 				t.Errorf("%s: %d bytes", proto, len(got))
 			}
 			if path == "/" && (decode(t, got).Request.Body.Size != int64(size) || decode(t, got).Request.ContentLength != -1) {
@@ -71,14 +61,14 @@ func TestBodiesOfUnknownLength(t *testing.T) {
 func TestBodyLimit(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
-	for proto, client := range clients(t) {
-		for name, sent := range map[string]io.Reader{"announced": bytes.NewReader(make([]byte, maxBody+1)), "chunked": unsized{bytes.NewReader(make([]byte, maxBody+1))}} {
-			got := open(t, client, http.MethodPost, server.URL+"/?echo.status=200", sent).whole(t)
-			if got.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "larger than 8388608 bytes") {
-				t.Errorf("%s, %s: one byte over the limit is answered %d %q", proto, name, got.StatusCode, got.body)
+	for proto, client := range echotest.Clients(t) {
+		for name, sent := range map[string]io.Reader{"announced": bytes.NewReader(make([]byte, maxBody+1)), "chunked": echotest.Unsized{Reader: bytes.NewReader(make([]byte, maxBody+1))}} {
+			got := echotest.Open(t, client, http.MethodPost, server.URL+"/?echo.status=200", sent).Whole(t)
+			if got.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(got.Text, "larger than 8388608 bytes") {
+				t.Errorf("%s, %s: one byte over the limit is answered %d %q", proto, name, got.StatusCode, got.Text)
 			}
 		}
-		response, err := client.Do(&http.Request{Method: http.MethodPost, URL: parsed(t, server.URL+"/-/body"), Body: io.NopCloser(strings.NewReader("x")),
+		response, err := client.Do(&http.Request{Method: http.MethodPost, URL: echotest.ParseURL(t, server.URL+"/-/body"), Body: io.NopCloser(strings.NewReader("x")),
 			ContentLength: maxStreamed + 1})
 		if err == nil { // the client may see first that it could not send what it announced
 			_ = response.Body.Close()
@@ -99,7 +89,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n":          "400",
 		"Expect: 100-continue\r\nContent-Length: 8388609\r\n\r\n": "413",
 	} {
-		got := exchanged(t, dial(t, server.URL), "POST / HTTP/1.1\r\nHost: a\r\n"+sent)
+		got := echotest.Exchanged(t, echotest.Dial(t, server.URL), "POST / HTTP/1.1\r\nHost: a\r\n"+sent)
 		if !strings.HasPrefix(got, "HTTP/1.1 "+status+" ") {
 			t.Errorf("%q is answered %q, want %s", sent, got, status)
 		}
@@ -131,7 +121,7 @@ func TestShown(t *testing.T) {
 func TestDigestBodyPassesErrorsOn(t *testing.T) {
 	broken := errors.New("broken")
 	for _, size := range []int{0, 10, maxShown + 10} {
-		if _, err := digested(io.MultiReader(strings.NewReader(payload(size)), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+		if _, err := digested(io.MultiReader(strings.NewReader(echotest.Payload(size)), iotest.ErrReader(broken))); !errors.Is(err, broken) {
 			t.Errorf("after %d bytes: %v", size, err)
 		}
 	}

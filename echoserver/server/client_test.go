@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestClientAddress(t *testing.T) {
@@ -70,8 +72,8 @@ func TestClientChain(t *testing.T) {
 			client{Address: "203.0.113.7", ForwardedFor: []string{"203.0.113.7"}, Forwarded: []forwardedPair{{For: "6.6.6.6"}}}},
 	} {
 		server := serve(t, handlerOf(t, "ECHO_TRUSTED_PROXIES="+c.trusted))
-		for proto, sender := range clients(t) {
-			got := decode(t, send(t, sender, http.MethodGet, server.URL, "", c.headers...).body).Client
+		for proto, sender := range echotest.Clients(t) {
+			got := decode(t, echotest.Send(t, sender, http.MethodGet, server.URL, "", c.headers...).Text).Client
 			c.want.Remote = got.Remote
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", name, proto, diff)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 const (
@@ -33,9 +35,9 @@ func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *
 	switch {
 	case wanted.size != nil:
 		text := io.NewSectionReader(filler{}, 0, int64(*wanted.size))
-		return content{mediaType: plainText, length: *wanted.size, source: text, text: text, held: min(*wanted.size, copyBuffer)}
+		return content{mediaType: connection.PlainText, length: *wanted.size, source: text, text: text, held: min(*wanted.size, copyBuffer)}
 	case wanted.body != "":
-		return content{mediaType: plainText, length: len(wanted.body), source: strings.NewReader(wanted.body)}
+		return content{mediaType: connection.PlainText, length: len(wanted.body), source: strings.NewReader(wanted.body)}
 	}
 	format := wanted.format
 	if format == "" {
@@ -46,7 +48,7 @@ func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *
 	case formatHTML:
 		return h.pages.echo.with(echo.compactJSON(true))
 	case formatText:
-		return contentOf(plainText, echo.text())
+		return contentOf(connection.PlainText, echo.text())
 	}
 	if namesJSON(r.Header["Accept"]) { // a program
 		return contentOf("application/json", echo.compactJSON(false))

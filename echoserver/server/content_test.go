@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestContentPrecedence sends requests for several contents at once.
@@ -25,20 +28,20 @@ func TestContentPrecedence(t *testing.T) {
 		begin     string
 	}{
 		"the echo":                            {nil, "/", "", "application/json", "{\n \"path\": \"/\",\n"},
-		"by Accept":                           {nil, "/", "text/plain", plainText, "GET / HTTP/1.1\n"},
+		"by Accept":                           {nil, "/", "text/plain", connection.PlainText, "GET / HTTP/1.1\n"},
 		"a page by Accept":                    {nil, "/", "text/html", pageType, "<!doctype html>\n"},
 		"the format before Accept":            {nil, "/?echo.format=json", "text/html", "application/json", "{\n"},
-		"the format before another Accept":    {nil, "/?echo.format=text", "application/json", plainText, "GET "},
-		"a size before the format":            {nil, "/?echo.format=html&echo.size=3", "", plainText, "012"},
-		"a size before Accept":                {nil, "/?echo.size=3", "text/html", plainText, "012"},
-		"a size of zero is not the echo":      {nil, "/?echo.size=0", "", plainText, ""},
-		"a fixed body before Accept":          {fixed, "/", "text/html", plainText, "fixed"},
-		"a fixed body before the format":      {fixed, "/?echo.format=json", "", plainText, "fixed"},
-		"a size before a fixed body":          {fixed, "/?echo.size=3", "", plainText, "012"},
-		"a size of zero before a fixed body":  {fixed, "/?echo.size=0", "", plainText, ""},
+		"the format before another Accept":    {nil, "/?echo.format=text", "application/json", connection.PlainText, "GET "},
+		"a size before the format":            {nil, "/?echo.format=html&echo.size=3", "", connection.PlainText, "012"},
+		"a size before Accept":                {nil, "/?echo.size=3", "text/html", connection.PlainText, "012"},
+		"a size of zero is not the echo":      {nil, "/?echo.size=0", "", connection.PlainText, ""},
+		"a fixed body before Accept":          {fixed, "/", "text/html", connection.PlainText, "fixed"},
+		"a fixed body before the format":      {fixed, "/?echo.format=json", "", connection.PlainText, "fixed"},
+		"a size before a fixed body":          {fixed, "/?echo.size=3", "", connection.PlainText, "012"},
+		"a size of zero before a fixed body":  {fixed, "/?echo.size=0", "", connection.PlainText, ""},
 		"an Accept for nothing that there is": {nil, "/", "image/png", "application/json", "{\n"},
 	} {
-		w := answered(handlerOf(t, c.environ...), c.target, "Accept", c.accept)
+		w := echotest.Record(handlerOf(t, c.environ...), c.target, "Accept", c.accept)
 		if got := w.Header().Get("Content-Type"); got != c.mediaType {
 			t.Errorf("%s: the type is %s, want %s", name, got, c.mediaType)
 		}
@@ -71,7 +74,7 @@ func TestFiller(t *testing.T) {
 // TestFillerText checks that the text continues over the pieces as lines of 64 bytes.
 func TestFillerText(t *testing.T) {
 	const line = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n"
-	if want := strings.Repeat(line, 1537)[:98305]; answered(handlerOf(t), "/?echo.size=98305").Body.String() != want {
+	if want := strings.Repeat(line, 1537)[:98305]; echotest.Record(handlerOf(t), "/?echo.size=98305").Body.String() != want {
 		t.Error("it is not the same line throughout")
 	}
 }
@@ -99,7 +102,7 @@ func TestContentOfStatus(t *testing.T) {
 	for status, hasBody := range map[int]bool{200: true, 201: true, 203: true, 204: false, 205: false, 206: true, 301: true, 303: true, 304: false, 305: true,
 		400: true, 404: true, 500: true, 503: true, 599: true} {
 		for _, more := range []string{"", "&echo.size=100", "&echo.format=html"} {
-			w := answered(h, "/?echo.status="+strconv.Itoa(status)+more)
+			w := echotest.Record(h, "/?echo.status="+strconv.Itoa(status)+more)
 			header := w.Header()
 			if w.Code != status || (w.Body.Len() > 0) != hasBody || (header.Get("Content-Type") != "") != hasBody || (header.Get("Content-Length") != "") != hasBody {
 				t.Errorf("%d%s: the status is %d, there are %d bytes, the headers are %v", status, more, w.Code, w.Body.Len(), header)

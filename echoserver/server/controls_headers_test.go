@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestParseHeader(t *testing.T) {
@@ -66,8 +68,8 @@ func TestRefusedHeaders(t *testing.T) {
 	} {
 		h := handlerOf(t)
 		for _, spelling := range []string{name, strings.ToLower(name), strings.ToUpper(name), " " + name + " "} {
-			byQuery := answered(h, "/?echo.set-header=X-A:1&echo.set-header="+url.QueryEscape(spelling+": 1"))
-			byHeader := answered(h, "/", "X-Echo-Set-Header", "X-A: 1,"+spelling+": 1")
+			byQuery := echotest.Record(h, "/?echo.set-header=X-A:1&echo.set-header="+url.QueryEscape(spelling+": 1"))
+			byHeader := echotest.Record(h, "/", "X-Echo-Set-Header", "X-A: 1,"+spelling+": 1")
 			for way, w := range map[string]string{"query": byQuery.Body.String(), "header": byHeader.Body.String()} {
 				if !strings.Contains(w, http.CanonicalHeaderKey(name)+" cannot be set") || !strings.Contains(w, why) {
 					t.Errorf("%q by %s is answered %q", spelling, way, w)
@@ -89,7 +91,7 @@ func TestSimilarHeadersAreAllowed(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full")
 	for _, name := range []string{"Connections", "X-Connection", "Content-Lengths", "Set-Cookie3", "X-Set-Cookie", "Access-Control", "X-Access-Control-Allow-Origin",
 		"Cross-Origin", "Keep", "Retry-After", "Location", "Server", "Content-Language", "X-Echo-Status", "Www-Authenticate"} {
-		w := answered(h, "/?echo.set-header="+name+":1")
+		w := echotest.Record(h, "/?echo.set-header="+name+":1")
 		if w.Code != http.StatusOK || w.Header().Get(name) != "1" {
 			t.Errorf("%s is answered %d with %q: %s", name, w.Code, w.Header().Get(name), w.Body)
 		}

@@ -54,7 +54,7 @@ func (p controlsPolicy) parseEarlyHints(text string) (bool, error) {
 	return parseBoolean(text)
 }
 
-// checkHeader refuses, unless the policy is Full, all headers but those that no proxy, cache or browser is known to act upon for
+// CheckHeader refuses, unless the policy is Full, all headers but those that no proxy, cache or browser is known to act upon for
 // others. The name is canonical.
 func (p controlsPolicy) checkHeader(h header) error {
 	switch {

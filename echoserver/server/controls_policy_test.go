@@ -10,6 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestSafeHeaders sets headers by the default policy. Nothing may pass by which a proxy, a cache or a browser would serve others.
@@ -35,8 +38,8 @@ func TestSafeHeaders(t *testing.T) {
 		`Location: \\evil`: false, "Location: /\t/evil.example": false, "Location: a": false, "Location: /a b": false, "Location:": false, "Location: /é": false,
 		"Location: javascript:alert(1)": false, "Content-Type: text/html": false, "Set-Cookie: a=b": false,
 	} {
-		w := answered(h, "/?echo.set-header="+url.QueryEscape(text))
-		byHeader := answered(h, "/", "X-Echo-Set-Header", text)
+		w := echotest.Record(h, "/?echo.set-header="+url.QueryEscape(text))
+		byHeader := echotest.Record(h, "/", "X-Echo-Set-Header", text)
 		name, value, _ := strings.Cut(text, ":")
 		if allowed != (w.Code == http.StatusOK) || allowed != (byHeader.Code == http.StatusOK) {
 			t.Errorf("%s is answered %d and %d: %s", text, w.Code, byHeader.Code, w.Body)
@@ -52,7 +55,7 @@ func TestSafeHeaders(t *testing.T) {
 }
 
 func TestSafeReason(t *testing.T) {
-	w := answered(handlerOf(t), "/?echo.set-header=X-Accel-Redirect:/internal")
+	w := echotest.Record(handlerOf(t), "/?echo.set-header=X-Accel-Redirect:/internal")
 	for _, part := range []string{"echo.set-header: X-Accel-Redirect cannot be set by a request", "spec.server.controls: Full (ECHO_CONTROLS=Full)", "private network"} {
 		if !strings.Contains(w.Body.String(), part) {
 			t.Errorf("the reason is %q, without %q", w.Body, part)
@@ -81,7 +84,7 @@ func TestControlsPolicies(t *testing.T) {
 		"Off: a header":                 {"Off", "/?echo.set-header=X-A:1", 200, map[string]string{"X-A": ""}},
 		"Off: a connection":             {"Off", "/?echo.connection=truncate", 200, nil},
 	} {
-		w := answered(handlerOf(t, "ECHO_CONTROLS="+c.policy), c.target)
+		w := echotest.Record(handlerOf(t, "ECHO_CONTROLS="+c.policy), c.target)
 		if w.Code != c.status {
 			t.Errorf("%s: answered %d %s", name, w.Code, w.Body)
 		}
@@ -91,7 +94,7 @@ func TestControlsPolicies(t *testing.T) {
 			}
 		}
 	}
-	w := answered(handlerOf(t, "ECHO_CONTROLS=Off"), "/?echo.status=503", "X-Echo-Status", "418")
+	w := echotest.Record(handlerOf(t, "ECHO_CONTROLS=Off"), "/?echo.status=503", "X-Echo-Status", "418")
 	if got := decode(t, w.Body.String()); w.Code != 200 || got.Headers["X-Echo-Status"][0] != "418" || got.Request.Query["echo.status"][0] != "503" || got.Applied != nil {
 		t.Errorf("without controls it is answered %d %s", w.Code, w.Body)
 	}
@@ -119,7 +122,7 @@ func TestCaching(t *testing.T) {
 	} {
 		h := handlerOf(t, append(c.environ, own)...)
 		h.random = func(int64) int64 { return 99 }
-		header := answered(h, c.target, c.headers...).Header()
+		header := echotest.Record(h, c.target, c.headers...).Header()
 		want := []string{"no-store", ""}
 		if c.cached {
 			want = []string{"max-age=60", "max-age=60"}
@@ -129,7 +132,7 @@ func TestCaching(t *testing.T) {
 		}
 	}
 	h := handlerOf(t, own)
-	if got := answered(h, "/?echo.status=404").Header(); got.Get("X-B") != "1" || got.Get("X-Echo-Applied") != "status=404, set-header=X-B" {
+	if got := echotest.Record(h, "/?echo.status=404").Header(); got.Get("X-B") != "1" || got.Get("X-Echo-Applied") != "status=404, set-header=X-B" {
 		t.Errorf("the other header of the settings is missing: %v", got)
 	}
 	if len(h.response.headers) != 3 {
@@ -141,7 +144,7 @@ func TestCaching(t *testing.T) {
 func TestVary(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_HEADERS=[{"name":"vary","value":"Cookie"}]`)
 	for _, target := range []string{"/", "/?echo.status=503", "/?echo.status=1"} {
-		listed := strings.Split(strings.Join(answered(h, target).Header().Values("Vary"), ","), ",")
+		listed := strings.Split(strings.Join(echotest.Record(h, target).Header().Values("Vary"), ","), ",")
 		for _, name := range []string{"Accept", "X-Echo-Status", "X-Echo-Delay", "X-Echo-Set-Header", "X-Echo-Size", "X-Echo-Format", "X-Echo-Failures", "X-Echo-Connection"} {
 			if !slices.Contains(listed, name) {
 				t.Errorf("%s: Vary lists %q, without %s", target, listed, name)
@@ -155,7 +158,7 @@ func TestVary(t *testing.T) {
 	if length := len(controlsSafe.vary()) + len(",Accept-Encoding"); length > 128 {
 		t.Errorf("nginx would not cache: Vary has %d bytes", length)
 	}
-	if got := answered(handlerOf(t, "ECHO_CONTROLS=Off"), "/").Header().Values("Vary"); len(got) != 1 || got[0] != "Accept" {
+	if got := echotest.Record(handlerOf(t, "ECHO_CONTROLS=Off"), "/").Header().Values("Vary"); len(got) != 1 || got[0] != "Accept" {
 		t.Errorf("without controls Vary is %q", got)
 	}
 }
@@ -186,7 +189,7 @@ func TestSetHeadersAreLimited(t *testing.T) {
 		if c.list != "" {
 			headers = []string{"X-Echo-Set-Header", c.list}
 		}
-		w := answered(h, c.target, headers...)
+		w := echotest.Record(h, c.target, headers...)
 		if c.ok != (w.Code == http.StatusOK) || !c.ok && !strings.Contains(w.Body.String(), "a request can set up to 32 headers of together 8192 bytes") {
 			t.Errorf("%s: answered %d %.200s", name, w.Code, w.Body)
 		}
@@ -200,8 +203,8 @@ func TestRefusalsAreShort(t *testing.T) {
 		{"echo.percentage": {long}}, {"echo.connection": {long}}, {"echo.set-header": {long[:8000]}}, {"echo.set-header": {long[:8000] + ":1"}},
 		{"echo.set-header": {strings.Repeat("A", 8000) + ":1"}}, {"echo.set-header": {strings.Repeat("A", 8000) + ":\x01"}}, {"echo.set-header": {"Location:/" + strings.Repeat("é", 4000)}},
 		{"echo.set-header": {"Content-Type:" + strings.Repeat("é", 4000)}}} {
-		w := answered(h, "/?"+query.Encode())
-		if w.Code != http.StatusBadRequest || w.Body.Len() > 1000 || w.Header().Get("Content-Type") != plainText || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+		w := echotest.Record(h, "/?"+query.Encode())
+		if w.Code != http.StatusBadRequest || w.Body.Len() > 1000 || w.Header().Get("Content-Type") != connection.PlainText || w.Header().Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("answered %d with %d bytes: %.300s", w.Code, w.Body.Len(), w.Body)
 		}
 	}

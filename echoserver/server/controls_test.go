@@ -8,6 +8,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestControls(t *testing.T) {
@@ -29,7 +32,7 @@ func TestControls(t *testing.T) {
 		"headers by query":            {nil, "/?echo.set-header=x-a:1,2&echo.set-header=x-b:%202", nil, 200, "set-header=X-A, set-header=X-B", map[string]string{"X-A": "1,2", "X-B": "2"}},
 		"headers by header":           {nil, "/", []string{"X-Echo-Set-Header", "x-a:1, X-B: 2", "X-Echo-Set-Header", "X-C:a,b"}, 200, "set-header=X-A, set-header=X-B, set-header=X-C", map[string]string{"X-A": "1", "X-B": "2", "X-C": "a,b"}},
 		"a content type":              {nil, "/?echo.set-header=Content-Type:text/plain%3Bcharset=utf-8", nil, 200, "set-header=Content-Type", map[string]string{"Content-Type": "text/plain;charset=utf-8"}},
-		"format by query":             {nil, "/?echo.format=text", nil, 200, "format=text", map[string]string{"Content-Type": plainText}},
+		"format by query":             {nil, "/?echo.format=text", nil, 200, "format=text", map[string]string{"Content-Type": connection.PlainText}},
 		"format by header":            {nil, "/", []string{"X-Echo-Format", "html"}, 200, "format=html", map[string]string{"Content-Type": pageType}},
 		"default status":              {[]string{"ECHO_RESPONSE_STATUS=503"}, "/", nil, 503, "status=503", nil},
 		"a request against a default": {[]string{"ECHO_RESPONSE_STATUS=503"}, "/?echo.status=200", nil, 200, "status=200", nil},
@@ -37,11 +40,11 @@ func TestControls(t *testing.T) {
 			"set-header=retry-after, set-header=Set-Cookie", map[string]string{"Retry-After": "7", "Set-Cookie": "a=b"}},
 		"a header against a default": {[]string{`ECHO_RESPONSE_HEADERS=[{"name":"retry-after","value":"7"},{"name":"X-A","value":"b"}]`}, "/?echo.set-header=Retry-After:8", nil, 200,
 			"set-header=X-A, set-header=Retry-After", map[string]string{"Retry-After": "8", "X-A": "b"}},
-		"a fixed body": {[]string{"ECHO_RESPONSE_BODY=gone"}, "/?echo.format=html", nil, 200, "format=html, body=fixed", map[string]string{"Content-Type": plainText}},
+		"a fixed body": {[]string{"ECHO_RESPONSE_BODY=gone"}, "/?echo.format=html", nil, 200, "format=html, body=fixed", map[string]string{"Content-Type": connection.PlainText}},
 		"a fixed page": {[]string{"ECHO_RESPONSE_BODY=<b>", `ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/html"}]`}, "/", nil, 200,
 			"set-header=Content-Type, body=fixed", map[string]string{"Content-Type": "text/html", "Content-Security-Policy": sandbox}},
 	} {
-		w := answered(handlerOf(t, c.environ...), c.target, c.headers...)
+		w := echotest.Record(handlerOf(t, c.environ...), c.target, c.headers...)
 		if w.Code != c.status || w.Header().Get("X-Echo-Applied") != c.applied {
 			t.Errorf("%s: answered %d with %q, want %d with %q", name, w.Code, w.Header().Get("X-Echo-Applied"), c.status, c.applied)
 		}
@@ -88,30 +91,30 @@ func TestControlsRefused(t *testing.T) {
 		"/?echo.set-header=content-type:application/xml":  "is not one of",
 		"/?echo.set-header=content-type:text/plain%3Bx=y": "is not one of",
 	} {
-		w := answered(h, target)
-		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) || w.Header().Get("Content-Type") != plainText {
+		w := echotest.Record(h, target)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) || w.Header().Get("Content-Type") != connection.PlainText {
 			t.Errorf("%s is answered %d %q, want 400 with %q", target, w.Code, w.Body, why)
 		}
 	}
-	if w := answered(h, "/", "X-Echo-Delay", "soon"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
+	if w := echotest.Record(h, "/", "X-Echo-Delay", "soon"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
 		t.Errorf("a bad header is answered %d %q", w.Code, w.Body)
 	}
 	// With 10,000 parameters, a control among them still counts. The response does not show them parsed.
-	if w := answered(h, "/?"+strings.Repeat("a=1&", 9999)+"echo.status=503"); w.Code != http.StatusServiceUnavailable {
+	if w := echotest.Record(h, "/?"+strings.Repeat("a=1&", 9999)+"echo.status=503"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("with 10,000 parameters it is answered %d", w.Code)
 	}
-	if w := answered(h, "/?"+strings.Repeat("a=%20&", 9999)); w.Code != http.StatusOK || decode(t, w.Body.String()).Request.Query != nil {
+	if w := echotest.Record(h, "/?"+strings.Repeat("a=%20&", 9999)); w.Code != http.StatusOK || decode(t, w.Body.String()).Request.Query != nil {
 		t.Errorf("with 10,000 parameters it is answered %d", w.Code)
 	}
 }
 
 func TestSize(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for _, size := range []string{"0", "1", "65537", "16777216"} {
-			got := send(t, client, http.MethodGet, server.URL+"/?echo.size="+size, "")
-			if got.Header.Get("Content-Length") != size || got.ContentLength != int64(len(got.body)) {
-				t.Errorf("%s: %s bytes are announced as %s and come as %d", proto, size, got.Header.Get("Content-Length"), len(got.body))
+			got := echotest.Send(t, client, http.MethodGet, server.URL+"/?echo.size="+size, "")
+			if got.Header.Get("Content-Length") != size || got.ContentLength != int64(len(got.Text)) {
+				t.Errorf("%s: %s bytes are announced as %s and come as %d", proto, size, got.Header.Get("Content-Length"), len(got.Text))
 			}
 		}
 	}
@@ -119,10 +122,10 @@ func TestSize(t *testing.T) {
 
 func TestStatusesWithoutBody(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for _, path := range []string{"/?echo.status=204", "/?echo.status=205", "/?echo.status=304", "/?echo.status=304&echo.size=100"} {
-			if got := send(t, client, http.MethodGet, server.URL+path, ""); got.body != "" || got.Header.Get("Content-Type") != "" {
-				t.Errorf("%s %s: %q of type %q", proto, path, got.body, got.Header.Get("Content-Type"))
+			if got := echotest.Send(t, client, http.MethodGet, server.URL+path, ""); got.Text != "" || got.Header.Get("Content-Type") != "" {
+				t.Errorf("%s %s: %q of type %q", proto, path, got.Text, got.Header.Get("Content-Type"))
 			}
 		}
 	}
@@ -131,18 +134,18 @@ func TestStatusesWithoutBody(t *testing.T) {
 // TestDelayOfOneWhoLeaves closes the client's side: no answer is better than an empty one.
 func TestDelayOfOneWhoLeaves(t *testing.T) {
 	h := handlerOf(t)
-	connection := dial(t, serve(t, h).URL)
+	connection := echotest.Dial(t, serve(t, h).URL)
 	if _, err := io.WriteString(connection, "GET /?echo.delay=30s HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it waits", func() bool { return h.waiting.Load() == 1 })
+	echotest.Until(t, "it waits", func() bool { return h.waiting.Load() == 1 })
 	if err := connection.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(connection); err != nil || len(got) > 0 {
 		t.Errorf("answered %q, %v", got, err)
 	}
-	until(t, "it is counted", func() bool {
+	echotest.Until(t, "it is counted", func() bool {
 		return counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "499") == 1
 	})
 }
@@ -177,7 +180,7 @@ func TestConnectionControlsRefused(t *testing.T) {
 		"/?echo.connection=close":                 `echo.connection: "close" is neither reset nor truncate`,
 		"/?echo.connection=reset&echo.status=503": "connection reset sends no response: it excludes status",
 	} {
-		if w := answered(h, target); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) {
+		if w := echotest.Record(h, target); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) {
 			t.Errorf("%s: the response is %d %q, want 400 with %q", target, w.Code, w.Body, why)
 		}
 	}

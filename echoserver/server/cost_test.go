@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 const (
@@ -31,7 +34,7 @@ func TestCost(t *testing.T) {
 	for name, request := range hostileRequests() {
 		checkCost(t, p, name, request)
 	}
-	for _, limit := range []int{defaultHeaderBytes, mostHeaderBytes} {
+	for _, limit := range []int{connection.DefaultHeaderBytes, connection.MostHeaderBytes} {
 		p := start(t, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit))
 		for name, request := range hostileHeaders(limit) {
 			checkCost(t, p, fmt.Sprintf("%s, %d", name, limit), request)
@@ -73,7 +76,7 @@ func hostileHeaders(limit int) map[string]string {
 		"traceparent":               field("Traceparent", "0-"),
 		"a cookie":                  field("Cookie", "a=b;"),
 		"invalid UTF-8":             field("X-A", "\xff"),
-		"rejected":                  field("X-A", strings.Repeat("a", decoderFactor)),
+		"rejected":                  field("X-A", strings.Repeat("a", connection.DecoderFactor)),
 	}
 }
 
@@ -145,7 +148,7 @@ func cpuTime(t *testing.T, p *process, request string, times int) time.Duration 
 	var reader *bufio.Reader
 	for range times {
 		if connection == nil {
-			connection = dial(t, p.url)
+			connection = echotest.Dial(t, p.url)
 			reader = bufio.NewReader(connection)
 		}
 		_, _ = io.WriteString(connection, request) // the server may respond before it has read all

@@ -5,13 +5,15 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"testing"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestEarlyHints asks for a response with status 103 before the other one.
 func TestEarlyHints(t *testing.T) {
 	for policy, want := range map[string]int{"Full": http.StatusOK, "Safe": http.StatusBadRequest, "Off": http.StatusOK} {
 		server := serve(t, handlerOf(t, "ECHO_CONTROLS="+policy))
-		for proto, client := range clients(t) {
+		for proto, client := range echotest.Clients(t) {
 			interim := 0
 			trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
 				interim = code

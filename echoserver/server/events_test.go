@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestEvents(t *testing.T) {
@@ -16,8 +18,8 @@ func TestEvents(t *testing.T) {
 	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.events(newExchange(w, r), r, time.Millisecond)
 	}))
-	for proto, client := range clients(t) {
-		lines := bufio.NewScanner(open(t, client, http.MethodGet, server.URL, http.NoBody).Body)
+	for proto, client := range echotest.Clients(t) {
+		lines := bufio.NewScanner(echotest.Open(t, client, http.MethodGet, server.URL, http.NoBody).Body)
 		for number := 1; number <= 3; number++ {
 			for _, want := range []string{fmt.Sprintf("id: %d", number), fmt.Sprintf(`data: {"number":%d,"time":"`, number), ""} {
 				if !lines.Scan() || !strings.HasPrefix(lines.Text(), want) {
@@ -41,7 +43,7 @@ func TestFirstEvent(t *testing.T) {
 
 func TestEventsContinue(t *testing.T) {
 	url := serve(t, handlerOf(t)).URL + "/shop/-/sse"
-	response := open(t, clients(t)["HTTP/1.1"], http.MethodGet, url, http.NoBody, "Last-Event-ID", "41")
+	response := echotest.Open(t, echotest.Clients(t)["HTTP/1.1"], http.MethodGet, url, http.NoBody, "Last-Event-ID", "41")
 	if first, err := bufio.NewReader(response.Body).ReadString('\n'); first != "id: 42\n" {
 		t.Errorf("after the event 41 comes %q, %v", first, err)
 	}
@@ -50,17 +52,17 @@ func TestEventsContinue(t *testing.T) {
 func TestEventsComeAtOnceAndEnd(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
-	client := clients(t)["HTTP/1.1"]
-	if got := send(t, client, http.MethodPost, server.URL+"/-/sse", ""); got.StatusCode != http.StatusMethodNotAllowed {
+	client := echotest.Clients(t)["HTTP/1.1"]
+	if got := echotest.Send(t, client, http.MethodPost, server.URL+"/-/sse", ""); got.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST is answered %d", got.StatusCode)
 	}
-	response := open(t, client, http.MethodGet, server.URL+"/-/sse", http.NoBody)
+	response := echotest.Open(t, client, http.MethodGet, server.URL+"/-/sse", http.NoBody)
 	if first, err := bufio.NewReader(response.Body).ReadString('\n'); first != "id: 1\n" || response.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("the first line is %q of %v, %v", first, response.Header, err)
 	}
-	until(t, "it is being answered", func() bool { return h.metrics.inFlight.Load() == 1 })
+	echotest.Until(t, "it is being answered", func() bool { return h.metrics.inFlight.Load() == 1 })
 	close(h.life.ending)
-	until(t, "it ends", func() bool { return h.metrics.inFlight.Load() == 0 })
+	echotest.Until(t, "it ends", func() bool { return h.metrics.inFlight.Load() == 0 })
 }
 
 // TestEventsComeEachSecond reads the stream for some seconds, then no more: the server gives up after 30 s.
@@ -68,7 +70,7 @@ func TestEventsComeEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
 		_, listener := serveInMemory(t, h)
-		connection, began := listener.dial(t), time.Now()
+		connection, began := listener.Dial(t), time.Now()
 		if _, err := io.WriteString(connection, "GET /-/sse HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 // maxRequestID is the maximum length of an X-Request-Id that is used, in bytes.
@@ -17,12 +19,12 @@ type exchange struct {
 	http.ResponseWriter
 	id         string
 	began      time.Time
-	pool       *pool       // of the bytes that requests hold; nil does not bound them
-	held       int64       // bytes that were taken from it
-	headerSize int64       // of the request with its trailer, in bytes
-	stream     *connection // of a request of HTTP/2 that is in progress
-	overBudget bool        // aborted without a response and a log line: nothing accounts for what it holds
-	status     int         // 0 before the response
+	pool       *connection.Pool       // of the bytes that requests hold; nil does not bound them
+	held       int64                  // bytes that were taken from it
+	headerSize int64                  // of the request with its trailer, in bytes
+	stream     *connection.Connection // of a request of HTTP/2 that is in progress
+	overBudget bool                   // aborted without a response and a log line: nothing accounts for what it holds
+	status     int                    // 0 before the response
 	written    int64
 	// grpcStatus is the name of the status of a gRPC call; empty for other requests.
 	grpcStatus string
@@ -34,7 +36,7 @@ func newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 
 // take takes bytes from the budget until the exchange ends, for what is large or lasts long.
 func (e *exchange) take(bytes int64) bool {
-	ok := e.pool == nil || e.pool.takeLarge(bytes)
+	ok := e.pool == nil || e.pool.AcquireLarge(bytes)
 	if ok {
 		e.held += bytes
 	}
@@ -48,7 +50,7 @@ func (e *exchange) worstResponse(b *body, size *int) int64 {
 		return int64(min(*size, copyBuffer))
 	}
 	const escape = 6
-	if worst := escape * e.describedSize(b); worst > 2*includedResponse {
+	if worst := escape * e.describedSize(b); worst > 2*connection.IncludedResponse {
 		return worst
 	}
 	return 0
@@ -67,7 +69,7 @@ func (e *exchange) giveBack(bytes int64) {
 	bytes = min(max(0, bytes), e.held)
 	e.held -= bytes
 	if e.pool != nil {
-		e.pool.give(bytes)
+		e.pool.Release(bytes)
 	}
 }
 
@@ -83,7 +85,7 @@ func (e *exchange) finish() {
 func (e *exchange) release() {
 	e.giveBack(e.held)
 	if e.stream != nil {
-		e.stream.inProgress.Add(-1)
+		e.stream.EndStream()
 	}
 }
 

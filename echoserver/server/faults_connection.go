@@ -3,6 +3,8 @@ package server
 import (
 	"io"
 	"net/http"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 // statusNoResponse is logged if the connection is reset instead of a response.
@@ -10,8 +12,8 @@ const statusNoResponse = 444
 
 // resetConnection resets the connection of a request: under HTTP/1.1 by TCP, under HTTP/2 only the stream of the request.
 func resetConnection(r *http.Request) {
-	if c := connectionOf(r); c != nil && r.ProtoMajor == 1 {
-		_ = c.reset() // only fails if the client has disconnected
+	if c := connection.Of(r); c != nil && r.ProtoMajor == 1 {
+		_ = c.SendReset() // only fails if the client has disconnected
 	}
 	panic(http.ErrAbortHandler) // tells net/http to close the connection, or to reset the stream
 }

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestConnectionReset resets connections of both protocols, by a request and by the settings. Those of others go on.
 func TestConnectionReset(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_FAULTS=[{"connection":"Reset","failures":1}]`)
 	server := serve(t, h)
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for _, path := range []string{"/" + proto, "/?echo.connection=reset"} {
 			response, err := client.Post(server.URL+path, "text/plain", strings.NewReader("hello"))
 			if err == nil {
@@ -25,11 +27,11 @@ func TestConnectionReset(t *testing.T) {
 				t.Errorf("%s %s ends with %v", proto, path, err)
 			}
 		}
-		if got := send(t, client, http.MethodPost, server.URL+"/"+proto, "hello"); got.StatusCode != http.StatusOK || got.Header.Get("X-Echo-Applied") != "" {
+		if got := echotest.Send(t, client, http.MethodPost, server.URL+"/"+proto, "hello"); got.StatusCode != http.StatusOK || got.Header.Get("X-Echo-Applied") != "" {
 			t.Errorf("%s: after a failure it is answered %d %s", proto, got.StatusCode, got.Header)
 		}
 	}
-	until(t, "all are counted", func() bool { return h.metrics.inFlight.Load() == 0 })
+	echotest.Until(t, "all are counted", func() bool { return h.metrics.inFlight.Load() == 0 })
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		if got := counted(h.metrics.requests, "http", proto, "POST", "444"); got != 2 {
 			t.Errorf("%s: %d are counted with status 444", proto, got)
@@ -43,7 +45,7 @@ func TestConnectionReset(t *testing.T) {
 // TestConnectionResetIsNoEnd distinguishes a reset from the end of a connection on the real program, whose listener wraps connections.
 func TestConnectionResetIsNoEnd(t *testing.T) {
 	p := start(t, "ECHO_CONTROLS=Full")
-	connection := dial(t, p.url)
+	connection := echotest.Dial(t, p.url)
 	if _, err := io.WriteString(connection, "GET /?echo.connection=reset HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -55,15 +57,15 @@ func TestConnectionResetIsNoEnd(t *testing.T) {
 // TestTruncatedResponses compares what arrives with the announced length.
 func TestTruncatedResponses(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_CONTROLS=Full"))
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for query, want := range map[string]int64{"echo.size=100000": 50000, "echo.size=3": 1, "echo.size=1": 0, "echo.size=101&echo.status=503": 50} {
-			response := open(t, client, http.MethodGet, server.URL+"/?echo.connection=truncate&"+query, http.NoBody)
+			response := echotest.Open(t, client, http.MethodGet, server.URL+"/?echo.connection=truncate&"+query, http.NoBody)
 			n, err := io.Copy(io.Discard, response.Body)
 			if err == nil || n != want || response.ContentLength/2 != want || !strings.Contains(response.Header.Get("X-Echo-Applied"), "connection=truncate") {
 				t.Errorf("%s %s: %d of %d bytes, %v, %s", proto, query, n, response.ContentLength, err, response.Header)
 			}
 		}
-		response := open(t, client, http.MethodGet, server.URL+"/?echo.connection=truncate", http.NoBody)
+		response := echotest.Open(t, client, http.MethodGet, server.URL+"/?echo.connection=truncate", http.NoBody)
 		data, err := io.ReadAll(response.Body)
 		if err == nil || int64(len(data)) != response.ContentLength/2 || !strings.HasPrefix(string(data), "{\n \"path\"") {
 			t.Errorf("%s: %q of %d bytes, %v", proto, data, response.ContentLength, err)
@@ -75,7 +77,7 @@ func TestTruncatedResponses(t *testing.T) {
 func TestTruncatedResponsesWithoutBody(t *testing.T) {
 	url := serve(t, handlerOf(t, "ECHO_CONTROLS=Full")).URL
 	for request, status := range map[string]string{"GET /?echo.connection=truncate&echo.status=204": "204", "HEAD /?echo.connection=truncate": "200", "GET /?echo.connection=truncate&echo.size=0": "200"} {
-		got := exchanged(t, dial(t, url), request+" HTTP/1.1\r\nHost: a\r\n\r\n")
+		got := echotest.Exchanged(t, echotest.Dial(t, url), request+" HTTP/1.1\r\nHost: a\r\n\r\n")
 		if !strings.HasPrefix(got, "HTTP/1.1 "+status) || !strings.HasSuffix(got, "\r\n\r\n") {
 			t.Errorf("%s is answered %q", request, got)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // rolls returns numbers instead of random ones, in turn.
@@ -49,7 +51,7 @@ func TestFaults(t *testing.T) {
 		h.random = rolls(c.rolls...)
 		var got []string
 		for _, target := range c.targets {
-			w := answered(h, target)
+			w := echotest.Record(h, target)
 			got = append(got, strings.TrimPrefix(w.Result().Status[:4]+w.Header().Get("X-Echo-Applied"), "HTTP "))
 		}
 		if !slices.Equal(got, c.want) {
@@ -77,7 +79,7 @@ func TestFaultDelays(t *testing.T) {
 			h := handlerOf(t, "ECHO_RESPONSE_DELAY=5s", "ECHO_RESPONSE_FAULTS=["+c.faults+"]")
 			h.random = rolls(7)
 			began := time.Now()
-			answered(h, c.target)
+			echotest.Record(h, c.target)
 			if took := time.Since(began); took != c.want {
 				t.Errorf("%s: answered after %s, want %s", name, took, c.want)
 			}
@@ -89,7 +91,7 @@ func TestFaultDelays(t *testing.T) {
 func TestFaultDelaysAreBounded(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_FAULTS=[{"delayMilliseconds":30000}]`)
 	h.waiting.Store(maxWaiting)
-	if w := answered(h, "/"); w.Code != http.StatusTooManyRequests {
+	if w := echotest.Record(h, "/"); w.Code != http.StatusTooManyRequests {
 		t.Errorf("answered %d", w.Code)
 	}
 }

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // writes returns a function that writes a text and reads nothing. It writes a little at a time and then lets others run: a thousand that write
@@ -34,12 +36,12 @@ func writes(text string) func(net.Conn) error {
 
 // incompleteMessage returns a WebSocket message whose last byte never comes.
 func incompleteMessage() string {
-	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + announced(finalBit|opcodeBinary, maxMessage, payload(maxMessage-1))
+	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + announced(finalBit|opcodeBinary, maxMessage, echotest.Payload(maxMessage-1))
 }
 
 // manyPings returns a WebSocket with many pings of the maximum size.
 func manyPings() string {
-	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Repeat(pingFrame(payload(125)), 1000)
+	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Repeat(pingFrame(echotest.Payload(125)), 1000)
 }
 
 // How a request of HTTP/2 goes on after its header.
@@ -55,7 +57,7 @@ const (
 func overHTTP2(method, path string, kind streamKind, fields ...string) func(net.Conn) error {
 	var body []byte
 	if kind == withBody {
-		body = []byte(payload(600)) // all fit into the window of a connection
+		body = []byte(echotest.Payload(600)) // all fit into the window of a connection
 	}
 	return overHTTP2Body(method, path, kind, body, fields...)
 }
@@ -174,7 +176,7 @@ func resets(block []byte) func(net.Conn) error {
 func withTrailer(size int) func(net.Conn) error {
 	return framing(complete, func(framer *http2.Framer) error {
 		var trailer bytes.Buffer
-		_ = hpack.NewEncoder(&trailer).WriteField(hpack.HeaderField{Name: "x-a", Value: payload(size), Sensitive: true})
+		_ = hpack.NewEncoder(&trailer).WriteField(hpack.HeaderField{Name: "x-a", Value: echotest.Payload(size), Sensitive: true})
 		for id := uint32(1); id < 2*maxStreams; id += 2 {
 			err := writeHeader(framer, id, headerBlock("POST", "/?echo.delay=30s", "trailer", "x-a"), false, true)
 			if err := errors.Join(err, framer.WriteData(id, false, []byte("body")), writeHeader(framer, id, trailer.Bytes(), true, true)); err != nil {
@@ -194,14 +196,14 @@ func longFrame(connection net.Conn) error {
 	if _, err := io.WriteString(connection, "\xff\xff\xff\x01\x05\x00\x00\x00\x01"); err != nil {
 		return err
 	}
-	return writes(payload(1 << 20))(connection)
+	return writes(echotest.Payload(1 << 20))(connection)
 }
 
 func grpcFields() []string { return []string{"content-type", "application/grpc", "te", "trailers"} }
 
 // unfinished returns an EchoRequest of about a size. Its last byte is missing.
 func unfinished(size int) []byte {
-	message := prefixed("\x12" + varint(size-8) + payload(size-8))
+	message := prefixed("\x12" + varint(size-8) + echotest.Payload(size-8))
 	return message[:len(message)-1]
 }
 
@@ -229,7 +231,7 @@ func grpcStreams(method string, streams int, message []byte) func(net.Conn) erro
 
 // clientOver returns a client that sends all requests over one connection of HTTP/2.
 func clientOver(connection net.Conn) *http.Transport {
-	return &http.Transport{Protocols: onlyHTTP2(), MaxConnsPerHost: 1,
+	return &http.Transport{Protocols: echotest.OnlyHTTP2(), MaxConnsPerHost: 1,
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 }
 

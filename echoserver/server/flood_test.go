@@ -13,6 +13,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 const (
@@ -31,7 +34,7 @@ func TestFloods(t *testing.T) {
 	for name, f := range floods() {
 		t.Run(name, func(t *testing.T) { f.run(t) })
 	}
-	for _, limit := range []int{defaultHeaderBytes, mostHeaderBytes} {
+	for _, limit := range []int{connection.DefaultHeaderBytes, connection.MostHeaderBytes} {
 		for name, f := range headerFloods(limit) {
 			t.Run(fmt.Sprintf("%s, %d", name, limit), func(t *testing.T) { f.run(t, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit)) })
 		}
@@ -44,12 +47,12 @@ func TestFloodsWithBlockedLog(t *testing.T) {
 		t.Skip("each flood takes some seconds")
 	}
 	all := floods()
-	maps.Copy(all, headerFloods(defaultHeaderBytes))
+	maps.Copy(all, headerFloods(connection.DefaultHeaderBytes))
 	for _, name := range []string{"delayed long headers", "distinct tiny fields", "long trailers over HTTP/2", "resets of authorities"} {
 		t.Run(name, func(t *testing.T) {
 			p := startFlooded(t)
-			p.log.mutex.Lock()
-			defer p.log.mutex.Unlock()
+			p.log.Mutex.Lock()
+			defer p.log.Mutex.Unlock()
 			if peak := flood(t, p, all[name].connections, all[name].open); peak >= containerMemory {
 				t.Errorf("its memory limit would have killed it: %d MiB", peak)
 			}
@@ -91,8 +94,8 @@ func floods() map[string]clientFlood {
 		"echoes that nobody reads":       {200, overHTTP2("GET", "/"+strings.Repeat("x", 8000), withoutWindow)},
 		"stalled streams over HTTP/2":    {200, overHTTP2("POST", "/-/body", withBody)},
 		"long frames over HTTP/2":        {200, longFrame},
-		"incomplete bodies":              {2000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n" + payload(65535))},
-		"large bodies":                   {1000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" + payload(4_000_000))},
+		"incomplete bodies":              {2000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n" + echotest.Payload(65535))},
+		"large bodies":                   {1000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" + echotest.Payload(4_000_000))},
 		"incomplete WebSocket messages":  {1000, writes(incompleteMessage())},
 		"unread WebSocket pongs":         {500, writes(manyPings())},
 		"responses that nobody reads":    {1000, writes(strings.Repeat("GET /?echo.size=16000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20))},
@@ -103,7 +106,7 @@ func floods() map[string]clientFlood {
 		"small unfinished gRPC messages": {200, grpcStreams("Unary", 31, unfinished(16<<10))},
 		"announced gRPC messages":        {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withBody, unfinished(1 << 20)[:16], grpcFields()...)},
 		"unread gRPC responses": {200, overHTTP2Body("POST", "/echo.v1.Echo/ServerStream", withoutWindow,
-			prefixed("\x12"+varint(16<<10)+payload(16<<10)+"\x18\xe8\x07"), grpcFields()...)},
+			prefixed("\x12"+varint(16<<10)+echotest.Payload(16<<10)+"\x18\xe8\x07"), grpcFields()...)},
 		"unread gRPC reflection": {200, overHTTP2Body("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", withoutWindow,
 			bytes.Repeat(prefixed("\x22\x0cecho.v1.Echo"), 500), grpcFields()...)},
 	}
@@ -111,7 +114,7 @@ func floods() map[string]clientFlood {
 
 // headerFloods returns floods of headers near the limit, and near what net/http decodes before the handler rejects it.
 func headerFloods(limit int) map[string]clientFlood {
-	allowed, decoded := limit*95/100, decoderFactor*limit*95/100
+	allowed, decoded := limit*95/100, connection.DecoderFactor*limit*95/100
 	cookie := func(length int) []string { return []string{"cookie", strings.Repeat("x", length)} }
 	return map[string]clientFlood{
 		"echoes that need escapes":       {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", allowed))},
@@ -122,7 +125,7 @@ func headerFloods(limit int) map[string]clientFlood {
 		"delayed long headers":         {200, overHTTP2("GET", "/?echo.delay=30s", complete, cookie(allowed)...)},
 		"rejected headers over HTTP/2": {200, overHTTP2("GET", "/", withoutWindow, cookie(decoded)...)},
 		"rejected fields over HTTP/2":  {200, overHTTP2("GET", "/", withoutWindow, manyFields(400, decoded)...)},
-		"rejected paths over HTTP/2":   {200, overHTTP2("GET", "/"+payload(decoded), withoutWindow)},
+		"rejected paths over HTTP/2":   {200, overHTTP2("GET", "/"+echotest.Payload(decoded), withoutWindow)},
 		"distinct tiny fields":         {200, overHTTP2("GET", "/", withoutWindow, tinyFields(460)...)},
 		"resets of tiny fields":        {200, resets(headerBlock("GET", "/", tinyFields(460)...))},
 		"resets of authorities":        {45, resets(headerBlockTo(strings.Repeat("a", decoded), "GET", "/"))},
@@ -201,11 +204,11 @@ func ordinaryClients(t *testing.T, p *process) (stop func() int64) {
 			served.Add(1)
 		}
 	}
-	for _, client := range clients(t) { // with connections of their own, which are open before the flood
-		_ = send(t, client, http.MethodGet, p.url, "")
+	for _, client := range echotest.Clients(t) { // with connections of their own, which are open before the flood
+		_ = echotest.Send(t, client, http.MethodGet, p.url, "")
 		all.Go(func() { ask(p.url, client) })
 	}
-	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: echotest.Patience}
 	all.Go(func() { ask(p.admin+"/readyz", probe) })
 	return func() int64 {
 		close(ended)

@@ -13,8 +13,6 @@ const (
 	formatJSON format = "json"
 	formatText format = "text"
 	formatHTML format = "html"
-
-	plainText = "text/plain; charset=utf-8"
 )
 
 // accepted returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.

@@ -3,6 +3,8 @@ package server
 import (
 	"strings"
 	"testing"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestAccepted(t *testing.T) {
@@ -44,7 +46,7 @@ func TestPage(t *testing.T) {
 	}
 	const attack = "</script><script>alert(1)</script><!--"
 	h := handlerOf(t)
-	got := answered(h, "/?echo.format=html&x="+strings.ReplaceAll(attack, " ", "+"), "X-Attack", attack, attack, attack)
+	got := echotest.Record(h, "/?echo.format=html&x="+strings.ReplaceAll(attack, " ", "+"), "X-Attack", attack, attack, attack)
 	if got.Header().Get("Content-Type") != pageType {
 		t.Fatalf("the page has the type %s", got.Header().Get("Content-Type"))
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 const (
@@ -135,7 +137,7 @@ func (c *call) releaseMessage() {
 
 // outOfMemory counts that memory could not be acquired, and returns the error that ends the call.
 func (c *call) outOfMemory() error {
-	c.metrics.limited(limitMemory)
+	c.metrics.limited(connection.LimitMemory)
 	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server has no memory for the message"))
 	return c.err
 }

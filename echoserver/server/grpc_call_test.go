@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 )
 
@@ -90,7 +91,7 @@ func TestCallThatIsRejectedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
 		began := time.Now()
-		got := exchanged(t, listener.dial(t), "POST "+unaryPath+" HTTP/1.1\r\nHost: a\r\nContent-Type: application/grpc-web\r\n"+
+		got := echotest.Exchanged(t, listener.Dial(t), "POST "+unaryPath+" HTTP/1.1\r\nHost: a\r\nContent-Type: application/grpc-web\r\n"+
 			"X-Echo-Grpc-Status: 5\r\nContent-Length: 100\r\n\r\n")
 		if took := time.Since(began); !strings.Contains(got, "\r\nGrpc-Status: 5\r\n") || took > stallTimeout+time.Second {
 			t.Errorf("after %s, the connection ends with %q", took, got)
@@ -106,8 +107,8 @@ func TestGRPCClientThatDoesNotRead(t *testing.T) {
 		_, listener := serveInMemory(t, h)
 		client := http2InMemory(t, listener)
 		for path, request := range map[string]proto.Message{
-			unaryPath:                        &echov1.EchoRequest{Message: payload(10 * window)},
-			echov1.EchoServerStreamProcedure: &echov1.ServerStreamRequest{Message: payload(16 << 10), Count: 1000},
+			unaryPath:                        &echov1.EchoRequest{Message: echotest.Payload(10 * window)},
+			echov1.EchoServerStreamProcedure: &echov1.ServerStreamRequest{Message: echotest.Payload(16 << 10), Count: 1000},
 		} {
 			began := time.Now()
 			listen(t, client, "http://a"+path, sentMessage(t, request))
@@ -140,7 +141,7 @@ func TestSlowStream(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
 		call := begin(t, http2InMemory(t, listener), "http://a"+bidiPath, echoRequest(t, "hello"))
 		call.receive(t)
-		large := echoRequest(t, payload(2*window))
+		large := echoRequest(t, echotest.Payload(2*window))
 		for _, part := range [][]byte{large[:window], large[window:]} {
 			if _, err := call.body.Write(part); err != nil {
 				t.Fatal(err)
@@ -169,7 +170,7 @@ func TestWatch(t *testing.T) {
 		watch := listen(t, client, "http://a"+watchPath, prefixed(""))
 		unknown := listen(t, client, "http://a"+watchPath, prefixed("\x0a\x01x"))
 		h1 := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
-			DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.dial(t), nil }}}
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial(t), nil }}}
 		web := listen(t, h1, "http://a"+watchPath, prefixed(""), "Content-Type", grpcWebType)
 		for _, stream := range []*calling{watch, web} {
 			if got := stream.receive(t); string(got) != "\x08\x01" {
@@ -199,7 +200,7 @@ func TestWatch(t *testing.T) {
 func TestGRPCDelays(t *testing.T) {
 	h := handlerOf(t, "ECHO_RESPONSE_DELAY=30s")
 	h.waiting.Store(maxWaiting)
-	status, _ := called(t, clients(t)["HTTP/2.0"], serve(t, h).URL+unaryPath, echoRequest(t, "hello"))
+	status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+unaryPath, echoRequest(t, "hello"))
 	if status != "8 1000 responses are delayed already" || h.waiting.Load() != maxWaiting {
 		t.Errorf("the status is %s, and %d responses are delayed", status, h.waiting.Load())
 	}

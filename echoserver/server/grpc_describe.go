@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
@@ -35,7 +36,7 @@ func (h *callHandler) describe(c *call) (*echov1.Call, error) {
 
 // acquireDescription acquires the memory of a description, as far as the cost of the request does not include it.
 func (c *call) acquireDescription() bool {
-	return c.acquire(descriptionFactor * max(0, c.headerSize-includedHeader))
+	return c.acquire(descriptionFactor * max(0, c.headerSize-connection.IncludedHeader))
 }
 
 // describeServer describes the pod.

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
@@ -48,7 +49,7 @@ func echoRequest(t testing.TB, message string) []byte {
 
 // calling is a call of gRPC in progress, as its client sees it.
 type calling struct {
-	reply
+	echotest.Reply
 	body *io.PipeWriter
 }
 
@@ -75,7 +76,7 @@ func post(t *testing.T, client *http.Client, url string, body io.Reader, headers
 	if !slices.Contains(headers, "Content-Type") {
 		headers = append(headers, "Content-Type", grpcType)
 	}
-	return &calling{reply: open(t, client, http.MethodPost, url, body, headers...)}
+	return &calling{Reply: echotest.Open(t, client, http.MethodPost, url, body, headers...)}
 }
 
 // receive returns the next message, or nil at the end.
@@ -113,9 +114,9 @@ func called(t *testing.T, client *http.Client, url string, sent []byte, headers 
 }
 
 // http2InMemory returns an HTTP/2 client of a server in memory. It does not read ahead.
-func http2InMemory(t *testing.T, listener *memoryListener) *http.Client {
-	transport := &http.Transport{Protocols: onlyHTTP2(), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: window},
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.dial(t), nil }}
+func http2InMemory(t *testing.T, listener *echotest.MemoryListener) *http.Client {
+	transport := &http.Transport{Protocols: echotest.OnlyHTTP2(), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: window},
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial(t), nil }}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 )
 
@@ -16,30 +18,30 @@ import (
 func TestCallMemory(t *testing.T) {
 	const size, idle = 100_000, callCost + streamCost
 	h := handlerOf(t)
-	used := func() int64 { return h.budget.requests.used.Load() }
-	call := begin(t, clients(t)["HTTP/2.0"], serve(t, h).URL+bidiPath, echoRequest(t, payload(size)))
+	used := func() int64 { return h.budget.Requests.Used.Load() }
+	call := begin(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+bidiPath, echoRequest(t, echotest.Payload(size)))
 	call.receive(t)
-	until(t, "the first message is released", func() bool { return used() == idle })
-	second := echoRequest(t, payload(size))
+	echotest.Until(t, "the first message is released", func() bool { return used() == idle })
+	second := echoRequest(t, echotest.Payload(size))
 	if _, err := call.body.Write(second[:size/2]); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "half a message is acquired", func() bool { return used() == idle+messageFactor*size/2 })
+	echotest.Until(t, "half a message is acquired", func() bool { return used() == idle+messageFactor*size/2 })
 	if _, err := call.body.Write(second[size/2:]); err != nil {
 		t.Fatal(err)
 	}
 	call.receive(t)
-	until(t, "the second message is released", func() bool { return used() == idle })
+	echotest.Until(t, "the second message is released", func() bool { return used() == idle })
 	_ = call.body.Close() // never fails
 	if got := call.status(t); got != "0 " {
 		t.Errorf("the status is %s", got)
 	}
-	until(t, "the call is released", func() bool { return used() == 0 })
+	echotest.Until(t, "the call is released", func() bool { return used() == 0 })
 }
 
 // TestCallsWithoutMemory checks calls for which the budget does not suffice.
 func TestCallsWithoutMemory(t *testing.T) {
-	large, short := payload(100_000), "hello"
+	large, short := echotest.Payload(100_000), "hello"
 	for name, c := range map[string]struct {
 		path    string
 		sent    string
@@ -50,18 +52,18 @@ func TestCallsWithoutMemory(t *testing.T) {
 		"a message":                 {unaryPath, large, 400_000, nil, "Unary RESOURCE_EXHAUSTED"},
 		"a call":                    {unaryPath, short, callCost, nil, "Unary RESOURCE_EXHAUSTED"},
 		"a stream":                  {bidiPath, short, callCost + streamCost, nil, "BidiStream RESOURCE_EXHAUSTED"},
-		"a description":             {unaryPath, short, 80_000, []string{"X-A", payload(14_000)}, "Unary RESOURCE_EXHAUSTED"},
-		"a description for Gateway": {gatewayAPI, "", 80_000, []string{"X-A", payload(14_000)}, gatewayAPI[1:] + " RESOURCE_EXHAUSTED"},
+		"a description":             {unaryPath, short, 80_000, []string{"X-A", echotest.Payload(14_000)}, "Unary RESOURCE_EXHAUSTED"},
+		"a description for Gateway": {gatewayAPI, "", 80_000, []string{"X-A", echotest.Payload(14_000)}, gatewayAPI[1:] + " RESOURCE_EXHAUSTED"},
 		"a delay":                   {unaryPath, short, callCost*4/3 + waitingCost, []string{"X-Echo-Delay", "1s"}, "Unary RESOURCE_EXHAUSTED"},
 	} {
 		h := handlerOf(t)
-		h.budget.requests.limit = c.limit
+		h.budget.Requests.Limit = c.limit
 		counts := countCalls(h)
-		status, _ := called(t, clients(t)["HTTP/2.0"], serve(t, h).URL+c.path, echoRequest(t, c.sent), c.headers...)
-		if status != "8 the server has no memory for the message" || !slices.Equal(counts.all(), []string{c.counted, "limit " + limitMemory}) {
+		status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+c.path, echoRequest(t, c.sent), c.headers...)
+		if status != "8 the server has no memory for the message" || !slices.Equal(counts.all(), []string{c.counted, "limit " + connection.LimitMemory}) {
 			t.Errorf("%s: the status is %s, counted are %q", name, status, counts.all())
 		}
-		until(t, name+" is released", func() bool { return h.budget.requests.used.Load() == 0 })
+		echotest.Until(t, name+" is released", func() bool { return h.budget.Requests.Used.Load() == 0 })
 	}
 }
 
@@ -85,7 +87,7 @@ func FuzzCall(f *testing.F) {
 		r.Header.Set("Connect-Protocol-Version", "1")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if used := h.budget.requests.used.Load(); used != 0 {
+		if used := h.budget.Requests.Used.Load(); used != 0 {
 			t.Errorf("%d bytes remain acquired", used)
 		}
 		if w.Body.Len() > 4*len(body)+10*maxLogged && r.RequestURI != echov1.EchoServerStreamProcedure {

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
@@ -73,7 +74,7 @@ func TestCallTypes(t *testing.T) {
 		"JSON, which could be both": {"HTTP/2.0", "POST", "application/json", echoed},
 		"protobuf":                  {"HTTP/1.1", "POST", "application/proto", echoed},
 	} {
-		got := send(t, clients(t)[c.proto], c.method, server.URL+unaryPath, "", "Content-Type", c.contentType)
+		got := echotest.Send(t, echotest.Clients(t)[c.proto], c.method, server.URL+unaryPath, "", "Content-Type", c.contentType)
 		if answer := got.Status[:4] + got.Header.Get("Content-Type"); answer != c.want {
 			t.Errorf("%s: the response is %s, want %s", name, answer, c.want)
 		}
@@ -82,9 +83,9 @@ func TestCallTypes(t *testing.T) {
 
 // TestGRPCStatus checks what grpc-go's client cannot do wrong.
 func TestGRPCStatus(t *testing.T) {
-	server, client := serve(t, handlerOf(t)), clients(t)["HTTP/2.0"]
+	server, client := serve(t, handlerOf(t)), echotest.Clients(t)["HTTP/2.0"]
 	const control = "X-Echo-Grpc-Status"
-	hello, tooMuch := string(echoRequest(t, "hello")), string(prefixed(payload(maxGRPCMessage+1)))
+	hello, tooMuch := string(echoRequest(t, "hello")), string(prefixed(echotest.Payload(maxGRPCMessage+1)))
 	for name, c := range map[string]struct {
 		path    string
 		sent    string
@@ -118,11 +119,11 @@ func TestGRPCStatus(t *testing.T) {
 
 func TestGRPCLog(t *testing.T) {
 	h, log := loggedHandler(t)
-	server, client := serve(t, h), clients(t)["HTTP/2.0"]
+	server, client := serve(t, h), echotest.Clients(t)["HTTP/2.0"]
 	called(t, client, server.URL+healthCheckProcedure, prefixed(""))
 	called(t, client, server.URL+unaryPath, nil)
-	send(t, client, http.MethodGet, server.URL+healthCheckProcedure, "")
-	until(t, "two lines", func() bool { return strings.Count(log.String(), "\n") == 2 })
+	echotest.Send(t, client, http.MethodGet, server.URL+healthCheckProcedure, "")
+	echotest.Until(t, "two lines", func() bool { return strings.Count(log.String(), "\n") == 2 })
 	lines := strings.Split(log.String(), "\n")
 	if !strings.Contains(lines[0], `"path":"`+unaryPath+`"`) || !strings.Contains(lines[0], `"grpcStatus":"UNIMPLEMENTED"`) ||
 		strings.Contains(lines[1], "grpcStatus") {
@@ -166,7 +167,7 @@ func TestCallsAreCounted(t *testing.T) {
 		if !slices.Contains(headers, "Connect-Protocol-Version") {
 			headers = append(headers, "Connect-Protocol-Version", "1")
 		}
-		send(t, clients(t)["HTTP/1.1"], http.MethodPost, serve(t, h).URL+c.path, c.sent, headers...)
+		echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, serve(t, h).URL+c.path, c.sent, headers...)
 		if got := counts.all(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: counted are %q, want %q", name, got, c.want)
 		}
@@ -175,10 +176,10 @@ func TestCallsAreCounted(t *testing.T) {
 
 // TestJSONErrorsAreShort checks that an error does not contain the whole message.
 func TestJSONErrorsAreShort(t *testing.T) {
-	got := send(t, clients(t)["HTTP/1.1"], http.MethodPost, serve(t, handlerOf(t)).URL+unaryPath, `"`+strings.Repeat("<", 100_000)+`"`,
+	got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, serve(t, handlerOf(t)).URL+unaryPath, `"`+strings.Repeat("<", 100_000)+`"`,
 		"Content-Type", "application/json", "Connect-Protocol-Version", "1")
-	if got.StatusCode != http.StatusBadRequest || len(got.body) > 10*maxLogged || !strings.Contains(got.body, `"code":"invalid_argument"`) {
-		t.Errorf("%s, of %d bytes: %.200s", got.Status, len(got.body), got.body)
+	if got.StatusCode != http.StatusBadRequest || len(got.Text) > 10*maxLogged || !strings.Contains(got.Text, `"code":"invalid_argument"`) {
+		t.Errorf("%s, of %d bytes: %.200s", got.Status, len(got.Text), got.Text)
 	}
 }
 
@@ -186,8 +187,8 @@ func TestJSONErrorsAreShort(t *testing.T) {
 func TestCallDescription(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_IDENTITY=false", "POD_NAME=pod-1", "ECHO_INFO_COLOR=blue"))
 	sent := []string{"X-A", "\xff", "Authorization", "Bearer hunter2"}
-	_, ours := called(t, clients(t)["HTTP/2.0"], server.URL+unaryPath, prefixed(""), sent...)
-	_, theirs := called(t, clients(t)["HTTP/2.0"], server.URL+gatewayAPI, prefixed(""), sent...)
+	_, ours := called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+unaryPath, prefixed(""), sent...)
+	_, theirs := called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+gatewayAPI, prefixed(""), sent...)
 	echo, conformance := &echov1.EchoResponse{}, &grpcecho.EchoResponse{}
 	if err := errors.Join(proto.Unmarshal(ours, echo), proto.Unmarshal(theirs, conformance)); err != nil {
 		t.Fatal(err)
@@ -237,10 +238,10 @@ func TestGRPCWithTLS(t *testing.T) {
 func TestGRPCAborted(t *testing.T) {
 	h := handlerOf(t)
 	counts := countCalls(h)
-	call := begin(t, clients(t)["HTTP/2.0"], serve(t, h).URL+bidiPath, echoRequest(t, "hello"))
+	call := begin(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+bidiPath, echoRequest(t, "hello"))
 	call.receive(t)
 	_ = call.body.CloseWithError(io.ErrClosedPipe) // the client resets the stream
-	until(t, "the call has ended", func() bool { return h.metrics.inFlight.Load() == 0 })
+	echotest.Until(t, "the call has ended", func() bool { return h.metrics.inFlight.Load() == 0 })
 	if got := counts.all(); !slices.Equal(got, []string{"BidiStream CANCELLED"}) {
 		t.Errorf("counted are %q", got)
 	}

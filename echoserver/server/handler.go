@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 const (
@@ -27,7 +29,7 @@ type handler struct {
 	log     *slog.Logger
 	pages   pages
 	waiting atomic.Int64
-	budget  *budget
+	budget  *connection.Budget
 	vary    []string // the value of Vary, which no response changes
 	failed  *failureCounts
 	// attempts counts the requests with the same nonce.
@@ -47,7 +49,7 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := newExchange(w, r)
-	e.pool = &h.budget.requests
+	e.pool = &h.budget.Requests
 	if h.redaction.adds("X-Request-Id") {
 		e.id = newRequestID()
 	}
@@ -138,7 +140,7 @@ func (h *handler) answer(e *exchange, r *http.Request, wanted *controls, body *b
 		return
 	}
 	content := h.content(e, r, wanted, body)
-	e.giveBack(worst - max(0, int64(content.held-includedResponse)))
+	e.giveBack(worst - max(0, int64(content.held-connection.IncludedResponse)))
 	header, applied := e.Header(), wanted.applied()
 	if applied != nil {
 		header.Set("X-Echo-Applied", applied.String())
@@ -188,13 +190,13 @@ func harden(header http.Header) {
 
 // refuse responds with one line of text that contains the reason.
 func refuse(w http.ResponseWriter, status int, why string) {
-	w.Header().Set("Content-Type", plainText)
+	w.Header().Set("Content-Type", connection.PlainText)
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may have disconnected
 }
 
 func health(w http.ResponseWriter, healthy bool) {
-	w.Header().Set("Content-Type", plainText)
+	w.Header().Set("Content-Type", connection.PlainText)
 	if !healthy {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, "draining\n")

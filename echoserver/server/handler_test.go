@@ -12,6 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestDelayIsExact measures how long responses are delayed, by the clock of the bubble.
@@ -36,7 +39,7 @@ func TestDelayIsExact(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t, c.environ...)
 			began := time.Now()
-			answered(h, c.target)
+			echotest.Record(h, c.target)
 			if took := time.Since(began); took != c.want || h.waiting.Load() != 0 {
 				t.Errorf("%s: answered after %s, want %s; %d wait", name, took, c.want, h.waiting.Load())
 			}
@@ -53,19 +56,19 @@ func TestDelayLimit(t *testing.T) {
 		h := handlerOf(t)
 		h.waiting.Store(maxWaiting - 1)
 		last := make(chan int)
-		go func() { last <- answered(h, "/?echo.delay=1s").Code }()
+		go func() { last <- echotest.Record(h, "/?echo.delay=1s").Code }()
 		synctest.Wait()
-		w := answered(h, "/?echo.delay=1ns&echo.status=418")
+		w := echotest.Record(h, "/?echo.delay=1ns&echo.status=418")
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || w.Body.String() != "echo-server: 1000 responses are delayed already\n" {
 			t.Errorf("one over the limit is answered %d %q with %v", w.Code, w.Body, w.Header())
 		}
-		if w := answered(h, "/?echo.delay=0s"); w.Code != http.StatusOK {
+		if w := echotest.Record(h, "/?echo.delay=0s"); w.Code != http.StatusOK {
 			t.Errorf("a response without delay has the status %d", w.Code)
 		}
 		if code := <-last; code != http.StatusOK {
 			t.Errorf("the last that may wait is answered %d", code)
 		}
-		if w := answered(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.waiting.Load() != maxWaiting-1 || counted(h.metrics.limits, limitDelays) != 1 {
+		if w := echotest.Record(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.waiting.Load() != maxWaiting-1 || counted(h.metrics.limits, limitDelays) != 1 {
 			t.Errorf("afterwards the status is %d, %d wait, %d were limited", w.Code, h.waiting.Load(), counted(h.metrics.limits, limitDelays))
 		}
 	})
@@ -102,11 +105,11 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 func TestResponsesWhileDraining(t *testing.T) {
 	for _, path := range []string{"/", "/?echo.status=1", "/-/livez", "/-/readyz", "/-/ws", "/-/other"} {
 		h := handlerOf(t)
-		if got := answered(h, path).Header().Values("Connection"); len(got) > 0 {
+		if got := echotest.Record(h, path).Header().Values("Connection"); len(got) > 0 {
 			t.Errorf("%s: before the signal Connection is %q", path, got)
 		}
 		h.life.draining.Store(true)
-		w := answered(h, path)
+		w := echotest.Record(h, path)
 		if got := w.Header().Get("Connection"); got != "close" {
 			t.Errorf("%s: while draining Connection is %q", path, got)
 		}
@@ -117,7 +120,7 @@ func TestResponsesWhileDraining(t *testing.T) {
 	h := handlerOf(t)
 	for _, draining := range []bool{false, true} {
 		h.life.draining.Store(draining)
-		if got := decode(t, answered(h, "/").Body.String()).Server.Draining; got != draining {
+		if got := decode(t, echotest.Record(h, "/").Body.String()).Server.Draining; got != draining {
 			t.Errorf("the response has draining %t, want %t", got, draining)
 		}
 	}
@@ -130,10 +133,10 @@ func TestOrderOfRefusals(t *testing.T) {
 		body           io.Reader
 		status         int
 	}{
-		"a large body before a control":          {http.MethodPost, "/?echo.status=1", strings.NewReader(payload(maxBody + 1)), http.StatusRequestEntityTooLarge},
+		"a large body before a control":          {http.MethodPost, "/?echo.status=1", strings.NewReader(echotest.Payload(maxBody + 1)), http.StatusRequestEntityTooLarge},
 		"a control before a delay":               {http.MethodPost, "/?echo.status=1&echo.delay=1h", strings.NewReader("x"), http.StatusBadRequest},
 		"CONNECT":                                {http.MethodConnect, "/", http.NoBody, http.StatusMethodNotAllowed},
-		"CONNECT before a large body":            {http.MethodConnect, "example.com:80", strings.NewReader(payload(maxBody + 1)), http.StatusMethodNotAllowed},
+		"CONNECT before a large body":            {http.MethodConnect, "example.com:80", strings.NewReader(echotest.Payload(maxBody + 1)), http.StatusMethodNotAllowed},
 		"CONNECT to a stream":                    {http.MethodConnect, "/-/body", strings.NewReader("x"), http.StatusMethodNotAllowed},
 		"CONNECT to a probe":                     {http.MethodConnect, "/-/livez", http.NoBody, http.StatusMethodNotAllowed},
 		"a reserved path without its controls":   {http.MethodPost, "/-/other?echo.status=503", strings.NewReader("x"), http.StatusNotFound},
@@ -145,7 +148,7 @@ func TestOrderOfRefusals(t *testing.T) {
 			t.Errorf("%s: the status is %d, want %d: %s", name, w.Code, c.status, w.Body)
 		}
 		if refused := c.status != http.StatusServiceUnavailable; refused && (!strings.HasPrefix(w.Body.String(), "echo-server: ") ||
-			strings.Count(w.Body.String(), "\n") != 1 || w.Header().Get("Content-Type") != plainText) {
+			strings.Count(w.Body.String(), "\n") != 1 || w.Header().Get("Content-Type") != connection.PlainText) {
 			t.Errorf("%s: the reason is not one line of text: %q", name, w.Body)
 		}
 	}
@@ -168,7 +171,7 @@ func TestHeadersAreReplaced(t *testing.T) {
 		"a policy that no request can set":         {"/?echo.format=json", "Content-Security-Policy", []string{sandbox}},
 		"no default of a cache beside a control":   {"/?echo.status=503", "Cache-Control", []string{"no-store"}},
 	} {
-		if got := answered(h, c.target).Header().Values(c.header); strings.Join(got, "|") != strings.Join(c.want, "|") || len(got) != len(c.want) {
+		if got := echotest.Record(h, c.target).Header().Values(c.header); strings.Join(got, "|") != strings.Join(c.want, "|") || len(got) != len(c.want) {
 			t.Errorf("%s: %s is %q, want %q", name, c.header, got, c.want)
 		}
 	}
@@ -181,8 +184,8 @@ func TestResponsesAreNotMixed(t *testing.T) {
 	for worker := range 8 {
 		all.Go(func() {
 			for i := range 50 {
-				marker := strings.Repeat(fmt.Sprintf("%d-%d.", worker, i), 1+i%3*includedResponse/6)
-				w := answered(h, "/"+marker, "X-Marker", marker)
+				marker := strings.Repeat(fmt.Sprintf("%d-%d.", worker, i), 1+i%3*connection.IncludedResponse/6)
+				w := echotest.Record(h, "/"+marker, "X-Marker", marker)
 				var got answer
 				if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Path != "/"+marker || got.Headers["X-Marker"][0] != marker {
 					t.Errorf("worker %d, request %d: the response is of %s", worker, i, got.Path)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestIdentify gives each variable a value of its own, and only variables that a mistake might show by accident beside them.
@@ -48,8 +50,8 @@ func TestIdentityOff(t *testing.T) {
 		"INGRESS_NAME=an-ingress", "ECHO_INFO_COLOUR=blue"}
 	secrets := []string{"a-pod", "a-namespace", "10.1.1.1", "a-node", "10.2.2.2", "a-service", "an-ingress", `"version"`, "version: ", `"uptime"`, "192.0.2.1"}
 	for _, format := range []string{"json", "text", "html"} {
-		shown := answered(handlerOf(t, environ...), "/?echo.format="+format).Body.String()
-		hidden := answered(handlerOf(t, append(environ, "ECHO_IDENTITY=false")...), "/?echo.format="+format).Body.String()
+		shown := echotest.Record(handlerOf(t, environ...), "/?echo.format="+format).Body.String()
+		hidden := echotest.Record(handlerOf(t, append(environ, "ECHO_IDENTITY=false")...), "/?echo.format="+format).Body.String()
 		for _, secret := range secrets {
 			if strings.Contains(hidden, secret) {
 				t.Errorf("%s: %s is shown", format, secret)
@@ -59,7 +61,7 @@ func TestIdentityOff(t *testing.T) {
 			t.Errorf("%s: with identity %s, without %s", format, shown, hidden)
 		}
 	}
-	if got := decode(t, answered(handlerOf(t, "ECHO_IDENTITY=false"), "/").Body.String()); got.Port != "8080" || got.Request.ID == "" {
+	if got := decode(t, echotest.Record(handlerOf(t, "ECHO_IDENTITY=false"), "/").Body.String()); got.Port != "8080" || got.Request.ID == "" {
 		t.Errorf("too much is hidden: %+v", got)
 	}
 }
@@ -75,7 +77,7 @@ func TestProxiesAreHidden(t *testing.T) {
 		"a client that is hidden":      {"192.0.2.1", "unknown", ""},
 	} {
 		h := handlerOf(t, "ECHO_IDENTITY=false", "ECHO_TRUSTED_PROXIES="+c.trusted)
-		got := decode(t, answered(h, "/", "X-Forwarded-For", c.forwarded).Body.String()).Client
+		got := decode(t, echotest.Record(h, "/", "X-Forwarded-For", c.forwarded).Body.String()).Client
 		if got.Address != c.want || got.Remote != "" {
 			t.Errorf("%s: the client is %+v, want %q", name, got, c.want)
 		}

@@ -8,11 +8,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // drained starts the drain of a server, and returns its log and a channel that is closed at its end.
-func drained(life *lifecycle, server *http.Server, delay time.Duration) (log *lockedBuffer, done chan struct{}) {
-	log, done = &lockedBuffer{}, make(chan struct{})
+func drained(life *lifecycle, server *http.Server, delay time.Duration) (log *echotest.LockedBuffer, done chan struct{}) {
+	log, done = &echotest.LockedBuffer{}, make(chan struct{})
 	go func() {
 		defer close(done)
 		life.drain(server, delay, slog.New(slog.NewJSONHandler(log, nil)))
@@ -41,14 +43,14 @@ func TestDrainDelay(t *testing.T) {
 				t.Errorf("%s: at the signal it drains: %t, ends: %t", name, h.life.draining.Load(), isClosed(h.life.ending))
 			}
 			time.AfterFunc(delay-1, func() {
-				if isClosed(h.life.ending) || isClosed(listener.closed) {
+				if isClosed(h.life.ending) || isClosed(listener.Closed) {
 					t.Errorf("%s: it ends before the delay is over", name)
 				}
 			})
 			began := time.Now()
 			<-done
-			if took := time.Since(began); took != delay || !isClosed(h.life.ending) || !isClosed(listener.closed) {
-				t.Errorf("%s: it ended after %s, ending %t, stopped listening %t", name, took, isClosed(h.life.ending), isClosed(listener.closed))
+			if took := time.Since(began); took != delay || !isClosed(h.life.ending) || !isClosed(listener.Closed) {
+				t.Errorf("%s: it ended after %s, ending %t, stopped listening %t", name, took, isClosed(h.life.ending), isClosed(listener.Closed))
 			}
 			if want := `"msg":"draining","delay":"` + delay.String() + `"`; !strings.Contains(log.String(), want) {
 				t.Errorf("%s: the log is %s, want %s", name, log, want)
@@ -76,8 +78,8 @@ func TestDrainAwaitsRequests(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, "complete")
 			}))
-			connection, answer := listener.dial(t), make(chan string)
-			go func() { answer <- exchanged(t, connection, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") }()
+			connection, answer := listener.Dial(t), make(chan string)
+			go func() { answer <- echotest.Exchanged(t, connection, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") }()
 			synctest.Wait()
 			began := time.Now()
 			log, done := drained(life, server, 0)
@@ -105,8 +107,8 @@ func TestDrainEndsDelays(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
 			server, listener := serveInMemory(t, h)
-			connection, answer := listener.dial(t), make(chan string)
-			go func() { answer <- exchanged(t, connection, "GET "+c.path+" HTTP/1.1\r\nHost: a\r\n\r\n") }()
+			connection, answer := listener.Dial(t), make(chan string)
+			go func() { answer <- echotest.Exchanged(t, connection, "GET "+c.path+" HTTP/1.1\r\nHost: a\r\n\r\n") }()
 			synctest.Wait()
 			began := time.Now()
 			_, done := drained(h.life, server, 2500*time.Millisecond)

@@ -9,23 +9,22 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 // The reasons of echo_limited_total.
 const (
-	limitBody        = "body"
-	limitConnections = "connections"
-	limitDelays      = "delays"
-	limitHandshakes  = "handshakes"
-	limitHeader      = "header"
-	limitMemory      = "memory"
-	limitMessage     = "websocket_message"
+	limitBody       = "body"
+	limitDelays     = "delays"
+	limitHandshakes = "handshakes"
+	limitMessage    = "websocket_message"
 )
 
 // metrics contains all metrics. Clients cannot choose the values of labels.
 type metrics struct {
 	registry    *prometheus.Registry
-	budget      *budget // whose use is shown
+	budget      *connection.Budget // whose use is shown
 	inFlight    atomic.Int64
 	connections atomic.Int64
 	webSockets  atomic.Int64
@@ -39,7 +38,7 @@ type metrics struct {
 }
 
 // newMetrics returns the metrics of a server with a version, which drains when draining returns true.
-func newMetrics(version string, b *budget, draining func() bool) *metrics {
+func newMetrics(version string, b *connection.Budget, draining func() bool) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		budget:   b,
@@ -80,12 +79,12 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 		gauge("echo_connections", "Open connections.", nil, m.connections.Load),
 		gauge("echo_websocket_connections", "Open WebSockets.", nil, m.webSockets.Load),
 	}
-	for by, p := range map[string]*pool{"connections": &m.budget.connections, "requests": &m.budget.requests} {
+	for by, p := range map[string]*connection.Pool{"connections": &m.budget.Connections, "requests": &m.budget.Requests} {
 		labels := prometheus.Labels{"by": by}
 		collectors = append(collectors,
-			gauge("echo_held_bytes", "Bytes that are reserved for what connections and requests hold.", labels, p.used.Load),
+			gauge("echo_held_bytes", "Bytes that are reserved for what connections and requests hold.", labels, p.Used.Load),
 			gauge("echo_held_bytes_limit", "The maximum of echo_held_bytes, which follows from the memory limit.", labels,
-				func() int64 { return p.limit }))
+				func() int64 { return p.Limit }))
 	}
 	return collectors
 }
@@ -96,7 +95,7 @@ func (m *metrics) startWithZero() {
 		"set-header", "size", "status"} {
 		m.controls.WithLabelValues(control)
 	}
-	for _, reason := range []string{limitBody, limitConnections, limitDelays, limitHandshakes, limitHeader, limitMemory, limitMessage,
+	for _, reason := range []string{limitBody, connection.LimitConnections, limitDelays, limitHandshakes, connection.LimitHeader, connection.LimitMemory, limitMessage,
 		limitGRPCMessage} {
 		m.limits.WithLabelValues(reason)
 	}

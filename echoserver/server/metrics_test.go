@@ -10,6 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
+
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -29,7 +33,7 @@ func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 // series returns the values of a family by their labels, without those that are zero.
 func series(t *testing.T, m *metrics, name string) map[string]float64 {
 	t.Helper()
-	all := values(families(t, answered(newAdmin(newLifecycle(), m), "/metrics").Body.String())[name])
+	all := values(families(t, echotest.Record(newAdmin(newLifecycle(), m), "/metrics").Body.String())[name])
 	maps.DeleteFunc(all, func(_ string, value float64) bool { return value == 0 })
 	return all
 }
@@ -65,14 +69,14 @@ func values(family *dto.MetricFamily) map[string]float64 {
 func TestMetrics(t *testing.T) {
 	h := handlerOf(t)
 	server, admin := serve(t, h), serve(t, newAdmin(h.life, h.metrics))
-	sender := clients(t)
-	send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/?echo.status=503&echo.set-header=X-A:1&echo.set-header=X-B:2", "")
-	send(t, sender["HTTP/1.1"], "BREW", server.URL+"/"+strings.Repeat("x", 1000), "")
-	send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/-/body", "hello")
-	send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/a/b", "", "Content-Type", grpcType)
-	send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/readyz", "")
-	send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/-/livez", "")
-	read := families(t, send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/metrics", "").body)
+	sender := echotest.Clients(t)
+	echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/?echo.status=503&echo.set-header=X-A:1&echo.set-header=X-B:2", "")
+	echotest.Send(t, sender["HTTP/1.1"], "BREW", server.URL+"/"+strings.Repeat("x", 1000), "")
+	echotest.Send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/-/body", "hello")
+	echotest.Send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/a/b", "", "Content-Type", grpcType)
+	echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/readyz", "")
+	echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/-/livez", "")
+	read := families(t, echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/metrics", "").Text)
 	names := []string{"echo_build_info", "echo_connections", "echo_controls_total", "echo_draining", "echo_grpc_requests_total", "echo_held_bytes",
 		"echo_held_bytes_limit", "echo_http_request_duration_seconds", "echo_http_requests_in_flight",
 		"echo_http_requests_total", "echo_limited_total", "echo_websocket_connections"}
@@ -121,7 +125,7 @@ func TestMetricsLabels(t *testing.T) {
 		"an unknown method":      {http.Request{Method: "PROPFIND", ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
 		"no method":              {http.Request{ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
 	} {
-		m := metricsOf(newBudget(unlimitedMemory))
+		m := metricsOf(connection.NewBudget(connection.AvailableMemory()))
 		m.ended("http", &exchange{}, &c.request)
 		if counted(m.requests, c.want...) != 1 {
 			t.Errorf("%s: %v is not counted but %v", name, c.want, series(t, m, "echo_http_requests_total"))

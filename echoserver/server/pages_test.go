@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // directives returns the directives of a Content-Security-Policy by their names.
@@ -134,22 +136,22 @@ func TestPageReadsFieldsThatExist(t *testing.T) {
 // TestPagesAreServed compares the pages with the files, and their policies with the headers.
 func TestPagesAreServed(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	for proto, client := range clients(t) {
-		got := send(t, client, http.MethodGet, server.URL+"/-/ws", "")
-		if got.body != webSocketPage || got.Header.Get("Content-Security-Policy") != newPage(webSocketPage).policy || got.Header.Get("Content-Type") != pageType {
-			t.Errorf("%s: the page for WebSockets has %d bytes and the headers %v", proto, len(got.body), got.Header)
+	for proto, client := range echotest.Clients(t) {
+		got := echotest.Send(t, client, http.MethodGet, server.URL+"/-/ws", "")
+		if got.Text != webSocketPage || got.Header.Get("Content-Security-Policy") != newPage(webSocketPage).policy || got.Header.Get("Content-Type") != pageType {
+			t.Errorf("%s: the page for WebSockets has %d bytes and the headers %v", proto, len(got.Text), got.Header)
 		}
-		if !strings.Contains(got.body, "new WebSocket(") {
+		if !strings.Contains(got.Text, "new WebSocket(") {
 			t.Errorf("%s: the page opens no WebSocket", proto)
 		}
-		got = send(t, client, http.MethodPost, server.URL+"/-/ws", "")
+		got = echotest.Send(t, client, http.MethodPost, server.URL+"/-/ws", "")
 		if got.StatusCode != http.StatusMethodNotAllowed || got.Header.Get("Allow") != "GET" {
 			t.Errorf("%s: POST is answered %d", proto, got.StatusCode)
 		}
-		got = send(t, client, http.MethodGet, server.URL+"/", "", "Accept", "text/html")
+		got = echotest.Send(t, client, http.MethodGet, server.URL+"/", "", "Accept", "text/html")
 		before, after, _ := strings.Cut(echoPage, `id="data">`)
-		if !strings.HasPrefix(got.body, before) || !strings.HasSuffix(got.body, after) || got.Header.Get("Content-Security-Policy") != newPage(echoPage).policy {
-			t.Errorf("%s: the page has %d bytes and the headers %v", proto, len(got.body), got.Header)
+		if !strings.HasPrefix(got.Text, before) || !strings.HasSuffix(got.Text, after) || got.Header.Get("Content-Security-Policy") != newPage(echoPage).policy {
+			t.Errorf("%s: the page has %d bytes and the headers %v", proto, len(got.Text), got.Header)
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestDrain holds a request open over the end of the real program: it must be answered, new ones too during the delay, and
@@ -22,30 +24,30 @@ func TestDrain(t *testing.T) {
 	t.Parallel()
 	p := start(t, "ECHO_DRAIN_DELAY=3s") // time enough for what is asked meanwhile, on a busy machine
 	webSocket := dialWebSocket(t, p.url, nil)
-	client := clients(t)["HTTP/1.1"]
+	client := echotest.Clients(t)["HTTP/1.1"]
 	finish := slowRequest(t, client, p.url)
-	until(t, "the request is in flight", func() bool {
-		return values(families(t, send(t, client, http.MethodGet, p.admin+"/metrics", "").body)["echo_http_requests_in_flight"])[""] == 3
+	echotest.Until(t, "the request is in flight", func() bool {
+		return values(families(t, echotest.Send(t, client, http.MethodGet, p.admin+"/metrics", "").Text)["echo_http_requests_in_flight"])[""] == 3
 	})
 
 	p.signal(t)
-	until(t, "readiness fails", func() bool { return status(p.url+"/-/readyz") == http.StatusServiceUnavailable })
+	echotest.Until(t, "readiness fails", func() bool { return echotest.Status(p.url+"/-/readyz") == http.StatusServiceUnavailable })
 	for _, url := range []string{p.url + "/-/livez", p.admin + "/livez"} {
-		if got := status(url); got != http.StatusOK {
+		if got := echotest.Status(url); got != http.StatusOK {
 			t.Errorf("%s is %d while draining", url, got)
 		}
 	}
-	late := send(t, client, http.MethodGet, p.url+"/late", "")
-	if late.StatusCode != http.StatusOK || !late.Close || !decode(t, late.body).Server.Draining {
+	late := echotest.Send(t, client, http.MethodGet, p.url+"/late", "")
+	if late.StatusCode != http.StatusOK || !late.Close || !decode(t, late.Text).Server.Draining {
 		t.Errorf("a request during the delay is answered %d, close %t", late.StatusCode, late.Close)
 	}
-	until(t, "the server stops listening", func() bool { return status(p.url+"/") == 0 })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	echotest.Until(t, "the server stops listening", func() bool { return echotest.Status(p.url+"/") == 0 })
+	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	defer cancel()
 	if _, _, err := webSocket.Read(ctx); websocket.CloseStatus(err) != websocket.StatusGoingAway {
 		t.Errorf("the WebSocket is told of the end as %v", err)
 	}
-	if got := status(p.admin + "/readyz"); got != http.StatusServiceUnavailable {
+	if got := echotest.Status(p.admin + "/readyz"); got != http.StatusServiceUnavailable {
 		t.Errorf("the admin port's readiness is %d to the end", got)
 	}
 	if got := finish(); got != http.StatusOK {
@@ -85,7 +87,7 @@ func slowRequest(t *testing.T, client *http.Client, url string) (finish func() i
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	p := start(t, "ECHO_DRAIN_DELAY=1h")
 	p.signal(t)
-	until(t, "readiness fails", func() bool { return status(p.url+"/-/readyz") == http.StatusServiceUnavailable })
+	echotest.Until(t, "readiness fails", func() bool { return echotest.Status(p.url+"/-/readyz") == http.StatusServiceUnavailable })
 	p.signal(t)
 	if exit, ok := errors.AsType[*exec.ExitError](p.wait(t)); !ok || exit.ExitCode() != 1 {
 		t.Errorf("it ends with %v", exit)
@@ -133,9 +135,9 @@ func TestGibibyteAtConstantMemory(t *testing.T) {
 	}
 	t.Parallel()
 	p := start(t)
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		sent, got := sha256.New(), sha256.New()
-		response := open(t, client, http.MethodPost, p.url+"/-/body", io.TeeReader(io.LimitReader(pattern{}, maxStreamed), sent))
+		response := echotest.Open(t, client, http.MethodPost, p.url+"/-/body", io.TeeReader(io.LimitReader(pattern{}, maxStreamed), sent))
 		n, err := io.Copy(got, response.Body)
 		if err != nil || n != maxStreamed || !bytes.Equal(sent.Sum(nil), got.Sum(nil)) {
 			t.Errorf("%s: %d bytes came back, %v", proto, n, err)
@@ -181,8 +183,8 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 		r.Body = http.MaxBytesReader(w, r.Body, 100_000)
 		h.streamBody(newExchange(w, r), r)
 	}))
-	for proto, client := range clients(t) {
-		response, err := client.Post(server.URL, "text/plain", unsized{strings.NewReader(payload(100_001))})
+	for proto, client := range echotest.Clients(t) {
+		response, err := client.Post(server.URL, "text/plain", echotest.Unsized{Reader: strings.NewReader(echotest.Payload(100_001))})
 		if err != nil {
 			continue // seen even earlier
 		}
@@ -202,17 +204,17 @@ func TestCanary(t *testing.T) {
 	p := start(t, "SECRET="+canary, "ECHO_SECRET="+canary, "ECHO_INF="+canary, "INFO_X="+canary, "POD_SECRET="+canary, "AWS_SECRET_ACCESS_KEY="+canary,
 		"HOME="+canary, canary+"=x", "ECHO_INFO_SHOWN=shown", "ECHO_DRAIN_DELAY=0s")
 	var given strings.Builder
-	for _, client := range clients(t) {
+	for _, client := range echotest.Clients(t) {
 		for _, path := range []string{"/", "/env", "/%24SECRET", "/$SECRET", "/${SECRET}", "/../../proc/self/environ", "/-/env", "/debug/vars", "/debug/pprof/", "/metrics",
 			"/-/body", "/-/ws", "/-/livez", "/?env=true", "/?echo.env=true", "/?echo.status=x", "/?echo.set-header=X-A:$SECRET", "/?x={{.Env}}"} {
 			for _, format := range []string{"json", "text", "html"} {
-				got := send(t, client, http.MethodPost, p.url+path, "${SECRET} {{env}}", "X-Echo-Format", format, "X-A", "${SECRET}", "X-Env", "SECRET")
+				got := echotest.Send(t, client, http.MethodPost, p.url+path, "${SECRET} {{env}}", "X-Echo-Format", format, "X-A", "${SECRET}", "X-Env", "SECRET")
 				_ = got.Header.Write(&given)
-				given.WriteString(got.body)
+				given.WriteString(got.Text)
 			}
 		}
 		for _, path := range []string{"/metrics", "/livez", "/debug/vars", "/env"} {
-			given.WriteString(send(t, clients(t)["HTTP/1.1"], http.MethodGet, p.admin+path, "").body)
+			given.WriteString(echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodGet, p.admin+path, "").Text)
 		}
 	}
 	p.signal(t)

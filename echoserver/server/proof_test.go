@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
@@ -18,7 +19,7 @@ func TestProofs(t *testing.T) {
 		for i, target := range []string{"/", "/-/livez", "/-/ws", "/-/unknown", "/?echo.nonsense=1"} {
 			nonce := fmt.Sprintf("%016x", i)
 			for asked := range 2 {
-				w := answered(h, target, proof.RequestHeader, web.Ask(nonce))
+				w := echotest.Record(h, target, proof.RequestHeader, web.Ask(nonce))
 				if attempt, ok := web.Verify(nonce, w.Header().Get(proof.ResponseHeader)); !ok || attempt != asked+1 {
 					t.Errorf("%s, %s: the proof is %q", setting, target, w.Header()[proof.ResponseHeader])
 				}
@@ -32,7 +33,7 @@ func TestProofsWithoutKnowledge(t *testing.T) {
 	nonce, other := "0123456789abcdef", proof.Echo{Namespace: "shop", Name: "other"}
 	h := handlerOf(t, "POD_NAMESPACE=shop", "SERVICE_NAME=web")
 	for _, value := range []string{nonce, other.Ask(nonce)} {
-		w := answered(h, "/", proof.RequestHeader, value)
+		w := echotest.Record(h, "/", proof.RequestHeader, value)
 		if _, ok := (proof.Echo{}).Verify(nonce, w.Header().Get(proof.ResponseHeader)); !ok {
 			t.Errorf("%s: the response does not prove that this is an Echo: %q", value, w.Header()[proof.ResponseHeader])
 		}
@@ -42,7 +43,7 @@ func TestProofsWithoutKnowledge(t *testing.T) {
 		for _, value := range values {
 			headers = append(headers, proof.RequestHeader, value)
 		}
-		if got := answered(h, "/", headers...).Header()[proof.ResponseHeader]; got != nil {
+		if got := echotest.Record(h, "/", headers...).Header()[proof.ResponseHeader]; got != nil {
 			t.Errorf("%q has the proof %q", values, got)
 		}
 	}
@@ -51,10 +52,10 @@ func TestProofsWithoutKnowledge(t *testing.T) {
 // TestProofOfStreams asks over real connections, which responses in pieces and calls of gRPC require.
 func TestProofOfStreams(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for i, path := range []string{"/-/body", "/echo.v1.Echo/Unary"} {
 			nonce := fmt.Sprintf("%s%016x", strings.ToLower(proto[len("HTTP/"):len("HTTP/")+1]), i)
-			got := send(t, client, http.MethodPost, server.URL+path, "", proof.RequestHeader, nonce, "Content-Type", grpcType)
+			got := echotest.Send(t, client, http.MethodPost, server.URL+path, "", proof.RequestHeader, nonce, "Content-Type", grpcType)
 			if _, ok := (proof.Echo{}).Verify(nonce, got.Header.Get(proof.ResponseHeader)); !ok {
 				t.Errorf("%s, %s: the proof is %q", proto, path, got.Header[proof.ResponseHeader])
 			}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestRedaction(t *testing.T) {
@@ -34,7 +36,7 @@ func TestRedaction(t *testing.T) {
 func TestSecretsAreShownNowhere(t *testing.T) {
 	h := handlerOf(t)
 	for _, format := range []string{"json", "text", "html"} {
-		got := answered(h, "/?echo.format="+format, "Authorization", "Bearer hunter2", "Cookie", "a=hunter2", "Proxy-Authorization", "hunter2", "X-Api-Key", "hunter2")
+		got := echotest.Record(h, "/?echo.format="+format, "Authorization", "Bearer hunter2", "Cookie", "a=hunter2", "Proxy-Authorization", "hunter2", "X-Api-Key", "hunter2")
 		if strings.Contains(got.Body.String(), "hunter2") || !strings.Contains(got.Body.String(), "[redacted: ") {
 			t.Errorf("%s: %s", format, got.Body)
 		}
@@ -95,7 +97,7 @@ func TestRedactionAllocatesNothing(t *testing.T) {
 // TestRedactedCopies checks that what is parsed from a header, or made of it, does not tell its value.
 func TestRedactedCopies(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,Forwarded,Traceparent,X-Request-Id")
-	w := answered(h, "/", "X-Forwarded-For", "192.0.2.77", "Forwarded", "for=192.0.2.78", "Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "secret-id")
+	w := echotest.Record(h, "/", "X-Forwarded-For", "192.0.2.77", "Forwarded", "for=192.0.2.78", "Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "secret-id")
 	for _, secret := range []string{"192.0.2.77", "192.0.2.78", "0af7651916cd43dd8448eb211c80319c", "secret-id"} {
 		if strings.Contains(w.Body.String(), secret) {
 			t.Errorf("%s is told: %s", secret, w.Body)

@@ -3,6 +3,8 @@ package server
 import (
 	"net/http"
 	"testing"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestRouteOf(t *testing.T) {
@@ -50,18 +52,18 @@ func TestRouteOf(t *testing.T) {
 // TestRoutesUnderPrefix asks for what exists under a prefix as an Ingress with a path forwards it, and for what does not.
 func TestRoutesUnderPrefix(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	for proto, client := range clients(t) {
-		if got := send(t, client, http.MethodPost, server.URL+"/shop/-/body", "hello"); got.body != "hello" {
-			t.Errorf("%s: the body comes back as %q", proto, got.body)
+	for proto, client := range echotest.Clients(t) {
+		if got := echotest.Send(t, client, http.MethodPost, server.URL+"/shop/-/body", "hello"); got.Text != "hello" {
+			t.Errorf("%s: the body comes back as %q", proto, got.Text)
 		}
-		if got := send(t, client, http.MethodGet, server.URL+"/shop/-/ws?colour=blue", ""); got.Header.Get("Content-Type") != pageType {
+		if got := echotest.Send(t, client, http.MethodGet, server.URL+"/shop/-/ws?colour=blue", ""); got.Header.Get("Content-Type") != pageType {
 			t.Errorf("%s: the page for WebSockets is %s", proto, got.Header.Get("Content-Type"))
 		}
-		if got := send(t, client, http.MethodPost, server.URL+"/shop/-/sse", ""); got.StatusCode != http.StatusMethodNotAllowed {
+		if got := echotest.Send(t, client, http.MethodPost, server.URL+"/shop/-/sse", ""); got.StatusCode != http.StatusMethodNotAllowed {
 			t.Errorf("%s: the event stream responds to POST with %d", proto, got.StatusCode)
 		}
-		if got := send(t, client, http.MethodGet, server.URL+"/shop/-/readyz", ""); decode(t, got.body).Path != "/shop/-/readyz" {
-			t.Errorf("%s: a path that ends like a probe is not echoed but %q", proto, got.body)
+		if got := echotest.Send(t, client, http.MethodGet, server.URL+"/shop/-/readyz", ""); decode(t, got.Text).Path != "/shop/-/readyz" {
+			t.Errorf("%s: a path that ends like a probe is not echoed but %q", proto, got.Text)
 		}
 	}
 }

@@ -6,21 +6,18 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 const (
-	// headerTimeout is how long a client of HTTP/1 may take to send a header. Over HTTP/2, pingTimeout also ends an incomplete header.
-	headerTimeout = 10 * time.Second
 	// requestTimeout is how long a client may take to send a request. Handlers that read a long body extend it.
 	requestTimeout = 30 * time.Second
 	// responseTimeout is how long a client may take to read a response, from the end of the header of its request on. It is longer, so that
 	// a client gets a response that ends because of requestTimeout. Handlers that take longer extend it.
 	responseTimeout = 35 * time.Second
-	// idleTimeout is longer than the idle timeout of load balancers, so that they close connections and not the server.
-	idleTimeout = 620 * time.Second
 	// pingTimeout is how long an HTTP/2 client may be silent during a request before it is asked whether it is there.
-	pingTimeout    = 30 * time.Second
-	maxConnections = 4096
+	pingTimeout = 30 * time.Second
 	// adminConnections is how many connections the admin port keeps. It closes the oldest one for a new one, so that probes always connect.
 	adminConnections = 64
 	// maxAdminHeaders is the maximum size of a header of the admin port, in bytes.
@@ -39,13 +36,13 @@ const (
 func Run(ctx context.Context, s Settings, version string, log *slog.Logger) error {
 	s.version = version
 	life := newLifecycle()
-	metrics := newMetrics(version, newBudget(availableMemory()), life.draining.Load)
+	metrics := newMetrics(version, connection.NewBudget(connection.AvailableMemory()), life.draining.Load)
 	public, err := listenPublic(ctx, s, metrics, log)
 	if err != nil {
 		return err
 	}
 	defer closeAll(public)
-	private, err := dualStack(ctx, (&net.ListenConfig{}).Listen, s.AdminAddress)
+	private, err := connection.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.AdminAddress)
 	if err != nil {
 		return err
 	}
@@ -58,7 +55,7 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 	for _, listener := range public {
 		go func() { ended <- server.Serve(listener) }()
 	}
-	go func() { ended <- admin.Serve(newRenewingListener(private, adminConnections)) }()
+	go func() { ended <- admin.Serve(connection.NewEvictingListener(private, adminConnections)) }()
 	attributes := []any{"address", public[0].Addr().String(), "admin", private.Addr().String(), "version", version}
 	if len(public) > 1 {
 		attributes = append(attributes, "https", public[1].Addr().String())
@@ -85,7 +82,7 @@ func newServer(handler http.Handler, maxHeaderBytes int, log *slog.Logger) *http
 	return &http.Server{
 		Handler:           handler,
 		Protocols:         protocols,
-		ReadHeaderTimeout: headerTimeout,
+		ReadHeaderTimeout: connection.HeaderTimeout,
 		ReadTimeout:       requestTimeout,
 		WriteTimeout:      responseTimeout,
 		HTTP2: &http.HTTP2Config{
@@ -96,10 +93,10 @@ func newServer(handler http.Handler, maxHeaderBytes int, log *slog.Logger) *http
 			SendPingTimeout:               pingTimeout,
 			WriteByteTimeout:              responseTimeout,
 		},
-		ConnContext:                  withConnection,
-		ConnState:                    trackState,
-		IdleTimeout:                  idleTimeout,
-		MaxHeaderBytes:               decoderFactor * maxHeaderBytes,
+		ConnContext:                  connection.WithConnection,
+		ConnState:                    connection.TrackState,
+		IdleTimeout:                  connection.IdleTimeout,
+		MaxHeaderBytes:               connection.DecoderFactor * maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is echoed too
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestServerTimeouts sends the beginning of what a client may send, and measures when the server closes the connection.
@@ -32,13 +34,13 @@ func TestServerTimeouts(t *testing.T) {
 		"a body of an unknown path":         {"POST /-/x HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 404 Not Found"},
 		"a body that a page does not read":  {"GET /-/ws HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 200 OK"},
 		"a body of CONNECT":                 {"CONNECT a:1 HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 405 Method Not Allowed"},
-		"an incomplete stream":              {"POST /-/body HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n" + payload(8999), 30 * time.Second, "HTTP/1.1 200 OK"},
+		"an incomplete stream":              {"POST /-/body HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n" + echotest.Payload(8999), 30 * time.Second, "HTTP/1.1 200 OK"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, listener := serveInMemory(t, handlerOf(t))
-			connection := listener.dial(t)
+			connection := listener.Dial(t)
 			began := time.Now()
-			got := exchanged(t, connection, c.sent)
+			got := echotest.Exchanged(t, connection, c.sent)
 			if took := time.Since(began); took < c.after || took >= c.after+time.Second {
 				t.Errorf("%s: closed after %s, want %s", name, took, c.after)
 			}
@@ -51,7 +53,7 @@ func TestServerTimeouts(t *testing.T) {
 
 // TestConnectionsAreReused sends several requests on one connection at once, and reads the responses in order.
 func TestConnectionsAreReused(t *testing.T) {
-	connection := dial(t, serve(t, handlerOf(t)).URL)
+	connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, request := range []string{
 		"POST /0 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nhe\r\n3;extension=1\r\nllo\r\n0\r\nX-Sum: 7\r\n\r\n",
 		"GET /1 HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -98,7 +100,7 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 		"a space before a colon":        "GET / HTTP/1.1\r\nHost: a\r\nX-A : 1\r\n\r\n",
 		"a control character in a name": "GET / HTTP/1.1\r\nHost: a\r\nX\x01A: 1\r\n\r\n",
 	} {
-		got := exchanged(t, dial(t, server.URL), request)
+		got := echotest.Exchanged(t, echotest.Dial(t, server.URL), request)
 		if !strings.HasPrefix(got, "HTTP/1.1 400 ") {
 			t.Errorf("%s: the response is %q", name, got)
 		}
@@ -114,7 +116,7 @@ func TestExpectContinue(t *testing.T) {
 		"at the limit":   {"8388608", "HTTP/1.1 100 Continue\r\n"},
 		"over the limit": {"8388609", "HTTP/1.1 413 Request Entity Too Large\r\n"},
 	} {
-		connection := dial(t, serve(t, handlerOf(t)).URL)
+		connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 		if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: "+c.length+"\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +129,7 @@ func TestExpectContinue(t *testing.T) {
 // running is a server that run has started.
 type running struct {
 	Msg, Address, HTTPS, Admin, Version string // its first line of the log
-	log                                 *lockedBuffer
+	log                                 *echotest.LockedBuffer
 	stop                                context.CancelFunc
 	ended                               chan error
 }
@@ -137,10 +139,10 @@ func startRun(t *testing.T, environ ...string) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
-	r := &running{log: &lockedBuffer{}, stop: stop, ended: make(chan error, 1)}
+	r := &running{log: &echotest.LockedBuffer{}, stop: stop, ended: make(chan error, 1)}
 	s := settingsOf(t, append(environ, "ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=127.0.0.1:0")...)
 	go func() { r.ended <- Run(ctx, s, "dev", slog.New(slog.NewJSONHandler(r.log, nil))) }()
-	until(t, "it listens", func() bool { return strings.Contains(r.log.String(), "\n") })
+	echotest.Until(t, "it listens", func() bool { return strings.Contains(r.log.String(), "\n") })
 	if err := json.Unmarshal([]byte(r.log.String()), r); err != nil || r.Msg != "listening" || r.Version != "dev" {
 		t.Fatalf("the log is %s, %v", r.log, err)
 	}
@@ -154,12 +156,12 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for proto, client := range clients(t) {
-		told := decode(t, send(t, client, http.MethodGet, "http://"+r.Address, "").body)
+	for proto, client := range echotest.Clients(t) {
+		told := decode(t, echotest.Send(t, client, http.MethodGet, "http://"+r.Address, "").Text)
 		if got, want := [...]string{told.Port, told.Pod, told.Proto}, [...]string{port, "p", proto}; got != want {
 			t.Errorf("the response has the port, the pod and the protocol %q, want %q", got, want)
 		}
-		counted := values(families(t, send(t, clients(t)["HTTP/1.1"], http.MethodGet, "http://"+r.Admin+"/metrics", "").body)["echo_http_requests_total"])
+		counted := values(families(t, echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodGet, "http://"+r.Admin+"/metrics", "").Text)["echo_http_requests_total"])
 		if counted["code=200,listener=http,method=GET,proto="+proto] != 1 {
 			t.Errorf("%s: the admin port has the metrics %v", proto, counted)
 		}
@@ -171,22 +173,22 @@ func TestRun(t *testing.T) {
 		if err != nil || !strings.Contains(r.log.String(), `"msg":"drained"`) {
 			t.Errorf("it ended with %v, its log is %s", err, r.log)
 		}
-	case <-time.After(patience):
+	case <-time.After(echotest.Patience):
 		t.Fatal("it does not end")
 	}
-	if status("http://"+r.Address)+status("http://"+r.Admin+"/livez") != 0 {
+	if echotest.Status("http://"+r.Address)+echotest.Status("http://"+r.Admin+"/livez") != 0 {
 		t.Error("it still listens")
 	}
 }
 
 // TestRunWithoutAddress gives the server an address that is in use already.
 func TestRunWithoutAddress(t *testing.T) {
-	taken := listenLocally(t)
+	taken := echotest.ListenLocally(t)
 	for name, environ := range map[string][]string{
 		"the serving port": {"ECHO_HTTP_ADDR=" + taken.Addr().String(), "ECHO_ADMIN_ADDR=127.0.0.1:0"},
 		"the admin port":   {"ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=" + taken.Addr().String()},
 	} {
-		err := Run(t.Context(), settingsOf(t, environ...), "dev", quiet)
+		err := Run(t.Context(), settingsOf(t, environ...), "dev", echotest.Quiet())
 		if err == nil || !strings.HasPrefix(err.Error(), "cannot listen: ") || !strings.Contains(err.Error(), taken.Addr().String()) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -194,7 +196,7 @@ func TestRunWithoutAddress(t *testing.T) {
 }
 
 func TestPort(t *testing.T) {
-	if got := port(&memoryListener{}); got != "" {
+	if got := port(&echotest.MemoryListener{}); got != "" {
 		t.Errorf("the port of a listener without one is %q", got)
 	}
 }

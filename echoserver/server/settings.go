@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 // Settings contains the flags and environment variables of the server.
@@ -53,8 +55,8 @@ func (s *Settings) options() []option {
 			parsedInto(&s.trustedProxies, parseTrustedProxies)},
 		{"redact-headers", "", "additional request headers to redact, separated by commas; none redacts nothing",
 			parsedInto(&s.redaction, parseRedaction)},
-		{"max-header-bytes", strconv.Itoa(defaultHeaderBytes), "the maximum size of a request header in bytes, the request line included",
-			parsedInto(&s.maxHeaderBytes, parseHeaderBytes)},
+		{"max-header-bytes", strconv.Itoa(connection.DefaultHeaderBytes), "the maximum size of a request header in bytes, the request line included",
+			parsedInto(&s.maxHeaderBytes, connection.ParseHeaderBytes)},
 		{"response-status", "", "the default status of responses", optional(&s.response.status, parseStatus)},
 		{"response-delay", "", "the default delay of responses", optional(&s.response.delay, parseDelay)},
 		{"response-headers", "", `headers to add to responses, such as [{"name": "Retry-After", "value": "7"}]`,

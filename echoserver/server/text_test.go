@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func TestAnswerText(t *testing.T) {
@@ -58,16 +61,16 @@ func TestAnswerText(t *testing.T) {
 func TestTextOfRequest(t *testing.T) {
 	server := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "INGRESS_NAME=i", "SERVICE_NAME=s", "POD_NAME=p", "NODE_NAME=n",
 		"ECHO_INFO_COLOUR=blue"))
-	for proto, client := range clients(t) {
+	for proto, client := range echotest.Clients(t) {
 		for name, c := range map[string]struct{ body, end string }{
 			"text":   {"hello", "body: 5 bytes, sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824\n\nhello\n"},
 			"binary": {"\xff\x00", "body: 2 bytes, sha256 ea5dbf9596d187e9500f23e9a680109475341cf4e81f7e043f7d97152c10772f\n\n/wA=\n"},
 		} {
-			got := send(t, client, http.MethodPut, server.URL+"/a?b=c", c.body, "Accept", "text/plain", "X-Request-Id", "id", "User-Agent", "", "X-A", "1")
+			got := echotest.Send(t, client, http.MethodPut, server.URL+"/a?b=c", c.body, "Accept", "text/plain", "X-Request-Id", "id", "User-Agent", "", "X-A", "1")
 			want := "PUT /a?b=c " + proto + "\nHost: " + strings.TrimPrefix(server.URL, "http://") + "\nAccept: text/plain\nAccept-Encoding: gzip\nContent-Length: " +
 				strconv.Itoa(len(c.body)) + "\nX-A: 1\nX-Request-Id: id\n\n" +
 				"request: id\nclient: 127.0.0.1\nnamespace: ns\ningress: i\nservice: s\npod: p\nnode: n\nversion: dev\nCOLOUR: blue\n" + c.end
-			if diff := cmp.Diff(want, got.body); diff != "" || got.Header.Get("Content-Type") != plainText {
+			if diff := cmp.Diff(want, got.Text); diff != "" || got.Header.Get("Content-Type") != connection.PlainText {
 				t.Errorf("%s, %s: the type is %s (-want +got):\n%s", proto, name, got.Header.Get("Content-Type"), diff)
 			}
 		}

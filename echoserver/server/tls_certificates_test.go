@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestAwaitCertificates lets the Secret appear at different times.
@@ -33,7 +35,7 @@ func TestAwaitCertificates(t *testing.T) {
 			began := time.Now()
 			// Not a part of the server listens before it has a certificate: run would return with the error of the address.
 			s := settingsOf(t, "ECHO_TLS_ADDR=:0", "ECHO_TLS_DIR="+volume.folder, "ECHO_TLS_SECRET=web-tls", "ECHO_HTTP_ADDR=192.0.2.1:1")
-			err := Run(t.Context(), s, "dev", quiet)
+			err := Run(t.Context(), s, "dev", echotest.Quiet())
 			if took := time.Since(began); took > c.atMost || c.want != "" && took < c.atMost {
 				t.Errorf("%s: it took %s", name, took)
 			}
@@ -50,7 +52,7 @@ func TestAwaitCertificatesEndsWithTheServer(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		began, folder := time.Now(), filepath.Join(t.TempDir(), "none")
-		_, err := awaitCertificates(ctx, tlsSettings{folder: folder}, &tlsMetrics{}, quiet)
+		_, err := awaitCertificates(ctx, tlsSettings{folder: folder}, &tlsMetrics{}, echotest.Quiet())
 		if took := time.Since(began); err == nil || !strings.HasPrefix(err.Error(), "TLS: folder "+folder+": key tls.crt is missing") || took != time.Second {
 			t.Errorf("after %s it ends with %v", took, err)
 		}
@@ -62,7 +64,7 @@ func TestRotations(t *testing.T) {
 	a := newAuthority(t, "a")
 	first, second := a.issue(t, "first"), a.issue(t, "second")
 	synctest.Test(t, func(t *testing.T) {
-		volume, log, metrics := newSecretVolume(t, keysOf(first, "")), &lockedBuffer{}, &tlsMetrics{}
+		volume, log, metrics := newSecretVolume(t, keysOf(first, "")), &echotest.LockedBuffer{}, &tlsMetrics{}
 		s := tlsSettings{folder: volume.folder, clientCertificate: clientCertificateNone}
 		c, err := awaitCertificates(t.Context(), s, metrics, slog.New(slog.NewJSONHandler(log, nil)))
 		if err != nil {

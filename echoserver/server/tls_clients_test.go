@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestClientCertificates connects with different certificates.
@@ -87,7 +89,7 @@ func TestClientCertificateIsTold(t *testing.T) {
 	want := &certificate{Subject: "CN=client", Issuer: "CN=known", NotBefore: pair.Leaf.NotBefore, NotAfter: pair.Leaf.NotAfter,
 		AlternativeNames: []string{"DNS:client", "IP:127.0.0.1"}, SHA256: hex.EncodeToString(digest[:]), Verified: true}
 	for proto, client := range tlsClients(t, s.config(pair)) {
-		told := decode(t, send(t, client, http.MethodGet, "https://"+s.address, "").body)
+		told := decode(t, echotest.Send(t, client, http.MethodGet, "https://"+s.address, "").Text)
 		if diff := cmp.Diff(want, told.Client.Certificate); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", proto, diff)
 		}
@@ -131,8 +133,8 @@ func TestSessionsAreResumed(t *testing.T) {
 		config := s.config()
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(9)
 		for _, client := range tlsClientList(t, config, false) {
-			send(t, client, http.MethodGet, "https://"+s.address, "")
-			if got := send(t, client, http.MethodGet, "https://"+s.address, "").TLS.DidResume; got != want {
+			echotest.Send(t, client, http.MethodGet, "https://"+s.address, "")
+			if got := echotest.Send(t, client, http.MethodGet, "https://"+s.address, "").TLS.DidResume; got != want {
 				t.Errorf("%s: the session is resumed: %t", setting, got)
 			}
 		}

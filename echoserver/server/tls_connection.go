@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 // tlsConnection is a connection with TLS that net/http takes for one without: it neither is a *tls.Conn nor has the method
@@ -35,9 +37,9 @@ func newTLSConnection(connection net.Conn, listener *tlsListener) *tlsConnection
 
 // shakeHands bounds the handshake by time in both directions; the read deadline of net/http bounds only one.
 func (c *tlsConnection) shakeHands(secure *tls.Conn) error {
-	ctx, cancel := context.WithTimeout(context.Background(), headerTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), connection.HeaderTimeout)
 	defer cancel()
-	defer c.transport.handshakes.remove(c.transport.Conn)
+	defer c.transport.handshakes.Remove(c.transport.Conn)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		c.refusePlain(err)
 		return err
@@ -74,7 +76,7 @@ func (c *tlsConnection) refusePlain(err error) {
 		return
 	}
 	_ = c.transport.Conn.SetWriteDeadline(time.Now().Add(tlsCloseTimeout)) // the client may be gone
-	_, _ = io.WriteString(c.transport.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: "+plainText+"\r\nConnection: close\r\n\r\n"+
+	_, _ = io.WriteString(c.transport.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: "+connection.PlainText+"\r\nConnection: close\r\n\r\n"+
 		"echo-server: this port requires TLS: use https\n")
 }
 
@@ -111,7 +113,7 @@ func (c *tlsConnection) NetConn() net.Conn { return c.transport.Conn }
 
 // tlsOf returns the connection with TLS of a request, nil without TLS.
 func tlsOf(r *http.Request) *tlsConnection {
-	c := connectionOf(r)
+	c := connection.Of(r)
 	if c == nil {
 		return nil
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestTLS sends requests by both protocols, and reads what the answer tells about the connection.
@@ -25,13 +27,13 @@ func TestTLS(t *testing.T) {
 	config.ServerName = "first"
 	alpn := map[string]string{"HTTP/1.1": "", "HTTP/2.0": "h2"} // http.Transport offers http/1.1 only beside h2
 	for proto, client := range tlsClients(t, config) {
-		got := send(t, client, http.MethodPost, "https://"+s.address+"/a", "hello")
-		told := decode(t, got.body)
+		got := echotest.Send(t, client, http.MethodPost, "https://"+s.address+"/a", "hello")
+		told := decode(t, got.Text)
 		want := &tlsAnswer{Version: "TLSv1.3", ServerName: "first", NegotiatedProtocol: alpn[proto], CipherSuite: "TLS_AES_128_GCM_SHA256"}
 		if diff := cmp.Diff(want, told.TLS); diff != "" || got.Proto != proto || told.Proto != proto || told.Port != port || told.Request.Body.Data != "hello" {
-			t.Errorf("%s: the response is by %s: %s (-want +got):\n%s", proto, got.Proto, got.body, diff)
+			t.Errorf("%s: the response is by %s: %s (-want +got):\n%s", proto, got.Proto, got.Text, diff)
 		}
-		until(t, "the request is counted", func() bool {
+		echotest.Until(t, "the request is counted", func() bool {
 			return counted(s.metrics.requests, "https", proto, "POST", "200") == 1
 		})
 	}
@@ -40,10 +42,10 @@ func TestTLS(t *testing.T) {
 // TestTLSOfEachConnection serves HTTP and HTTPS by one server, of which each tells its own.
 func TestTLSOfEachConnection(t *testing.T) {
 	s := serveTLS(t, "")
-	plain := listenLocally(t)
+	plain := echotest.ListenLocally(t)
 	go func() { _ = s.server.Serve(plain) }()
-	for proto, client := range clients(t) {
-		if told := decode(t, send(t, client, http.MethodGet, "http://"+plain.Addr().String(), "").body); told.TLS != nil || told.Port != "8080" {
+	for proto, client := range echotest.Clients(t) {
+		if told := decode(t, echotest.Send(t, client, http.MethodGet, "http://"+plain.Addr().String(), "").Text); told.TLS != nil || told.Port != "8080" {
 			t.Errorf("%s without TLS: port %s, %+v", proto, told.Port, told.TLS)
 		}
 	}
@@ -81,7 +83,7 @@ func TestTLSVersionsAndCiphers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		got := exchanged(t, connection, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		got := echotest.Exchanged(t, connection, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 		_, body, _ := strings.Cut(got, "\r\n\r\n")
 		told := decode(t, body)
 		if got := told.TLS.Version + " " + told.TLS.CipherSuite; got != c.want || told.TLS.NegotiatedProtocol != "" || told.Proto != "HTTP/1.1" {
@@ -109,12 +111,12 @@ func TestTLSProtocols(t *testing.T) {
 func TestPlainRequestToHTTPS(t *testing.T) {
 	s := serveTLS(t, "")
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "PATCH"} {
-		got := exchanged(t, dial(t, s.address), method+" / HTTP/1.1\r\n")
+		got := echotest.Exchanged(t, echotest.Dial(t, s.address), method+" / HTTP/1.1\r\n")
 		if !strings.HasPrefix(got, "HTTP/1.1 400 ") || !strings.HasSuffix(got, "echo-server: this port requires TLS: use https\n") {
 			t.Errorf("%s: the response is %q", method, got)
 		}
 	}
-	if got := exchanged(t, dial(t, s.address), "QUIT\r\n\r\n"); strings.Contains(got, "HTTP") {
+	if got := echotest.Exchanged(t, echotest.Dial(t, s.address), "QUIT\r\n\r\n"); strings.Contains(got, "HTTP") {
 		t.Errorf("what is not HTTP is answered %q", got)
 	}
 }
@@ -127,11 +129,11 @@ func TestTLSEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = connection.Close() }()
-	if err := connection.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := connection.SetDeadline(time.Now().Add(echotest.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	// Without the end of TLS, reading fails with io.ErrUnexpectedEOF.
-	got := exchanged(t, connection, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8388609\r\n\r\n"+payload(8<<20+1))
+	got := echotest.Exchanged(t, connection, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8388609\r\n\r\n"+echotest.Payload(8<<20+1))
 	if !strings.HasPrefix(got, "HTTP/1.1 413 ") {
 		t.Errorf("got %q", got)
 	}
@@ -140,7 +142,7 @@ func TestTLSEnds(t *testing.T) {
 // TestStreamsWithTLS exchanges a message of a WebSocket, and reads server-sent events while they come.
 func TestStreamsWithTLS(t *testing.T) {
 	s := serveTLS(t, "")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	defer cancel()
 	client := tlsClients(t, s.config())["HTTP/1.1"]
 	connection, response, err := websocket.Dial(ctx, "wss://"+s.address+"/-/ws", &websocket.DialOptions{HTTPClient: client})
@@ -161,13 +163,13 @@ func TestStreamsWithTLS(t *testing.T) {
 		t.Errorf("closing the WebSocket: %v", err)
 	}
 	for proto, client := range tlsClients(t, s.config()) {
-		response := open(t, client, http.MethodGet, "https://"+s.address+"/-/sse", http.NoBody)
+		response := echotest.Open(t, client, http.MethodGet, "https://"+s.address+"/-/sse", http.NoBody)
 		if line, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil || line != "id: 1\n" {
 			t.Errorf("%s: the first line is %q, %v", proto, line, err)
 		}
-		sent := payload(300_000)
-		if got := send(t, client, http.MethodPost, "https://"+s.address+"/-/body", sent); got.body != sent {
-			t.Errorf("%s: %d bytes of the stream come back", proto, len(got.body))
+		sent := echotest.Payload(300_000)
+		if got := echotest.Send(t, client, http.MethodPost, "https://"+s.address+"/-/body", sent); got.Text != sent {
+			t.Errorf("%s: %d bytes of the stream come back", proto, len(got.Text))
 		}
 	}
 }
@@ -179,16 +181,16 @@ func TestRunWithTLS(t *testing.T) {
 	r := startRun(t, "ECHO_DRAIN_DELAY=0s", "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+volume.folder)
 	s := &secured{authority: a}
 	for proto, client := range tlsClients(t, s.config()) {
-		told := decode(t, send(t, client, http.MethodGet, "https://"+r.HTTPS, "").body)
+		told := decode(t, echotest.Send(t, client, http.MethodGet, "https://"+r.HTTPS, "").Text)
 		if !strings.HasSuffix(r.HTTPS, ":"+told.Port) || told.TLS == nil {
 			t.Errorf("%s: the port is %s of %s, %+v", proto, told.Port, r.HTTPS, told.TLS)
 		}
 	}
-	plain := clients(t)["HTTP/1.1"]
-	if told := decode(t, send(t, plain, http.MethodGet, "http://"+r.Address, "").body); !strings.HasSuffix(r.Address, ":"+told.Port) || told.TLS != nil {
+	plain := echotest.Clients(t)["HTTP/1.1"]
+	if told := decode(t, echotest.Send(t, plain, http.MethodGet, "http://"+r.Address, "").Text); !strings.HasSuffix(r.Address, ":"+told.Port) || told.TLS != nil {
 		t.Errorf("without TLS: the port is %s of %s, %+v", told.Port, r.Address, told.TLS)
 	}
-	read := families(t, send(t, plain, http.MethodGet, "http://"+r.Admin+"/metrics", "").body)
+	read := families(t, echotest.Send(t, plain, http.MethodGet, "http://"+r.Admin+"/metrics", "").Text)
 	if got := values(read["echo_tls_certificate_expiry_seconds"])[""]; got != 4102444800 {
 		t.Errorf("the certificate expires at %f", got)
 	}

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 const (
@@ -23,9 +25,9 @@ var errHandshakeTooLarge = errors.New("the handshake is larger than 16 KiB")
 // tlsTransport is the connection below TLS. It bounds the handshake and the end of the connection.
 type tlsTransport struct {
 	net.Conn
-	handshakes *renewedConnections // in progress: clients need milliseconds, and who needs longer makes room
-	received   int                 // in the handshake
-	complete   bool                // the handshake
+	handshakes *connection.EvictingSet // in progress: clients need milliseconds, and who needs longer makes room
+	received   int                     // in the handshake
+	complete   bool                    // the handshake
 	closing    atomic.Bool
 }
 
@@ -36,7 +38,7 @@ func (t *tlsTransport) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if t.received == 0 && n > 0 {
-		t.handshakes.add(t.Conn)
+		t.handshakes.Add(t.Conn)
 	}
 	if t.received += n; t.received > maxHandshakeBytes {
 		return 0, errHandshakeTooLarge

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // clientHello returns the first message of a client.
@@ -40,28 +43,28 @@ func TestUnfinishedHandshake(t *testing.T) {
 		"the first message, byte for byte": {hello, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			listener := newMemoryListener()
+			listener := echotest.NewMemoryListener()
 			s := secureWith(t, listener, "")
-			connection, began := listener.dial(t), time.Now()
+			conn, began := listener.Dial(t), time.Now()
 			if strings.HasSuffix(name, "byte for byte") {
 				for i := range c.sent[:len(c.sent)-1] {
-					_, _ = connection.Write(c.sent[i : i+1])
+					_, _ = conn.Write(c.sent[i : i+1])
 					<-time.After(time.Millisecond)
 				}
 			} else if len(c.sent) > 0 {
-				_, _ = connection.Write(c.sent)
+				_, _ = conn.Write(c.sent)
 			}
 			if c.reads {
-				_, _ = io.Copy(io.Discard, connection)
+				_, _ = io.Copy(io.Discard, conn)
 			} else {
-				<-time.After(2 * headerTimeout)
-				_, err := connection.Read(make([]byte, 1))
+				<-time.After(2 * connection.HeaderTimeout)
+				_, err := conn.Read(make([]byte, 1))
 				if !errors.Is(err, io.EOF) {
 					t.Errorf("%s: after the time for the handshake %v", name, err)
 				}
 			}
 			synctest.Wait()
-			if took := time.Since(began); c.reads && took != headerTimeout {
+			if took := time.Since(began); c.reads && took != connection.HeaderTimeout {
 				t.Errorf("%s: closed after %s", name, took)
 			}
 			_ = s.server.Close()
@@ -73,10 +76,10 @@ func TestUnfinishedHandshake(t *testing.T) {
 func TestHandshakesAreBounded(t *testing.T) {
 	hello := clientHello(t)
 	synctest.Test(t, func(t *testing.T) {
-		listener := newMemoryListener()
+		listener := echotest.NewMemoryListener()
 		s := secureWith(t, listener, "")
 		open := func() net.Conn {
-			connection := listener.dial(t)
+			connection := listener.Dial(t)
 			_, _ = connection.Write(hello)
 			synctest.Wait()
 			return connection
@@ -85,7 +88,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 		for range maxHandshakes - 1 {
 			open()
 		}
-		listener.dial(t) // has sent nothing, and is in no handshake
+		listener.Dial(t) // has sent nothing, and is in no handshake
 		ended := make(chan struct{})
 		go func() {
 			_, _ = io.Copy(io.Discard, first)
@@ -97,7 +100,7 @@ func TestHandshakesAreBounded(t *testing.T) {
 		}
 		config := s.config()
 		config.ServerName = "first"
-		complete := listener.dial(t)
+		complete := listener.Dial(t)
 		if err := tls.Client(complete, config).Handshake(); err != nil {
 			t.Errorf("one over the limit fails: %v", err)
 		}
@@ -118,11 +121,11 @@ func TestHandshakesAreBounded(t *testing.T) {
 // TestTLSCloseIsShort closes connections of a client that does not read any more.
 func TestTLSCloseIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		listener := newMemoryListener()
+		listener := echotest.NewMemoryListener()
 		s := secureWith(t, listener, "")
 		config := s.config()
 		config.ServerName = "first"
-		client := tls.Client(listener.dial(t), config)
+		client := tls.Client(listener.Dial(t), config)
 		if _, err := io.WriteString(client, "GET /-/livez HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}

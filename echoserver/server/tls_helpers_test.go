@@ -15,6 +15,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // authority issues certificates.
@@ -148,7 +151,7 @@ type secured struct {
 // serveTLS serves a handler as the program does, over real connections with TLS. The certificate is of the name "first".
 func serveTLS(t *testing.T, clientAuthority string, environ ...string) *secured {
 	t.Helper()
-	inner := listenLocally(t)
+	inner := echotest.ListenLocally(t)
 	s := secureWith(t, inner, clientAuthority, environ...)
 	s.address = inner.Addr().String()
 	return s
@@ -159,13 +162,13 @@ func secureWith(t *testing.T, inner net.Listener, clientAuthority string, enviro
 	s := &secured{authority: newAuthority(t, "authority")}
 	s.volume = newSecretVolume(t, keysOf(s.authority.issue(t, "first"), clientAuthority))
 	s.handler = handlerOf(t, append(environ, "ECHO_TLS_ADDR=:0", "ECHO_TLS_DIR="+s.volume.folder, "ECHO_TLS_SECRET=web-tls")...)
-	certificates, err := awaitCertificates(t.Context(), s.tls, &s.metrics.tls, quiet)
+	certificates, err := awaitCertificates(t.Context(), s.tls, &s.metrics.tls, echotest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.certificates, s.server = certificates, newServer(s.handler, defaultHeaderBytes, quiet)
+	s.certificates, s.server = certificates, newServer(s.handler, connection.DefaultHeaderBytes, echotest.Quiet())
 	go func() {
-		_ = s.server.Serve(newBoundedListener(newTLSListener(inner, certificates, s.metrics), tlsConnectionCost, boundsOf(s.metrics)))
+		_ = s.server.Serve(connection.NewBoundedListener(newTLSListener(inner, certificates, s.metrics), connection.TLSConnectionCost, boundsOf(s.metrics)))
 	}()
 	t.Cleanup(func() { _ = s.server.Close() })
 	return s
@@ -188,7 +191,7 @@ func tlsClients(t *testing.T, config *tls.Config) map[string]*http.Client {
 		protocols.SetHTTP2(proto == "HTTP/2.0")
 		transport := &http.Transport{TLSClientConfig: config.Clone(), Protocols: protocols}
 		t.Cleanup(transport.CloseIdleConnections)
-		found[proto] = &http.Client{Transport: transport, Timeout: 2 * patience}
+		found[proto] = &http.Client{Transport: transport, Timeout: 2 * echotest.Patience}
 	}
 	return found
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 // tlsListener accepts connections with the certificate of the time. Their handshake is not part of Accept, where it would delay other
@@ -12,7 +14,7 @@ type tlsListener struct {
 	net.Listener
 	port         string
 	certificates *certificates
-	handshakes   *renewedConnections
+	handshakes   *connection.EvictingSet
 }
 
 // listenTLS waits for the certificate and then listens.
@@ -21,7 +23,7 @@ func listenTLS(ctx context.Context, s tlsSettings, m *metrics, log *slog.Logger)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := dualStack(ctx, (&net.ListenConfig{}).Listen, s.address)
+	listener, err := connection.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.address)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +34,7 @@ func listenTLS(ctx context.Context, s tlsSettings, m *metrics, log *slog.Logger)
 
 func newTLSListener(listener net.Listener, certificates *certificates, m *metrics) *tlsListener {
 	return &tlsListener{Listener: listener, port: port(listener), certificates: certificates,
-		handshakes: &renewedConnections{limit: maxHandshakes, dropped: func() { m.limited(limitHandshakes) }}}
+		handshakes: &connection.EvictingSet{Limit: maxHandshakes, Evicted: func() { m.limited(limitHandshakes) }}}
 }
 
 // Accept implements net.Listener.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestRotationUnderLoad sends requests while the certificate is rotated, on connections of their own and on ones that stay.
@@ -24,7 +26,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	for _, client := range append(tlsClientList(t, s.config(), false), tlsClientList(t, s.config(), true)...) {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				got := send(t, client, http.MethodGet, "https://"+s.address+"/", "")
+				got := echotest.Send(t, client, http.MethodGet, "https://"+s.address+"/", "")
 				mutex.Lock()
 				seen[got.TLS.PeerCertificates[0].Subject.CommonName]++
 				mutex.Unlock()
@@ -34,10 +36,10 @@ func TestRotationUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	until(t, "the first certificate is seen", func() bool { return count("first") > 10 })
+	echotest.Until(t, "the first certificate is seen", func() bool { return count("first") > 10 })
 	s.volume.update(t, keysOf(second, ""))
 	s.certificates.rotate()
-	until(t, "the second certificate is seen", func() bool { return count("second") > 10 })
+	echotest.Until(t, "the second certificate is seen", func() bool { return count("second") > 10 })
 	stop()
 	all.Wait()
 }

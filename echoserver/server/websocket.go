@@ -9,6 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
@@ -30,7 +31,7 @@ func (h *handler) webSocket(e *exchange, r *http.Request) {
 	}
 	h.life.webSockets.Add(1) // before the connection is hijacked: http.Server does not wait for hijacked connections
 	defer h.life.webSockets.Done()
-	connection := &webSocketConnection{connection: connectionOf(r)}
+	connection := &webSocketConnection{Connection: connection.Of(r)}
 	socket, err := acceptWebSocket(e, r, subprotocol, connection)
 	if err != nil {
 		return // the library has responded

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 
 // webSocketConnection is the connection of a WebSocket. Its timers close the WebSocket of a client that takes too long.
 type webSocketConnection struct {
-	*connection
+	*connection.Connection
 	idle    *time.Timer // runs between frames
 	stall   *time.Timer // runs within a frame or message, since its last byte
 	message *time.Timer // runs within a message, since its first frame
@@ -26,9 +28,9 @@ type webSocketConnection struct {
 	ends    sync.Once
 }
 
-// startTimers starts the timers. idle is called if no frame begins for idleTimeout, and late if a message takes too long.
+// startTimers starts the timers. idle is called if no frame begins for IdleTimeout, and late if a message takes too long.
 func (c *webSocketConnection) startTimers(idle, late func()) {
-	c.idle = time.AfterFunc(idleTimeout, idle)
+	c.idle = time.AfterFunc(connection.IdleTimeout, idle)
 	c.stall = time.AfterFunc(stallTimeout, late)
 	c.message = time.AfterFunc(messageTimeout, late)
 	c.messageReceived()
@@ -54,7 +56,7 @@ func (c *webSocketConnection) messageReceived() {
 // time for the whole message goes on.
 func (c *webSocketConnection) awaitFrame() {
 	c.stall.Stop()
-	c.idle.Reset(idleTimeout)
+	c.idle.Reset(connection.IdleTimeout)
 }
 
 // partReceived is called when a part of a frame has been received.
@@ -68,7 +70,7 @@ func (c *webSocketConnection) Read(p []byte) (int, error) {
 	if c.failed.Load() {
 		return 0, net.ErrClosed
 	}
-	n, err := c.connection.Read(p)
+	n, err := c.Connection.Read(p)
 	if n > 0 {
 		c.partReceived()
 	}
@@ -94,5 +96,5 @@ func (c *webSocketConnection) Close() error {
 	if c.CloseWrite() == nil {
 		_, _ = io.Copy(io.Discard, c.Conn) // the connection is closed afterwards
 	}
-	return c.connection.Close()
+	return c.Connection.Close()
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestHandshake changes one header of a valid handshake. The key and its response are those of RFC 6455, 1.3.
@@ -71,22 +73,22 @@ func TestHandshake(t *testing.T) {
 		if want.Set("Date", ""); c.status == http.StatusSwitchingProtocols && len(got.Header) != len(want) {
 			t.Errorf("%s: the header is %v", name, got.Header)
 		}
-		if c.reason != "" && (!strings.Contains(got.body, c.reason) || strings.Count(got.body, "\n") != 1) {
-			t.Errorf("%s: the reason is %q", name, got.body)
+		if c.reason != "" && (!strings.Contains(got.Text, c.reason) || strings.Count(got.Text, "\n") != 1) {
+			t.Errorf("%s: the reason is %q", name, got.Text)
 		}
 	}
 }
 
 // rawResponse sends a request as it is given, with what any body needs after it, and returns the response. A connection that is upgraded
 // is not read further.
-func rawResponse(t *testing.T, address, line string, headers http.Header) reply {
+func rawResponse(t *testing.T, address, line string, headers http.Header) echotest.Reply {
 	t.Helper()
 	var request strings.Builder
 	request.WriteString(line + "\r\n")
 	if err := headers.Write(&request); err != nil {
 		t.Fatal(err)
 	}
-	connection := dial(t, address)
+	connection := echotest.Dial(t, address)
 	defer func() { _ = connection.Close() }()
 	if _, err := io.WriteString(connection, request.String()+"\r\n0\r\n\r\n"); err != nil {
 		t.Fatal(err)
@@ -96,7 +98,7 @@ func rawResponse(t *testing.T, address, line string, headers http.Header) reply 
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	return reply{Response: response}.whole(t)
+	return echotest.Reply{Response: response}.Whole(t)
 }
 
 // TestRequestsForThePage sends requests that are no handshakes, because their protocol has no upgrades or they ask for another one.
@@ -105,7 +107,7 @@ func TestRequestsForThePage(t *testing.T) {
 	valid := http.Header{"Host": {"a"}, "Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="}, "Sec-Websocket-Version": {"13"}}
 	other := valid.Clone()
 	other.Set("Upgrade", "h2c")
-	for name, got := range map[string]reply{
+	for name, got := range map[string]echotest.Reply{
 		"HTTP/1.0":         rawResponse(t, server.URL, "GET /-/ws HTTP/1.0", valid),
 		"another protocol": rawResponse(t, server.URL, "GET /-/ws HTTP/1.1", other),
 	} {
@@ -117,8 +119,8 @@ func TestRequestsForThePage(t *testing.T) {
 
 // TestFramesWithTheHandshake sends frames in the packet of the handshake, before there is a WebSocket.
 func TestFramesWithTheHandshake(t *testing.T) {
-	client := openRaw(t, dial(t, serve(t, handlerOf(t)).URL), textFrame("early"), pingFrame("1"), textFrame(payload(10_000)), closeFrame(1000, ""))
-	if got, want := client.all(t), []string{"text early", "pong 1", "text " + payload(10_000), "close 1000"}; !slices.Equal(got, want) {
+	client := openRaw(t, echotest.Dial(t, serve(t, handlerOf(t)).URL), textFrame("early"), pingFrame("1"), textFrame(echotest.Payload(10_000)), closeFrame(1000, ""))
+	if got, want := client.all(t), []string{"text early", "pong 1", "text " + echotest.Payload(10_000), "close 1000"}; !slices.Equal(got, want) {
 		t.Errorf("got %.100q", got)
 	}
 }

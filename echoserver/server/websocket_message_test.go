@@ -5,10 +5,13 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // limitMessages lets messages hold this many bytes.
-func limitMessages(h *handler, bytes int64) { h.budget.requests.limit = (bytes + 2) / 3 * 4 }
+func limitMessages(h *handler, bytes int64) { h.budget.Requests.Limit = (bytes + 2) / 3 * 4 }
 
 // TestWebSocketMemory checks that a session holds what it has received, not what was announced, and nothing between messages.
 func TestWebSocketMemory(t *testing.T) {
@@ -20,18 +23,18 @@ func TestWebSocketMemory(t *testing.T) {
 	}{
 		"a header":                  {announced(finalBit|opcodeBinary, maxMessage, ""), firstChunk, false},
 		"one byte":                  {announced(finalBit|opcodeBinary, maxMessage, "x"), firstChunk, false},
-		"one chunk":                 {announced(finalBit|opcodeBinary, maxMessage, payload(firstChunk)), 3 * firstChunk, false},
-		"half a message":            {announced(finalBit|opcodeBinary, maxMessage, payload(maxMessage/2)), maxMessage/2 + maxChunk, false},
+		"one chunk":                 {announced(finalBit|opcodeBinary, maxMessage, echotest.Payload(firstChunk)), 3 * firstChunk, false},
+		"half a message":            {announced(finalBit|opcodeBinary, maxMessage, echotest.Payload(maxMessage/2)), maxMessage/2 + maxChunk, false},
 		"a small message":           {textFrame("hello"), firstChunk, true},
-		"a large message":           {textFrame(payload(maxMessage)), whole, true},
+		"a large message":           {textFrame(echotest.Payload(maxMessage)), whole, true},
 		"many small fragments":      {masked(opcodeText, "") + strings.Repeat(masked(opcodeContinuation, "x"), 5000), 3 * firstChunk, false},
-		"one message after another": {strings.Repeat(textFrame(payload(1000)), 3), firstChunk, true},
+		"one message after another": {strings.Repeat(textFrame(echotest.Payload(1000)), 3), firstChunk, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
 			limitMessages(h, c.peak)
 			_, listener := serveInMemory(t, h)
-			client := openRaw(t, listener.dial(t))
+			client := openRaw(t, listener.Dial(t))
 			received := make(chan string, 10)
 			go func() {
 				for got := client.next(t); got != "end"; got = client.next(t) {
@@ -41,7 +44,7 @@ func TestWebSocketMemory(t *testing.T) {
 			}()
 			client.send(t, c.sent)
 			synctest.Wait()
-			if held := h.budget.requests.used.Load(); held > c.peak || (held == 0) != c.complete {
+			if held := h.budget.Requests.Used.Load(); held > c.peak || (held == 0) != c.complete {
 				t.Errorf("%s: %d bytes are held, want at most %d", name, held, c.peak)
 			}
 			_ = client.Close()
@@ -51,7 +54,7 @@ func TestWebSocketMemory(t *testing.T) {
 				}
 			}
 			synctest.Wait()
-			if held := h.budget.requests.used.Load(); held != 0 || h.metrics.webSockets.Load() != 0 {
+			if held := h.budget.Requests.Used.Load(); held != 0 || h.metrics.webSockets.Load() != 0 {
 				t.Errorf("%s: after the connection was lost, %d bytes are held by %d sessions", name, held, h.metrics.webSockets.Load())
 			}
 		})
@@ -65,12 +68,12 @@ func TestWebSocketWithoutMemory(t *testing.T) {
 			h := handlerOf(t)
 			limitMessages(h, limit)
 			_, listener := serveInMemory(t, h)
-			client := openRaw(t, listener.dial(t), textFrame(payload(maxMessage)), closeFrame(1000, ""))
+			client := openRaw(t, listener.Dial(t), textFrame(echotest.Payload(maxMessage)), closeFrame(1000, ""))
 			if got := client.all(t); !slices.Equal(got, []string{"close 1013 the server holds too much already, try again later"}) {
 				t.Errorf("with %d bytes: got %.200q", limit, got)
 			}
 			synctest.Wait()
-			if held := h.budget.requests.used.Load(); counted(h.metrics.limits, limitMemory) != 1 || held != 0 {
+			if held := h.budget.Requests.Used.Load(); counted(h.metrics.limits, connection.LimitMemory) != 1 || held != 0 {
 				t.Errorf("with %d bytes: counted are %v, %d bytes are held", limit, h.metrics.limits, held)
 			}
 		})
@@ -93,16 +96,16 @@ func TestWebSocketFrames(t *testing.T) {
 		"half a character at the end":          {textFrame("ok\xce"), []string{"close 1007 a text"}},
 		"not UTF-8 within a message":           {masked(opcodeText, "\xff"), []string{"close 1007 a text"}},
 		"frames after text that fails":         {textFrame("\xff") + pingFrame("late") + textFrame("late"), []string{"close 1007 a text"}},
-		"fragments over the limit":             {masked(opcodeBinary, payload(maxMessage)) + masked(opcodeContinuation, "x"), []string{"close 1009"}},
-		"an empty fragment at the limit": {masked(opcodeBinary, payload(maxMessage)) + masked(finalBit|opcodeContinuation, "") + end,
-			[]string{"binary " + payload(maxMessage), "close 1000"}},
+		"fragments over the limit":             {masked(opcodeBinary, echotest.Payload(maxMessage)) + masked(opcodeContinuation, "x"), []string{"close 1009"}},
+		"an empty fragment at the limit": {masked(opcodeBinary, echotest.Payload(maxMessage)) + masked(finalBit|opcodeContinuation, "") + end,
+			[]string{"binary " + echotest.Payload(maxMessage), "close 1000"}},
 		"not masked":                {"\x81\x05hello", []string{"close 1002"}},
 		"a continuation of nothing": {last, []string{"close 1002"}},
 		"a reserved opcode":         {masked(finalBit|3, ""), []string{"close 1002"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, listener := serveInMemory(t, handlerOf(t))
-			got := openRaw(t, listener.dial(t), c.sent).all(t)
+			got := openRaw(t, listener.Dial(t), c.sent).all(t)
 			if !slices.EqualFunc(got, c.want, strings.HasPrefix) { // most reasons are the library's
 				t.Errorf("%s: got %.200q, want %.200q", name, got, c.want)
 			}
@@ -113,9 +116,9 @@ func TestWebSocketFrames(t *testing.T) {
 // TestWebSocketIsNotReset checks, with real connections, that the close frame arrives although the server has not read everything.
 func TestWebSocketIsNotReset(t *testing.T) {
 	address := serve(t, handlerOf(t)).URL
-	late := textFrame(payload(512<<10)) + closeFrame(1000, "")
+	late := textFrame(echotest.Payload(512<<10)) + closeFrame(1000, "")
 	for first, want := range map[string]string{closeFrame(1000, ""): "close 1000", masked(opcodePing, ""): "close 1002"} {
-		client := openRaw(t, dial(t, address))
+		client := openRaw(t, echotest.Dial(t, address))
 		client.send(t, first+late) // before anything is read
 		if got, end := client.next(t), client.next(t); !strings.HasPrefix(got, want) || end != "end" {
 			t.Errorf("got %q and %q, want %q and the end", got, end, want)

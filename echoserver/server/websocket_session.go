@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/coder/websocket"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
 // webSocketSession echoes the messages of a WebSocket. One goroutine reads and writes. Timers and the end of the server close the WebSocket
@@ -18,7 +20,9 @@ type webSocketSession struct {
 // run returns messages until the WebSocket has ended. It returns the limit that ended it, empty if there is none.
 func (s *webSocketSession) run(ending <-chan struct{}) (limit string) {
 	s.connection.startTimers(
-		func() { s.close(websocket.StatusGoingAway, "nothing was received for "+idleTimeout.String()) },
+		func() {
+			s.close(websocket.StatusGoingAway, "nothing was received for "+connection.IdleTimeout.String())
+		},
 		func() { s.close(websocket.StatusPolicyViolation, "the message was not received in time") })
 	defer s.connection.stopTimers()
 	done := make(chan struct{})
@@ -93,7 +97,7 @@ func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return websocket.StatusMessageTooBig, "", limitMessage
 	case errors.Is(err, errMessageMemory):
-		return websocket.StatusTryAgainLater, err.Error(), limitMemory
+		return websocket.StatusTryAgainLater, err.Error(), connection.LimitMemory
 	case errors.Is(err, errNotUTF8):
 		return websocket.StatusInvalidFramePayloadData, err.Error(), ""
 	}

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // late is the end of a WebSocket whose client takes too long to send a frame or message.
@@ -24,7 +27,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 		silent  = "close 1001 nothing was received for 10m20s"
 	)
 	begun := append([]string{masked(opcodeText, "x")}, slices.Repeat([]string{pingFrame("")}, 9)...)
-	slow := append([]string{announced(finalBit|opcodeBinary, 1000, "")}, strings.Split(payload(900), "")...)
+	slow := append([]string{announced(finalBit|opcodeBinary, 1000, "")}, strings.Split(echotest.Payload(900), "")...)
 	for name, c := range map[string]struct {
 		sent  []string
 		pause time.Duration // after each
@@ -48,7 +51,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
 			_, listener := serveInMemory(t, h)
-			client := openRaw(t, listener.dial(t))
+			client := openRaw(t, listener.Dial(t))
 			began := time.Now()
 			go func() {
 				for _, frame := range c.sent {
@@ -85,7 +88,7 @@ func TestWebSocketDeadlines(t *testing.T) {
 func TestWebSocketFrameThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
-		client := openRaw(t, listener.dial(t), "\x81")
+		client := openRaw(t, listener.Dial(t), "\x81")
 		began := time.Now()
 		if got := client.next(t); got != late || time.Since(began) != stallTimeout {
 			t.Errorf("after %s comes %q", time.Since(began), got)
@@ -99,7 +102,7 @@ func TestWebSocketControlFrameThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
 		_, listener := serveInMemory(t, h)
-		client := openRaw(t, listener.dial(t), announced(finalBit|opcodePing, 5, "x"))
+		client := openRaw(t, listener.Dial(t), announced(finalBit|opcodePing, 5, "x"))
 		began := time.Now()
 		if got := client.next(t); got != "end" || time.Since(began) != 5*time.Second {
 			t.Errorf("after %s comes %q", time.Since(began), got)
@@ -130,9 +133,9 @@ func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 		memory int64
 		want   string
 	}{
-		"over the limit": {announced(finalBit|opcodeBinary, 2*maxMessage, payload(maxMessage+1)), 2 * maxMessage, "close 1009"},
+		"over the limit": {announced(finalBit|opcodeBinary, 2*maxMessage, echotest.Payload(maxMessage+1)), 2 * maxMessage, "close 1009"},
 		"not UTF-8":      {announced(finalBit|opcodeText, maxMessage, strings.Repeat("\xff", firstChunk)), maxMessage, "close 1007"},
-		"without memory": {announced(finalBit|opcodeBinary, maxMessage, payload(firstChunk)), firstChunk, "close 1013"},
+		"without memory": {announced(finalBit|opcodeBinary, maxMessage, echotest.Payload(firstChunk)), firstChunk, "close 1013"},
 		"not masked":     {"\x81\x7e\xff\xffx", maxMessage, "close 1002"},
 		"a reserved bit": {masked(opcodeText, "x") + announced(finalBit|0x40|opcodeContinuation, 1000, "x"), maxMessage, "close 1002"},
 		"a close frame":  {closeFrame(1000, ""), maxMessage, "close 1000"},
@@ -144,7 +147,7 @@ func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 			near, far := net.Pipe()
 			t.Cleanup(func() { _ = near.Close() })
 			var closed atomic.Bool
-			listener.connections <- halfClosed{far, &closed}
+			listener.Connections <- halfClosed{far, &closed}
 			client := openRaw(t, near, c.sent)
 			began := time.Now()
 			if got := client.next(t); !strings.HasPrefix(got, c.want) {
@@ -154,12 +157,12 @@ func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 			if !closed.Load() {
 				t.Errorf("%s: the server processes what follows", name)
 			}
-			client.send(t, payload(maxMessage))
+			client.send(t, echotest.Payload(maxMessage))
 			if end := client.next(t); end != "end" || time.Since(began) != closeTimeout {
 				t.Errorf("%s: after %s comes %q", name, time.Since(began), end)
 			}
 			synctest.Wait()
-			if held := h.budget.requests.used.Load(); held != 0 || h.metrics.webSockets.Load() != 0 {
+			if held := h.budget.Requests.Used.Load(); held != 0 || h.metrics.webSockets.Load() != 0 {
 				t.Errorf("%s: %d bytes are held by %d sessions", name, held, h.metrics.webSockets.Load())
 			}
 		})
@@ -170,7 +173,7 @@ func TestWebSocketClientThatDoesNotClose(t *testing.T) {
 func TestWebSocketMessageThatIsCut(t *testing.T) {
 	address := serve(t, handlerOf(t)).URL
 	for _, sent := range []string{announced(finalBit|opcodeText, 3, ""), announced(finalBit|opcodeText, 3, "ab"), masked(opcodeText, "ab")} {
-		connection := dial(t, address)
+		connection := echotest.Dial(t, address)
 		client := openRaw(t, connection)
 		client.send(t, sent)
 		if err := connection.(*net.TCPConn).CloseWrite(); err != nil {
@@ -194,7 +197,7 @@ func TestWebSocketClientThatDoesNotRead(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
 			_, listener := serveInMemory(t, h)
-			client := openRaw(t, listener.dial(t))
+			client := openRaw(t, listener.Dial(t))
 			client.send(t, textFrame("hello"))
 			synctest.Wait()
 			if c.stop {
@@ -206,7 +209,7 @@ func TestWebSocketClientThatDoesNotRead(t *testing.T) {
 			}
 			<-time.After(1)
 			synctest.Wait()
-			if held := h.budget.requests.used.Load(); held != 0 || h.metrics.webSockets.Load() != 0 {
+			if held := h.budget.Requests.Used.Load(); held != 0 || h.metrics.webSockets.Load() != 0 {
 				t.Errorf("%s: the server waits for a client that does not read, and holds %d bytes", name, held)
 			}
 		})
@@ -224,7 +227,7 @@ func TestWebSocketEndsWithTheServer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
 			_, listener := serveInMemory(t, h)
-			client := openRaw(t, listener.dial(t))
+			client := openRaw(t, listener.Dial(t))
 			client.send(t, sent)
 			synctest.Wait()
 			began := time.Now()
@@ -232,7 +235,7 @@ func TestWebSocketEndsWithTheServer(t *testing.T) {
 			if got := client.next(t); got != "close 1001 the server is stopping" {
 				t.Errorf("%s: the end is told as %q", name, got)
 			}
-			whole := map[string]string{"within a header": "\x00\x80\x00\x00\x00\x00" + payload(128), "within a frame": "yz"}
+			whole := map[string]string{"within a header": "\x00\x80\x00\x00\x00\x00" + echotest.Payload(128), "within a frame": "yz"}
 			client.send(t, whole[name], textFrame("late"), closeFrame(1001, ""))
 			if got := client.next(t); got != "end" || time.Since(began) != 0 {
 				t.Errorf("%s: after %s comes %q", name, time.Since(began), got)
@@ -245,7 +248,7 @@ func TestWebSocketEndsWithTheServer(t *testing.T) {
 func TestWebSocketAtTheEnd(t *testing.T) {
 	h := handlerOf(t)
 	close(h.life.ending)
-	if got := openRaw(t, dial(t, serve(t, h).URL)).all(t); !slices.Equal(got, []string{"close 1001 the server is stopping"}) {
+	if got := openRaw(t, echotest.Dial(t, serve(t, h).URL)).all(t); !slices.Equal(got, []string{"close 1001 the server is stopping"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -257,7 +260,7 @@ func TestCloseFor(t *testing.T) {
 		limit string
 	}{
 		{websocket.ErrMessageTooBig, websocket.StatusMessageTooBig, limitMessage},
-		{errMessageMemory, websocket.StatusTryAgainLater, limitMemory},
+		{errMessageMemory, websocket.StatusTryAgainLater, connection.LimitMemory},
 		{errNotUTF8, websocket.StatusInvalidFramePayloadData, ""},
 		{io.ErrUnexpectedEOF, websocket.StatusProtocolError, ""},
 		{websocket.CloseError{Code: websocket.StatusMessageTooBig}, websocket.StatusProtocolError, ""}, // of the client, which has its response

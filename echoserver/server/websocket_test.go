@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 func dialWebSocket(t *testing.T, address string, headers http.Header) *websocket.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	t.Cleanup(cancel)
 	connection, response, err := websocket.Dial(ctx, address+"/-/ws", &websocket.DialOptions{HTTPHeader: headers})
 	if err != nil {
@@ -29,11 +31,11 @@ func dialWebSocket(t *testing.T, address string, headers http.Header) *websocket
 func TestWebSocket(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	defer cancel()
 	connection := dialWebSocket(t, server.URL, http.Header{"Origin": {"http://elsewhere.example"}})
 	for _, size := range []int{0, 5, firstChunk - 1, firstChunk, firstChunk + 1, 200_000, maxMessage} {
-		sent := payload(size)
+		sent := echotest.Payload(size)
 		for _, kind := range []websocket.MessageType{websocket.MessageText, websocket.MessageBinary} {
 			if err := connection.Write(ctx, kind, []byte(sent)); err != nil {
 				t.Fatal(err)
@@ -47,20 +49,20 @@ func TestWebSocket(t *testing.T) {
 	if h.metrics.webSockets.Load() != 1 {
 		t.Errorf("%d connections are counted", h.metrics.webSockets.Load())
 	}
-	if err := connection.Write(ctx, websocket.MessageText, []byte(payload(maxMessage+1))); err != nil {
+	if err := connection.Write(ctx, websocket.MessageText, []byte(echotest.Payload(maxMessage+1))); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := connection.Read(ctx); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
 		t.Errorf("one byte over the limit: %v", err)
 	}
-	until(t, "the connection is gone and the limit counted", func() bool {
+	echotest.Until(t, "the connection is gone and the limit counted", func() bool {
 		return h.metrics.webSockets.Load() == 0 && counted(h.metrics.limits, limitMessage) == 1
 	})
 }
 
 func TestManyWebSockets(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	defer cancel()
 	var all sync.WaitGroup
 	for range 50 {

@@ -1,53 +1,26 @@
-package server
+package connection
 
 import (
 	"context"
 	"errors"
 	"io"
 	"net"
-	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// dial connects to a server; whatever comes must come in time.
-func dial(t *testing.T, address string) net.Conn {
-	t.Helper()
-	connection, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = connection.Close() })
-	if err := connection.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	return connection
+// newTestBounds returns the default bounds of connections.
+func newTestBounds() *Bounds {
+	return &Bounds{Budget: NewBudget(unlimitedMemory), OpenConnections: &atomic.Int64{}, Limited: func(string) {}, MaxHeaderBytes: DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
-// listenLocally listens on a free port until the end of the test.
-func listenLocally(t *testing.T) net.Listener {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	return listener
-}
-
-func parsed(t *testing.T, address string) *url.URL {
-	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-func TestDualStackFallsBack(t *testing.T) {
+func TestListenDualStack_fallsBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		err      error
 		fallback bool
@@ -57,7 +30,7 @@ func TestDualStackFallsBack(t *testing.T) {
 		"in use":          {os.NewSyscallError("bind", syscall.EADDRINUSE), false},
 	} {
 		var networks []string
-		listener, err := dualStack(t.Context(), func(ctx context.Context, network, address string) (net.Listener, error) {
+		listener, err := ListenDualStack(t.Context(), func(ctx context.Context, network, address string) (net.Listener, error) {
 			networks = append(networks, network)
 			if network == "tcp" {
 				return nil, &net.OpError{Op: "listen", Err: c.err}
@@ -73,23 +46,30 @@ func TestDualStackFallsBack(t *testing.T) {
 	}
 }
 
-func TestDualStackServesBoth(t *testing.T) {
-	listener, err := dualStack(t.Context(), (&net.ListenConfig{}).Listen, ":0")
+func TestListenDualStack_servesBoth(t *testing.T) {
+	listener, err := ListenDualStack(t.Context(), (&net.ListenConfig{}).Listen, ":0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	dial(t, "127.0.0.1:"+port(listener))
+	echotest.Dial(t, strings.Replace(listener.Addr().String(), "[::]", "127.0.0.1", 1))
 	if loopback, err := net.Listen("tcp6", "[::1]:0"); err == nil { // this machine has IPv6
 		_ = loopback.Close()
-		dial(t, "[::1]:"+port(listener))
+		echotest.Dial(t, strings.Replace(listener.Addr().String(), "[::]", "[::1]", 1))
 	}
 }
 
-func TestConnectionsAreBounded(t *testing.T) {
-	inner, m := listenLocally(t), metricsOf(newBudget(unlimitedMemory))
-	refused := func() int { return counted(m.limits, limitConnections) }
-	listener := &boundedListener{Listener: inner, limit: 2, cost: connectionCost, bounds: boundsOf(m)}
+func TestBoundedListener_limit(t *testing.T) {
+	inner, b := echotest.ListenLocally(t), newTestBounds()
+	var refusals atomic.Int64
+	b.Limited = func(reason string) {
+		if reason != LimitConnections {
+			t.Errorf("the reason is %s", reason)
+		}
+		refusals.Add(1)
+	}
+	refused := func() int { return int(refusals.Load()) }
+	listener := &boundedListener{Listener: inner, limit: 2, cost: Cost, bounds: b}
 	accepted := make(chan net.Conn)
 	go func() {
 		for {
@@ -104,36 +84,36 @@ func TestConnectionsAreBounded(t *testing.T) {
 		select {
 		case connection := <-accepted:
 			return connection
-		case <-time.After(patience):
+		case <-time.After(echotest.Patience):
 			t.Fatal("a connection is not accepted")
 			return nil
 		}
 	}
 	address := inner.Addr().String()
-	dial(t, address)
+	echotest.Dial(t, address)
 	first := accept()
-	dial(t, address)
+	echotest.Dial(t, address)
 	accept()
-	third := dial(t, address)
+	third := echotest.Dial(t, address)
 	if n, err := third.Read(make([]byte, 1)); n != 0 || err == nil || refused() != 1 {
 		t.Errorf("the third gets %d bytes, %v; %d refused", n, err, refused())
 	}
 	_ = first.Close()
 	_ = first.Close() // counted once
-	dial(t, address)
+	echotest.Dial(t, address)
 	accept()
-	if fifth := dial(t, address); fifth != nil {
+	if fifth := echotest.Dial(t, address); fifth != nil {
 		if _, err := fifth.Read(make([]byte, 1)); err == nil || refused() != 2 {
 			t.Errorf("the fifth: %v; %d refused", err, refused())
 		}
 	}
 }
 
-// TestEndOfSending ends the sending side of an accepted connection: the client reads the end, and can still send.
-func TestEndOfSending(t *testing.T) {
-	inner := listenLocally(t)
-	listener := newBoundedListener(inner, connectionCost, boundsOf(metricsOf(newBudget(unlimitedMemory))))
-	client := dial(t, inner.Addr().String())
+// TestBoundedListener_endOfSending ends the sending side of an accepted connection: the client reads the end, and can still send.
+func TestBoundedListener_endOfSending(t *testing.T) {
+	inner := echotest.ListenLocally(t)
+	listener := NewBoundedListener(inner, Cost, newTestBounds())
+	client := echotest.Dial(t, inner.Addr().String())
 	accepted, err := listener.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +132,7 @@ func TestEndOfSending(t *testing.T) {
 		t.Errorf("the server reads %q, %v", got, err)
 	}
 	inMemory, _ := net.Pipe()
-	if err := (&connection{Conn: inMemory}).CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
+	if err := (&Connection{Conn: inMemory}).CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a connection without sides: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package connection
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ type rawHeader struct {
 // restart begins the next header of a connection.
 func (h *rawHeader) restart() {
 	ahead, hasAhead, data := h.ahead, h.hasAhead, h.data[:0]
-	if cap(data) > includedHeader { // the cost of an idle connection does not include it
+	if cap(data) > IncludedHeader { // the cost of an idle connection does not include it
 		data = nil
 	}
 	*h = rawHeader{data: data, begun: true, isPartial: h.nextIsPartial}
@@ -100,8 +100,8 @@ func (h *rawHeader) names() []string {
 }
 
 // size returns the limits that apply to what was read. A header whose beginning is unknown has no request line.
-func (h *rawHeader) size() headerSize {
-	s := headerSize{bytes: int64(len(h.data)), requestLine: int64(h.requestLine), fields: max(0, h.lines-3)} // without the request line, Host and the empty line
+func (h *rawHeader) size() HeaderSize {
+	s := HeaderSize{Bytes: int64(len(h.data)), requestLine: int64(h.requestLine), Fields: max(0, h.lines-3)} // without the request line, Host and the empty line
 	if h.isPartial {
 		s.requestLine = 0
 	}

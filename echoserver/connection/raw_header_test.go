@@ -1,4 +1,4 @@
-package server
+package connection
 
 import (
 	"net/http"
@@ -27,7 +27,7 @@ func TestRawHeader(t *testing.T) {
 		"a longer path":         {"GET /a/b HTTP/1.1\r\n\r\n", "", 2, false, nil},
 		"not complete":          {"GET /a HTTP/1.1\r\nHost: a\r\n", "", 2, false, []string{"Host"}},
 		"the middle of another": {"T /a HTTP/1.1\r\nHost: a\r\n\r\n", "", 3, false, []string{"Host"}},
-		"a long field":          {"GET /a HTTP/1.1\r\nA: " + strings.Repeat("x", mostHeaderBytes) + "\r\n\r\n", "", 3, true, []string{"A"}},
+		"a long field":          {"GET /a HTTP/1.1\r\nA: " + strings.Repeat("x", MostHeaderBytes) + "\r\n\r\n", "", 3, true, []string{"A"}},
 	} {
 		for _, size := range []int{1, 2, 7, 4096, 1 << 20} {
 			h, rest := &rawHeader{}, ""

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +13,9 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // TestHeaderLimits sends headers around each limit.
@@ -27,21 +29,21 @@ func TestHeaderLimits(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	for name, c := range map[string]struct{ sent, status string }{
-		"as many fields as allowed": {fields(maxFields), "200 OK"},
-		"one field more":            {fields(maxFields + 1), "431 Request Header Fields Too Large"},
+		"as many fields as allowed": {fields(connection.MaxFields), "200 OK"},
+		"one field more":            {fields(connection.MaxFields + 1), "431 Request Header Fields Too Large"},
 		"very many fields":          {fields(6000), "431 Request Header Fields Too Large"},
-		"the longest request line":  {line(maxRequestLine), "200 OK"},
-		"a longer request line":     {line(maxRequestLine + 1), "414 Request URI Too Long"},
-		"a header without an end": {"GET / HTTP/1.1\r\nHost: a\r\nX-Huge: " + strings.Repeat("x", defaultHeaderBytes),
+		"the longest request line":  {line(connection.MaxRequestLine), "200 OK"},
+		"a longer request line":     {line(connection.MaxRequestLine + 1), "414 Request URI Too Long"},
+		"a header without an end": {"GET / HTTP/1.1\r\nHost: a\r\nX-Huge: " + strings.Repeat("x", connection.DefaultHeaderBytes),
 			"431 Request Header Fields Too Large"},
-		"a request line without an end":    {"GET /" + strings.Repeat("x", maxRequestLine+1), "414 Request URI Too Long"},
+		"a request line without an end":    {"GET /" + strings.Repeat("x", connection.MaxRequestLine+1), "414 Request URI Too Long"},
 		"many lines in a body":             {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n" + strings.Repeat("\n", 3000), "200 OK"},
 		"empty lines before a second line": {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "200 OK"},
 	} {
-		connection := dial(t, server.URL)
-		got := exchanged(t, connection, strings.Replace(c.sent, "Host: a", "Host: a\r\nConnection: close", 1))
+		connection := echotest.Dial(t, server.URL)
+		got := echotest.Exchanged(t, connection, strings.Replace(c.sent, "Host: a", "Host: a\r\nConnection: close", 1))
 		if strings.Contains(name, "fields") && c.status == "200 OK" {
-			got = exchanged(t, dial(t, server.URL), strings.Replace(c.sent, "A: 1", "Connection: close", 1))
+			got = echotest.Exchanged(t, echotest.Dial(t, server.URL), strings.Replace(c.sent, "A: 1", "Connection: close", 1))
 		}
 		if !strings.HasPrefix(got, "HTTP/1.1 "+c.status+"\r\n") {
 			t.Errorf("%s: the response is %.200q, want %s", name, got, c.status)
@@ -56,10 +58,10 @@ func TestHeaderLimits(t *testing.T) {
 func TestFieldsOverHTTP2(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	var headers []string
-	for i := range maxFields + 1 {
+	for i := range connection.MaxFields + 1 {
 		headers = append(headers, fmt.Sprintf("X-%d", i), "1")
 	}
-	if got := send(t, clients(t)["HTTP/2.0"], http.MethodGet, server.URL, "", headers...); got.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+	if got := echotest.Send(t, echotest.Clients(t)["HTTP/2.0"], http.MethodGet, server.URL, "", headers...); got.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("the response is %d", got.StatusCode)
 	}
 }
@@ -68,7 +70,7 @@ func TestFieldsOverHTTP2(t *testing.T) {
 func TestHTTP2HeaderTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
-		connection := listener.dial(t)
+		connection := listener.Dial(t)
 		began := time.Now()
 		var sender sync.WaitGroup
 		sender.Go(func() {
@@ -93,35 +95,13 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 	})
 }
 
-// TestRefusedConnectionsEnd checks that nothing of a refused connection is read, even if there is memory for it later: net/http reads again
-// after it has looked for HTTP/2, and would take its frames for a request line.
-func TestRefusedConnectionsEnd(t *testing.T) {
-	near, far := net.Pipe()
-	go func() {
-		_, _ = io.WriteString(near, http2.ClientPreface+"frames") // far reads it
-		_, _ = io.WriteString(near, "more")                       // fails when far is closed
-	}()
-	m := metricsOf(newBudget(4 * (connectionCost + 1)))
-	c, ok := accept(far, connectionCost, boundsOf(m), func() {})
-	if !ok {
-		t.Fatal("the connection is not accepted")
-	}
-	buffer := make([]byte, 1024)
-	_, first := c.Read(buffer)
-	m.budget.connections.limit = unlimitedMemory
-	if n, err := c.Read(buffer); n != 0 || !errors.Is(first, errRefused) || !errors.Is(err, errRefused) {
-		t.Errorf("reading returns %v, then %q and %v", first, buffer[:n], err)
-	}
-	_ = far.Close() // never fails
-}
-
 // TestHTTP2ResponseTimeout requests what a client then does not take, and measures when the stream is reset.
 func TestHTTP2ResponseTimeout(t *testing.T) {
 	for path, limit := range map[string]time.Duration{"/": responseTimeout, "/?echo.size=1000000": slowTimeout, "/-/sse": stallTimeout, "/?echo.delay=20s": 20*time.Second + responseTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
 			_, listener := serveInMemory(t, h)
-			connection := listener.dial(t)
+			connection := listener.Dial(t)
 			framer, err := greet(connection, withoutWindow)
 			if err != nil {
 				t.Fatal(err)
@@ -146,8 +126,8 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 				t.Errorf("%s: the stream is reset after %s, want %s", path, took, limit)
 			}
 			synctest.Wait()
-			if h.metrics.inFlight.Load() != 0 || h.budget.requests.used.Load() != 0 {
-				t.Errorf("%s: %d are in flight, and hold %d bytes", path, h.metrics.inFlight.Load(), h.budget.requests.used.Load())
+			if h.metrics.inFlight.Load() != 0 || h.budget.Requests.Used.Load() != 0 {
+				t.Errorf("%s: %d are in flight, and hold %d bytes", path, h.metrics.inFlight.Load(), h.budget.Requests.Used.Load())
 			}
 		})
 	}
@@ -160,14 +140,14 @@ func TestSlowUploadOverHTTP2(t *testing.T) {
 		body, more := io.Pipe()
 		go func() {
 			for range 10 {
-				_, _ = io.WriteString(more, payload(100_000))
+				_, _ = io.WriteString(more, echotest.Payload(100_000))
 				<-time.After(10 * time.Second)
 			}
 			_ = more.Close() // never fails
 		}()
-		got := open(t, http2InMemory(t, listener), http.MethodPost, "http://a/", body).whole(t)
-		if got.StatusCode != http.StatusOK || decode(t, got.body).Request.Body.Size != 1_000_000 {
-			t.Errorf("the response is %d %.300s", got.StatusCode, got.body)
+		got := echotest.Open(t, http2InMemory(t, listener), http.MethodPost, "http://a/", body).Whole(t)
+		if got.StatusCode != http.StatusOK || decode(t, got.Text).Request.Body.Size != 1_000_000 {
+			t.Errorf("the response is %d %.300s", got.StatusCode, got.Text)
 		}
 	})
 }
@@ -178,10 +158,10 @@ func TestIdleHTTP2Connection(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
 		client := http2InMemory(t, listener)
 		for range 3 {
-			send(t, client, http.MethodGet, "http://a/", "")
+			echotest.Send(t, client, http.MethodGet, "http://a/", "")
 			<-time.After(5 * time.Minute)
 		}
-		if dialled := listener.dialled.Load(); dialled != 1 {
+		if dialled := listener.Dialed.Load(); dialled != 1 {
 			t.Errorf("there were %d connections", dialled)
 		}
 	})
@@ -199,7 +179,7 @@ func TestTransferEncodingWithLength(t *testing.T) {
 		"after another and a line":  "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n\r\n" + ambiguous,
 		"after another with a body": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi" + ambiguous,
 	} {
-		got := exchanged(t, dial(t, server.URL), sent+smuggled)
+		got := echotest.Exchanged(t, echotest.Dial(t, server.URL), sent+smuggled)
 		if !strings.Contains(got, `"path": "/last"`) || strings.Contains(got, `"path": "/smuggled"`) {
 			t.Errorf("%s: the response is %q", name, got)
 		}
@@ -208,39 +188,32 @@ func TestTransferEncodingWithLength(t *testing.T) {
 
 // TestLongLineAfterBody sends a long field, the beginning of which comes with the body before. It is no request line.
 func TestLongLineAfterBody(t *testing.T) {
-	connection := dial(t, serve(t, handlerOf(t)).URL)
+	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n", "hiGET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: c",
-		strings.Repeat("c", maxRequestLine+100) + "\r\n\r\n"} {
-		if _, err := io.WriteString(connection, part); err != nil {
+		strings.Repeat("c", connection.MaxRequestLine+100) + "\r\n\r\n"} {
+		if _, err := io.WriteString(conn, part); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(20 * time.Millisecond) // so that each part is read alone; if not, the test only checks less
 	}
-	if got, err := io.ReadAll(connection); err != nil || strings.Count(string(got), "HTTP/1.1 200 OK") != 2 {
+	if got, err := io.ReadAll(conn); err != nil || strings.Count(string(got), "HTTP/1.1 200 OK") != 2 {
 		t.Errorf("the responses are %.2000q, %v", got, err)
-	}
-}
-
-func TestResetWithoutTCP(t *testing.T) {
-	inMemory, _ := net.Pipe()
-	if err := (&connection{Conn: inMemory}).reset(); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("the error is %v", err)
 	}
 }
 
 // TestAdminPortAlwaysAccepts opens more connections than the admin port keeps.
 func TestAdminPortAlwaysAccepts(t *testing.T) {
 	h := handlerOf(t)
-	inner := listenLocally(t)
-	server := newServer(newAdmin(h.life, h.metrics), defaultHeaderBytes, quiet)
-	listener := newRenewingListener(inner, 3)
+	inner := echotest.ListenLocally(t)
+	server := newServer(newAdmin(h.life, h.metrics), connection.DefaultHeaderBytes, echotest.Quiet())
+	listener := connection.NewEvictingListener(inner, 3)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	var held []net.Conn
 	for range 10 {
-		held = append(held, dial(t, inner.Addr().String()))
+		held = append(held, echotest.Dial(t, inner.Addr().String()))
 	}
-	if got := status("http://" + inner.Addr().String() + "/livez"); got != http.StatusOK {
+	if got := echotest.Status("http://" + inner.Addr().String() + "/livez"); got != http.StatusOK {
 		t.Errorf("a probe has the response %d", got)
 	}
 	if _, err := held[0].Read(make([]byte, 1)); err == nil {
@@ -249,10 +222,8 @@ func TestAdminPortAlwaysAccepts(t *testing.T) {
 	for _, each := range held {
 		_ = each.Close()
 	}
-	until(t, "all connections are forgotten", func() bool {
-		listener.mutex.Lock()
-		defer listener.mutex.Unlock()
-		return len(listener.open) == 0
+	echotest.Until(t, "all connections are forgotten", func() bool {
+		return listener.Len() == 0
 	})
 }
 
@@ -260,12 +231,12 @@ func TestAdminPortAlwaysAccepts(t *testing.T) {
 func TestAdminServerIsSmall(t *testing.T) {
 	h := handlerOf(t)
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = newAdminServer(newAdmin(h.life, h.metrics), quiet)
+	server.Config = newAdminServer(newAdmin(h.life, h.metrics), echotest.Quiet())
 	server.Start()
 	t.Cleanup(server.Close)
 	long := "GET /livez HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", maxAdminHeaders+3*4096) + "\r\n\r\n"
 	for sent, want := range map[string]string{long: "HTTP/1.1 431 ", http2.ClientPreface: "HTTP/1.1 404 "} {
-		if got := exchanged(t, dial(t, server.URL), sent); !strings.HasPrefix(got, want) {
+		if got := echotest.Exchanged(t, echotest.Dial(t, server.URL), sent); !strings.HasPrefix(got, want) {
 			t.Errorf("the response to %.20q is %q, want %s", sent, got, want)
 		}
 	}

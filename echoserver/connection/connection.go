@@ -1,0 +1,255 @@
+package connection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// HeaderTimeout is how long a client may take to send a header of HTTP/1, or for a TLS handshake.
+	HeaderTimeout = 10 * time.Second
+	// IdleTimeout is longer than the idle timeout of load balancers, so that they close connections and not the server.
+	IdleTimeout = 620 * time.Second
+	// lingerTimeout is how long the end of a rejected request is awaited. Otherwise a reset could destroy the response before it arrives.
+	lingerTimeout = 500 * time.Millisecond
+
+	// PlainText is the media type of texts.
+	PlainText = "text/plain; charset=utf-8"
+)
+
+// The reasons of rejections because of a limit.
+const (
+	LimitConnections = "connections" // too many of them
+	LimitHeader      = "header"      // too long, or with too many fields
+	LimitMemory      = "memory"      // the budget is used up
+)
+
+// errRejected ends a connection whose request was rejected before it was parsed. It has the type to which net/http does not respond.
+var errRejected = &net.OpError{Op: "read", Err: errors.New("the request was refused")}
+
+// Bounds is what the connections of the public ports share.
+type Bounds struct {
+	Budget *Budget
+	// OpenConnections is the number of connections.
+	OpenConnections *atomic.Int64
+	// Limited counts a request or connection that is rejected because of a limit.
+	Limited        func(reason string)
+	MaxHeaderBytes int
+	Log            *slog.Logger
+}
+
+// Connection is a connection of a client. It accounts for what a client makes the server hold before a handler knows of it, and bounds
+// the number of fields and the request line of HTTP/1, which net/http does not bound.
+type Connection struct {
+	net.Conn
+	bounds  *Bounds
+	release func() // gives the place of the connection back, once
+
+	closed         atomic.Bool
+	cost           atomic.Int64 // taken from budget.connections, in bytes
+	reservedHeader atomic.Int64 // taken from budget.requests, in bytes
+	inProgress     atomic.Int64 // requests
+	rejecting      atomic.Int64 // requests that are rejected because of the budget
+
+	inHeader atomic.Bool // of HTTP/1
+
+	// What follows is used by one goroutine at a time: that which reads.
+	isHTTP2   bool
+	header    rawHeader
+	rejection error // ends the connection
+}
+
+// accept returns the connection of a client, or false if the budget does not allow one more. left is called when it is closed.
+func accept(c net.Conn, cost int64, b *Bounds, left func()) (*Connection, bool) {
+	accepted := &Connection{Conn: c, bounds: b, release: sync.OnceFunc(left)}
+	accepted.inHeader.Store(true)
+	return accepted, accepted.acquire(&b.Budget.Connections, &accepted.cost, cost)
+}
+
+// acquire takes bytes until the connection is closed, and adds them to held.
+func (c *Connection) acquire(p *Pool, held *atomic.Int64, bytes int64) bool {
+	if !p.Acquire(bytes) {
+		return false
+	}
+	held.Add(bytes)
+	if c.closed.Load() { // by another goroutine, which may have missed them
+		c.releaseAll()
+	}
+	return true
+}
+
+func (c *Connection) releaseAll() {
+	c.bounds.Budget.Connections.Release(c.cost.Swap(0))
+	c.releaseHeader()
+}
+
+func (c *Connection) releaseHeader() { c.bounds.Budget.Requests.Release(c.reservedHeader.Swap(0)) }
+
+type connectionKey struct{}
+
+// WithConnection is for http.Server.ConnContext, so that handlers find the connection of a request.
+func WithConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// Of returns the connection of a request, or nil if there is none.
+func Of(r *http.Request) *Connection {
+	c, _ := r.Context().Value(connectionKey{}).(*Connection)
+	return c
+}
+
+// HeaderParsed is called when a header of HTTP/1 was parsed: what follows is a body.
+func (c *Connection) HeaderParsed() { c.inHeader.Store(false) }
+
+// FieldNames returns the names of the fields in the header of a request of HTTP/1, in the order and case in which they were sent. It returns
+// false if they are not known.
+func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
+	if r.ProtoMajor != 1 || !c.header.isOf(r) {
+		return nil, false
+	}
+	return c.header.names(), true
+}
+
+// BeginStream counts a request of HTTP/2 that is in progress. It returns whether the cost of the connection includes it.
+func (c *Connection) BeginStream() (included bool) { return c.inProgress.Add(1) <= includedStreams }
+
+// EndStream ends what beginStream has begun.
+func (c *Connection) EndStream() { c.inProgress.Add(-1) }
+
+// BeginRejection counts a request of HTTP/2 that is rejected because of the budget. It returns false if there are too many: clients that do
+// not read would make rejections expensive.
+func (c *Connection) BeginRejection() bool { return c.rejecting.Add(1) <= includedStreams }
+
+// EndRejection ends what beginRejection has begun.
+func (c *Connection) EndRejection() { c.rejecting.Add(-1) }
+
+// TrackState is for http.Server.ConnState: when an HTTP/1 connection becomes idle, the next header begins.
+func TrackState(c net.Conn, state http.ConnState) {
+	if c, ok := c.(*Connection); ok && state == http.StateIdle && !c.isHTTP2 {
+		c.releaseHeader()
+		c.header.restart()
+		c.inHeader.Store(true)
+	}
+}
+
+// Read implements net.Conn.
+func (c *Connection) Read(p []byte) (int, error) {
+	if c.rejection != nil { // net/http reads again after it has looked for HTTP/2
+		return 0, c.rejection
+	}
+	if c.isHTTP2 {
+		// net/http decodes the headers of up to five times as many requests as a connection can have in progress, if clients reset them.
+		// Their handlers run first, so that they end or are accounted for.
+		runtime.Gosched()
+	}
+	n, err := c.Conn.Read(p)
+	switch {
+	case n == 0 || c.isHTTP2:
+	case c.inHeader.Load():
+		c.rejection = c.meter(p[:n])
+	case len(p) == 1: // net/http waits for the next request while it handles one
+		c.header.ahead = p[0]
+		c.header.hasAhead = true
+	default: // a body, with which the beginning of the next request may come
+		c.header.nextIsPartial = true
+	}
+	if c.rejection != nil {
+		return 0, c.rejection
+	}
+	return n, err
+}
+
+// meter accounts for a piece of a header of HTTP/1, or finds that the protocol is HTTP/2.
+func (c *Connection) meter(piece []byte) error {
+	rest := c.header.add(piece)
+	c.inHeader.Store(!c.header.ended)
+	c.header.nextIsPartial = len(rest) > 0
+	if c.header.isPreface() {
+		return c.upgrade()
+	}
+	size := c.header.size()
+	if rejected := CheckHeader(size, c.bounds.MaxHeaderBytes); rejected != nil {
+		rejected.Log(c.bounds.Log, c.RemoteAddr().String(), c.header.longestField())
+		return c.reject(rejected.Status, LimitHeader, rejected.Reason)
+	}
+	more := max(0, size.Bytes-IncludedHeader)*HeaderFactor - c.reservedHeader.Load()
+	if more > 0 && !c.acquire(&c.bounds.Budget.Requests, &c.reservedHeader, more) {
+		return c.reject(http.StatusServiceUnavailable, LimitMemory, OverBudget)
+	}
+	return nil
+}
+
+// upgrade accounts for a connection of HTTP/2.
+func (c *Connection) upgrade() error {
+	if !c.acquire(&c.bounds.Budget.Connections, &c.cost, http2Cost+int64(DecoderFactor*c.bounds.MaxHeaderBytes)) {
+		c.bounds.Limited(LimitMemory)
+		return errRejected
+	}
+	c.isHTTP2 = true
+	return nil
+}
+
+// reject responds to a request that has not been parsed.
+func (c *Connection) reject(status int, reason, why string) error {
+	c.bounds.Limited(reason)
+	text := "echo-server: " + why + "\n"
+	retry := ""
+	if status == http.StatusServiceUnavailable {
+		retry = "Retry-After: 1\r\n"
+	}
+	err := c.SetDeadline(time.Now().Add(lingerTimeout))
+	_, written := fmt.Fprintf(c.Conn, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
+		"%sConnection: close\r\n\r\n%s", status, http.StatusText(status), PlainText, len(text), retry, text)
+	if errors.Join(err, written) == nil {
+		c.linger()
+	}
+	return errRejected
+}
+
+// linger ends the sending side, and waits until the client has the response. What the client still sends is not parsed.
+func (c *Connection) linger() {
+	if errors.Join(c.CloseWrite(), c.SetReadDeadline(time.Now().Add(lingerTimeout))) == nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, int64(c.bounds.MaxHeaderBytes))) // until the client closes
+	}
+}
+
+// Close implements net.Conn.
+func (c *Connection) Close() error {
+	c.closed.Store(true)
+	c.releaseAll()
+	c.release()
+	return c.Conn.Close()
+}
+
+// CloseWrite ends the sending side, after which the client can still be read. net/http and WebSockets do so before they close a
+// connection whose client may be sending: it would be reset, and the client might lose the end of the response.
+func (c *Connection) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// SendReset makes the next Close send a TCP reset.
+func (c *Connection) SendReset() error {
+	under := c.Conn
+	for {
+		switch each := under.(type) {
+		case *net.TCPConn:
+			return each.SetLinger(0)
+		case interface{ NetConn() net.Conn }:
+			under = each.NetConn()
+		default:
+			return errors.ErrUnsupported
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package connection
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+)
+
+const (
+	// DefaultHeaderBytes is the default of the maximum size of a header, in bytes: cookies of a login are often larger than 16 KiB.
+	DefaultHeaderBytes = 32 << 10
+	// leastHeaderBytes is the lower bound of the setting.
+	leastHeaderBytes = 8 << 10
+	// MostHeaderBytes is the upper bound of the setting.
+	MostHeaderBytes = 64 << 10
+	// DecoderFactor is how many times the maximum net/http decodes. Beyond, it ends a connection of HTTP/2 with all its streams; up to there,
+	// the handler rejects the one request.
+	DecoderFactor = 4
+	// MaxFields is the maximum number of fields in a header.
+	MaxFields = 100
+	// MaxRequestLine is the maximum length of the first line of a request, in bytes.
+	MaxRequestLine = 8 << 10
+	// maxLoggedField is how much of the name of a field is logged, in bytes.
+	maxLoggedField = 64
+)
+
+// HeaderSize is the size of the header of a request, as HTTP/1.1 writes it, so that HTTP/2 has the same limits.
+type HeaderSize struct {
+	Bytes       int64 // with the request line
+	requestLine int64 // without its end
+	Fields      int
+}
+
+// Rejection is the reason why a request is rejected for its header.
+type Rejection struct {
+	Status int
+	limit  int
+	Reason string // for the client
+}
+
+func newRejection(status int, format string, limit int) *Rejection {
+	return &Rejection{Status: status, limit: limit, Reason: fmt.Sprintf(format, limit)}
+}
+
+// CheckHeader returns nil for a header within the limits.
+func CheckHeader(size HeaderSize, maxHeaderBytes int) *Rejection {
+	switch {
+	case size.requestLine > MaxRequestLine:
+		return newRejection(http.StatusRequestURITooLong, "the request line is longer than %d bytes", MaxRequestLine)
+	case size.Fields > MaxFields:
+		return newRejection(http.StatusRequestHeaderFieldsTooLarge, "the header has more than %d fields", MaxFields)
+	case size.Bytes > int64(maxHeaderBytes):
+		return newRejection(http.StatusRequestHeaderFieldsTooLarge, "the header is larger than %d bytes", maxHeaderBytes)
+	}
+	return nil
+}
+
+// Log logs a rejection. Unless the request line is too long, the longest field is usually the cause.
+func (r *Rejection) Log(log *slog.Logger, peer, longestField string) {
+	attributes := []any{"remote", peer, "status", r.Status, "reason", r.Reason, "limit", r.limit}
+	if r.Status != http.StatusRequestURITooLong {
+		attributes = append(attributes, "longestField", longestField)
+	}
+	log.Warn("header rejected", attributes...)
+}
+
+// MeasureHeader returns the size of a parsed header, and the name of its longest field.
+func MeasureHeader(r *http.Request) (size HeaderSize, longestField string) {
+	size, longestField = FieldsSize(r.Header)
+	size.requestLine = int64(len(r.Method) + len(r.RequestURI) + len("  HTTP/1.1"))
+	size.Bytes += size.requestLine + int64(len("\r\nHost")+len(r.Host)+separators+len("\r\n"))
+	return size, longestField
+}
+
+// separators is the length of what HTTP/1.1 writes between and after the name and the value of a field, in bytes.
+const separators = len(": \r\n")
+
+// FieldsSize returns the size of fields, and the name of the longest one, cut to maxLoggedField.
+func FieldsSize(fields http.Header) (size HeaderSize, longestField string) {
+	longest := 0
+	for name, values := range fields {
+		size.Fields += len(values)
+		for _, value := range values {
+			length := len(name) + len(value) + separators
+			size.Bytes += int64(length)
+			if length > longest {
+				longest, longestField = length, name
+			}
+		}
+	}
+	return size, longestField[:min(len(longestField), maxLoggedField)]
+}
+
+// ParseHeaderBytes parses the maximum size of a header.
+func ParseHeaderBytes(text string) (int, error) {
+	bytes, err := strconv.Atoi(text)
+	if err != nil || bytes < leastHeaderBytes || bytes > MostHeaderBytes {
+		return 0, fmt.Errorf("%q is not a number of bytes from %d to %d", text, leastHeaderBytes, MostHeaderBytes)
+	}
+	return bytes, nil
+}

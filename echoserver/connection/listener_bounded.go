@@ -1,0 +1,42 @@
+package connection
+
+import (
+	"net"
+)
+
+// maxConnections is how many connections the public ports have together.
+const maxConnections = 4096
+
+// boundedListener immediately closes connections over its limit or over the budget, so that a load balancer tries another pod. Connections
+// that wait to be accepted would hang.
+type boundedListener struct {
+	net.Listener
+	bounds *Bounds
+	limit  int64
+	cost   int64 // of a connection, in bytes
+}
+
+// NewBoundedListener returns a listener for connections that cost this many bytes each.
+func NewBoundedListener(listener net.Listener, cost int64, b *Bounds) net.Listener {
+	return &boundedListener{Listener: listener, bounds: b, limit: maxConnections, cost: cost}
+}
+
+// Accept implements net.Listener.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.bounds.OpenConnections.Add(1) <= l.limit {
+			if accepted, ok := accept(c, l.cost, l.bounds, l.release); ok {
+				return accepted, nil
+			}
+		}
+		l.release()
+		l.bounds.Limited(LimitConnections)
+		_ = c.Close() // there is nowhere to report the error
+	}
+}
+
+func (l *boundedListener) release() { l.bounds.OpenConnections.Add(-1) }

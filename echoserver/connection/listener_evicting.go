@@ -1,0 +1,77 @@
+package connection
+
+import (
+	"net"
+	"slices"
+	"sync"
+)
+
+// EvictingSet bounds a number of connections. The oldest one makes room for a new one: clients that keep theirs for long could
+// otherwise keep all others out with a few connections.
+type EvictingSet struct {
+	// Limit is the number.
+	Limit int
+	// Evicted is called when a connection has made room.
+	Evicted func()
+
+	mutex sync.Mutex
+	open  []net.Conn // the oldest first
+}
+
+// Add adds a connection, and closes the oldest one if there are too many.
+func (s *EvictingSet) Add(c net.Conn) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.open = append(s.open, c)
+	if len(s.open) > s.Limit {
+		_ = s.open[0].Close() // reading from it fails, and net/http closes it again
+		s.open = slices.Delete(s.open, 0, 1)
+		s.Evicted()
+	}
+}
+
+// Remove forgets a connection.
+func (s *EvictingSet) Remove(c net.Conn) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.open = slices.DeleteFunc(s.open, func(each net.Conn) bool { return each == c })
+}
+
+// EvictingListener closes the oldest of its connections for a new one.
+type EvictingListener struct {
+	net.Listener
+	open EvictingSet
+}
+
+// NewEvictingListener returns a listener that keeps this many connections.
+func NewEvictingListener(listener net.Listener, limit int) *EvictingListener {
+	return &EvictingListener{Listener: listener, open: EvictingSet{Limit: limit, Evicted: func() {}}}
+}
+
+// Len returns how many connections are open.
+func (l *EvictingListener) Len() int {
+	l.open.mutex.Lock()
+	defer l.open.mutex.Unlock()
+	return len(l.open.open)
+}
+
+// Accept implements net.Listener.
+func (l *EvictingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.open.Add(c)
+	return &evictableConnection{c, &l.open}, nil
+}
+
+type evictableConnection struct {
+	net.Conn
+	all *EvictingSet
+}
+
+// Close implements net.Conn.
+func (c *evictableConnection) Close() error {
+	c.all.Remove(c.Conn)
+	return c.Conn.Close()
+}

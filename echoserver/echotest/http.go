@@ -1,0 +1,115 @@
+package echotest
+
+import (
+	"encoding/hex"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// Clients returns a client for each protocol that the server speaks.
+func Clients(t *testing.T) map[string]*http.Client {
+	t.Helper()
+	h1, h2 := &http.Transport{}, &http.Transport{Protocols: OnlyHTTP2()}
+	t.Cleanup(h1.CloseIdleConnections)
+	t.Cleanup(h2.CloseIdleConnections)
+	return map[string]*http.Client{"HTTP/1.1": {Transport: h1, Timeout: 2 * Patience}, "HTTP/2.0": {Transport: h2, Timeout: 2 * Patience}}
+}
+
+// OnlyHTTP2 makes clients use HTTP/2 without TLS.
+func OnlyHTTP2() *http.Protocols {
+	protocols := &http.Protocols{}
+	protocols.SetUnencryptedHTTP2(true)
+	return protocols
+}
+
+// Reply is a response, and its body if it has been read.
+type Reply struct {
+	*http.Response
+	Text string
+}
+
+// Send sends a request, and reads the whole response.
+func Send(t testing.TB, client *http.Client, method, url, body string, headers ...string) Reply {
+	t.Helper()
+	return Open(t, client, method, url, strings.NewReader(body), headers...).Whole(t)
+}
+
+// Open sends a request, whose response is not read yet. It is closed at the end of the test.
+func Open(t testing.TB, client *http.Client, method, url string, body io.Reader, headers ...string) Reply {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addHeaders(r, headers)
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	return Reply{Response: response}
+}
+
+func addHeaders(r *http.Request, headers []string) {
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+}
+
+// Whole returns the response with its body.
+func (r Reply) Whole(t testing.TB) Reply {
+	t.Helper()
+	data, err := io.ReadAll(r.Body)
+	_ = r.Body.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Reply{r.Response, string(data)}
+}
+
+// Record returns the response of a handler without any connection.
+func Record(h http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, target, http.NoBody)
+	addHeaders(r, headers)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// Status returns the status code of a GET on a connection of its own, 0 for none.
+func Status(url string) int {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: Patience}
+	response, err := client.Get(url)
+	if err != nil {
+		return 0
+	}
+	_ = response.Body.Close()
+	return response.StatusCode
+}
+
+// Exchanged sends text on a connection, and returns all that comes until the connection ends.
+func Exchanged(t *testing.T, connection net.Conn, text string) string {
+	t.Helper()
+	go func() { _, _ = io.WriteString(connection, text) }() // the server may answer before it has read all
+	got, err := io.ReadAll(connection)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(got)
+}
+
+// Payload returns text that is different everywhere.
+func Payload(size int) string {
+	var text strings.Builder
+	for i := 0; text.Len() < size; i++ {
+		text.WriteString(hex.EncodeToString([]byte{byte(i >> 16), byte(i >> 8), byte(i)}))
+	}
+	return text.String()[:size]
+}
+
+// Unsized hides a body's length, which makes it chunked.
+type Unsized struct{ io.Reader }

@@ -1,0 +1,46 @@
+package echotest
+
+import (
+	"bytes"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Quiet returns a log that is not written.
+func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// Patience is how long a test waits for what must come.
+const Patience = 30 * time.Second
+
+// Until waits until something is done. The test fails if that takes too long.
+func Until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(Patience); !done(); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s", Patience, what)
+		}
+	}
+}
+
+// LockedBuffer is a buffer for several goroutines.
+type LockedBuffer struct {
+	// Mutex blocks writers while a test holds it.
+	Mutex sync.Mutex
+	data  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *LockedBuffer) Write(p []byte) (int, error) {
+	b.Mutex.Lock()
+	defer b.Mutex.Unlock()
+	return b.data.Write(p)
+}
+
+// String returns what was written.
+func (b *LockedBuffer) String() string {
+	b.Mutex.Lock()
+	defer b.Mutex.Unlock()
+	return b.data.String()
+}

@@ -1,0 +1,59 @@
+package echotest
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// MemoryListener accepts connections that exist only in memory, so that a test in a synctest bubble can use them.
+type MemoryListener struct {
+	// Dialed is how many connections there were.
+	Dialed atomic.Int64
+	// Connections are those that are accepted next.
+	Connections chan net.Conn
+	// Closed is closed when the listener is.
+	Closed chan struct{}
+	close  func()
+}
+
+// NewMemoryListener returns a listener to which a test can connect by Dial.
+func NewMemoryListener() *MemoryListener {
+	l := &MemoryListener{Connections: make(chan net.Conn), Closed: make(chan struct{})}
+	l.close = sync.OnceFunc(func() { close(l.Closed) })
+	return l
+}
+
+// Accept implements net.Listener.
+func (l *MemoryListener) Accept() (net.Conn, error) {
+	select {
+	case connection := <-l.Connections:
+		return connection, nil
+	case <-l.Closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *MemoryListener) Close() error {
+	l.close()
+	return nil
+}
+
+// Addr implements net.Listener.
+func (l *MemoryListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
+
+// Dial connects to the server, and closes the connection at the end of the test.
+func (l *MemoryListener) Dial(t *testing.T) net.Conn {
+	t.Helper()
+	l.Dialed.Add(1)
+	near, far := net.Pipe()
+	t.Cleanup(func() { _ = near.Close() })
+	select {
+	case l.Connections <- far:
+	case <-l.Closed:
+		t.Fatal("the server does not listen any more")
+	}
+	return near
+}
