@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/echo-operator/echo-operator/internal/caches"
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -146,9 +147,9 @@ func TestOperatorStart_releasesTheLease(t *testing.T) {
 		if !c.manager.lost {
 			stop()
 		}
-		o := Operator{Manager: c.manager, cached: make(cached), lock: lock,
+		o := Operator{Manager: c.manager, synced: make(caches.Synced), lock: lock,
 			supervisor: (&scenario{filled: always}).supervisor(time.Now())}
-		close(o.cached)
+		close(o.synced)
 		if err := o.Start(ctx); !errors.Is(err, c.manager.ends) || (s.holder() == "") != c.released {
 			t.Errorf("%s: held by %q: %v", name, s.holder(), err)
 		}

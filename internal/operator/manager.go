@@ -31,6 +31,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/caches"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
@@ -58,7 +59,7 @@ type Operator struct {
 	Memories []func()
 
 	supervisor supervisor
-	cached     cached
+	synced     caches.Synced
 	offered    offered
 	lock       resourcelock.Interface // nil if no leader is elected
 	traces     tracing.Tracer
@@ -121,8 +122,8 @@ func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, opti
 	if o.Manager, err = ctrl.NewManager(cluster, o.managerOptions(scheme, options)); err != nil {
 		return fmt.Errorf("setting up: %w", err)
 	}
-	o.cached = make(cached)
-	return o.Add(o.cached)
+	o.synced = make(caches.Synced)
+	return o.Add(o.synced)
 }
 
 // Start runs the operator until ctx ends, or only a new process can go on. It returns nil if the operator ended in order.
@@ -140,7 +141,7 @@ func (o *Operator) Start(ctx context.Context) error {
 		return err
 	case err := <-supervised:
 		select {
-		case <-o.cached:
+		case <-o.synced:
 			end()
 			ended := <-stopped
 			if ended == nil {
@@ -148,7 +149,7 @@ func (o *Operator) Start(ctx context.Context) error {
 			}
 			return errors.Join(err, ended)
 		default:
-			go o.cached.then(end)
+			go o.synced.Then(end)
 			return err
 		}
 	}
@@ -186,7 +187,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 	if err := checks.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
-	labelled, err := newLabelledPods(o.Manager, options.Namespaces)
+	labelled, err := caches.NewLabelledPods(o.Manager, options.Namespaces)
 	if err != nil {
 		return err
 	}
@@ -235,7 +236,7 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options) ctrl.
 	timeout := shutdownTimeout
 	all := ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   cacheOptions(options.Namespaces, o.offered, o.supervisor.apis.Miss),
+		Cache:                   caches.Options(options.Namespaces, o.offered.watched(), o.supervisor.apis.Miss),
 		HealthProbeBindAddress:  options.ProbeAddress,
 		GracefulShutdownTimeout: &timeout,
 		Metrics:                 metricsOptions(options, o.offered.tls),
@@ -265,12 +266,12 @@ func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver
 // addProbes adds the probes. A namespace that is left out fails a check of its own, which says so to people: the readiness probe of the
 // Deployment asks for the caches alone.
 func (o *Operator) addProbes() error {
-	received, err := newInformers(context.Background(), o.GetCache(), o.Companions.Labelled, o.offered.watched())
+	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labelled, o.offered.watched().Objects())
 	if err != nil {
 		return err
 	}
-	o.supervisor.pending = received.pending
-	problems := []error{o.AddHealthzCheck("ping", healthz.Ping), o.AddReadyzCheck("caches", received.check)}
+	o.supervisor.pending = received.Pending
+	problems := []error{o.AddHealthzCheck("ping", healthz.Ping), o.AddReadyzCheck("caches", received.Check)}
 	for namespace := range o.supervisor.missing {
 		cause := errors.New(o.supervisor.missing.in(namespace))
 		problems = append(problems, o.AddReadyzCheck("namespace-"+namespace, func(*http.Request) error { return cause }))

@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/caches"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/openshift"
@@ -117,17 +116,9 @@ func (f offered) tlsOfEchoes() children.TLSProfile {
 	return children.TLSProfile{MinVersion: minVersion, Ciphers: ciphers}
 }
 
-// watched returns an empty object of each kind that the cache of the manager holds.
-func (f offered) watched() []client.Object {
-	served := f.gatewayAPI().Served
-	objects := append(children.KindsServed(served), children.BlankCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
-	if served[children.GatewayKind] {
-		objects = append(objects, &gatewayv1.Gateway{})
-	}
-	if f.podMonitors() {
-		objects = append(objects, children.BlankPodMonitor())
-	}
-	return objects
+// watched returns what the caches hold.
+func (f offered) watched() caches.Watched {
+	return caches.Watched{Served: f.gatewayAPI().Served, PodMonitors: f.podMonitors(), TLS: f.tls.Cached()}
 }
 
 // watchAPIs returns what asks again for the APIs that Echoes require.

@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/echo-operator/echo-operator/internal/caches"
 	"github.com/echo-operator/echo-operator/internal/discovery"
 )
 
@@ -114,12 +115,12 @@ func TestWhenTheProcessEnds(t *testing.T) {
 // waitingManager is a manager whose caches are filled after 3 s. It tells when its context ended.
 type waitingManager struct {
 	manager.Manager
-	cached cached
+	synced caches.Synced
 	ended  chan time.Time
 }
 
 func (m waitingManager) Start(ctx context.Context) error {
-	time.AfterFunc(3*time.Second, func() { _ = m.cached.Start(ctx) })
+	time.AfterFunc(3*time.Second, func() { _ = m.synced.Start(ctx) })
 	<-ctx.Done()
 	m.ended <- time.Now()
 	return nil
@@ -131,8 +132,8 @@ func TestAStopDoesNotWaitForCaches(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		s := scenario{now: rights(nil), filled: never}
-		m, began := waitingManager{cached: make(cached), ended: make(chan time.Time, 1)}, time.Now()
-		operator := Operator{Manager: m, supervisor: s.supervisor(began), cached: m.cached}
+		m, began := waitingManager{synced: make(caches.Synced), ended: make(chan time.Time, 1)}, time.Now()
+		operator := Operator{Manager: m, supervisor: s.supervisor(began), synced: m.synced}
 		g.Expect(operator.Start(ctx)).To(Succeed())
 		g.Expect(time.Since(began)).To(Equal(time.Second))
 		g.Expect((<-m.ended).Sub(began)).To(Equal(3 * time.Second))
@@ -151,8 +152,8 @@ func TestAnErrorOfTheManagerIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		s := scenario{namespaces: []string{"a", "b"}, missing: missingRights{"b": {"list pods"}}, now: rights(nil), filled: always}
-		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), cached: make(cached)}
-		close(operator.cached)
+		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), synced: make(caches.Synced)}
+		close(operator.synced)
 		g.Expect(operator.Start(t.Context())).To(MatchError(ContainSubstring("the lease is kept")))
 		g.Expect(s.asked).To(HaveExactElements("b"))
 	})

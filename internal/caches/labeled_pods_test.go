@@ -1,4 +1,4 @@
-package operator
+package caches
 
 import (
 	"net/http"
@@ -38,7 +38,7 @@ func TestLabelledPodsAreCachedByTheirLabel(t *testing.T) {
 	defer server.Close()
 	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
 	g.Expect(err).NotTo(HaveOccurred())
-	pods, err := newLabelledPods(mgr, []string{"a"})
+	pods, err := NewLabelledPods(mgr, []string{"a"})
 	g.Expect(err).NotTo(HaveOccurred())
 	if got := (managedCache{pods}).GetCache(); got != pods {
 		t.Errorf("the manager starts %v", got)

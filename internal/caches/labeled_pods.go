@@ -1,4 +1,4 @@
-package operator
+package caches
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// newLabelledPods adds a second cache to a manager, which holds the pods that ask for a companion: a cache has one selector for each
+// NewLabelledPods adds a second cache to a manager, which holds the pods that ask for a companion: a cache has one selector for each
 // kind. Pods without the label cost no memory.
-func newLabelledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
+func NewLabelledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
 	labelled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
 	if err != nil {
 		return nil, err

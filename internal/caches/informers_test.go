@@ -1,4 +1,4 @@
-package operator
+package caches
 
 import (
 	"testing"
@@ -19,11 +19,11 @@ func (i *informer) HasSynced() bool { return i.filled }
 func TestCachesAreReadyWhenTheyHaveAllObjects(t *testing.T) {
 	g := NewWithT(t)
 	echoes, pods, nodes := &informer{}, &informer{}, &informer{filled: true}
-	all := informers{"v1.Pod": pods, "v1.Echo": echoes, "v1.Node": nodes}
-	g.Expect(all.check(nil)).To(MatchError(HaveSuffix("v1.Echo, v1.Pod")), "two are not filled")
+	all := Informers{"v1.Pod": pods, "v1.Echo": echoes, "v1.Node": nodes}
+	g.Expect(all.Check(nil)).To(MatchError(HaveSuffix("v1.Echo, v1.Pod")), "two are not filled")
 	echoes.filled = true
-	g.Expect(all.check(nil)).To(MatchError(HaveSuffix(": v1.Pod")), "one is not filled")
+	g.Expect(all.Check(nil)).To(MatchError(HaveSuffix(": v1.Pod")), "one is not filled")
 	pods.filled = true
-	g.Expect(all.check(nil)).To(Succeed())
-	g.Expect(all.pending()).To(BeEmpty())
+	g.Expect(all.Check(nil)).To(Succeed())
+	g.Expect(all.Pending()).To(BeEmpty())
 }

@@ -1,24 +1,24 @@
-package operator
+package caches
 
 import "context"
 
-// cached is a runnable that a manager starts when its caches are filled. It is closed then.
+// Synced is a runnable that a manager starts when its caches are filled. It is closed then.
 //
 // Until then a manager does not stop. If its context ends earlier, it waits for its caches all the same, and uses a whole core meanwhile:
 // sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go. It has no lease yet, so that nobody has to wait for it.
-type cached chan struct{}
+type Synced chan struct{}
 
 // Start implements manager.Runnable.
-func (c cached) Start(context.Context) error {
+func (c Synced) Start(context.Context) error {
 	close(c)
 	return nil
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable. The caches of a process that is not the leader are filled, too.
-func (cached) NeedLeaderElection() bool { return false }
+func (Synced) NeedLeaderElection() bool { return false }
 
-// then calls a function when the caches are filled.
-func (c cached) then(do func()) {
+// Then calls a function when the caches are filled.
+func (c Synced) Then(do func()) {
 	<-c
 	do()
 }

@@ -1,4 +1,4 @@
-package operator
+package caches
 
 import (
 	"cmp"
@@ -14,13 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// informers are those of all objects that the operator watches, by what they hold.
-type informers map[string]cache.Informer
+// Informers are those of all objects that the operator watches, by what they hold.
+type Informers map[string]cache.Informer
 
-// newInformers makes the caches hold all that the operator watches as soon as they are started: the controllers would ask for most of it
+// NewInformers makes the caches hold all that the operator watches as soon as they are started: the controllers would ask for most of it
 // only when the process leads.
-func newInformers(ctx context.Context, objects, labelledPods cache.Cache, watched []client.Object) (informers, error) {
-	all := informers{}
+func NewInformers(ctx context.Context, objects, labelledPods cache.Cache, watched []client.Object) (Informers, error) {
+	all := Informers{}
 	add := func(what string, from cache.Cache, object client.Object) error {
 		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 		if err != nil {
@@ -45,14 +45,14 @@ func nameOf(object client.Object) string {
 	return cmp.Or(object.GetObjectKind().GroupVersionKind().Kind, strings.TrimPrefix(fmt.Sprintf("%T", object), "*"))
 }
 
-// pending returns which caches have not received all objects yet, sorted.
-func (i informers) pending() []string {
+// Pending returns which caches have not received all objects yet, sorted.
+func (i Informers) Pending() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(i)), func(what string) bool { return i[what].HasSynced() })
 }
 
-// check is a probe that fails until all caches have received all objects. It does not wait.
-func (i informers) check(*http.Request) error {
-	if pending := i.pending(); len(pending) > 0 {
+// Check is a probe that fails until all caches have received all objects. It does not wait.
+func (i Informers) Check(*http.Request) error {
+	if pending := i.Pending(); len(pending) > 0 {
 		return fmt.Errorf("not received yet: %s", strings.Join(pending, ", "))
 	}
 	return nil

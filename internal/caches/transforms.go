@@ -1,55 +1,16 @@
-package operator
+package caches
 
 import (
-	"context"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 )
-
-// cacheOptions keeps only objects that the operator created, without what the operator does not read. missed is called when a kind is watched
-// that is no longer served.
-func cacheOptions(namespaces []string, found offered, missed func()) cache.Options {
-	o := cache.Options{
-		ReaderFailOnMissingInformer: true,
-		DefaultNamespaces:           namespaceConfigs(namespaces),
-		ByObject: map[client.Object]cache.ByObject{
-			&v1.Echo{}:     {Transform: stripEcho},
-			&corev1.Node{}: {Transform: stripNode},
-			&corev1.Pod{}:  {Label: children.ManagedSelector(), Transform: stripPod},
-		},
-	}
-	served := found.gatewayAPI().Served
-	for _, kind := range append(children.KindsServed(served), children.BlankCronJob()) {
-		o.ByObject[kind] = cache.ByObject{Label: children.ManagedSelector(), Transform: stripChild}
-	}
-	if served[children.GatewayKind] {
-		o.ByObject[&gatewayv1.Gateway{}] = cache.ByObject{
-			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
-	}
-	if found.podMonitors() {
-		o.ByObject[children.BlankPodMonitor()] = cache.ByObject{Label: children.ManagedSelector()}
-	}
-	maps.Copy(o.ByObject, found.tls.Cached())
-	o.DefaultWatchErrorHandler = func(ctx context.Context, r *toolscache.Reflector, err error) {
-		if apierrors.IsNotFound(err) {
-			missed()
-		}
-		toolscache.DefaultWatchErrorHandler(ctx, r, err)
-	}
-	return o
-}
 
 // stripGateway removes everything from a Gateway but what its URLs follow from. It is a transform of a cache.
 func stripGateway(object any) (any, error) {
@@ -64,14 +25,6 @@ func stripGateway(object any) (any, error) {
 		Spec:   gatewayv1.GatewaySpec{Listeners: gateway.Spec.Listeners},
 		Status: gatewayv1.GatewayStatus{Addresses: gateway.Status.Addresses},
 	}, nil
-}
-
-// furtherCacheOptions returns the options that all caches beside that of the manager have.
-func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options {
-	return cache.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		DefaultNamespaces: namespaceConfigs(namespaces), ReaderFailOnMissingInformer: true,
-	}
 }
 
 // stripEcho removes the managed fields from an Echo, and the copy of its manifest that kubectl apply keeps. It is a transform of a cache.
@@ -94,18 +47,6 @@ func stripChild(object any) (any, error) {
 // ownFields returns what the operator applied.
 func ownFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	return slices.DeleteFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return !children.IsOwn(entry) })
-}
-
-// namespaceConfigs returns the namespaces that a cache watches, nil for all.
-func namespaceConfigs(namespaces []string) map[string]cache.Config {
-	if len(namespaces) == 0 {
-		return nil
-	}
-	configs := make(map[string]cache.Config, len(namespaces))
-	for _, namespace := range namespaces {
-		configs[namespace] = cache.Config{}
-	}
-	return configs
 }
 
 // stripPod removes everything from a pod but what the operator reads. It is a transform of a cache.

@@ -1,0 +1,93 @@
+package caches
+
+import (
+	"context"
+
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// Watched is what the operator watches besides Kubernetes' own kinds.
+type Watched struct {
+	// Served are the kinds of Gateway API.
+	Served children.Served
+	// PodMonitors is true if the operator can create PodMonitors.
+	PodMonitors bool
+	// TLS is what the TLS profile of the cluster comes from.
+	TLS map[client.Object]cache.ByObject
+}
+
+// Objects returns an empty object of each kind that the cache of the manager holds, but those of tls, which are watched by their owner.
+func (w Watched) Objects() []client.Object {
+	objects := append(children.KindsServed(w.Served), children.BlankCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
+	if w.Served[children.GatewayKind] {
+		objects = append(objects, &gatewayv1.Gateway{})
+	}
+	if w.PodMonitors {
+		objects = append(objects, children.BlankPodMonitor())
+	}
+	return objects
+}
+
+// Options keeps only objects that the operator created, without what the operator does not read. missed is called when a kind is watched
+// that is no longer served.
+func Options(namespaces []string, watched Watched, missed func()) cache.Options {
+	o := cache.Options{
+		ReaderFailOnMissingInformer: true,
+		DefaultNamespaces:           namespaceConfigs(namespaces),
+		ByObject: map[client.Object]cache.ByObject{
+			&v1.Echo{}:     {Transform: stripEcho},
+			&corev1.Node{}: {Transform: stripNode},
+			&corev1.Pod{}:  {Label: children.ManagedSelector(), Transform: stripPod},
+		},
+	}
+	for _, kind := range append(children.KindsServed(watched.Served), children.BlankCronJob()) {
+		o.ByObject[kind] = cache.ByObject{Label: children.ManagedSelector(), Transform: stripChild}
+	}
+	if watched.Served[children.GatewayKind] {
+		o.ByObject[&gatewayv1.Gateway{}] = cache.ByObject{
+			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
+	}
+	if watched.PodMonitors {
+		o.ByObject[children.BlankPodMonitor()] = cache.ByObject{Label: children.ManagedSelector()}
+	}
+	maps.Copy(o.ByObject, watched.TLS)
+	o.DefaultWatchErrorHandler = func(ctx context.Context, r *toolscache.Reflector, err error) {
+		if apierrors.IsNotFound(err) {
+			missed()
+		}
+		toolscache.DefaultWatchErrorHandler(ctx, r, err)
+	}
+	return o
+}
+
+// furtherCacheOptions returns the options that all caches beside that of the manager have.
+func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options {
+	return cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		DefaultNamespaces: namespaceConfigs(namespaces), ReaderFailOnMissingInformer: true,
+	}
+}
+
+// namespaceConfigs returns the namespaces that a cache watches, nil for all.
+func namespaceConfigs(namespaces []string) map[string]cache.Config {
+	if len(namespaces) == 0 {
+		return nil
+	}
+	configs := make(map[string]cache.Config, len(namespaces))
+	for _, namespace := range namespaces {
+		configs[namespace] = cache.Config{}
+	}
+	return configs
+}

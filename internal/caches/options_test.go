@@ -1,0 +1,83 @@
+package caches
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+func TestEveryKindThatTheOperatorCreatesIsSelected(t *testing.T) {
+	options := Options(nil, allServed(), func() {})
+	selected := 0
+	for object, by := range options.ByObject {
+		switch object.(type) {
+		case *corev1.Node, *v1.Echo, *gatewayv1.Gateway:
+			continue
+		}
+		selected++
+		if by.Label == nil || by.Label.Matches(labels.Set{}) || !by.Label.Matches(labels.Set{"app.kubernetes.io/managed-by": "echo-operator"}) {
+			t.Errorf("%T is selected by %v", object, by.Label)
+		}
+	}
+	if want := len(children.Kinds()) + len(children.OptionalKinds()) + 3; selected != want {
+		t.Errorf("%d kinds are selected, want %d: those of children, and pods, CronJobs and PodMonitors", selected, want)
+	}
+}
+
+// allServed returns what is watched of a cluster that serves all optional kinds.
+func allServed() Watched {
+	all := Watched{Served: children.Served{children.GatewayKind: true}, PodMonitors: true}
+	for kind := range children.OptionalKinds() {
+		all.Served[kind] = true
+	}
+	return all
+}
+
+// TestTheCacheHoldsExactlyWhatIsWatched: a kind that is watched and not selected would be held whole, and one that is not served cannot be listed.
+func TestTheCacheHoldsExactlyWhatIsWatched(t *testing.T) {
+	for name, found := range map[string]Watched{"nothing is served": {}, "all is served": allServed()} {
+		var selected, watched []string
+		for object := range Options(nil, found, func() {}).ByObject {
+			selected = append(selected, nameOf(object))
+		}
+		for _, object := range found.Objects() {
+			watched = append(watched, nameOf(object))
+		}
+		slices.Sort(selected)
+		slices.Sort(watched)
+		if !slices.Equal(selected, watched) {
+			t.Errorf("%s: %v are selected, and %v watched", name, selected, watched)
+		}
+	}
+}
+
+func TestAKindThatIsNoLongerServedIsMissed(t *testing.T) {
+	missed := 0
+	options := Options(nil, Watched{}, func() { missed++ })
+	reflector := toolscache.NewReflectorWithOptions(nil, nil, nil, toolscache.ReflectorOptions{})
+	options.DefaultWatchErrorHandler(t.Context(), reflector, apierrors.NewForbidden(schema.GroupResource{}, "", nil))
+	options.DefaultWatchErrorHandler(t.Context(), reflector, apierrors.NewNotFound(schema.GroupResource{}, ""))
+	if missed != 1 {
+		t.Errorf("missed %d times", missed)
+	}
+}
+
+func TestNamespaceConfigs(t *testing.T) {
+	if got := namespaceConfigs(nil); got != nil {
+		t.Errorf("all namespaces: %v", got)
+	}
+	if diff := cmp.Diff(map[string]cache.Config{"a": {}, "b": {}}, namespaceConfigs([]string{"a", "b"})); diff != "" {
+		t.Error(diff)
+	}
+}
