@@ -190,7 +190,7 @@ build: ## Build the operator, the echo server, pathcheck and the scorecard tests
 .PHONY: kubectl-echo
 kubectl-echo: ## Build the plugin of kubectl for PLATFORMS, which may be other than Linux, into bin/.
 	@for platform in $(subst $(comma), ,$(PLATFORMS)); do \
-		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO_BUILD) -o bin/$${platform/\//-}/ ./kubectl-echo; done
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO_BUILD) -o bin/$${platform/\//-}/ ./cmd/kubectl-echo; done
 
 .PHONY: images
 images: build ## Build the images and push them to REGISTRY, or to the registry of the test cluster, for `make deploy`.

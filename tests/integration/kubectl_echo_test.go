@@ -27,7 +27,7 @@ var _ = Describe("kubectl echo", Ordered, func() {
 
 	BeforeAll(func() {
 		var err error
-		plugin, err = gexec.Build("github.com/echo-operator/echo-operator/kubectl-echo", "-trimpath")
+		plugin, err = gexec.Build("github.com/echo-operator/echo-operator/cmd/kubectl-echo", "-trimpath")
 		Expect(err).NotTo(HaveOccurred())
 	})
 

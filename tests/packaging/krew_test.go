@@ -28,7 +28,7 @@ type plugin struct {
 
 // TestKrewManifest checks what the index of krew requires.
 func TestKrewManifest(t *testing.T) {
-	manifest := read[plugin](t, "kubectl-echo", "krew.yaml")
+	manifest := read[plugin](t, "cmd", "kubectl-echo", "krew.yaml")
 	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" || manifest.Metadata.Name != "echo" {
 		t.Errorf("it is %+v", manifest)
 	}

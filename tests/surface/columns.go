@@ -55,7 +55,7 @@ func rules() []struct {
 			{"internal/watch/options.go", `flags\.\w+\(&[\w.]+, "([a-z-]+)"`, "manager watch --$1", "docs/commands.md", "--$1"},
 			{"echoserver/server/*settings.go", option, "echo-server --$1", "docs/echo-server.md", "--$1"},
 			{"pathcheck/*.go cmd/pathcheck/*.go", `flags\.\w+\((?:&[\w.]+, )?"([a-z-]+)"`, "pathcheck --$1", "docs/gateways.md", "--$1"},
-			{"kubectl-echo/*.go", `Flags\(\)\.\w+\(&\w+, "([a-z-]+)"`, "kubectl echo --$1", "docs/kubectl-echo.md", "--$1"},
+			{"internal/kubectlecho/*.go", `Flags\(\)\.\w+\(&\w+, "([a-z-]+)"`, "kubectl echo --$1", "docs/kubectl-echo.md", "--$1"},
 			{"must-gather/*.go", `flags\.\w+\(&[\w.]+, "([a-z-]+)"`, "must-gather --$1", "docs/must-gather.md", "--$1"},
 		}},
 		{"Environment variables", []rule{

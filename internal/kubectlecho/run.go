@@ -1,5 +1,4 @@
-// The plugin of kubectl for Echoes: it says what is wrong with them, and sends requests to them.
-package main
+package kubectlecho
 
 import (
 	"cmp"
@@ -8,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,22 +16,14 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 )
-
-// version is set by the linker.
-var version = "dev"
 
 // errNo ends a command whose answer is no: an Echo is not Ready, or a request failed.
 var errNo = errors.New("no")
 
-func main() {
-	klog.SetLogger(logr.Discard()) // what the libraries log in addition to the errors that are printed would only be noise
-	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// execute runs a command line and returns the exit code: 0 for yes, 1 for no, 2 if there is no answer, as for an invalid command line.
-func execute(arguments []string, stdout, stderr io.Writer) int {
+// Run runs a command line of a version of the plugin, and returns the exit code: 0 for yes, 1 for no, 2 if there is no answer, as for an invalid
+// command line.
+func Run(version string, arguments []string, stdout, stderr io.Writer) int {
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.CacheDir = nil // nothing is cached
 	root := &cobra.Command{
@@ -47,7 +36,7 @@ func execute(arguments []string, stdout, stderr io.Writer) int {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(newStatus(flags), newTest(flags), newPath())
+	root.AddCommand(newStatus(flags), newTest(flags, version), newPath(version))
 	root.SetFlagErrorFunc(usage)
 	root.SetArgs(arguments)
 	root.SetOut(stdout)
@@ -85,6 +74,7 @@ type cluster struct {
 	rest.Interface
 	config    *rest.Config
 	namespace string // empty for all
+	userAgent string // for requests to pods
 }
 
 func connect(flags *genericclioptions.ConfigFlags, allNamespaces bool) (*cluster, error) {
@@ -94,7 +84,7 @@ func connect(flags *genericclioptions.ConfigFlags, allNamespaces bool) (*cluster
 		return nil, err
 	}
 	core, err := corev1client.NewForConfig(config)
-	return &cluster{core.RESTClient(), config, map[bool]string{false: namespace}[allNamespaces]}, err
+	return &cluster{Interface: core.RESTClient(), config: config, namespace: map[bool]string{false: namespace}[allNamespaces]}, err
 }
 
 // from returns a request for a resource in the namespace.

@@ -1,4 +1,4 @@
-package main
+package kubectlecho
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-func newTest(flags *genericclioptions.ConfigFlags) *cobra.Command {
+func newTest(flags *genericclioptions.ConfigFlags, version string) *cobra.Command {
 	number, path, secure := 0, "", false
 	command := &cobra.Command{
 		Use:   "test NAME",
@@ -49,6 +49,7 @@ requests succeed and those of clients in the cluster fail, the cause is in the n
 			if err != nil {
 				return err
 			}
+			cluster.userAgent = "kubectl-echo/" + version
 			return cluster.test(c.Context(), names[0], number, map[bool]string{false: "http", true: "https"}[secure], path, c.OutOrStdout())
 		},
 	}
@@ -104,7 +105,7 @@ func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, sche
 	if request.URL.Host, err = c.forward(ctx, pod, scheme); err != nil {
 		return pod.Name, "", 0, err
 	}
-	request.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {"kubectl-echo/" + version}}
+	request.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {c.userAgent}}
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{ServerName: request.Host, InsecureSkipVerify: true}}
 	began := time.Now()
 	response, err := transport.RoundTrip(request)

@@ -1,4 +1,4 @@
-package main
+package kubectlecho
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package main
+package kubectlecho
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 // newPath returns the command that examines a way. It sends no request to the API server.
-func newPath() *cobra.Command {
+func newPath(version string) *cobra.Command {
 	checked := pathcheck.Command{}
 	command := &cobra.Command{
 		Use:   "path URL",

@@ -1,4 +1,4 @@
-package main
+package kubectlecho
 
 import (
 	"net/http"
@@ -13,7 +13,7 @@ func run(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "/nowhere")
 	out, err := &strings.Builder{}, &strings.Builder{}
-	code = execute(arguments, out, err)
+	code = Run("dev", arguments, out, err)
 	return code, out.String(), err.String()
 }
 

@@ -1,0 +1,2 @@
+// Package kubectlecho is the plugin of kubectl for Echoes.
+package kubectlecho
