@@ -31,7 +31,7 @@ var _ = Describe("must-gather", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		var err error
-		gather, err = gexec.Build("github.com/echo-operator/echo-operator/must-gather", "-trimpath")
+		gather, err = gexec.Build("github.com/echo-operator/echo-operator/cmd/must-gather", "-trimpath")
 		Expect(err).NotTo(HaveOccurred())
 		namespace, home = newNamespace(ctx), newNamespace(ctx)
 		createWithCanary(ctx, namespace)

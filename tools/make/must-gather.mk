@@ -2,12 +2,12 @@
 
 .PHONY: must-gather
 must-gather: ## Collect what helps to find out what is wrong, from the current cluster, into must-gather-TIME/. ARGS are passed on.
-	@$(GO_BUILD) -o bin/gather ./must-gather
+	@$(GO_BUILD) -o bin/gather ./cmd/must-gather
 	@bin/gather $(ARGS)
 
 .PHONY: must-gather-files
 must-gather-files:
-	@$(call compile,gather,./must-gather)
+	@$(call compile,gather,./cmd/must-gather)
 	@tools/make/must-gather-files $(architectures)
 
 .PHONY: must-gather-image

@@ -1,4 +1,4 @@
-package main
+package mustgather
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func gathered(t *testing.T, handler http.HandlerFunc, arguments ...string) (outp
 	t.Setenv("KUBECONFIG", kubeconfig)
 	folder = filepath.Join(t.TempDir(), "out")
 	out := &bytes.Buffer{}
-	err = run(t.Context(), append(arguments, "--dest-dir="+folder), func(string) string { return "" }, out)
+	err = Run(t.Context(), "dev", append(arguments, "--dest-dir="+folder), func(string) string { return "" }, out)
 	return out.String(), folder, err
 }
 
@@ -106,7 +106,7 @@ func TestWithoutAnAPIServerNothingIsWritten(t *testing.T) {
 
 func TestUnknownArgumentsAreRefused(t *testing.T) {
 	for _, argument := range []string{"logs", "--follow"} {
-		if err := run(t.Context(), []string{argument}, func(string) string { return "" }, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "unknown") {
+		if err := Run(t.Context(), "dev", []string{argument}, func(string) string { return "" }, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "unknown") {
 			t.Errorf("%s: %v", argument, err)
 		}
 	}

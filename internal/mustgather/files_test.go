@@ -1,4 +1,4 @@
-package main
+package mustgather
 
 import (
 	"io"
@@ -9,7 +9,7 @@ import (
 // fixture is what was found in a cluster with an Echo and an operator.
 func fixture(t *testing.T) *gatherer {
 	t.Helper()
-	g := &gatherer{options: options{folder: t.TempDir()}, out: io.Discard, redactor: rules(t), found: map[string][]object{},
+	g := &gatherer{options: options{folder: t.TempDir(), version: "dev"}, out: io.Discard, redactor: rules(t), found: map[string][]object{},
 		missed: []missed{{"leases", "forbidden by RBAC"}}}
 	for kind, manifest := range map[string]string{
 		echoes: `{kind: Echo, metadata: {namespace: team, name: good}, status: {phase: Ready}}`,

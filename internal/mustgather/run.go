@@ -1,40 +1,17 @@
-// gather collects what helps to find out what is wrong with the Echo Operator and its Echoes. Secrets, values of environment variables,
-// arguments, and bodies are left out. It is /usr/bin/gather in the image for `oc adm must-gather --image`, and works with the kubeconfig of
-// kubectl, too.
-package main
+package mustgather
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 )
-
-// version is set by the linker.
-var version = "dev"
-
-func main() {
-	klog.SetLogger(logr.Discard()) // what the libraries log in addition to the errors that are reported
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout)
-	stop()
-	if err != nil && !errors.Is(err, pflag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "gather: "+err.Error())
-		os.Exit(1)
-	}
-}
 
 // options are what the command line says.
 type options struct {
@@ -43,6 +20,7 @@ type options struct {
 	folder            string
 	metricsAccount    string
 	timeout           time.Duration
+	version           string // of this program
 }
 
 func parse(arguments []string, getenv func(string) string) (options, error) {
@@ -64,12 +42,13 @@ func parse(arguments []string, getenv func(string) string) (options, error) {
 	return o, err
 }
 
-// run collects everything. It fails only if nothing can be read or written: what cannot be read is listed in what it writes.
-func run(ctx context.Context, arguments []string, getenv func(string) string, out io.Writer) error {
+// Run collects everything. It fails only if nothing can be read or written: what cannot be read is listed in what it writes.
+func Run(ctx context.Context, version string, arguments []string, getenv func(string) string, out io.Writer) error {
 	o, err := parse(arguments, getenv)
 	if err != nil {
 		return err
 	}
+	o.version = version
 	g, err := newGatherer(o, out)
 	if err != nil {
 		return err
@@ -88,7 +67,7 @@ func newGatherer(o options, out io.Writer) (*gatherer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no cluster was found, set KUBECONFIG: %w", err)
 	}
-	config.UserAgent, config.WarningHandler = "echo-operator-must-gather/"+version, rest.NoWarnings{}
+	config.UserAgent, config.WarningHandler = "echo-operator-must-gather/"+o.version, rest.NoWarnings{}
 	config.Timeout, config.QPS, config.Burst = requestTimeout, 50, 100
 	g := &gatherer{options: o, config: config, out: out, found: map[string][]object{}}
 	if g.client, err = kubernetes.NewForConfig(config); err != nil {

@@ -1,4 +1,4 @@
-package main
+package mustgather
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ func (g *gatherer) write(path, content string) {
 
 // finish writes what was found, and what could not be read.
 func (g *gatherer) finish() error {
-	g.write("version", "echo-operator/must-gather\n"+version+"\n") // as oc has it
+	g.write("version", "echo-operator/must-gather\n"+g.version+"\n") // as oc has it
 	for kind := range g.found {
 		g.writeObjects(kind)
 	}

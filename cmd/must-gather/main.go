@@ -1,0 +1,32 @@
+// gather collects what helps to find out what is wrong with the Echo Operator and its Echoes. It is /usr/bin/gather in the image for
+// `oc adm must-gather --image`, and works with the kubeconfig of kubectl, too.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"github.com/echo-operator/echo-operator/internal/mustgather"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	klog.SetLogger(logr.Discard()) // what the libraries log in addition to the errors that are reported
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := mustgather.Run(ctx, version, os.Args[1:], os.Getenv, os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "gather: "+err.Error())
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,3 @@
+// Package mustgather collects what helps to find out what is wrong with the Echo Operator and its Echoes. Secrets, values of environment
+// variables, arguments, and bodies are left out.
+package mustgather
