@@ -184,7 +184,7 @@ build: ## Build the operator, the echo server, pathcheck and the scorecard tests
 	@echo "building programs for $(PLATFORMS)"
 	@$(call compile,manager,.)
 	@$(call compile,echo-server,./cmd/echo-server)
-	@$(call compile,echo-scorecard,./scorecard)
+	@$(call compile,echo-scorecard,./cmd/scorecard)
 	@$(call compile,pathcheck,./cmd/pathcheck)
 
 .PHONY: kubectl-echo

@@ -13,7 +13,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 

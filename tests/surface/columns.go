@@ -63,7 +63,7 @@ func rules() []struct {
 			{"echoserver/server/*settings.go", option, "ECHO_$1", "docs/echo-server.md", ""},
 			{"echoserver/server/identity.go", ofPods, "", "docs/echo-server.md", ""},
 			{"internal/mustgather/*.go pathcheck/*.go cmd/pathcheck/*.go", variable, "", "docs/must-gather.md", ""},
-			{"scorecard/*.go", variable, "", "CONTRIBUTING.md", ""},
+			{"cmd/scorecard/*.go internal/scorecard/*.go", variable, "", "CONTRIBUTING.md", ""},
 		}},
 		{"Controls of the echo server", []rule{{"echoserver/server/controls.go", `case "([a-z-]+)":`, "echo.$1", "docs/echo-server.md", "$1"}}},
 		{"Headers of the echo server", []rule{{"echoserver/*/*.go internal/proof/*.go", `"((?:X-)?Echo-[A-Z][A-Za-z-]*[a-z])"`, "", "docs/echo-server.md", ""}}},

@@ -1,4 +1,4 @@
-package main
+package scorecard
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 // restricted tests that the pods of the operator and of an Echo with defaults comply with the restricted Pod Security Standard, with the

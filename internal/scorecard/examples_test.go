@@ -1,11 +1,11 @@
-package main
+package scorecard
 
 import (
 	"strings"
 	"testing"
 	"testing/synctest"
 
-	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 const twoExamples = `[{"apiVersion": "example.com/v1", "kind": "Echo", "metadata": {"name": "a", "namespace": "default"}, "spec": {"replicas": 1}},

@@ -1,4 +1,4 @@
-package main
+package scorecard
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 // errInjected is the error of requests that must fail.
@@ -139,7 +139,7 @@ func (w *world) expectNoEchoes(t *testing.T) {
 
 func ownBundle(t *testing.T) bundle.Bundle {
 	t.Helper()
-	b, err := bundle.Read("../bundle")
+	b, err := bundle.Read("../../bundle")
 	if err != nil {
 		t.Fatal(err)
 	}

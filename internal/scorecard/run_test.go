@@ -1,48 +1,13 @@
-package main
+package scorecard
 
 import (
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"k8s.io/client-go/rest"
 )
-
-// TestMainPrintsAResult checks that nothing but a result is printed, even of a test that cannot run: scorecard reads all of it.
-func TestMainPrintsAResult(t *testing.T) {
-	if _, err := os.Stat("/bundle"); err == nil {
-		t.Skip("there is a bundle in /bundle")
-	}
-	for _, want := range []string{"descriptors", "", "examples permissions"} {
-		arguments := "echo-scorecard " + want
-		out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		stdout, given := os.Stdout, os.Args
-		os.Stdout, os.Args = out, strings.Fields(arguments)
-		main()
-		os.Stdout, os.Args = stdout, given
-		if err := out.Close(); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(out.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var printed status
-		if err := json.Unmarshal(text, &printed); err != nil || len(printed.Results) != 1 {
-			t.Fatalf("%s: printed %q, %v, want one result", arguments, text, err)
-		}
-		r := printed.Results[0]
-		if r.Name != want || r.State != "error" || len(r.Errors) != 1 || !strings.Contains(r.Errors[0], "/bundle") {
-			t.Errorf("%s: the result is %+v, want an error of the test %q that there is no bundle", arguments, r, want)
-		}
-	}
-}
 
 // TestUnknownTestsAreTold checks that the error names the tests, for those who mistype one in the configuration of scorecard.
 func TestUnknownTestsAreTold(t *testing.T) {
@@ -62,10 +27,10 @@ func TestUnknownTestsAreTold(t *testing.T) {
 func TestRun(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	for name, c := range map[string]struct{ test, folder, namespace, state, want string }{
-		"a test without a cluster": {"descriptors", "../bundle", "", "pass", ""},
+		"a test without a cluster": {"descriptors", "../../bundle", "", "pass", ""},
 		"without a bundle":         {"descriptors", "nowhere", "", "error", "nowhere/manifests"},
-		"without a namespace":      {"restricted", "../bundle", "", "error", "SCORECARD_NAMESPACE is not set"},
-		"outside of a pod":         {"restricted", "../bundle", "echo-scorecard", "error", rest.ErrNotInCluster.Error()},
+		"without a namespace":      {"restricted", "../../bundle", "", "error", "SCORECARD_NAMESPACE is not set"},
+		"outside of a pod":         {"restricted", "../../bundle", "echo-scorecard", "error", rest.ErrNotInCluster.Error()},
 	} {
 		got := run(t.Context(), c.test, c.folder, c.namespace)
 		if got.Name != c.test || got.State != c.state || !strings.Contains(strings.Join(got.Errors, "\n"), c.want) {
@@ -75,7 +40,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestResults(t *testing.T) {
-	for want, r := range map[string]result{
+	for want, r := range map[string]Result{
 		`{"name":"a","state":"pass","log":"went well"}`:            resultOf("a", nil, nil, "went well"),
 		`{"name":"a","state":"fail","errors":["x"]}`:               resultOf("a", []string{"x"}, nil, ""),
 		`{"name":"a","state":"error","errors":["x","no cluster"]}`: resultOf("a", []string{"x"}, errors.New("no cluster"), ""),

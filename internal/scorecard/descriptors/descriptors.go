@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 // Problems returns the problems of the descriptors of the kinds that a bundle owns.

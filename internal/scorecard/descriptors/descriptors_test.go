@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 func TestDescriptorsOfTheBundle(t *testing.T) {
-	b, err := bundle.Read("../../bundle")
+	b, err := bundle.Read("../../../bundle")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +19,7 @@ func TestDescriptorsOfTheBundle(t *testing.T) {
 }
 
 func TestACRDThatIsMissing(t *testing.T) {
-	b, err := bundle.Read("../../bundle")
+	b, err := bundle.Read("../../../bundle")
 	if err != nil {
 		t.Fatal(err)
 	}

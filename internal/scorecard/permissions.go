@@ -1,4 +1,4 @@
-package main
+package scorecard
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 // permissions tests that the operator has every permission that the bundle lists, and has no dangerous ones. The integration tests

@@ -12,7 +12,7 @@ import (
 )
 
 func TestRead(t *testing.T) {
-	bundle, err := Read("../../bundle")
+	bundle, err := Read("../../../bundle")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 const (

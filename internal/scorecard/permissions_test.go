@@ -1,4 +1,4 @@
-package main
+package scorecard
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 
-	"github.com/echo-operator/echo-operator/scorecard/bundle"
+	"github.com/echo-operator/echo-operator/internal/scorecard/bundle"
 )
 
 func TestReviewAsksForOnePermission(t *testing.T) {

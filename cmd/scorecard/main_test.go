@@ -1,0 +1,44 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/echo-operator/echo-operator/internal/scorecard"
+)
+
+// TestMainPrintsAResult checks that nothing but a result is printed, even of a test that cannot run: scorecard reads all of it.
+func TestMainPrintsAResult(t *testing.T) {
+	if _, err := os.Stat("/bundle"); err == nil {
+		t.Skip("there is a bundle in /bundle")
+	}
+	for _, want := range []string{"descriptors", "", "examples permissions"} {
+		arguments := "echo-scorecard " + want
+		out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, given := os.Stdout, os.Args
+		os.Stdout, os.Args = out, strings.Fields(arguments)
+		main()
+		os.Stdout, os.Args = stdout, given
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(out.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var printed scorecard.Status
+		if err := json.Unmarshal(text, &printed); err != nil || len(printed.Results) != 1 {
+			t.Fatalf("%s: printed %q, %v, want one result", arguments, text, err)
+		}
+		r := printed.Results[0]
+		if r.Name != want || r.State != "error" || len(r.Errors) != 1 || !strings.Contains(r.Errors[0], "/bundle") {
+			t.Errorf("%s: the result is %+v, want an error of the test %q that there is no bundle", arguments, r, want)
+		}
+	}
+}
