@@ -1,4 +1,6 @@
-# The operator. tools/make/image makes the same image without a container engine.
+# The images of all programs. The build argument PROGRAM is the program, which is built from cmd/PROGRAM; without it, the image of the operator
+# is built. The build context is the root of the project. tools/make/image makes the same images without a container engine.
+ARG PROGRAM
 ARG VERSION=0.1.0
 
 FROM --platform=$BUILDPLATFORM golang:1.27.3 AS build
@@ -6,21 +8,61 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
+ARG PROGRAM
 ARG VERSION
 ARG TARGETOS TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w -X main.version=v${VERSION}" -o /out/manager .
+    go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w -X main.version=v${VERSION}" -o /out/program "./${PROGRAM:+cmd/$PROGRAM}"
 
-FROM scratch
+FROM build AS shell
+RUN tools/make/must-gather-files "$TARGETARCH" && mv "bin/linux-$TARGETARCH/must-gather" /out/must-gather
+
+FROM scratch AS base
 ARG VERSION
-LABEL name="echo-operator" \
-      vendor="The Echo Operator authors" \
+LABEL vendor="The Echo Operator authors" \
       maintainer="The Echo Operator authors" \
       version="v${VERSION}" \
-      release="1" \
+      release="1"
+COPY LICENSE /licenses/LICENSE
+USER 65532:65532
+
+FROM base AS operator
+LABEL name="echo-operator" \
       summary="Runs HTTP echo servers on Kubernetes" \
       description="A Kubernetes operator that turns an Echo object into running HTTP echo servers."
-COPY LICENSE /licenses/LICENSE
-COPY --from=build /out/manager /manager
-USER 65532:65532
+COPY --from=build /out/program /manager
 ENTRYPOINT ["/manager"]
+
+FROM base AS echo-server
+LABEL name="echo-server" \
+      summary="Responds to HTTP requests with the request" \
+      description="The HTTP echo server that the Echo Operator runs."
+COPY --from=build /out/program /echo-server
+EXPOSE 8080 9090
+ENTRYPOINT ["/echo-server"]
+
+FROM base AS pathcheck
+LABEL name="echo-operator-pathcheck" \
+      summary="Finds out what the way to an Echo does to requests" \
+      description="Sends requests to a URL that leads to an Echo, and compares what arrived with what was sent."
+COPY --from=build /out/program /pathcheck
+ENTRYPOINT ["/pathcheck"]
+
+# With the shell and the tools that `oc adm must-gather` runs.
+FROM base AS must-gather
+LABEL name="echo-operator-must-gather" \
+      summary="Collects what helps to find out what is wrong with the Echo Operator" \
+      description="The image for oc adm must-gather --image. Secrets, values of environment variables and bodies are left out."
+COPY --from=shell /out/must-gather/ /
+COPY --from=build /out/program /usr/bin/gather
+COPY cmd/must-gather/setsid /usr/bin/setsid
+ENV PATH=/usr/bin:/bin
+ENTRYPOINT ["/usr/bin/gather"]
+
+FROM scratch AS scorecard
+COPY --from=build /out/program /bin/echo-scorecard
+USER 65532:65532
+ENV PATH=/bin
+ENTRYPOINT ["/bin/echo-scorecard"]
+
+FROM ${PROGRAM:-operator}

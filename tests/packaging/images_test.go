@@ -1,6 +1,7 @@
 package packaging
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -10,42 +11,73 @@ import (
 	"testing"
 )
 
+// image is where an image of the project is described: the Dockerfile, and the build argument PROGRAM.
+type image struct{ file, program string }
+
+// images returns the images of a release.
+func images() map[string]image {
+	return map[string]image{
+		"echo-operator": {"Dockerfile", ""}, "echo-server": {"Dockerfile", "echo-server"}, "echo-operator-pathcheck": {"Dockerfile", "pathcheck"},
+		"echo-operator-scorecard": {"Dockerfile", "scorecard"}, "echo-operator-must-gather": {"Dockerfile", "must-gather"},
+		"echo-operator-bundle": {"bundle.Dockerfile", ""}, "echo-operator-catalog": {"catalog.Dockerfile", ""},
+	}
+}
+
 // TestImagesAreThoseOfTheDockerfiles: make puts images together without their Dockerfiles, with which others build them.
 func TestImagesAreThoseOfTheDockerfiles(t *testing.T) {
-	images := map[string]string{
-		"echo-operator": "Dockerfile", "echo-server": "echoserver/Dockerfile", "echo-operator-pathcheck": "pathcheck/Dockerfile",
-		"echo-operator-scorecard": "scorecard/Dockerfile", "echo-operator-must-gather": "must-gather/Dockerfile",
-		"echo-operator-bundle": "bundle.Dockerfile", "echo-operator-catalog": "catalog.Dockerfile",
-	}
-	if all := dockerfiles(t); len(all) != len(images) {
-		t.Errorf("%d Dockerfiles, %d images", len(all), len(images))
-	}
-	for image, file := range images {
-		command := exec.CommandContext(t.Context(), "tools/make/image", image, "describe")
+	for name, image := range images() {
+		command := exec.CommandContext(t.Context(), "tools/make/image", name, "describe")
 		command.Dir, command.Env = inProject(), append(os.Environ(), "VERSION=")
 		output, err := command.CombinedOutput()
 		if err != nil {
-			t.Fatalf("%s: %v: %s", image, err, output)
+			t.Fatalf("%s: %v: %s", name, err, output)
 		}
-		made, want := strings.Split(strings.TrimSpace(string(output)), "\n"), lastStage(t, file)
+		made, want := strings.Split(strings.TrimSpace(string(output)), "\n"), described(t, image)
 		slices.Sort(made)
 		slices.Sort(want)
 		if !slices.Equal(made, want) {
-			t.Errorf("tools/make/image %s:\n%s\n%s:\n%s", image, strings.Join(made, "\n"), file, strings.Join(want, "\n"))
+			t.Errorf("tools/make/image %s:\n%s\n%s:\n%s", name, strings.Join(made, "\n"), image.file, strings.Join(want, "\n"))
 		}
 	}
 }
 
-// lastStage returns the instructions of the last stage of a Dockerfile as `tools/make/image describe` prints them: one label a line, without quotes.
-func lastStage(t *testing.T, file string) []string {
+// TestDockerfileHasEachProgram: each stage that starts from base or scratch is an image, and its program is built from the same package as by make.
+func TestDockerfileHasEachProgram(t *testing.T) {
+	var programs, stages []string
+	makefiles := text(t, "Makefile") + text(t, "tools", "make", "must-gather.mk")
+	for _, image := range images() {
+		if image.file != "Dockerfile" {
+			continue
+		}
+		programs = append(programs, cmp.Or(image.program, "operator"))
+		entrypoint := regexp.MustCompile(`(?m)^ENTRYPOINT .*?([\w-]+)$`).FindStringSubmatch(strings.Join(described(t, image), "\n"))
+		folder := "."
+		if image.program != "" {
+			folder = "./cmd/" + image.program
+		}
+		if want := "$(call compile," + entrypoint[1] + "," + folder + ")"; !strings.Contains(makefiles, want) {
+			t.Errorf("make does not have %s", want)
+		}
+	}
+	for _, found := range regexp.MustCompile(`(?m)^FROM (?:base|scratch) AS (.+)$`).FindAllStringSubmatch(text(t, "Dockerfile"), -1) {
+		stages = append(stages, found[1])
+	}
+	slices.Sort(programs)
+	slices.Sort(stages)
+	if stages = slices.DeleteFunc(stages, func(stage string) bool { return stage == "base" }); !slices.Equal(stages, programs) {
+		t.Errorf("Dockerfile has the images %v, want %v", stages, programs)
+	}
+}
+
+// described returns the instructions of an image as `tools/make/image describe` prints them: one label a line, without quotes.
+func described(t *testing.T, image image) []string {
 	t.Helper()
+	built := regexp.MustCompile(`^--from=\w+ /out/program (\S*/)(\S+)$`)
 	var all []string
-	for _, i := range dockerfiles(t)[file] {
+	for _, i := range imageOf(t, image.file, image.program) {
 		arguments := strings.ReplaceAll(i.arguments, "${VERSION}", version(t))
 		switch i.name {
-		case "FROM":
-			all = nil
-		case "ARG":
+		case "FROM", "ARG":
 		case "LABEL":
 			for _, label := range regexp.MustCompile(`([\w.-]+=)(?:"([^"]*)"|(\S+))`).FindAllStringSubmatch(arguments, -1) {
 				all = append(all, "LABEL "+label[1]+label[2]+label[3])
@@ -53,11 +85,12 @@ func lastStage(t *testing.T, file string) []string {
 		case "ENTRYPOINT", "CMD":
 			var words []string
 			if err := json.Unmarshal([]byte(arguments), &words); err != nil {
-				t.Errorf("%s: %s %s: %v", file, i.name, arguments, err)
+				t.Errorf("%s: %s %s: %v", image.file, i.name, arguments, err)
 			}
 			all = append(all, i.name+" "+strings.Join(words, " "))
 		default:
-			all = append(all, i.name+" "+regexp.MustCompile(`^--from=build (.*)/out/`).ReplaceAllString(arguments, "${1}bin/"))
+			arguments = built.ReplaceAllString(arguments, "bin/$2 $1$2")
+			all = append(all, i.name+" "+regexp.MustCompile(`^--from=\w+ (.*)/out/`).ReplaceAllString(arguments, "${1}bin/"))
 		}
 	}
 	return all

@@ -75,7 +75,7 @@ func rules() []struct {
 		{"Alerts", []rule{{"internal/monitoring/alerts.yaml", `- alert: (\w+)`, "", "docs/runbooks/$1.md", ""}}},
 		{"Reasons of conditions and events", []rule{{"api/v1/*.go", reason, "", "docs/echo.md", ""}}},
 		{"Facts of pathcheck", []rule{{"pathcheck/*.go", `"((?:` + strings.Join(groups, "|") + `)(?:\.[a-zA-Z]+)+)"`, "", "docs/gateways.md", ""}}},
-		{"Images", []rule{{"Dockerfile */Dockerfile *.Dockerfile", "", "", "docs/releasing.md", ""}}},
+		{"Images", []rule{{"tools/make/image", `(?m)^\t(echo-[a-z-]+)\)$`, "", "docs/releasing.md", ""}}},
 		{"Modules", []rule{{"go.mod */go.mod", "", "", "$1", "// "}}},
 		{"Targets of make", []rule{
 			{"Makefile", target, "", "Makefile", "$1:"},
@@ -109,7 +109,7 @@ func read(ctx context.Context, root string) ([]column, error) {
 
 // read returns the names in the files of a rule, without tests. Without an expression, each file is a name.
 func (r rule) read(ctx context.Context, root string) ([]name, error) {
-	list, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "ls-files", "--", ":!*_test.go", ":!tests/**/Dockerfile", ":!tests/*.Dockerfile"},
+	list, err := exec.CommandContext(ctx, "git", append([]string{"-C", root, "ls-files", "--", ":!*_test.go"},
 		strings.Fields(r.files)...)...).Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return nil, fmt.Errorf("%s must be a checkout of git: %s", root, bytes.TrimSpace(exit.Stderr))

@@ -41,7 +41,7 @@ func TestRead_findsEachKindOfName(t *testing.T) {
 		"Alerts":                           {"EchoNotReady"},
 		"Reasons of conditions and events": {"AllPodsReady", "ImagePullFailed", "DeleteRequested"},
 		"Facts of pathcheck":               {"client.address", "body.max"},
-		"Images":                           {"Dockerfile", "echoserver/Dockerfile"},
+		"Images":                           {"echo-operator", "echo-operator-must-gather"},
 		"Modules":                          {"go.mod", "tools/cluster/go.mod"},
 		"Targets of make":                  {"test", "e2e-olm"},
 	} {
