@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
 // maxParameters is the maximum number of parameters of a query that the response shows parsed.
@@ -71,7 +72,7 @@ func (h *handler) describe(e *exchange, r *http.Request, wanted *controls, body 
 		Headers:  h.redaction.apply(r.Header),
 		Port:     h.portOf(r),
 		identity: h.identity,
-		TLS:      describeTLS(tlsState(r)),
+		TLS:      describeTLS(tlsserver.State(r)),
 		Request: request{ID: e.id, Time: e.began.UTC(), Query: query, HeaderNames: headerNames(r),
 			ContentLength: r.ContentLength, Body: body, Trailers: h.redaction.apply(r.Trailer)},
 		Client: describeClient(r, h.trustedProxies),

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+
+	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
 // client describes the client that sent a request.
@@ -21,7 +23,7 @@ type client struct {
 
 func describeClient(r *http.Request, trusted []netip.Prefix) client {
 	c := client{Remote: r.RemoteAddr, ForwardedFor: parseForwardedFor(r.Header["X-Forwarded-For"]),
-		Forwarded: parseForwarded(r.Header["Forwarded"]), Certificate: describeCertificate(tlsState(r))}
+		Forwarded: parseForwarded(r.Header["Forwarded"]), Certificate: describeCertificate(tlsserver.State(r))}
 	c.Address = clientAddress(c.Remote, c.chain(), trusted)
 	return c
 }

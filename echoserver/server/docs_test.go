@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // documented returns a section of the documentation, whose commands need curl.
@@ -43,15 +45,15 @@ func TestTLSOfTheDocumentation(t *testing.T) {
 	_, block, _ := strings.Cut(documented(t, "TLS"), "```text\n$ ")
 	block, _, _ = strings.Cut(block, "```")
 	command, want, _ := strings.Cut(block, "\n")
-	a := newAuthority(t, "authority")
-	volume := newSecretVolume(t, keysOf(a.issue(t, "localhost"), a.pem))
-	p := start(t, "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+volume.folder)
+	a := echotest.NewAuthority(t, "authority")
+	volume := echotest.NewSecretVolume(t, echotest.SecretKeys(a.Issue(t, "localhost"), a.PEM))
+	p := start(t, "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+volume.Folder)
 	_, port, err := net.SplitHostPort(p.https)
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := exec.Command("bash", "-c", strings.ReplaceAll(command, "8443", port))
-	run.Dir = volume.folder // with ca.crt
+	run.Dir = volume.Folder // with ca.crt
 	if output, err := run.CombinedOutput(); err != nil || string(output) != want {
 		t.Errorf("%s: %v, got %s", command, err, output)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
+	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
 // describe describes a call as it arrived.
@@ -27,7 +28,7 @@ func (h *callHandler) describe(c *call) (*echov1.Call, error) {
 	eachMetadata(h.redaction.apply(r.Header), func(key, value string) {
 		described.Metadata = append(described.Metadata, &echov1.Metadata{Key: key, Value: value})
 	})
-	if state := describeTLS(tlsState(r)); state != nil {
+	if state := describeTLS(tlsserver.State(r)); state != nil {
 		described.Tls = &echov1.TLS{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
 			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
 	}
@@ -88,7 +89,7 @@ func (s *gatewayAPIService) Echo(ctx context.Context, _ *grpcecho.EchoRequest) (
 	eachMetadata(h.redaction.apply(r.Header), func(key, value string) {
 		assertions.Headers = append(assertions.Headers, &grpcecho.Header{Key: key, Value: value})
 	})
-	if state := describeTLS(tlsState(r)); state != nil {
+	if state := describeTLS(tlsserver.State(r)); state != nil {
 		assertions.TlsAssertions = &grpcecho.TLSAssertions{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
 			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
 const (
@@ -203,4 +204,20 @@ func health(w http.ResponseWriter, healthy bool) {
 		return
 	}
 	_, _ = io.WriteString(w, "ok\n")
+}
+
+// portOf returns the port on which a request came.
+func (h *handler) portOf(r *http.Request) string {
+	if secure := tlsserver.Of(r); secure != nil {
+		return secure.Port()
+	}
+	return h.port
+}
+
+// listenerOf returns the label of the port of a request.
+func listenerOf(r *http.Request) string {
+	if tlsserver.Of(r) != nil {
+		return "https"
+	}
+	return "http"
 }

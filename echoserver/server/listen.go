@@ -6,13 +6,14 @@ import (
 	"net"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
 // listenPublic listens on the HTTP port, and on the HTTPS port if there is one. Their connections have one limit and one budget.
 func listenPublic(ctx context.Context, s Settings, m *metrics, log *slog.Logger) ([]net.Listener, error) {
 	var public []net.Listener
 	b := &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Limited: m.limited, MaxHeaderBytes: s.maxHeaderBytes, Log: log}
-	if s.tls.address != "" { // first, because the server must not be ready without a certificate
+	if s.tls.Address != "" { // first, because the server must not be ready without a certificate
 		secure, err := listenTLS(ctx, s.tls, m, log)
 		if err != nil {
 			return nil, err
@@ -25,6 +26,21 @@ func listenPublic(ctx context.Context, s Settings, m *metrics, log *slog.Logger)
 		return nil, err
 	}
 	return append([]net.Listener{connection.NewBoundedListener(plain, connection.Cost, b)}, public...), nil
+}
+
+// listenTLS waits for the certificate and then listens.
+func listenTLS(ctx context.Context, s tlsserver.Settings, m *metrics, log *slog.Logger) (net.Listener, error) {
+	certificates, err := tlsserver.AwaitCertificates(ctx, s, &m.tls, log)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := connection.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.Address)
+	if err != nil {
+		return nil, err
+	}
+	m.exposeTLS()
+	go certificates.Follow(ctx)
+	return tlsserver.NewListener(listener, certificates, m.limited), nil
 }
 
 func closeAll(listeners []net.Listener) {

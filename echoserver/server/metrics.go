@@ -11,14 +11,14 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
 // The reasons of echo_limited_total.
 const (
-	limitBody       = "body"
-	limitDelays     = "delays"
-	limitHandshakes = "handshakes"
-	limitMessage    = "websocket_message"
+	limitBody    = "body"
+	limitDelays  = "delays"
+	limitMessage = "websocket_message"
 )
 
 // metrics contains all metrics. Clients cannot choose the values of labels.
@@ -28,7 +28,7 @@ type metrics struct {
 	inFlight    atomic.Int64
 	connections atomic.Int64
 	webSockets  atomic.Int64
-	tls         tlsMetrics
+	tls         tlsserver.Metrics
 
 	requests *prometheus.CounterVec
 	calls    *prometheus.CounterVec
@@ -95,10 +95,19 @@ func (m *metrics) startWithZero() {
 		"set-header", "size", "status"} {
 		m.controls.WithLabelValues(control)
 	}
-	for _, reason := range []string{limitBody, connection.LimitConnections, limitDelays, limitHandshakes, connection.LimitHeader, connection.LimitMemory, limitMessage,
+	for _, reason := range []string{limitBody, connection.LimitConnections, limitDelays, tlsserver.LimitHandshakes, connection.LimitHeader, connection.LimitMemory, limitMessage,
 		limitGRPCMessage} {
 		m.limits.WithLabelValues(reason)
 	}
+}
+
+// exposeTLS adds the metrics of the certificate. They are omitted if there is none.
+func (m *metrics) exposeTLS() {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "echo_tls_certificate_expiry_seconds",
+			Help: "When the certificate that is served expires, as Unix time."}, func() float64 { return float64(m.tls.Expiry.Load()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "echo_tls_reload_failures_total",
+			Help: "Rotations of the certificate that failed; the last one stays."}, func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
 }
 
 // expose responds with the metrics as text. promhttp would add compression, which makes the program larger than its limit.

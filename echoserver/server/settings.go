@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
 // Settings contains the flags and environment variables of the server.
@@ -29,7 +30,7 @@ type Settings struct {
 	controls       controlsPolicy
 	identity       identity
 	showIdentity   bool
-	tls            tlsSettings
+	tls            tlsserver.Settings
 	version        string // of the program
 }
 
@@ -66,7 +67,7 @@ func (s *Settings) options() []option {
 			parsedInto(&s.controls, oneOf("is not Safe, Full or Off", controlsSafe, controlsFull, controlsOff))},
 		{"identity", "true", "whether responses include pod, node, addresses and version", parsedInto(&s.showIdentity, parseBoolean)},
 		{"response-body", "", "the default body of responses; it replaces the echo", parsedInto(&s.response.body, asIs)},
-	}, s.tls.options()...)
+	}, tlsOptions(&s.tls)...)
 }
 
 // parsedInto returns a function that parses a text and stores the result in target.

@@ -15,29 +15,32 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
+// maxPeerCertificates is the limit of tlsserver.
+const maxPeerCertificates = 8
+
 // TestClientCertificates connects with different certificates.
 func TestClientCertificates(t *testing.T) {
-	known, unknown := newAuthority(t, "known"), newAuthority(t, "unknown")
-	good, bad := known.issue(t, "client"), unknown.issue(t, "client")
-	long := good.pair(t)
+	known, unknown := echotest.NewAuthority(t, "known"), echotest.NewAuthority(t, "unknown")
+	good, bad := known.Issue(t, "client"), unknown.Issue(t, "client")
+	long := good.Pair(t)
 	for range maxPeerCertificates {
-		long.Certificate = append(long.Certificate, known.leaf.Raw)
+		long.Certificate = append(long.Certificate, known.Leaf.Raw)
 	}
 	for name, c := range map[string]struct {
 		setting, authority string
 		shown              []tls.Certificate
 		want               string // "" for no connection
 	}{
-		"None, none":                     {"None", known.pem, nil, "no certificate"},
-		"None, good":                     {"None", known.pem, []tls.Certificate{good.pair(t)}, "no certificate"},
-		"Request, none":                  {"Request", known.pem, nil, "no certificate"},
-		"Request, good":                  {"Request", known.pem, []tls.Certificate{good.pair(t)}, "verified"},
-		"Request, bad":                   {"Request", known.pem, []tls.Certificate{bad.pair(t)}, "not verified"},
-		"Request without an authority":   {"Request", "", []tls.Certificate{good.pair(t)}, "not verified"},
-		"Request, with too long a chain": {"Request", known.pem, []tls.Certificate{long}, ""},
-		"Require, none":                  {"Require", known.pem, nil, ""},
-		"Require, good":                  {"Require", known.pem, []tls.Certificate{good.pair(t)}, "verified"},
-		"Require, bad":                   {"Require", known.pem, []tls.Certificate{bad.pair(t)}, ""},
+		"None, none":                     {"None", known.PEM, nil, "no certificate"},
+		"None, good":                     {"None", known.PEM, []tls.Certificate{good.Pair(t)}, "no certificate"},
+		"Request, none":                  {"Request", known.PEM, nil, "no certificate"},
+		"Request, good":                  {"Request", known.PEM, []tls.Certificate{good.Pair(t)}, "verified"},
+		"Request, bad":                   {"Request", known.PEM, []tls.Certificate{bad.Pair(t)}, "not verified"},
+		"Request without an authority":   {"Request", "", []tls.Certificate{good.Pair(t)}, "not verified"},
+		"Request, with too long a chain": {"Request", known.PEM, []tls.Certificate{long}, ""},
+		"Require, none":                  {"Require", known.PEM, nil, ""},
+		"Require, good":                  {"Require", known.PEM, []tls.Certificate{good.Pair(t)}, "verified"},
+		"Require, bad":                   {"Require", known.PEM, []tls.Certificate{bad.Pair(t)}, ""},
 	} {
 		s := serveTLS(t, c.authority, "ECHO_TLS_CLIENT_CERTIFICATE="+c.setting)
 		for proto, client := range tlsClients(t, showing(s.config(), c.shown)) {
@@ -82,9 +85,9 @@ func shownCertificate(t *testing.T, client *http.Client, address string) string 
 }
 
 func TestClientCertificateIsTold(t *testing.T) {
-	known := newAuthority(t, "known")
-	pair := known.issue(t, "client").pair(t)
-	s := serveTLS(t, known.pem, "ECHO_TLS_CLIENT_CERTIFICATE=Request")
+	known := echotest.NewAuthority(t, "known")
+	pair := known.Issue(t, "client").Pair(t)
+	s := serveTLS(t, known.PEM, "ECHO_TLS_CLIENT_CERTIFICATE=Request")
 	digest := sha256.Sum256(pair.Leaf.Raw)
 	want := &certificate{Subject: "CN=client", Issuer: "CN=known", NotBefore: pair.Leaf.NotBefore, NotAfter: pair.Leaf.NotAfter,
 		AlternativeNames: []string{"DNS:client", "IP:127.0.0.1"}, SHA256: hex.EncodeToString(digest[:]), Verified: true}
@@ -102,13 +105,13 @@ func TestClientCertificateIsTold(t *testing.T) {
 
 // TestAuthorityIsRotated checks that a client of the last authority gets in no more, not by resuming its session either.
 func TestAuthorityIsRotated(t *testing.T) {
-	old, next := newAuthority(t, "old"), newAuthority(t, "next")
+	old, next := echotest.NewAuthority(t, "old"), echotest.NewAuthority(t, "next")
 	for setting, want := range map[string]string{"Request": "not verified", "Require": ""} {
-		s := serveTLS(t, old.pem, "ECHO_TLS_CLIENT_CERTIFICATE="+setting)
-		server := s.authority.issue(t, "first")
-		s.volume.update(t, keysOf(server, old.pem))
-		s.certificates.rotate()
-		config := showing(s.config(), []tls.Certificate{old.issue(t, "client").pair(t)})
+		s := serveTLS(t, old.PEM, "ECHO_TLS_CLIENT_CERTIFICATE="+setting)
+		server := s.authority.Issue(t, "first")
+		s.volume.Update(t, echotest.SecretKeys(server, old.PEM))
+		s.certificates.Rotate()
+		config := showing(s.config(), []tls.Certificate{old.Issue(t, "client").Pair(t)})
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(9)
 		clients := tlsClientList(t, config, false)
 		for _, client := range clients {
@@ -116,8 +119,8 @@ func TestAuthorityIsRotated(t *testing.T) {
 				t.Errorf("%s: before the rotation %q", setting, got)
 			}
 		}
-		s.volume.update(t, keysOf(server, next.pem))
-		s.certificates.rotate()
+		s.volume.Update(t, echotest.SecretKeys(server, next.PEM))
+		s.certificates.Rotate()
 		for _, client := range clients {
 			if got := shownCertificate(t, client, s.address); got != want {
 				t.Errorf("%s: after the rotation %q, want %q", setting, got, want)

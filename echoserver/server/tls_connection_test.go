@@ -176,9 +176,9 @@ func TestStreamsWithTLS(t *testing.T) {
 
 // TestRunWithTLS starts the server with both ports, and drains it.
 func TestRunWithTLS(t *testing.T) {
-	a := newAuthority(t, "authority")
-	volume := newSecretVolume(t, keysOf(a.issue(t, "first"), ""))
-	r := startRun(t, "ECHO_DRAIN_DELAY=0s", "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+volume.folder)
+	a := echotest.NewAuthority(t, "authority")
+	volume := echotest.NewSecretVolume(t, echotest.SecretKeys(a.Issue(t, "first"), ""))
+	r := startRun(t, "ECHO_DRAIN_DELAY=0s", "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+volume.Folder)
 	s := &secured{authority: a}
 	for proto, client := range tlsClients(t, s.config()) {
 		told := decode(t, echotest.Send(t, client, http.MethodGet, "https://"+r.HTTPS, "").Text)

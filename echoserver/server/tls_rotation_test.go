@@ -13,7 +13,7 @@ import (
 // TestRotationUnderLoad sends requests while the certificate is rotated, on connections of their own and on ones that stay.
 func TestRotationUnderLoad(t *testing.T) {
 	s := serveTLS(t, "")
-	second := s.authority.issue(t, "second")
+	second := s.authority.Issue(t, "second")
 	var mutex sync.Mutex
 	seen := map[string]int{}
 	count := func(name string) int {
@@ -37,8 +37,8 @@ func TestRotationUnderLoad(t *testing.T) {
 		})
 	}
 	echotest.Until(t, "the first certificate is seen", func() bool { return count("first") > 10 })
-	s.volume.update(t, keysOf(second, ""))
-	s.certificates.rotate()
+	s.volume.Update(t, echotest.SecretKeys(second, ""))
+	s.certificates.Rotate()
 	echotest.Until(t, "the second certificate is seen", func() bool { return count("second") > 10 })
 	stop()
 	all.Wait()

@@ -1,4 +1,4 @@
-package server
+package tlsserver
 
 import (
 	"context"
@@ -15,33 +15,33 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 )
 
-// tlsConnection is a connection with TLS that net/http takes for one without: it neither is a *tls.Conn nor has the method
+// Connection is a connection with TLS that net/http takes for one without: it neither is a *tls.Conn nor has the method
 // ConnectionState. So net/http has no configuration of TLS, and finds HTTP/2 by its preface, as without TLS.
-type tlsConnection struct {
+type Connection struct {
 	net.Conn  // the *tls.Conn
-	transport *tlsTransport
+	transport *transport
 	authority *x509.CertPool
 	port      string
 	handshake func() error
 	state     *tls.ConnectionState // after the handshake
 }
 
-func newTLSConnection(connection net.Conn, listener *tlsListener) *tlsConnection {
+func newConnection(plain net.Conn, listener *tlsListener) *Connection {
 	pair := listener.certificates.current.Load()
-	transport := &tlsTransport{Conn: connection, handshakes: listener.handshakes}
+	transport := &transport{Conn: plain, handshakes: listener.handshakes}
 	secure := tls.Server(transport, pair.config)
-	c := &tlsConnection{Conn: secure, transport: transport, authority: pair.authority, port: listener.port}
-	c.handshake = sync.OnceValue(func() error { return c.shakeHands(secure) })
+	c := &Connection{Conn: secure, transport: transport, authority: pair.authority, port: listener.port}
+	c.handshake = sync.OnceValue(func() error { return c.runHandshake(secure) })
 	return c
 }
 
-// shakeHands bounds the handshake by time in both directions; the read deadline of net/http bounds only one.
-func (c *tlsConnection) shakeHands(secure *tls.Conn) error {
+// runHandshake bounds the handshake by time in both directions; the read deadline of net/http bounds only one.
+func (c *Connection) runHandshake(secure *tls.Conn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), connection.HeaderTimeout)
 	defer cancel()
 	defer c.transport.handshakes.Remove(c.transport.Conn)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		c.refusePlain(err)
+		c.rejectPlain(err)
 		return err
 	}
 	c.transport.complete = true
@@ -69,19 +69,19 @@ func verify(peer []*x509.Certificate, authority *x509.CertPool) [][]*x509.Certif
 	return chains
 }
 
-// refusePlain answers a request without TLS, if the handshake failed with that.
-func (c *tlsConnection) refusePlain(err error) {
+// rejectPlain answers a request without TLS, if the handshake failed with that.
+func (c *Connection) rejectPlain(err error) {
 	record, ok := errors.AsType[tls.RecordHeaderError](err)
 	if !ok || !slices.Contains([]string{"GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH"}, string(record.RecordHeader[:])) {
 		return
 	}
-	_ = c.transport.Conn.SetWriteDeadline(time.Now().Add(tlsCloseTimeout)) // the client may be gone
+	_ = c.transport.Conn.SetWriteDeadline(time.Now().Add(closeTimeout)) // the client may be gone
 	_, _ = io.WriteString(c.transport.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: "+connection.PlainText+"\r\nConnection: close\r\n\r\n"+
 		"echo-server: this port requires TLS: use https\n")
 }
 
 // Read implements net.Conn.
-func (c *tlsConnection) Read(p []byte) (int, error) {
+func (c *Connection) Read(p []byte) (int, error) {
 	if err := c.handshake(); err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ func (c *tlsConnection) Read(p []byte) (int, error) {
 }
 
 // Write implements net.Conn.
-func (c *tlsConnection) Write(p []byte) (int, error) {
+func (c *Connection) Write(p []byte) (int, error) {
 	if err := c.handshake(); err != nil {
 		return 0, err
 	}
@@ -97,51 +97,38 @@ func (c *tlsConnection) Write(p []byte) (int, error) {
 }
 
 // Close implements net.Conn.
-func (c *tlsConnection) Close() error {
+func (c *Connection) Close() error {
 	c.transport.closing.Store(true)
 	return c.Conn.Close()
 }
 
-// CloseWrite tells the client that nothing follows.
-func (c *tlsConnection) CloseWrite() error {
+// CloseWrite ends the sending side.
+func (c *Connection) CloseWrite() error {
 	closer, _ := c.Conn.(interface{ CloseWrite() error })
 	return closer.CloseWrite()
 }
 
 // NetConn returns the connection below TLS.
-func (c *tlsConnection) NetConn() net.Conn { return c.transport.Conn }
+func (c *Connection) NetConn() net.Conn { return c.transport.Conn }
 
-// tlsOf returns the connection with TLS of a request, nil without TLS.
-func tlsOf(r *http.Request) *tlsConnection {
+// Port returns the port on which the connection came.
+func (c *Connection) Port() string { return c.port }
+
+// Of returns the connection with TLS of a request, nil without TLS.
+func Of(r *http.Request) *Connection {
 	c := connection.Of(r)
 	if c == nil {
 		return nil
 	}
-	secure, _ := c.Conn.(*tlsConnection)
+	secure, _ := c.Conn.(*Connection)
 	return secure
 }
 
-// tlsState returns the state of TLS, nil without TLS. VerifiedChains is empty unless the authority verifies the client.
-func tlsState(r *http.Request) *tls.ConnectionState {
-	secure := tlsOf(r)
+// State returns the state of TLS, nil without TLS. VerifiedChains is empty unless the authority verifies the client.
+func State(r *http.Request) *tls.ConnectionState {
+	secure := Of(r)
 	if secure == nil {
 		return nil
 	}
 	return secure.state
-}
-
-// portOf returns the port on which a request came.
-func (h *handler) portOf(r *http.Request) string {
-	if secure := tlsOf(r); secure != nil {
-		return secure.port
-	}
-	return h.port
-}
-
-// listenerOf returns the label of the port of a request.
-func listenerOf(r *http.Request) string {
-	if tlsOf(r) != nil {
-		return "https"
-	}
-	return "http"
 }

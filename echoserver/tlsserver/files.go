@@ -1,4 +1,4 @@
-package server
+package tlsserver
 
 import (
 	"crypto/tls"
@@ -19,26 +19,26 @@ const (
 	authorityFile   = "ca.crt"
 )
 
-// tlsFile is the content of a file. The zero value is a file that does not exist.
-type tlsFile struct {
+// secretFile is the content of a file. The zero value is a file that does not exist.
+type secretFile struct {
 	content string
 	exists  bool
 }
 
-// tlsFiles is comparable, so that a change of any file is seen.
-type tlsFiles struct {
-	certificate, key, authority tlsFile
+// secretFiles is comparable, so that a change of any file is seen.
+type secretFiles struct {
+	certificate, key, authority secretFile
 }
 
-// tlsPair is what new connections use.
-type tlsPair struct {
+// certificatePair is what new connections use.
+type certificatePair struct {
 	config    *tls.Config
 	authority *x509.CertPool // of clients
 	expiry    time.Time      // of the certificate
 }
 
 // read returns the files. It reads until two reads are the same, because a rotation in between would return files of two pairs.
-func (s *tlsSettings) read() (files tlsFiles, err error) {
+func (s *Settings) read() (files secretFiles, err error) {
 	for range 3 {
 		previous := files
 		if files, err = s.readOnce(); err != nil || files == previous {
@@ -48,23 +48,23 @@ func (s *tlsSettings) read() (files tlsFiles, err error) {
 	return files, err
 }
 
-func (s *tlsSettings) readOnce() (files tlsFiles, err error) {
-	wanted := map[string]*tlsFile{certificateFile: &files.certificate, keyFile: &files.key}
-	if s.clientCertificate != clientCertificateNone {
+func (s *Settings) readOnce() (files secretFiles, err error) {
+	wanted := map[string]*secretFile{certificateFile: &files.certificate, keyFile: &files.key}
+	if s.ClientCertificate != ClientCertificateNone {
 		wanted[authorityFile] = &files.authority
 	}
 	for name, file := range wanted {
-		content, err := os.ReadFile(filepath.Join(s.folder, name))
+		content, err := os.ReadFile(filepath.Join(s.Folder, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return files, fmt.Errorf("key %s cannot be read: %w", name, err)
 		}
-		*file = tlsFile{content: string(content), exists: err == nil}
+		*file = secretFile{content: string(content), exists: err == nil}
 	}
 	return files, nil
 }
 
 // pair returns the configuration for the files, or what is wrong with them.
-func (s *tlsSettings) pair(files *tlsFiles) (*tlsPair, error) {
+func (s *Settings) pair(files *secretFiles) (*certificatePair, error) {
 	certificate, err := parsePair(files)
 	if err != nil {
 		return nil, err
@@ -74,13 +74,13 @@ func (s *tlsSettings) pair(files *tlsFiles) (*tlsPair, error) {
 		return nil, err
 	}
 	config := &tls.Config{
-		VerifyConnection: refuseManyNames,
+		VerifyConnection: rejectManyNames,
 		Certificates:     []tls.Certificate{certificate},
-		MinVersion:       s.minVersion,
-		CipherSuites:     s.ciphers,
+		MinVersion:       s.MinVersion,
+		CipherSuites:     s.Ciphers,
 		NextProtos:       []string{"h2", "http/1.1"},
 		// A resumed session would not show the certificate of the client again.
-		SessionTicketsDisabled: s.clientCertificate != clientCertificateNone,
+		SessionTicketsDisabled: s.ClientCertificate != ClientCertificateNone,
 	}
 	config.VerifyPeerCertificate = func(chain [][]byte, _ [][]*x509.Certificate) error {
 		if len(chain) > maxPeerCertificates {
@@ -88,19 +88,19 @@ func (s *tlsSettings) pair(files *tlsFiles) (*tlsPair, error) {
 		}
 		return nil
 	}
-	switch s.clientCertificate {
-	case clientCertificateRequest: // without ClientCAs: many clients would keep a certificate of another authority to themselves
+	switch s.ClientCertificate {
+	case ClientCertificateRequest: // without ClientCAs: many clients would keep a certificate of another authority to themselves
 		config.ClientAuth = tls.RequestClientCert
-	case clientCertificateRequire:
+	case ClientCertificateRequire:
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, authority
 	}
-	return &tlsPair{config: config, authority: authority, expiry: certificate.Leaf.NotAfter}, nil
+	return &certificatePair{config: config, authority: authority, expiry: certificate.Leaf.NotAfter}, nil
 }
 
-func parsePair(files *tlsFiles) (tls.Certificate, error) {
+func parsePair(files *secretFiles) (tls.Certificate, error) {
 	for _, each := range []struct {
 		name string
-		file tlsFile
+		file secretFile
 	}{{certificateFile, files.certificate}, {keyFile, files.key}} {
 		if !each.file.exists {
 			return tls.Certificate{}, fmt.Errorf("key %s is missing: create the Secret, or remove spec.tls", each.name)
@@ -118,11 +118,11 @@ func parsePair(files *tlsFiles) (tls.Certificate, error) {
 }
 
 // parseAuthority returns the certificates that verify those of clients. It is never nil, which would mean those of the system.
-func (s *tlsSettings) parseAuthority(file tlsFile) (*x509.CertPool, error) {
+func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	switch {
-	case !file.exists && s.clientCertificate == clientCertificateRequire:
-		return nil, fmt.Errorf("key %s is missing: spec.tls.clientCertificate %s needs it", authorityFile, clientCertificateRequire)
+	case !file.exists && s.ClientCertificate == ClientCertificateRequire:
+		return nil, fmt.Errorf("key %s is missing: spec.tls.clientCertificate %s needs it", authorityFile, ClientCertificateRequire)
 	case file.exists && !pool.AppendCertsFromPEM([]byte(file.content)):
 		return nil, fmt.Errorf("key %s contains no certificate as PEM", authorityFile)
 	}
@@ -132,8 +132,8 @@ func (s *tlsSettings) parseAuthority(file tlsFile) (*x509.CertPool, error) {
 // maxNames is the maximum number of names and extensions in the certificates of a client.
 const maxNames = 200
 
-// refuseManyNames refuses certificates of clients with very many names, which would take much memory as long as the connection is open.
-func refuseManyNames(state tls.ConnectionState) error {
+// rejectManyNames refuses certificates of clients with very many names, which would take much memory as long as the connection is open.
+func rejectManyNames(state tls.ConnectionState) error {
 	names := 0
 	for _, each := range state.PeerCertificates {
 		names += len(each.DNSNames) + len(each.EmailAddresses) + len(each.IPAddresses) + len(each.URIs) + len(each.Subject.Names) +

@@ -1,4 +1,4 @@
-package server
+package tlsserver
 
 import (
 	"context"
@@ -17,26 +17,32 @@ const (
 	rotationPoll    = 10 * time.Second
 )
 
-// certificates is the certificate of the HTTPS port, which follows the files.
-type certificates struct {
-	settings tlsSettings
-	metrics  *tlsMetrics
-	log      *slog.Logger
-	current  atomic.Pointer[tlsPair]
-	// Only one goroutine uses the rest.
-	loaded  tlsFiles // the files of current
-	failure tlsFailure
+// Metrics contains the metrics of the certificate.
+type Metrics struct {
+	ReloadFailures atomic.Int64
+	Expiry         atomic.Int64 // Unix time
 }
 
-// tlsFailure is why files cannot be used. The zero value is no failure.
-type tlsFailure struct {
-	files tlsFiles
+// Certificates is the certificate of the HTTPS port, which follows the files.
+type Certificates struct {
+	settings Settings
+	metrics  *Metrics
+	log      *slog.Logger
+	current  atomic.Pointer[certificatePair]
+	// Only one goroutine uses the rest.
+	loaded  secretFiles // the files of current
+	failure failure
+}
+
+// failure is why files cannot be used. The zero value is no failure.
+type failure struct {
+	files secretFiles
 	why   string
 }
 
-// awaitCertificates loads the certificate, for which it waits. Its error names the Secret.
-func awaitCertificates(ctx context.Context, s tlsSettings, metrics *tlsMetrics, log *slog.Logger) (*certificates, error) {
-	c := &certificates{settings: s, metrics: metrics, log: log}
+// AwaitCertificates loads the certificate, for which it waits. Its error names the Secret.
+func AwaitCertificates(ctx context.Context, s Settings, metrics *Metrics, log *slog.Logger) (*Certificates, error) {
+	c := &Certificates{settings: s, metrics: metrics, log: log}
 	deadline := time.After(certificateWait)
 	poll := time.NewTicker(certificatePoll)
 	defer poll.Stop()
@@ -57,47 +63,47 @@ func awaitCertificates(ctx context.Context, s tlsSettings, metrics *tlsMetrics, 
 }
 
 // source returns where the files come from, for messages.
-func (s *tlsSettings) source() string {
-	if s.secret != "" {
-		return fmt.Sprintf("Secret %q", s.secret)
+func (s *Settings) source() string {
+	if s.Secret != "" {
+		return fmt.Sprintf("Secret %q", s.Secret)
 	}
-	return "folder " + s.folder
+	return "folder " + s.Folder
 }
 
-// follow loads the files whenever they change, until ctx ends.
-func (c *certificates) follow(ctx context.Context) {
+// Follow loads the files whenever they change, until ctx ends.
+func (c *Certificates) Follow(ctx context.Context) {
 	poll := time.NewTicker(rotationPoll)
 	defer poll.Stop()
 	for {
 		select {
 		case <-poll.C:
-			c.rotate()
+			c.Rotate()
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// rotate loads changed files. If they cannot be used, the last certificate stays, and that is counted and logged once.
-func (c *certificates) rotate() {
+// Rotate loads changed files. If they cannot be used, the last certificate stays, and that is counted and logged once.
+func (c *Certificates) Rotate() {
 	last := c.current.Load()
 	files, err := c.load()
 	if err == nil {
-		c.failure = tlsFailure{}
+		c.failure = failure{}
 		if pair := c.current.Load(); pair != last {
 			c.log.Info("certificate rotated", "source", c.settings.source(), "notAfter", pair.expiry)
 		}
 		return
 	}
-	if failure := (tlsFailure{files, err.Error()}); failure != c.failure {
+	if failure := (failure{files, err.Error()}); failure != c.failure {
 		c.failure = failure
-		c.metrics.reloadFailures.Add(1)
+		c.metrics.ReloadFailures.Add(1)
 		c.log.Warn("certificate not rotated: the last one stays", "source", c.settings.source(), "error", failure.why, "notAfter", last.expiry)
 	}
 }
 
 // load reads the files and uses them if they have changed.
-func (c *certificates) load() (tlsFiles, error) {
+func (c *Certificates) load() (secretFiles, error) {
 	files, err := c.settings.read()
 	if err != nil || c.current.Load() != nil && files == c.loaded {
 		return files, err
@@ -108,6 +114,6 @@ func (c *certificates) load() (tlsFiles, error) {
 	}
 	c.loaded = files
 	c.current.Store(pair)
-	c.metrics.expiry.Store(pair.expiry.Unix())
+	c.metrics.Expiry.Store(pair.expiry.Unix())
 	return files, nil
 }

@@ -1,0 +1,77 @@
+package tlsserver
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
+)
+
+// TestAwaitCertificates_endsWithTheServer sends SIGTERM to a server that still waits.
+func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		began, folder := time.Now(), filepath.Join(t.TempDir(), "none")
+		_, err := AwaitCertificates(ctx, Settings{Folder: folder}, &Metrics{}, echotest.Quiet())
+		if took := time.Since(began); err == nil || !strings.HasPrefix(err.Error(), "TLS: folder "+folder+": key tls.crt is missing") || took != time.Second {
+			t.Errorf("after %s it ends with %v", took, err)
+		}
+	})
+}
+
+// TestCertificates_rotations follows the files over good and bad contents: a bad one leaves the last certificate, and is counted and logged once.
+func TestCertificates_rotations(t *testing.T) {
+	a := echotest.NewAuthority(t, "a")
+	first, second := a.Issue(t, "first"), a.Issue(t, "second")
+	synctest.Test(t, func(t *testing.T) {
+		volume, log, metrics := echotest.NewSecretVolume(t, echotest.SecretKeys(first, "")), &echotest.LockedBuffer{}, &Metrics{}
+		s := Settings{Folder: volume.Folder, ClientCertificate: ClientCertificateNone}
+		c, err := AwaitCertificates(t.Context(), s, metrics, slog.New(slog.NewJSONHandler(log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		go c.Follow(ctx)
+		for i, step := range []struct {
+			files    map[string]string
+			serves   string
+			failures int64
+			logged   string
+		}{
+			{echotest.SecretKeys(first, ""), "first", 0, ""},
+			{echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: second.Key}, ""), "first", 1, "do not match"},
+			{echotest.SecretKeys(echotest.Issued{Certificate: second.Certificate, Key: "x"}, ""), "first", 2, "failed to find any PEM data in key input"},
+			{echotest.SecretKeys(second, ""), "second", 2, "certificate rotated"},
+			{nil, "second", 3, "tls.crt is missing"},
+			{echotest.SecretKeys(second, ""), "second", 3, ""},
+			{nil, "second", 4, "tls.crt is missing"},
+			{echotest.SecretKeys(first, a.PEM), "first", 4, "certificate rotated"},
+		} {
+			before := len(log.String())
+			volume.Update(t, step.files)
+			<-time.After(3 * rotationPoll) // each content is read several times
+			synctest.Wait()
+			logged := log.String()[before:]
+			if got := c.current.Load().config.Certificates[0].Leaf.Subject.CommonName; got != step.serves || metrics.ReloadFailures.Load() != step.failures {
+				t.Errorf("step %d: it serves %s, want %s; %d failures, want %d", i, got, step.serves, metrics.ReloadFailures.Load(), step.failures)
+			}
+			lines := 1
+			if step.logged == "" {
+				lines = 0
+			}
+			if strings.Count(logged, "\n") != lines || !strings.Contains(logged, step.logged) {
+				t.Errorf("step %d: the log is %s, want one line with %q", i, logged, step.logged)
+			}
+		}
+		stop()
+		if want := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).Unix(); metrics.Expiry.Load() != want {
+			t.Errorf("the expiry is %d, want %d", metrics.Expiry.Load(), want)
+		}
+	})
+}
