@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 func TestAccessLog(t *testing.T) {
@@ -32,7 +33,7 @@ func TestAccessLog(t *testing.T) {
 	}
 	before := len(log.String())
 	echotest.Record(h, "/"+strings.Repeat("x", 60_000))
-	if length := len(log.String()) - before; length > 2*maxLogged {
+	if length := len(log.String()) - before; length > 2*exchange.MaxLogged {
 		t.Errorf("a line has %d bytes", length)
 	}
 }

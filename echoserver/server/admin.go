@@ -1,14 +1,19 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
+)
 
 // newAdmin returns the handler of the admin port, which serves metrics and probes. Its requests are counted but not logged.
 func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e := newExchange(w, r)
+		e := exchange.New(w, r)
 		metrics.began()
-		defer metrics.ended("admin", e, r)
-		harden(e.Header())
+		defer func() { metrics.ended("admin", r, e.StatusOrOK(), time.Since(e.Began)) }()
+		exchange.SetSecurityHeaders(e.Header())
 		switch r.URL.Path {
 		case "/livez":
 			health(e, true)
@@ -17,7 +22,7 @@ func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
 		case "/metrics":
 			metrics.expose(e)
 		default:
-			refuse(e, http.StatusNotFound, "not found: the paths are /metrics, /livez and /readyz")
+			exchange.Reject(e, http.StatusNotFound, "not found: the paths are /metrics, /livez and /readyz")
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // TestAdminResponses checks the whole responses of the admin port, before and after the signal to stop.
@@ -40,7 +41,7 @@ func TestAdminResponses(t *testing.T) {
 		if w.Code != c.status || w.Body.String() != c.body {
 			t.Errorf("%s: the response is %d %q, want %d %q", name, w.Code, w.Body, c.status, c.body)
 		}
-		want := http.Header{"Content-Type": {connection.PlainText}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {sandbox}}
+		want := http.Header{"Content-Type": {connection.PlainText}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {exchange.Sandbox}}
 		if diff := cmp.Diff(want, w.Header()); diff != "" {
 			t.Errorf("%s: headers (-want +got):\n%s", name, diff)
 		}

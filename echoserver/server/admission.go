@@ -1,21 +1,25 @@
 package server
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // admit decides whether a request is handled. It takes what the request holds from the budget, and responds if that is not available.
-func (h *handler) admit(e *exchange, r *http.Request) bool {
+func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	c := connection.Of(r)
 	if c == nil { // a test without a connection
 		return true
 	}
 	size, longestField := connection.MeasureHeader(r)
-	e.headerSize = size.Bytes
+	e.HeaderSize = size.Bytes
 	if r.ProtoMajor == 1 {
 		c.HeaderParsed()
 		if len(r.TransferEncoding) > 0 && isAmbiguous(c, r) {
@@ -34,26 +38,26 @@ func isAmbiguous(c *connection.Connection, r *http.Request) bool {
 }
 
 // CheckHeader rejects a request whose header or trailer is over a limit.
-func (h *handler) checkHeader(e *exchange, r *http.Request, size connection.HeaderSize, longestField string) bool {
+func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connection.HeaderSize, longestField string) bool {
 	rejected := connection.CheckHeader(size, h.maxHeaderBytes)
 	if rejected == nil {
 		return true
 	}
 	h.metrics.limited(connection.LimitHeader)
 	rejected.Log(h.log, r.RemoteAddr, longestField)
-	if e.stream != nil && keepsMuch(r) { // without a body, the response need not wait for the client
+	if e.Stream != nil && keepsMuch(r) { // without a body, the response need not wait for the client
 		e.WriteHeader(rejected.Status)
 		return false
 	}
 	clear(r.Header) // it is not needed while the response waits for the client
-	refuse(e, rejected.Status, rejected.Reason)
-	e.finish()
+	exchange.Reject(e, rejected.Status, rejected.Reason)
+	e.Finish()
 	return false
 }
 
 // admitStream is admit for a request of HTTP/2, which shares its connection with others. size is the size of its header in bytes.
-func (h *handler) admitStream(e *exchange, r *http.Request, c *connection.Connection, size int64) bool {
-	e.stream = c
+func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connection.Connection, size int64) bool {
+	e.Stream = c
 	cost := max(0, size-connection.IncludedHeader) * connection.HeaderFactor
 	if len(r.Trailer) > 0 { // it was announced, and may become as long as net/http decodes
 		cost += int64(connection.DecoderFactor * h.maxHeaderBytes)
@@ -61,19 +65,18 @@ func (h *handler) admitStream(e *exchange, r *http.Request, c *connection.Connec
 	if !c.BeginStream() {
 		cost += connection.RequestCost
 	}
-	if cost == 0 || e.pool.Acquire(cost) {
-		e.held += cost
+	if cost == 0 || e.AcquireForRequest(cost) {
 		return true
 	}
 	defer c.EndRejection()
 	if !c.BeginRejection() || keepsMuch(r) {
 		h.metrics.limited(connection.LimitMemory)
-		e.overBudget = true
+		e.OverBudget = true
 		panic(http.ErrAbortHandler)
 	}
 	clear(r.Header) // it is not needed while the response waits for the client
 	h.exhausted(e)
-	e.finish()
+	e.Finish()
 	return false
 }
 
@@ -84,20 +87,36 @@ func keepsMuch(r *http.Request) bool {
 }
 
 // admitTrailer decides whether a request is handled whose body was read. What its trailer holds was taken with the header.
-func (h *handler) admitTrailer(e *exchange, r *http.Request) bool {
+func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 	size, longestField := connection.FieldsSize(r.Trailer)
 	if size.Bytes == 0 {
 		return true
 	}
-	e.headerSize += size.Bytes
+	e.HeaderSize += size.Bytes
 	return h.checkHeader(e, r, size, longestField)
 }
 
 // exhausted responds to a request for which the budget does not suffice.
-func (h *handler) exhausted(e *exchange) {
+func (h *handler) exhausted(e *exchange.Exchange) {
 	h.metrics.limited(connection.LimitMemory)
 	e.Header().Set("Retry-After", "1")
-	refuse(e, http.StatusServiceUnavailable, connection.OverBudget)
+	exchange.Reject(e, http.StatusServiceUnavailable, connection.OverBudget)
 }
 
 func isContentLength(name string) bool { return strings.EqualFold(name, "Content-Length") }
+
+// unreadable responds to a request whose body could not be read.
+func (h *handler) unreadable(e *exchange.Exchange, err error) {
+	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case errors.Is(err, exchange.ErrOverBudget):
+		h.exhausted(e)
+	case isTooLarge:
+		h.metrics.limited(limitBody)
+		exchange.Reject(e, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		exchange.Reject(e, http.StatusRequestTimeout, "the body was not received in time")
+	default:
+		exchange.Reject(e, http.StatusBadRequest, "the body could not be read")
+	}
+}

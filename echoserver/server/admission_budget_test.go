@@ -7,6 +7,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // TestRequestsGiveBackWhatTheyHold sends what takes bytes from the budget, over both protocols, and checks that nothing stays taken.
@@ -14,7 +15,7 @@ func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	for _, client := range echotest.Clients(t) {
-		for _, size := range []int{0, 10_000, maxShown, 200_000, maxBody + 1} {
+		for _, size := range []int{0, 10_000, exchange.MaxShown, 200_000, exchange.MaxBody + 1} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/?echo.delay=1ms", strings.NewReader(echotest.Payload(size)))
 			if err != nil {
 				t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // TestHeaderLimits sends headers around each limit.
@@ -97,7 +98,7 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 
 // TestHTTP2ResponseTimeout requests what a client then does not take, and measures when the stream is reset.
 func TestHTTP2ResponseTimeout(t *testing.T) {
-	for path, limit := range map[string]time.Duration{"/": responseTimeout, "/?echo.size=1000000": slowTimeout, "/-/sse": stallTimeout, "/?echo.delay=20s": 20*time.Second + responseTimeout} {
+	for path, limit := range map[string]time.Duration{"/": exchange.ResponseTimeout, "/?echo.size=1000000": slowTimeout, "/-/sse": exchange.StallTimeout, "/?echo.delay=20s": 20*time.Second + exchange.ResponseTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
 			_, listener := serveInMemory(t, h)

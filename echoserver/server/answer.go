@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
@@ -37,7 +38,7 @@ type request struct {
 	Query         map[string][]string `json:"query,omitempty"`
 	HeaderNames   []string            `json:"headerNames,omitempty"` // as they were sent, by HTTP/1
 	ContentLength int64               `json:"contentLength"`         // in bytes; -1 if unknown
-	Body          *body               `json:"body,omitempty"`
+	Body          *exchange.Body      `json:"body,omitempty"`
 	Trailers      map[string][]string `json:"trailers,omitempty"`
 }
 
@@ -62,7 +63,7 @@ func headerNames(r *http.Request) []string {
 }
 
 // describe returns the description of a request. It contains only data of the request and the settings.
-func (h *handler) describe(e *exchange, r *http.Request, wanted *controls, body *body) *answer {
+func (h *handler) describe(e *exchange.Exchange, r *http.Request, wanted *controls, body *exchange.Body) *answer {
 	var query url.Values
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {
 		query, _ = url.ParseQuery(r.URL.RawQuery) // path contains what cannot be parsed
@@ -73,7 +74,7 @@ func (h *handler) describe(e *exchange, r *http.Request, wanted *controls, body 
 		Port:     h.portOf(r),
 		identity: h.identity,
 		TLS:      describeTLS(tlsserver.State(r)),
-		Request: request{ID: e.id, Time: e.began.UTC(), Query: query, HeaderNames: headerNames(r),
+		Request: request{ID: e.ID, Time: e.Began.UTC(), Query: query, HeaderNames: headerNames(r),
 			ContentLength: r.ContentLength, Body: body, Trailers: h.redaction.apply(r.Trailer)},
 		Client: describeClient(r, h.trustedProxies),
 		Trace:  parseTraceparent(r.Header["Traceparent"]),

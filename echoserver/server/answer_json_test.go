@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // fullAnswer returns an answer without a field that is empty, with a text in it that needs escapes.
@@ -21,7 +22,7 @@ func fullAnswer() answer {
 		Port: "8080", identity: identity{Namespace: "a", Ingress: "b", Service: "c", Pod: "d"},
 		TLS: &tlsAnswer{Version: "TLSv1.3", PeerCertificates: []string{odd, "b"}, ServerName: odd, NegotiatedProtocol: "h2", CipherSuite: "c"},
 		Request: request{ID: odd, Time: time.Unix(1, 5).UTC(), Query: map[string][]string{"": {odd}}, ContentLength: -1, HeaderNames: []string{"a", odd},
-			Trailers: map[string][]string{"X-Sum": {"1", odd}}, Body: &body{Size: 1 << 40, SHA256: "00", Data: odd, Encoding: "utf-8", Truncated: true}},
+			Trailers: map[string][]string{"X-Sum": {"1", odd}}, Body: &exchange.Body{Size: 1 << 40, SHA256: "00", Data: odd, Encoding: "utf-8", Truncated: true}},
 		Client: client{Remote: "r", Address: "a", ForwardedFor: []string{"x", odd}, Forwarded: []forwardedPair{{For: "f", By: "b"}, {Host: "h", Proto: "p"}},
 			Certificate: &certificate{Subject: odd, Issuer: odd, NotBefore: time.Unix(2, 0).UTC(), NotAfter: time.Unix(3, 0).UTC(), AlternativeNames: []string{odd, "b"},
 				SHA256: "00", Verified: true}},

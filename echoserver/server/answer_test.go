@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 func TestEcho(t *testing.T) {
@@ -30,7 +31,7 @@ func TestEcho(t *testing.T) {
 				"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}},
 			identity: identity{Namespace: "ns", Ingress: "i", Service: "s", Pod: "p-1"},
 			Request: request{ID: "id-7", Time: a.Request.Time, Query: map[string][]string{"x": {"1", " "}, "": {"3"}}, ContentLength: 5,
-				Body: &body{Size: 5, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Data: "hello", Encoding: "utf-8"}},
+				Body: &exchange.Body{Size: 5, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Data: "hello", Encoding: "utf-8"}},
 			Client: client{Remote: a.Client.Remote, Address: "127.0.0.1"},
 			Trace:  &trace{Version: "00", TraceID: "0af7651916cd43dd8448eb211c80319c", ParentID: "b7ad6b7169203331", Sampled: true},
 			Server: server{Node: "n", PodIP: "10.1.2.3", HostIP: "10.0.0.1", Version: "dev", Uptime: a.Server.Uptime,
@@ -55,7 +56,7 @@ func TestHardening(t *testing.T) {
 			if header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s %s: %v", proto, path, header)
 			}
-			if isPage := path == "/?echo.format=html" || path == "/-/ws"; isPage == (header.Get("Content-Security-Policy") == sandbox) {
+			if isPage := path == "/?echo.format=html" || path == "/-/ws"; isPage == (header.Get("Content-Security-Policy") == exchange.Sandbox) {
 				t.Errorf("%s %s has the policy %q", proto, path, header.Get("Content-Security-Policy"))
 			}
 			if got.Text != "" && header.Get("Content-Type") == "" {

@@ -10,28 +10,27 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 const (
 	// maxStreamed is the maximum size of a body that /-/body sends back, in bytes.
-	maxStreamed = 1 << 30
-	// stallTimeout is how long a stream may make no progress, in either direction.
-	stallTimeout = 30 * time.Second
+	maxStreamed  = 1 << 30
 	streamBuffer = 32 << 10
 )
 
 // streamBody sends the request body back while it is received.
-func (h *handler) streamBody(e *exchange, r *http.Request) {
+func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	if r.ContentLength > maxStreamed {
 		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
 		return
 	}
 	controller := http.NewResponseController(e)
 	if err := controller.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) { // HTTP/2 is always full-duplex
-		refuse(e, http.StatusInternalServerError, "the connection cannot read and write at the same time")
+		exchange.Reject(e, http.StatusInternalServerError, "the connection cannot read and write at the same time")
 		return
 	}
-	if !e.take(streamBuffer) {
+	if !e.Acquire(streamBuffer) {
 		h.exhausted(e)
 		return
 	}
@@ -50,7 +49,7 @@ func (h *handler) streamBody(e *exchange, r *http.Request) {
 }
 
 // digestStream responds with the size and the SHA-256 of a body when it has all of it, because not all proxies read and write at the same time.
-func (h *handler) digestStream(e *exchange, source io.Reader) {
+func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
 	digest := sha256.New()
 	size, err := copyStream(digest, source, http.NewResponseController(e))
 	if err != nil {
@@ -61,11 +60,11 @@ func (h *handler) digestStream(e *exchange, source io.Reader) {
 	_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
 }
 
-// copyStream copies source to target and fails if either side makes no progress for stallTimeout. It returns the number of bytes.
+// copyStream copies source to target and fails if either side makes no progress for StallTimeout. It returns the number of bytes.
 func copyStream(target io.Writer, source io.Reader, controller *http.ResponseController) (size int64, err error) {
 	buffer := make([]byte, streamBuffer)
 	for {
-		deadline := time.Now().Add(stallTimeout)
+		deadline := time.Now().Add(exchange.StallTimeout)
 		if err := errors.Join(controller.SetReadDeadline(deadline), controller.SetWriteDeadline(deadline)); err != nil {
 			return size, fmt.Errorf("setting deadlines: %w", err)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // streamWriter is a response writer that can do what streams need, and records the deadlines.
@@ -127,10 +128,10 @@ func (r *slowReader) Read(p []byte) (int, error) {
 func TestStreamDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, began := newStreamWriter(), time.Now()
-		if streamed(handlerOf(t), w, &slowReader{[]time.Duration{stallTimeout - 1, stallTimeout, time.Second}}, -1) {
+		if streamed(handlerOf(t), w, &slowReader{[]time.Duration{exchange.StallTimeout - 1, exchange.StallTimeout, time.Second}}, -1) {
 			t.Error("it was aborted")
 		}
-		want := []time.Time{began.Add(stallTimeout), began.Add(2*stallTimeout - 1), began.Add(3*stallTimeout - 1), began.Add(3*stallTimeout - 1 + time.Second)}
+		want := []time.Time{began.Add(exchange.StallTimeout), began.Add(2*exchange.StallTimeout - 1), began.Add(3*exchange.StallTimeout - 1), began.Add(3*exchange.StallTimeout - 1 + time.Second)}
 		if diff := cmp.Diff(want, w.reads); diff != "" {
 			t.Errorf("the deadlines for reading (-want +got):\n%s", diff)
 		}
@@ -171,5 +172,15 @@ func TestStreamDigest(t *testing.T) {
 				t.Errorf("%s, %d bytes: %s, %q", proto, size, got.Status, got.Text)
 			}
 		}
+	}
+}
+
+// TestExchangeUnwraps checks that a controller reaches the abilities of the writer below, such as deadlines.
+func TestExchangeUnwraps(t *testing.T) {
+	w := newStreamWriter()
+	e := exchange.New(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	deadline := time.Now()
+	if err := http.NewResponseController(e).SetReadDeadline(deadline); err != nil || len(w.reads) != 1 || !w.reads[0].Equal(deadline) {
+		t.Errorf("the deadlines are %v, %v", w.reads, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 const (
@@ -31,7 +32,7 @@ type content struct {
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format.
-func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *body) content {
+func (h *handler) content(e *exchange.Exchange, r *http.Request, wanted *controls, body *exchange.Body) content {
 	switch {
 	case wanted.size != nil:
 		text := io.NewSectionReader(filler{}, 0, int64(*wanted.size))
@@ -53,7 +54,7 @@ func (h *handler) content(e *exchange, r *http.Request, wanted *controls, body *
 	if namesJSON(r.Header["Accept"]) { // a program
 		return contentOf("application/json", echo.compactJSON(false))
 	}
-	return contentOf("application/json", echo.indentedJSON(e.describedSize(body)))
+	return contentOf("application/json", echo.indentedJSON(e.DescribedSize(body)))
 }
 
 func contentOf(mediaType string, data []byte) content {
@@ -101,4 +102,17 @@ func (filler) ReadAt(p []byte, offset int64) (int, error) {
 		n += copy(p[n:], lines)
 	}
 	return n, nil
+}
+
+// worstResponse returns how much memory a response can take at most, in bytes, besides what the cost of the request includes. If it describes
+// the request, JSON needs up to six bytes for one; text of a given size is copied from a buffer.
+func worstResponse(e *exchange.Exchange, b *exchange.Body, size *int) int64 {
+	if size != nil {
+		return int64(min(*size, copyBuffer))
+	}
+	const escape = 6
+	if worst := escape * e.DescribedSize(b); worst > 2*connection.IncludedResponse {
+		return worst
+	}
+	return 0
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // TestContentPrecedence sends requests for several contents at once.
@@ -52,7 +53,7 @@ func TestContentPrecedence(t *testing.T) {
 		if got := w.Header().Get("Content-Length"); got != strconv.Itoa(w.Body.Len()) {
 			t.Errorf("%s: announced are %s bytes, there are %d", name, got, w.Body.Len())
 		}
-		if isPage := c.mediaType == pageType; isPage == (w.Header().Get("Content-Security-Policy") == sandbox) {
+		if isPage := c.mediaType == pageType; isPage == (w.Header().Get("Content-Security-Policy") == exchange.Sandbox) {
 			t.Errorf("%s: the policy is %s", name, w.Header().Get("Content-Security-Policy"))
 		}
 	}

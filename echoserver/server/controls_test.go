@@ -11,6 +11,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 func TestControls(t *testing.T) {
@@ -42,7 +43,7 @@ func TestControls(t *testing.T) {
 			"set-header=X-A, set-header=Retry-After", map[string]string{"Retry-After": "8", "X-A": "b"}},
 		"a fixed body": {[]string{"ECHO_RESPONSE_BODY=gone"}, "/?echo.format=html", nil, 200, "format=html, body=fixed", map[string]string{"Content-Type": connection.PlainText}},
 		"a fixed page": {[]string{"ECHO_RESPONSE_BODY=<b>", `ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/html"}]`}, "/", nil, 200,
-			"set-header=Content-Type, body=fixed", map[string]string{"Content-Type": "text/html", "Content-Security-Policy": sandbox}},
+			"set-header=Content-Type, body=fixed", map[string]string{"Content-Type": "text/html", "Content-Security-Policy": exchange.Sandbox}},
 	} {
 		w := echotest.Record(handlerOf(t, c.environ...), c.target, c.headers...)
 		if w.Code != c.status || w.Header().Get("X-Echo-Applied") != c.applied {
@@ -138,7 +139,7 @@ func TestDelayOfOneWhoLeaves(t *testing.T) {
 	if _, err := io.WriteString(connection, "GET /?echo.delay=30s HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	echotest.Until(t, "it waits", func() bool { return h.waiting.Load() == 1 })
+	echotest.Until(t, "it waits", func() bool { return h.delays.Waiting.Load() == 1 })
 	if err := connection.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}

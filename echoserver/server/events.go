@@ -6,17 +6,19 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // events sends a server-sent event immediately and then one each interval, until the client disconnects or the server stops. If a
 // proxy buffers, events arrive late or together. A client that connects again gets the numbers after the last one that it received.
-func (h *handler) events(e *exchange, r *http.Request, interval time.Duration) {
+func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Duration) {
 	if r.Method != http.MethodGet {
 		e.Header().Set("Allow", http.MethodGet)
-		refuse(e, http.StatusMethodNotAllowed, "an event stream requires GET")
+		exchange.Reject(e, http.StatusMethodNotAllowed, "an event stream requires GET")
 		return
 	}
-	if !e.take(waitingCost) {
+	if !e.Acquire(exchange.WaitingCost) {
 		h.exhausted(e)
 		return
 	}
@@ -45,8 +47,8 @@ func firstEvent(lastID string) int64 {
 	return int64(last) + 1
 }
 
-func sendEvent(e *exchange, controller *http.ResponseController, number int64) error {
-	stalled := time.Now().Add(stallTimeout)
+func sendEvent(e *exchange.Exchange, controller *http.ResponseController, number int64) error {
+	stalled := time.Now().Add(exchange.StallTimeout)
 	deadline := errors.Join(controller.SetReadDeadline(stalled), controller.SetWriteDeadline(stalled))
 	_, written := fmt.Fprintf(e, "id: %d\ndata: {\"number\":%d,\"time\":%q}\n\n", number, number, time.Now().UTC().Format(time.RFC3339Nano))
 	return errors.Join(deadline, written, controller.Flush())

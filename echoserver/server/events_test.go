@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 func TestEvents(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.events(newExchange(w, r), r, time.Millisecond)
+		h.events(exchange.New(w, r), r, time.Millisecond)
 	}))
 	for proto, client := range echotest.Clients(t) {
 		lines := bufio.NewScanner(echotest.Open(t, client, http.MethodGet, server.URL, http.NoBody).Body)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // statusNoResponse is logged if the connection is reset instead of a response.
@@ -20,13 +21,13 @@ func resetConnection(r *http.Request) {
 
 // truncatedWriter is the writer of a response that ends too early.
 type truncatedWriter struct {
-	*exchange
+	*exchange.Exchange
 	left int // in bytes
 }
 
 // Write implements http.ResponseWriter.
 func (t *truncatedWriter) Write(data []byte) (int, error) {
-	n, err := t.exchange.Write(data[:min(len(data), t.left)])
+	n, err := t.Exchange.Write(data[:min(len(data), t.left)])
 	t.left -= n
 	if err == nil && n < len(data) {
 		err = io.ErrShortWrite
@@ -38,8 +39,8 @@ func (t *truncatedWriter) Write(data []byte) (int, error) {
 func (t *truncatedWriter) WriteString(text string) (int, error) { return t.Write([]byte(text)) }
 
 // truncate writes the headers and the first half of a response, and aborts the rest.
-func (c *content) truncate(e *exchange, r *http.Request, status int) {
-	c.write(&truncatedWriter{exchange: e, left: c.length / 2}, r, status)
+func (c *content) truncate(e *exchange.Exchange, r *http.Request, status int) {
+	c.write(&truncatedWriter{Exchange: e, left: c.length / 2}, r, status)
 	_ = http.NewResponseController(e).Flush() // the client may have disconnected
 	panic(http.ErrAbortHandler)               // tells net/http to close the connection, or to reset the stream
 }

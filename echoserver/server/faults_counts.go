@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 const (
@@ -40,8 +42,8 @@ func newFailureCounts() *failureCounts {
 // key identifies a request and its repetitions: by the X-Request-Id, which proxies keep when they retry, or else by method, path, query
 // and client. It is a hash, because a query can be long. The number is that of the fault.
 func (c *failureCounts) key(r *http.Request, number int, trusted []netip.Prefix) uint64 {
-	parts := []string{r.Header.Get("X-Request-Id")}
-	if parts[0] == "" || len(parts[0]) > maxRequestID {
+	parts := []string{exchange.SentRequestID(r.Header)}
+	if parts[0] == "" {
 		client := describeClient(r, trusted)
 		parts = []string{r.Method, r.Host, r.RequestURI, client.Address}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // rolls returns numbers instead of random ones, in turn.
@@ -90,7 +91,7 @@ func TestFaultDelays(t *testing.T) {
 // TestFaultDelaysAreBounded checks that the limit of waiting responses includes those of faults.
 func TestFaultDelaysAreBounded(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_FAULTS=[{"delayMilliseconds":30000}]`)
-	h.waiting.Store(maxWaiting)
+	h.delays.Waiting.Store(exchange.MaxWaiting)
 	if w := echotest.Record(h, "/"); w.Code != http.StatusTooManyRequests {
 		t.Errorf("answered %d", w.Code)
 	}

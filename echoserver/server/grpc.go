@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/grpcreflect"
 
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
@@ -64,17 +65,15 @@ type callMetrics interface {
 // callHandler serves the calls of gRPC, gRPC-Web and Connect.
 type callHandler struct {
 	Settings
-	life    *lifecycle
-	metrics callMetrics
-	// awaitDelay waits for a delay. It returns errTooManyDelays, errOverBudget, or why the context ended before.
-	awaitDelay func(ctx context.Context, e *exchange, delay time.Duration) error
+	life       *lifecycle
+	metrics    callMetrics
+	delays     *exchange.Delays
 	procedures map[string]http.Handler // by path
 	unknown    *connect.ErrorWriter
 }
 
-func newCallHandler(s Settings, life *lifecycle, metrics callMetrics,
-	awaitDelay func(context.Context, *exchange, time.Duration) error) *callHandler {
-	h := &callHandler{Settings: s, life: life, metrics: metrics, awaitDelay: awaitDelay, procedures: map[string]http.Handler{},
+func newCallHandler(s Settings, life *lifecycle, metrics callMetrics, delays *exchange.Delays) *callHandler {
+	h := &callHandler{Settings: s, life: life, metrics: metrics, delays: delays, procedures: map[string]http.Handler{},
 		unknown: connect.NewErrorWriter()}
 	echoes := connect.WithHandlerOptions(h.options(maxGRPCMessage), connect.WithRequestGate(h.control))
 	h.add("Unary", "ServerStream", "ClientStream", "BidiStream")(echov1.NewEchoHandler(&echoService{h}, echoes))
@@ -105,8 +104,8 @@ func (h *callHandler) options(maxMessage int) connect.HandlerOption {
 }
 
 // serve serves a call. Its path is compared as it was received: the paths of methods are not encoded.
-func (h *callHandler) serve(e *exchange, r *http.Request) {
-	c := &call{exchange: e, request: r, metrics: h.metrics, controller: http.NewResponseController(e)}
+func (h *callHandler) serve(e *exchange.Exchange, r *http.Request) {
+	c := &call{Exchange: e, request: r, metrics: h.metrics, controller: http.NewResponseController(e)}
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))
 	c.cancel = cancel
 	defer c.end()
@@ -118,12 +117,12 @@ func (h *callHandler) serve(e *exchange, r *http.Request) {
 		label = r.RequestURI[1:]
 		procedure.ServeHTTP(c, forConnect)
 	} else {
-		c.err = connect.NewError(connect.CodeUnimplemented, fmt.Errorf("unknown method %s", cut(r.RequestURI)))
+		c.err = connect.NewError(connect.CodeUnimplemented, fmt.Errorf("unknown method %s", exchange.Truncate(r.RequestURI)))
 		_ = h.unknown.Write(c, forConnect, c.err) // the client may have disconnected
 	}
 	if code, ok := c.code(); ok {
 		h.metrics.called(label, code)
-		e.grpcStatus = code.String()
+		e.GRPCStatus = code.String()
 	}
 }
 
@@ -151,14 +150,14 @@ func (h *callHandler) begin(ctx context.Context, spec connect.Spec, _ connect.Pe
 	if spec.StreamType&connect.StreamTypeClient != 0 {
 		c.patience = betweenMessages
 	}
-	setDeadlines(c.exchange, time.Time{}) // each message has deadlines of its own
-	if !c.take(callCost) {
+	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has deadlines of its own
+	if !c.Acquire(callCost) {
 		return nil, c.outOfMemory()
 	}
 	if spec.StreamType == connect.StreamTypeUnary {
 		return ctx, nil
 	}
-	if !c.take(streamCost) {
+	if !c.Acquire(streamCost) {
 		return nil, c.outOfMemory()
 	}
 	c.watching.Go(func() {

@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 const (
@@ -36,7 +37,7 @@ const (
 
 // call is a call in progress. Connect reads the request from it, and writes the response to it.
 type call struct {
-	*exchange
+	*exchange.Exchange
 	request    *http.Request
 	metrics    callMetrics
 	controller *http.ResponseController
@@ -65,7 +66,7 @@ func callOf(ctx context.Context) *call {
 func (c *call) end() {
 	c.cancel(nil)
 	c.watching.Wait()
-	setDeadlines(c.exchange, time.Now().Add(stallTimeout))
+	exchange.SetDeadlines(c.Exchange, time.Now().Add(exchange.StallTimeout))
 }
 
 // Read implements io.Reader for connect, which reads messages into buffers that grow with what arrives.
@@ -122,7 +123,7 @@ func (c *call) receive(n int64) bool {
 
 // acquire acquires memory until the next message is received, or the call ends.
 func (c *call) acquire(bytes int64) bool {
-	ok := c.take(bytes)
+	ok := c.Acquire(bytes)
 	if ok {
 		c.acquired += bytes
 	}
@@ -131,7 +132,7 @@ func (c *call) acquire(bytes int64) bool {
 
 // releaseMessage releases the memory of a message, so that the next one can be received.
 func (c *call) releaseMessage() {
-	c.giveBack(c.acquired)
+	c.Release(c.acquired)
 	c.acquired, c.received = 0, 0
 }
 
@@ -170,13 +171,13 @@ func callError(cause error) error {
 // Write implements http.ResponseWriter.
 func (c *call) Write(data []byte) (int, error) {
 	c.beginWriting()
-	if c.status >= http.StatusBadRequest && c.err == nil { // Connect's response to a request that it rejects itself
+	if c.Status >= http.StatusBadRequest && c.err == nil { // Connect's response to a request that it rejects itself
 		var rejected struct{ Code connect.Code }
 		if json.Unmarshal(data, &rejected) == nil {
 			c.err = connect.NewError(rejected.Code, nil)
 		}
 	}
-	n, err := c.exchange.Write(data)
+	n, err := c.Exchange.Write(data)
 	if err != nil {
 		c.err = callError(err)
 		return n, c.err
@@ -196,7 +197,7 @@ func (c *call) Flush() {
 // beginWriting sets the deadline of a message.
 func (c *call) beginWriting() {
 	if !c.isWriting {
-		_ = c.controller.SetWriteDeadline(time.Now().Add(stallTimeout)) // if it fails, writing fails too
+		_ = c.controller.SetWriteDeadline(time.Now().Add(exchange.StallTimeout)) // if it fails, writing fails too
 		c.isWriting = true
 	}
 }
@@ -214,5 +215,5 @@ func (c *call) code() (grpcCode, bool) {
 			return grpcCode(code), true
 		}
 	}
-	return grpcUnknown, c.statusOrOK() == http.StatusOK
+	return grpcUnknown, c.StatusOrOK() == http.StatusOK
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // TestGRPCOfTheEnd checks that the end of the server ends streams, with a status, and delays.
@@ -93,7 +94,7 @@ func TestCallThatIsRejectedEarly(t *testing.T) {
 		began := time.Now()
 		got := echotest.Exchanged(t, listener.Dial(t), "POST "+unaryPath+" HTTP/1.1\r\nHost: a\r\nContent-Type: application/grpc-web\r\n"+
 			"X-Echo-Grpc-Status: 5\r\nContent-Length: 100\r\n\r\n")
-		if took := time.Since(began); !strings.Contains(got, "\r\nGrpc-Status: 5\r\n") || took > stallTimeout+time.Second {
+		if took := time.Since(began); !strings.Contains(got, "\r\nGrpc-Status: 5\r\n") || took > exchange.StallTimeout+time.Second {
 			t.Errorf("after %s, the connection ends with %q", took, got)
 		}
 	})
@@ -115,7 +116,7 @@ func TestGRPCClientThatDoesNotRead(t *testing.T) {
 			for h.metrics.inFlight.Load() != 0 {
 				<-time.After(time.Second)
 			}
-			if took := time.Since(began); took < stallTimeout || took > stallTimeout+2*time.Second {
+			if took := time.Since(began); took < exchange.StallTimeout || took > exchange.StallTimeout+2*time.Second {
 				t.Errorf("%s: the response ended after %s", path, took)
 			}
 		}
@@ -199,9 +200,9 @@ func TestWatch(t *testing.T) {
 // TestGRPCDelays checks that calls are limited as other delayed requests are.
 func TestGRPCDelays(t *testing.T) {
 	h := handlerOf(t, "ECHO_RESPONSE_DELAY=30s")
-	h.waiting.Store(maxWaiting)
+	h.delays.Waiting.Store(exchange.MaxWaiting)
 	status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+unaryPath, echoRequest(t, "hello"))
-	if status != "8 1000 responses are delayed already" || h.waiting.Load() != maxWaiting {
-		t.Errorf("the status is %s, and %d responses are delayed", status, h.waiting.Load())
+	if status != "8 1000 responses are delayed already" || h.delays.Waiting.Load() != exchange.MaxWaiting {
+		t.Errorf("the status is %s, and %d responses are delayed", status, h.delays.Waiting.Load())
 	}
 }

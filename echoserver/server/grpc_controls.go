@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // grpcControls are the controls that apply to calls of the echo services. The others apply only to HTTP.
@@ -80,14 +82,14 @@ func (h *callHandler) applyControls(ctx context.Context, c *call) error {
 
 // delayCall waits for the delay.
 func (h *callHandler) delayCall(ctx context.Context, c *call, delay time.Duration) error {
-	err := h.awaitDelay(ctx, c.exchange, delay)
-	setDeadlines(c.exchange, time.Time{}) // each message has deadlines of its own
+	err := h.delays.Await(ctx, c.Exchange, delay)
+	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has deadlines of its own
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errTooManyDelays):
+	case errors.Is(err, exchange.ErrTooManyDelays):
 		return connect.NewError(connect.CodeResourceExhausted, err)
-	case errors.Is(err, errOverBudget):
+	case errors.Is(err, exchange.ErrOverBudget):
 		return c.outOfMemory()
 	}
 	return callError(err)

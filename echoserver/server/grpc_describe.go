@@ -23,7 +23,7 @@ func (h *callHandler) describe(c *call) (*echov1.Call, error) {
 	if !h.showIdentity {
 		client.hideProxies(h.trustedProxies)
 	}
-	described := &echov1.Call{Method: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), RequestId: utf8Text(c.id),
+	described := &echov1.Call{Method: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), RequestId: utf8Text(c.ID),
 		RemoteAddress: client.Remote, ClientAddress: client.Address, Server: h.describeServer()}
 	eachMetadata(h.redaction.apply(r.Header), func(key, value string) {
 		described.Metadata = append(described.Metadata, &echov1.Metadata{Key: key, Value: value})
@@ -37,7 +37,7 @@ func (h *callHandler) describe(c *call) (*echov1.Call, error) {
 
 // acquireDescription acquires the memory of a description, as far as the cost of the request does not include it.
 func (c *call) acquireDescription() bool {
-	return c.acquire(descriptionFactor * max(0, c.headerSize-connection.IncludedHeader))
+	return c.acquire(descriptionFactor * max(0, c.HeaderSize-connection.IncludedHeader))
 }
 
 // describeServer describes the pod.

@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/grpchealth"
 
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
@@ -26,7 +27,7 @@ func (h *healthChecker) Check(ctx context.Context, request *grpchealth.CheckRequ
 	switch {
 	case !slices.Contains([]string{"", echov1.EchoName, grpcecho.GrpcEchoName}, request.Service):
 		if info, ok := connect.CallInfoForHandlerContext(ctx); ok && info.Spec().Procedure == healthCheckProcedure {
-			return nil, connect.NewError(connect.CodeNotFound, errors.New("unknown service "+cut(request.Service)))
+			return nil, connect.NewError(connect.CodeNotFound, errors.New("unknown service "+exchange.Truncate(request.Service)))
 		}
 		status = statusServiceUnknown
 	case h.life.draining.Load():

@@ -6,6 +6,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // jsonCodec is connect's codec for JSON with short errors: protojson quotes values of the message, which can be long.
@@ -30,7 +32,7 @@ func (jsonCodec) Unmarshal(data []byte, message any) error {
 		return notAMessage(message)
 	}
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
-		return errors.New(cut(err.Error()))
+		return errors.New(exchange.Truncate(err.Error()))
 	}
 	return nil
 }

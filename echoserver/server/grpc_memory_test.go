@@ -12,6 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // TestCallMemory checks what the messages of a call take from the budget, and when that is released.
@@ -54,7 +55,7 @@ func TestCallsWithoutMemory(t *testing.T) {
 		"a stream":                  {bidiPath, short, callCost + streamCost, nil, "BidiStream RESOURCE_EXHAUSTED"},
 		"a description":             {unaryPath, short, 80_000, []string{"X-A", echotest.Payload(14_000)}, "Unary RESOURCE_EXHAUSTED"},
 		"a description for Gateway": {gatewayAPI, "", 80_000, []string{"X-A", echotest.Payload(14_000)}, gatewayAPI[1:] + " RESOURCE_EXHAUSTED"},
-		"a delay":                   {unaryPath, short, callCost*4/3 + waitingCost, []string{"X-Echo-Delay", "1s"}, "Unary RESOURCE_EXHAUSTED"},
+		"a delay":                   {unaryPath, short, callCost*4/3 + exchange.WaitingCost, []string{"X-Echo-Delay", "1s"}, "Unary RESOURCE_EXHAUSTED"},
 	} {
 		h := handlerOf(t)
 		h.budget.Requests.Limit = c.limit
@@ -90,7 +91,7 @@ func FuzzCall(f *testing.F) {
 		if used := h.budget.Requests.Used.Load(); used != 0 {
 			t.Errorf("%d bytes remain acquired", used)
 		}
-		if w.Body.Len() > 4*len(body)+10*maxLogged && r.RequestURI != echov1.EchoServerStreamProcedure {
+		if w.Body.Len() > 4*len(body)+10*exchange.MaxLogged && r.RequestURI != echov1.EchoServerStreamProcedure {
 			t.Errorf("the response to %d bytes has %d", len(body), w.Body.Len())
 		}
 	})

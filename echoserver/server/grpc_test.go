@@ -14,6 +14,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
@@ -111,7 +112,7 @@ func TestGRPCStatus(t *testing.T) {
 		"health is not delayed":   {healthCheckProcedure, "\x00\x00\x00\x00\x00", []string{control, "14"}, "0 "},
 	} {
 		got, _ := called(t, client, server.URL+c.path, []byte(c.sent), c.headers...)
-		if !strings.HasPrefix(got, c.want) || len(got) > 2*maxLogged {
+		if !strings.HasPrefix(got, c.want) || len(got) > 2*exchange.MaxLogged {
 			t.Errorf("%s: the status is %s, want %s", name, got, c.want)
 		}
 	}
@@ -178,7 +179,7 @@ func TestCallsAreCounted(t *testing.T) {
 func TestJSONErrorsAreShort(t *testing.T) {
 	got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, serve(t, handlerOf(t)).URL+unaryPath, `"`+strings.Repeat("<", 100_000)+`"`,
 		"Content-Type", "application/json", "Connect-Protocol-Version", "1")
-	if got.StatusCode != http.StatusBadRequest || len(got.Text) > 10*maxLogged || !strings.Contains(got.Text, `"code":"invalid_argument"`) {
+	if got.StatusCode != http.StatusBadRequest || len(got.Text) > 10*exchange.MaxLogged || !strings.Contains(got.Text, `"code":"invalid_argument"`) {
 		t.Errorf("%s, of %d bytes: %.200s", got.Status, len(got.Text), got.Text)
 	}
 }

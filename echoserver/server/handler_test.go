@@ -15,6 +15,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // TestDelayIsExact measures how long responses are delayed, by the clock of the bubble.
@@ -40,8 +41,8 @@ func TestDelayIsExact(t *testing.T) {
 			h := handlerOf(t, c.environ...)
 			began := time.Now()
 			echotest.Record(h, c.target)
-			if took := time.Since(began); took != c.want || h.waiting.Load() != 0 {
-				t.Errorf("%s: answered after %s, want %s; %d wait", name, took, c.want, h.waiting.Load())
+			if took := time.Since(began); took != c.want || h.delays.Waiting.Load() != 0 {
+				t.Errorf("%s: answered after %s, want %s; %d wait", name, took, c.want, h.delays.Waiting.Load())
 			}
 			if sum := totalDuration(t, h.metrics); sum != c.want.Seconds() {
 				t.Errorf("%s: the metrics report %g s", name, sum)
@@ -54,7 +55,7 @@ func TestDelayIsExact(t *testing.T) {
 func TestDelayLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handlerOf(t)
-		h.waiting.Store(maxWaiting - 1)
+		h.delays.Waiting.Store(exchange.MaxWaiting - 1)
 		last := make(chan int)
 		go func() { last <- echotest.Record(h, "/?echo.delay=1s").Code }()
 		synctest.Wait()
@@ -68,8 +69,8 @@ func TestDelayLimit(t *testing.T) {
 		if code := <-last; code != http.StatusOK {
 			t.Errorf("the last that may wait is answered %d", code)
 		}
-		if w := echotest.Record(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.waiting.Load() != maxWaiting-1 || counted(h.metrics.limits, limitDelays) != 1 {
-			t.Errorf("afterwards the status is %d, %d wait, %d were limited", w.Code, h.waiting.Load(), counted(h.metrics.limits, limitDelays))
+		if w := echotest.Record(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.delays.Waiting.Load() != exchange.MaxWaiting-1 || counted(h.metrics.limits, exchange.LimitDelays) != 1 {
+			t.Errorf("afterwards the status is %d, %d wait, %d were limited", w.Code, h.delays.Waiting.Load(), counted(h.metrics.limits, exchange.LimitDelays))
 		}
 	})
 }
@@ -89,8 +90,8 @@ func TestDelayOfCancelledRequest(t *testing.T) {
 			}()
 			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?echo.delay=30s", http.NoBody).WithContext(ctx))
 		}()
-		if w.Body.Len() > 0 || h.waiting.Load() != 0 || h.metrics.inFlight.Load() != 0 {
-			t.Errorf("the body is %q; %d wait, %d are in flight", w.Body, h.waiting.Load(), h.metrics.inFlight.Load())
+		if w.Body.Len() > 0 || h.delays.Waiting.Load() != 0 || h.metrics.inFlight.Load() != 0 {
+			t.Errorf("the body is %q; %d wait, %d are in flight", w.Body, h.delays.Waiting.Load(), h.metrics.inFlight.Load())
 		}
 		if counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "499") != 1 || totalDuration(t, h.metrics) != 3 {
 			t.Errorf("counted are %v in %g s", series(t, h.metrics, "echo_http_requests_total"), totalDuration(t, h.metrics))
@@ -133,10 +134,10 @@ func TestOrderOfRefusals(t *testing.T) {
 		body           io.Reader
 		status         int
 	}{
-		"a large body before a control":          {http.MethodPost, "/?echo.status=1", strings.NewReader(echotest.Payload(maxBody + 1)), http.StatusRequestEntityTooLarge},
+		"a large body before a control":          {http.MethodPost, "/?echo.status=1", strings.NewReader(echotest.Payload(exchange.MaxBody + 1)), http.StatusRequestEntityTooLarge},
 		"a control before a delay":               {http.MethodPost, "/?echo.status=1&echo.delay=1h", strings.NewReader("x"), http.StatusBadRequest},
 		"CONNECT":                                {http.MethodConnect, "/", http.NoBody, http.StatusMethodNotAllowed},
-		"CONNECT before a large body":            {http.MethodConnect, "example.com:80", strings.NewReader(echotest.Payload(maxBody + 1)), http.StatusMethodNotAllowed},
+		"CONNECT before a large body":            {http.MethodConnect, "example.com:80", strings.NewReader(echotest.Payload(exchange.MaxBody + 1)), http.StatusMethodNotAllowed},
 		"CONNECT to a stream":                    {http.MethodConnect, "/-/body", strings.NewReader("x"), http.StatusMethodNotAllowed},
 		"CONNECT to a probe":                     {http.MethodConnect, "/-/livez", http.NoBody, http.StatusMethodNotAllowed},
 		"a reserved path without its controls":   {http.MethodPost, "/-/other?echo.status=503", strings.NewReader("x"), http.StatusNotFound},
@@ -168,7 +169,7 @@ func TestHeadersAreReplaced(t *testing.T) {
 		"two of a request instead of the defaults": {"/?echo.set-header=vary:C&echo.set-header=Vary:D", "Vary", []string{own + ",C,D"}},
 		"a type instead of the format's":           {"/?echo.format=text&echo.set-header=content-type:text/csv", "Content-Type", []string{"text/csv"}},
 		"an empty value":                           {"/?echo.set-header=X-A:", "X-A", []string{""}},
-		"a policy that no request can set":         {"/?echo.format=json", "Content-Security-Policy", []string{sandbox}},
+		"a policy that no request can set":         {"/?echo.format=json", "Content-Security-Policy", []string{exchange.Sandbox}},
 		"no default of a cache beside a control":   {"/?echo.status=503", "Cache-Control", []string{"no-store"}},
 	} {
 		if got := echotest.Record(h, c.target).Header().Values(c.header); strings.Join(got, "|") != strings.Join(c.want, "|") || len(got) != len(c.want) {

@@ -11,13 +11,13 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
 // The reasons of echo_limited_total.
 const (
 	limitBody    = "body"
-	limitDelays  = "delays"
 	limitMessage = "websocket_message"
 )
 
@@ -95,7 +95,7 @@ func (m *metrics) startWithZero() {
 		"set-header", "size", "status"} {
 		m.controls.WithLabelValues(control)
 	}
-	for _, reason := range []string{limitBody, connection.LimitConnections, limitDelays, tlsserver.LimitHandshakes, connection.LimitHeader, connection.LimitMemory, limitMessage,
+	for _, reason := range []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes, connection.LimitHeader, connection.LimitMemory, limitMessage,
 		limitGRPCMessage} {
 		m.limits.WithLabelValues(reason)
 	}
@@ -114,7 +114,7 @@ func (m *metrics) exposeTLS() {
 func (m *metrics) expose(w http.ResponseWriter) {
 	families, err := m.registry.Gather()
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, err.Error())
+		exchange.Reject(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	format := expfmt.NewFormat(expfmt.TypeTextPlain)
@@ -128,10 +128,10 @@ func (m *metrics) expose(w http.ResponseWriter) {
 func (m *metrics) began() { m.inFlight.Add(1) }
 
 // ended counts a completed request.
-func (m *metrics) ended(listener string, e *exchange, r *http.Request) {
+func (m *metrics) ended(listener string, r *http.Request, status int, took time.Duration) {
 	m.inFlight.Add(-1)
-	m.requests.WithLabelValues(listener, knownProto(r), knownMethod(r.Method), knownCode(e.statusOrOK())).Inc()
-	m.duration.Observe(time.Since(e.began).Seconds())
+	m.requests.WithLabelValues(listener, knownProto(r), knownMethod(r.Method), knownCode(status)).Inc()
+	m.duration.Observe(took.Seconds())
 }
 
 func (m *metrics) applied(a *applied) {

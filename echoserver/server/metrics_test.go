@@ -126,7 +126,7 @@ func TestMetricsLabels(t *testing.T) {
 		"no method":              {http.Request{ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
 	} {
 		m := metricsOf(connection.NewBudget(connection.AvailableMemory()))
-		m.ended("http", &exchange{}, &c.request)
+		m.ended("http", &c.request, http.StatusOK, 0)
 		if counted(m.requests, c.want...) != 1 {
 			t.Errorf("%s: %v is not counted but %v", name, c.want, series(t, m, "echo_http_requests_total"))
 		}

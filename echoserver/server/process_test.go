@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // TestDrain holds a request open over the end of the real program: it must be answered, new ones too during the delay, and
@@ -181,7 +182,7 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 100_000)
-		h.streamBody(newExchange(w, r), r)
+		h.streamBody(exchange.New(w, r), r)
 	}))
 	for proto, client := range echotest.Clients(t) {
 		response, err := client.Post(server.URL, "text/plain", echotest.Unsized{Reader: strings.NewReader(echotest.Payload(100_001))})

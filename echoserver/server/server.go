@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 const (
 	// requestTimeout is how long a client may take to send a request. Handlers that read a long body extend it.
 	requestTimeout = 30 * time.Second
-	// responseTimeout is how long a client may take to read a response, from the end of the header of its request on. It is longer, so that
-	// a client gets a response that ends because of requestTimeout. Handlers that take longer extend it.
-	responseTimeout = 35 * time.Second
 	// pingTimeout is how long an HTTP/2 client may be silent during a request before it is asked whether it is there.
 	pingTimeout = 30 * time.Second
 	// adminConnections is how many connections the admin port keeps. It closes the oldest one for a new one, so that probes always connect.
@@ -84,14 +82,14 @@ func newServer(handler http.Handler, maxHeaderBytes int, log *slog.Logger) *http
 		Protocols:         protocols,
 		ReadHeaderTimeout: connection.HeaderTimeout,
 		ReadTimeout:       requestTimeout,
-		WriteTimeout:      responseTimeout,
+		WriteTimeout:      exchange.ResponseTimeout,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:          maxStreams,
 			MaxReceiveBufferPerConnection: window,
 			MaxReceiveBufferPerStream:     window,
 			MaxReadFrameSize:              maxFrame,
 			SendPingTimeout:               pingTimeout,
-			WriteByteTimeout:              responseTimeout,
+			WriteByteTimeout:              exchange.ResponseTimeout,
 		},
 		ConnContext:                  connection.WithConnection,
 		ConnState:                    connection.TrackState,
@@ -108,13 +106,6 @@ func newAdminServer(handler http.Handler, log *slog.Logger) *http.Server {
 	server.Protocols.SetUnencryptedHTTP2(false)
 	server.MaxHeaderBytes = maxAdminHeaders // no handler rejects larger ones
 	return server
-}
-
-// setDeadlines sets the deadlines of an exchange; the zero time means none. If it fails, reading and writing fail too.
-func setDeadlines(w http.ResponseWriter, deadline time.Time) {
-	controller := http.NewResponseController(w)
-	_ = controller.SetReadDeadline(deadline)
-	_ = controller.SetWriteDeadline(deadline)
 }
 
 func port(listener net.Listener) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 func TestAnswerText(t *testing.T) {
@@ -42,10 +43,12 @@ func TestAnswerText(t *testing.T) {
 		}, begin + end + "tls: TLSv1.3\ncipher: c\nclient certificate: CN=a (verified)\n"},
 		"controls": {func(a *answer) { a.Applied = &applied{Status: 503, SetHeader: []string{"X-A", "X-B"}} },
 			begin + end + "applied: status=503, set-header=X-A, set-header=X-B\n"},
-		"a body": {func(a *answer) { a.Request.Body = &body{Size: 5, SHA256: "2cf2", Data: "hello", Encoding: "utf-8"} },
+		"a body": {func(a *answer) {
+			a.Request.Body = &exchange.Body{Size: 5, SHA256: "2cf2", Data: "hello", Encoding: "utf-8"}
+		},
 			begin + end + "body: 5 bytes, sha256 2cf2\n\nhello\n"},
 		"a truncated body has its whole size": {func(a *answer) {
-			a.Request.Body = &body{Size: 1 << 40, SHA256: "00", Data: "a\nb", Encoding: "utf-8", Truncated: true}
+			a.Request.Body = &exchange.Body{Size: 1 << 40, SHA256: "00", Data: "a\nb", Encoding: "utf-8", Truncated: true}
 		},
 			begin + end + "body: 1099511627776 bytes, sha256 00\n\na\nb\n"},
 	} {

@@ -10,14 +10,15 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
 // webSocket echoes the messages of a WebSocket. It responds to other requests with a page that opens one.
-func (h *handler) webSocket(e *exchange, r *http.Request) {
+func (h *handler) webSocket(e *exchange.Exchange, r *http.Request) {
 	if r.Method != http.MethodGet {
 		e.Header().Set("Allow", http.MethodGet)
-		refuse(e, http.StatusMethodNotAllowed, "a WebSocket requires GET")
+		exchange.Reject(e, http.StatusMethodNotAllowed, "a WebSocket requires GET")
 		return
 	}
 	if !asksForWebSocket(r) {
@@ -46,7 +47,7 @@ func (h *handler) webSocket(e *exchange, r *http.Request) {
 
 // acceptWebSocket responds to a valid handshake. Any origin may connect: it receives only what it sent, and gateways change the Host
 // header that the library would compare it with. Compressors would hold memory outside of the budget.
-func acceptWebSocket(e *exchange, r *http.Request, subprotocol string, c *webSocketConnection) (*websocket.Conn, error) {
+func acceptWebSocket(e *exchange.Exchange, r *http.Request, subprotocol string, c *webSocketConnection) (*websocket.Conn, error) {
 	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { return name != proof.ResponseHeader }) // the others mean nothing here
 	socket, err := websocket.Accept(upgrade{e, c}, r, &websocket.AcceptOptions{
 		Subprotocols:       []string{subprotocol},
@@ -67,13 +68,13 @@ func acceptWebSocket(e *exchange, r *http.Request, subprotocol string, c *webSoc
 
 // upgrade is the response to a handshake. The library hijacks the connection through it.
 type upgrade struct {
-	*exchange
+	*exchange.Exchange
 	connection *webSocketConnection
 }
 
 // Hijack implements http.Hijacker.
 func (u upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	_, buffered, err := http.NewResponseController(u.exchange).Hijack()
+	_, buffered, err := http.NewResponseController(u.Exchange).Hijack()
 	if err != nil {
 		return nil, nil, err
 	}

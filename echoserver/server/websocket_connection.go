@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 const (
@@ -31,7 +32,7 @@ type webSocketConnection struct {
 // startTimers starts the timers. idle is called if no frame begins for IdleTimeout, and late if a message takes too long.
 func (c *webSocketConnection) startTimers(idle, late func()) {
 	c.idle = time.AfterFunc(connection.IdleTimeout, idle)
-	c.stall = time.AfterFunc(stallTimeout, late)
+	c.stall = time.AfterFunc(exchange.StallTimeout, late)
 	c.message = time.AfterFunc(messageTimeout, late)
 	c.messageReceived()
 	if c.early {
@@ -62,7 +63,7 @@ func (c *webSocketConnection) awaitFrame() {
 // partReceived is called when a part of a frame has been received.
 func (c *webSocketConnection) partReceived() {
 	c.idle.Stop()
-	c.stall.Reset(stallTimeout)
+	c.stall.Reset(exchange.StallTimeout)
 }
 
 // Read implements net.Conn.

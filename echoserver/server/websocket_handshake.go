@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 const webSocketVersion = "13"
@@ -57,11 +59,11 @@ func firstElement(values []string) (string, bool) {
 }
 
 // refuseHandshake responds to a request for a WebSocket that is not valid.
-func refuseHandshake(e *exchange, status int, err error) {
+func refuseHandshake(e *exchange.Exchange, status int, err error) {
 	if status == http.StatusUpgradeRequired {
 		e.Header().Add("Connection", "Upgrade")
 		e.Header().Set("Upgrade", "websocket")
 		e.Header().Set("Sec-WebSocket-Version", webSocketVersion)
 	}
-	refuse(e, status, err.Error())
+	exchange.Reject(e, status, err.Error())
 }

@@ -3,6 +3,8 @@ package server
 import (
 	"errors"
 	"io"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 const (
@@ -18,15 +20,15 @@ var errMessageMemory = errors.New("the server holds too much already, try again 
 // webSocketMessage is a message. It holds little more than what has been received of it, in chunks, because a client can announce
 // more than it sends.
 type webSocketMessage struct {
-	exchange *exchange // accounts for what is held
-	chunks   [][]byte  // at least one, when the message is complete
+	exchange *exchange.Exchange // accounts for what is held
+	chunks   [][]byte           // at least one, when the message is complete
 	held     int64
 }
 
 // receive reads the whole message.
 func (m *webSocketMessage) receive(reader io.Reader) error {
 	for size := firstChunk; ; size = min(2*size, maxChunk) {
-		if !m.exchange.take(int64(size)) {
+		if !m.exchange.Acquire(int64(size)) {
 			return errMessageMemory
 		}
 		m.held += int64(size)
@@ -45,4 +47,4 @@ func (m *webSocketMessage) receive(reader io.Reader) error {
 }
 
 // drop releases the memory of the message.
-func (m *webSocketMessage) drop() { m.exchange.giveBack(m.held) }
+func (m *webSocketMessage) drop() { m.exchange.Release(m.held) }

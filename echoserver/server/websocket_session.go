@@ -7,12 +7,13 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // webSocketSession echoes the messages of a WebSocket. One goroutine reads and writes. Timers and the end of the server close the WebSocket
 // from other goroutines.
 type webSocketSession struct {
-	exchange   *exchange
+	exchange   *exchange.Exchange
 	socket     *websocket.Conn
 	connection *webSocketConnection
 }
@@ -67,7 +68,7 @@ func (s *webSocketSession) echo() error {
 
 // send sends a message of several chunks in several frames (RFC 6455, 5.4).
 func (s *webSocketSession) send(kind websocket.MessageType, chunks [][]byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stallTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), exchange.StallTimeout)
 	defer cancel()
 	if len(chunks) == 1 {
 		return s.socket.Write(ctx, kind, chunks[0])

@@ -15,6 +15,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // late is the end of a WebSocket whose client takes too long to send a frame or message.
@@ -90,7 +91,7 @@ func TestWebSocketFrameThatIsLate(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
 		client := openRaw(t, listener.Dial(t), "\x81")
 		began := time.Now()
-		if got := client.next(t); got != late || time.Since(began) != stallTimeout {
+		if got := client.next(t); got != late || time.Since(began) != exchange.StallTimeout {
 			t.Errorf("after %s comes %q", time.Since(began), got)
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"unicode/utf8"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 var errNotUTF8 = errors.New("a text message must be UTF-8")
@@ -49,7 +51,7 @@ func (s *utf8Stream) add(part []byte) bool {
 	if len(part) == 0 {
 		return true
 	}
-	whole := withoutPartialRune(part)
+	whole := exchange.WithoutPartialRune(part)
 	s.size = copy(s.partial[:], part[len(whole):])
 	return utf8.Valid(whole)
 }

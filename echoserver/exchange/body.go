@@ -1,14 +1,12 @@
-package server
+package exchange
 
 import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -17,11 +15,11 @@ import (
 )
 
 const (
-	// maxBody is the maximum size of a request body, in bytes.
-	maxBody = 8 << 20
-	// maxShown is how much of a body the response includes, in bytes.
-	maxShown = 64 << 10
-	// bodyTimeout is how long a client may take to send a body that is longer than maxShown. A shorter one has requestTimeout.
+	// MaxBody is the maximum size of a request body, in bytes.
+	MaxBody = 8 << 20
+	// MaxShown is how much of a body the response includes, in bytes.
+	MaxShown = 64 << 10
+	// bodyTimeout is how long a client may take to send a body that is longer than MaxShown. A shorter one has requestTimeout.
 	bodyTimeout = 2 * time.Minute
 	// bodyFactor is how often the beginning of a body is held besides the response: as read, and as text.
 	bodyFactor = 2
@@ -29,13 +27,14 @@ const (
 	restBuffer = 8 << 10
 )
 
-var errOverBudget = errors.New(connection.OverBudget)
+// ErrOverBudget is the error of what the budget does not allow.
+var ErrOverBudget = errors.New(connection.OverBudget)
 
 // encodingBase64 is the encoding of a body that is not text.
 const encodingBase64 = "base64"
 
-// body describes the body of a request.
-type body struct {
+// Body describes the body of a request.
+type Body struct {
 	Size      int64  `json:"size"`
 	SHA256    string `json:"sha256"`
 	Data      string `json:"data"`
@@ -43,32 +42,32 @@ type body struct {
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// readBody reads the whole body of a request and keeps its beginning. It returns nil if the body is empty.
-func readBody(e *exchange, r *http.Request) (*body, error) {
+// ReadBody reads the whole body of a request and keeps its beginning. It returns nil if the body is empty.
+func ReadBody(e *Exchange, r *http.Request) (*Body, error) {
 	if r.Body == http.NoBody {
 		return nil, nil //nolint:nilnil // an empty body is not an error, and the response omits it
 	}
-	if r.ContentLength > maxBody && r.Header.Get("Expect") != "" { // the client has not sent the body yet
-		return nil, &http.MaxBytesError{Limit: maxBody}
+	if r.ContentLength > MaxBody && r.Header.Get("Expect") != "" { // the client has not sent the body yet
+		return nil, &http.MaxBytesError{Limit: MaxBody}
 	}
-	source := http.MaxBytesReader(e.ResponseWriter, r.Body, maxBody)
-	beginning, err := readBeginning(source, e.take)
+	source := http.MaxBytesReader(e.ResponseWriter, r.Body, MaxBody)
+	beginning, err := readBeginning(source, e.Acquire)
 	if err != nil || len(beginning) == 0 {
 		return nil, err
 	}
 	rest := source
-	if len(beginning) < maxShown {
+	if len(beginning) < MaxShown {
 		rest = http.NoBody
-	} else if !e.take(restBuffer) {
-		return nil, errOverBudget
+	} else if !e.Acquire(restBuffer) {
+		return nil, ErrOverBudget
 	}
 	controller := http.NewResponseController(e)
-	_ = controller.SetReadDeadline(e.began.Add(bodyTimeout)) // if it fails, reading fails too
-	_ = controller.SetWriteDeadline(e.began.Add(bodyTimeout + responseTimeout))
+	_ = controller.SetReadDeadline(e.Began.Add(bodyTimeout)) // if it fails, reading fails too
+	_ = controller.SetWriteDeadline(e.Began.Add(bodyTimeout + ResponseTimeout))
 	return digestBody(beginning, rest)
 }
 
-// readBeginning reads at most maxShown bytes. It takes what they hold from the budget as they arrive, because clients may announce more
+// readBeginning reads at most MaxShown bytes. It takes what they hold from the budget as they arrive, because clients may announce more
 // than they send.
 func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 	beginning := make([]byte, 0, 512)
@@ -80,12 +79,12 @@ func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 			return beginning, nil
 		case err != nil:
 			return nil, err
-		case len(beginning) == maxShown:
+		case len(beginning) == MaxShown:
 			return beginning, nil
 		case len(beginning) == cap(beginning):
-			larger := min(maxShown, 4*cap(beginning))
+			larger := min(MaxShown, 4*cap(beginning))
 			if larger > connection.IncludedHeader && !take(int64(larger-cap(beginning))*bodyFactor) {
-				return nil, errOverBudget
+				return nil, ErrOverBudget
 			}
 			beginning = append(make([]byte, 0, larger), beginning...)
 		}
@@ -93,7 +92,7 @@ func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 }
 
 // digestBody describes a body by its beginning, and the rest if the beginning is not all of it.
-func digestBody(beginning []byte, source io.Reader) (*body, error) {
+func digestBody(beginning []byte, source io.Reader) (*Body, error) {
 	digest := sha256.New()
 	digest.Write(beginning)
 	rest := int64(0)
@@ -103,7 +102,7 @@ func digestBody(beginning []byte, source io.Reader) (*body, error) {
 			return nil, err
 		}
 	}
-	b := &body{Size: int64(len(beginning)) + rest, SHA256: hex.EncodeToString(digest.Sum(nil)), Truncated: rest > 0}
+	b := &Body{Size: int64(len(beginning)) + rest, SHA256: hex.EncodeToString(digest.Sum(nil)), Truncated: rest > 0}
 	b.Data, b.Encoding = shown(beginning, b.Truncated)
 	return b, nil
 }
@@ -112,7 +111,7 @@ func digestBody(beginning []byte, source io.Reader) (*body, error) {
 func shown(data []byte, isCut bool) (text, encoding string) {
 	whole := data
 	if isCut {
-		whole = withoutPartialRune(data)
+		whole = WithoutPartialRune(data)
 	}
 	if utf8.Valid(whole) && !slices.ContainsFunc(data, isControl) {
 		return string(whole), "utf-8"
@@ -123,7 +122,8 @@ func shown(data []byte, isCut bool) (text, encoding string) {
 // isControl reports whether a byte is a control character that text does not contain. JSON would need six bytes for each.
 func isControl(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
 
-func withoutPartialRune(data []byte) []byte {
+// WithoutPartialRune returns data without an incomplete character at its end.
+func WithoutPartialRune(data []byte) []byte {
 	for back := 1; back <= min(utf8.UTFMax, len(data)); back++ {
 		last := data[len(data)-back:]
 		if utf8.RuneStart(last[0]) {
@@ -134,20 +134,4 @@ func withoutPartialRune(data []byte) []byte {
 		}
 	}
 	return data
-}
-
-// unreadable responds to a request whose body could not be read.
-func (h *handler) unreadable(e *exchange, err error) {
-	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
-	switch {
-	case errors.Is(err, errOverBudget):
-		h.exhausted(e)
-	case isTooLarge:
-		h.metrics.limited(limitBody)
-		refuse(e, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		refuse(e, http.StatusRequestTimeout, "the body was not received in time")
-	default:
-		refuse(e, http.StatusBadRequest, "the body could not be read")
-	}
 }

@@ -1,0 +1,34 @@
+package exchange
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// MaxLogged is the maximum length of a string from a request in a log line, in bytes.
+const MaxLogged = 1 << 10
+
+// LogAccess writes one log line for a request. It contains neither the query nor any header but Host, because they can contain secrets.
+func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // slog.Logger would look up the caller, which is slower
+	line.AddAttrs(
+		slog.String("id", e.ID),
+		slog.String("method", Truncate(r.Method)),
+		slog.String("host", Truncate(r.Host)),
+		slog.String("path", Truncate(r.URL.Path)),
+		slog.String("proto", r.Proto),
+		slog.Int("status", e.StatusOrOK()),
+		slog.Int64("bytes", e.written),
+		slog.String("remote", r.RemoteAddr),
+		slog.Duration("nanoseconds", line.Time.Sub(e.Began)))
+	if e.GRPCStatus != "" {
+		line.AddAttrs(slog.String("grpcStatus", e.GRPCStatus))
+	}
+	_ = log.Handler().Handle(r.Context(), line) // there is nowhere to report the error
+}
+
+// Truncate returns the beginning of a text from a request that is long enough for logs and errors.
+func Truncate(text string) string {
+	return text[:min(len(text), MaxLogged)]
+}
