@@ -31,10 +31,10 @@ var (
 )
 
 func TestE2E(t *testing.T) {
-	support.RunClusterSpecs(t, "End to end", 3*time.Minute, 200*time.Millisecond)
+	support.RunClusterSpecs(t, "End to end", "e2e", 3*time.Minute, 200*time.Millisecond)
 }
 
-var _ = BeforeSuite(func() { k8s = namespaces.Connect("e2e", 0) })
+var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
 
 // Each spec starts with one running operator, whatever the previous spec did to it.
 var _ = BeforeEach(func(ctx SpecContext) {

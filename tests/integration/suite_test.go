@@ -49,6 +49,7 @@ var (
 )
 
 func TestIntegration(t *testing.T) {
+	support.SkipWithoutAPIServer(t)
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(20 * time.Second)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)

@@ -26,10 +26,10 @@ var (
 )
 
 func TestMonitoring(t *testing.T) {
-	support.RunClusterSpecs(t, "Monitoring", 5*time.Minute, 2*time.Second)
+	support.RunClusterSpecs(t, "Monitoring", "e2e-monitoring", 5*time.Minute, 2*time.Second)
 }
 
-var _ = BeforeSuite(func() { k8s = namespaces.Connect("e2e-monitoring", 0) })
+var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
 
 var _ = AfterSuite(func(ctx SpecContext) {
 	support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")

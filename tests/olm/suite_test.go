@@ -26,13 +26,13 @@ const (
 )
 
 func TestOLM(t *testing.T) {
-	support.RunClusterSpecs(t, "OLM", 3*time.Minute, 500*time.Millisecond)
+	support.RunClusterSpecs(t, "OLM", "e2e-olm", 3*time.Minute, 500*time.Millisecond)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
 	k8s, err = support.NewClient(0)
-	Expect(err).NotTo(HaveOccurred(), "run the suite by its make target, which starts a cluster")
+	Expect(err).NotTo(HaveOccurred())
 	restrict(ctx)
 }, NodeTimeout(2*time.Minute))
 
@@ -60,7 +60,7 @@ var _ = ReportAfterSuite("the time of each step", func(report Report) {
 func version(order int) string {
 	GinkgoHelper()
 	versions := strings.Fields(os.Getenv("VERSIONS"))
-	Expect(len(versions)).To(BeNumerically(">", order), "run the suite by its make target, which makes the releases")
+	Expect(len(versions)).To(BeNumerically(">", order), "VERSIONS has the throwaway releases that the make target makes")
 	return versions[order]
 }
 

@@ -23,7 +23,7 @@ setup-envtest: ## Build the API server for integration tests and print its folde
 # -count=1 because the cache of test results ignores files outside of the module.
 .PHONY: test
 test: ## Run the unit tests, and the integration tests on a real API server. Does not require root.
-	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(e2e|gateways/traefik|integration|monitoring|olm|reliability|reliability/crashes)$$')
+	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(integration|reliability)$$')
 	@go test -trimpath -timeout=30m -v $(TESTFLAGS) ./tests/reliability | $(summary)
 	@$(assets) $(read_only) go test -trimpath $(TESTFLAGS) $(integration)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...

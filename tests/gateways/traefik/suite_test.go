@@ -24,10 +24,10 @@ var (
 )
 
 func TestTraefik(t *testing.T) {
-	support.RunClusterSpecs(t, "Traefik", 3*time.Minute, time.Second)
+	support.RunClusterSpecs(t, "Traefik", "e2e-gateways", 3*time.Minute, time.Second)
 }
 
-var _ = BeforeSuite(func() { k8s = namespaces.Connect("e2e-gateways", 0) })
+var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
 
 // What earlier runs left behind is deleted, too.
 var _ = BeforeEach(OncePerOrdered, func(ctx SpecContext) { removeAll(ctx) }, NodeTimeout(10*time.Minute))

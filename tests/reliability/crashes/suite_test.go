@@ -36,11 +36,11 @@ var (
 )
 
 func TestCrashes(t *testing.T) {
-	support.RunClusterSpecs(t, "Crashes", 3*time.Minute, 200*time.Millisecond)
+	support.RunClusterSpecs(t, "Crashes", "reliability-crashes", 3*time.Minute, 200*time.Millisecond)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	k8s = namespaces.Connect("reliability-crashes", requestTimeout)
+	k8s = namespaces.Connect(requestTimeout)
 	buildCluster(ctx)
 	install(ctx)
 }, NodeTimeout(5*time.Minute))

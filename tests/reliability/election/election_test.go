@@ -60,6 +60,7 @@ type scene struct {
 // newScene starts the API server. The seed is random, unless ELECTION_SEED sets it.
 func newScene(t *testing.T) *scene {
 	t.Helper()
+	support.SkipWithoutAPIServer(t)
 	g := NewWithT(t)
 	ctrl.SetLogger(logr.Discard())
 	seed, err := strconv.ParseUint(os.Getenv("ELECTION_SEED"), 10, 64)
