@@ -59,6 +59,9 @@ func (s *stream) Close() error {
 	return s.Conn.Close()
 }
 
+// allow allows to read a number of bytes more.
+func (s *stream) allow(bytes int64) { s.limited.N = bytes }
+
 // state returns the state of TLS, or nil.
 func (s *stream) state() *tls.ConnectionState {
 	if secured, ok := s.Conn.(*tls.Conn); ok {

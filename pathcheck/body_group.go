@@ -23,7 +23,7 @@ func examineBody(ctx context.Context, g *group) error {
 }
 
 func examineBodyLimit(ctx context.Context, g *group) error {
-	return g.climb(ctx, bodyLadder())
+	return climb(ctx, g, bodyLadder())
 }
 
 func bodyLadder() ladder {
@@ -76,7 +76,7 @@ func decideChunks(sent int, o outcome) Fact {
 
 // examineRequestBuffer interrupts a body, and finds out by the clock of the Echo whether the header arrived meanwhile.
 func examineRequestBuffer(ctx context.Context, g *group) error {
-	offset, err := g.clock(ctx)
+	offset, err := clock(ctx, g)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func examineRequestBuffer(ctx context.Context, g *group) error {
 		return err
 	}
 	defer func() { _ = s.Close() }() // what was read decides
-	last, err := s.sendInterrupted(ctx)
+	last, err := sendInterrupted(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func examineRequestBuffer(ctx context.Context, g *group) error {
 }
 
 // clock returns how much the clock of the Echo is ahead, at least: a request arrives before its response.
-func (g *group) clock(ctx context.Context) (ahead time.Duration, err error) {
+func clock(ctx context.Context, g *group) (ahead time.Duration, err error) {
 	const requests = 3 // of which the quickest decides
 	for i := range requests {
 		o, err := g.ask(ctx, &request{path: plainPath})
@@ -115,7 +115,7 @@ func (g *group) clock(ctx context.Context) (ahead time.Duration, err error) {
 }
 
 // sendInterrupted sends a body of two chunks with a pause between them, and returns when the second one was sent.
-func (s *stream) sendInterrupted(ctx context.Context) (last time.Time, err error) {
+func sendInterrupted(ctx context.Context, s *stream) (last time.Time, err error) {
 	if err := writeChunk(s, filler(1000)); err != nil {
 		return last, nil //nolint:nilerr // the way may have responded
 	}
@@ -153,7 +153,7 @@ func examineExpect(ctx context.Context, g *group) error {
 		return err
 	}
 	defer func() { _ = s.Close() }() // what was read decides
-	status, err := s.awaitContinue(ctx)
+	status, err := awaitContinue(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func examineExpect(ctx context.Context, g *group) error {
 }
 
 // awaitContinue returns the status that comes before the body was sent, or 0 if none comes in time.
-func (s *stream) awaitContinue(ctx context.Context) (int, error) {
+func awaitContinue(ctx context.Context, s *stream) (int, error) {
 	awaited := s.SetReadDeadline(time.Now().Add(pause))
 	if _, err := s.reader.Peek(1); err != nil || awaited != nil {
 		if ctx.Err() != nil {

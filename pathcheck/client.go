@@ -144,9 +144,9 @@ func (o outcome) echoed() *echo {
 // group is a part of a run that examines related facts.
 type group struct {
 	*client
-	options *Options
 	known   *known
-	name    string
+	direct  string // the URL of the same Echo without the proxies in the path; may be empty
+	ca      []byte // PEM of certificates that are trusted in addition to those of browsers
 	facts   []Fact
 	skipped []NotTested
 }
@@ -161,8 +161,8 @@ type known struct {
 }
 
 // skip says why a fact of the group could not be found out.
-func (g *group) skip(fact, reason string) {
-	g.skipped = append(g.skipped, NotTested{Name: fact, Reason: reason})
+func (g *group) skip(name, reason string) {
+	g.skipped = append(g.skipped, NotTested{Name: name, Reason: reason})
 }
 
 func (g *group) add(facts ...Fact) { g.facts = append(g.facts, facts...) }

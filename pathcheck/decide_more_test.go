@@ -120,7 +120,7 @@ func TestDecideTrust(t *testing.T) {
 			expectValue(t, name, f, c.want[i])
 		}
 	}
-	pool, err := (&Options{}).roots()
+	pool, err := roots(nil)
 	if err != nil || pool.Equal(x509.NewCertPool()) {
 		t.Errorf("the roots are %v, %v", pool, err)
 	}

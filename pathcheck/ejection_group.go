@@ -13,7 +13,7 @@ const failures = 10
 // asked for.
 func examineEjection(ctx context.Context, g *group) error {
 	if g.known.full {
-		attempts, err := g.attempts(ctx, "GET", "?echo.connection=reset")
+		attempts, err := countAttempts(ctx, g, "GET", "?echo.connection=reset")
 		if err != nil {
 			if over(ctx, err) == nil {
 				g.add(newFact("ejection", "all", "a connection that is reset", "nothing: "+err.Error(), ejectionMeaning))
@@ -26,14 +26,14 @@ func examineEjection(ctx context.Context, g *group) error {
 	}
 	for range failures {
 		if _, err := g.ask(ctx, &request{path: plainPath + "?echo.status=503"}); err != nil {
-			return g.ejected(ctx, err)
+			return ejected(ctx, g, err)
 		}
 	}
-	before, err := g.pods(ctx, "?echo.status=503")
+	before, err := respondingPods(ctx, g, "?echo.status=503")
 	if err != nil {
-		return g.ejected(ctx, err)
+		return ejected(ctx, g, err)
 	}
-	after, err := g.pods(ctx, "")
+	after, err := respondingPods(ctx, g, "")
 	if err == nil {
 		g.add(decideEjection(before, after))
 	}
@@ -41,7 +41,7 @@ func examineEjection(ctx context.Context, g *group) error {
 }
 
 // ejected adds the fact that the Echo no longer responds, which is why the group ends, unless it ends because the run is over.
-func (g *group) ejected(ctx context.Context, err error) error {
+func ejected(ctx context.Context, g *group, err error) error {
 	if over(ctx, err) == nil {
 		g.add(decideEjection(nil, nil))
 	}
@@ -50,8 +50,8 @@ func (g *group) ejected(ctx context.Context, err error) error {
 
 const ejectionMeaning = "whether the way stops using pods that respond with 503, or whose connections break, for a while"
 
-// pods returns which pods respond to some requests.
-func (g *group) pods(ctx context.Context, query string) (*seen, error) {
+// respondingPods returns which pods respond to some requests.
+func respondingPods(ctx context.Context, g *group, query string) (*seen, error) {
 	all := newSeen()
 	for range failures {
 		o, err := g.ask(ctx, &request{path: plainPath + query})

@@ -31,7 +31,7 @@ func examineGRPC(ctx context.Context, g *group) error {
 	if f.Value != yes {
 		return nil
 	}
-	arrivals, err := g.serverStream(ctx)
+	arrivals, err := serverStream(ctx, g)
 	if ended := g.interrupted(ctx, err); ended != nil {
 		return ended
 	}
@@ -72,7 +72,7 @@ func decideUnary(a *answer, err error) Fact {
 }
 
 // serverStream makes a call whose responses come at intervals, and returns when they came.
-func (g *group) serverStream(ctx context.Context) ([]time.Duration, error) {
+func serverStream(ctx context.Context, g *group) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	transport := g.newHTTP2()

@@ -13,21 +13,21 @@ const latencyRequests = 20
 
 // examineLatency measures how long responses take with the way, and without it if there is a URL for that.
 func examineLatency(ctx context.Context, g *group) error {
-	took, err := g.measure(ctx, g.client)
+	took, err := measure(ctx, g.client)
 	if err != nil {
 		return err
 	}
 	g.add(decideLatency("latency", "with the way", took)...)
-	if g.options.Direct == "" {
+	if g.direct == "" {
 		return nil
 	}
-	t, err := parseTarget(g.options.Direct, "")
+	t, err := parseTarget(g.direct, "")
 	if err != nil {
 		return err
 	}
 	t.source = g.source
 	direct := &client{target: t, limits: g.limits, echo: g.echo, agent: g.agent}
-	if took, err = g.measure(ctx, direct); err != nil {
+	if took, err = measure(ctx, direct); err != nil {
 		return fmt.Errorf("without the way: %w", err)
 	}
 	g.add(decideLatency("latency.direct", "without the way", took)...)
@@ -35,7 +35,7 @@ func examineLatency(ctx context.Context, g *group) error {
 }
 
 // measure sends requests one after the other, and returns how long their responses took.
-func (g *group) measure(ctx context.Context, c *client) ([]time.Duration, error) {
+func measure(ctx context.Context, c *client) ([]time.Duration, error) {
 	var all []time.Duration
 	for range latencyRequests {
 		a, err := c.do(ctx, &request{path: plainPath})

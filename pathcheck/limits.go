@@ -60,6 +60,12 @@ func (l *limits) count() error {
 	return nil
 }
 
+// sent returns how many requests were sent.
+func (l *limits) sent() int { return int(l.requests.Load()) }
+
+// taken returns how many connections are open.
+func (l *limits) taken() int { return len(l.open) }
+
 // used returns how many bytes were sent and received.
 func (l *limits) used() int64 { return min(l.bytes.Load(), maxBytes) }
 

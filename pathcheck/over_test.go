@@ -61,7 +61,7 @@ func TestAGroupThatEndsMakesAVerdictIncomplete(t *testing.T) {
 		runGroups(t.Context(), []member{{name: "body", needs: func(*known) string { return "" }, examine: func(_ context.Context, g *group) error {
 			g.add(newFact("a", yes, "", "", ""))
 			return err
-		}}}, report, func(name string) *group { return &group{known: k, name: name} })
+		}}}, report, func() *group { return &group{known: k} })
 		v, invalid := pathverdict.Decode(string(report.Verdict()))
 		if invalid != nil || (v.Unfinished != "") != want || v.Facts != 1 {
 			t.Errorf("%v: %+v, %v", err, v, invalid)

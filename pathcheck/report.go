@@ -11,7 +11,7 @@ type NotTested struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 
-	unfinished bool // another run may test it
+	Unfinished bool `json:"-"` // another run may test it
 }
 
 // Report is the result of a run.

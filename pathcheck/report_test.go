@@ -60,7 +60,7 @@ func TestVerdict(t *testing.T) {
 	}
 	few := &Report{Facts: []Fact{newFact("request.host", kept, "", "", "m")},
 		Expected:  []Result{{Expectation{"request.host", kept}, kept, true}, {Expectation{"a", "b"}, "", false}},
-		NotTested: []NotTested{{Name: "tls", Reason: "no TLS"}, {Name: "body", Reason: "reset", unfinished: true}}}
+		NotTested: []NotTested{{Name: "tls", Reason: "no TLS"}, {Name: "body", Reason: "reset", Unfinished: true}}}
 	want := `{"facts":1,"failed":[{"name":"a","want":"b"}],"unfinished":"reset"}`
 	if got := string(few.Verdict()); got != want {
 		t.Errorf("the verdict is %s", got)

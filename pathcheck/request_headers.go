@@ -148,16 +148,16 @@ func decideTwice(sent string, e *echo) Fact {
 
 // examineUnderscores sends a header that some servers mistake for another with hyphens.
 func examineUnderscores(ctx context.Context, g *group) error {
-	return g.decideField(ctx, "request.headers.underscores", field{"X_Pathcheck_Name", "1"}, "whether a header arrives whose name has underscores")
+	return examineField(ctx, g, "request.headers.underscores", field{"X_Pathcheck_Name", "1"}, "whether a header arrives whose name has underscores")
 }
 
 // examineBytes sends a header whose value is not ASCII.
 func examineBytes(ctx context.Context, g *group) error {
-	return g.decideField(ctx, "request.headers.bytes", field{"X-Pathcheck-Bytes", "\u00e9"}, "whether a header arrives whose value is not ASCII")
+	return examineField(ctx, g, "request.headers.bytes", field{"X-Pathcheck-Bytes", "\u00e9"}, "whether a header arrives whose value is not ASCII")
 }
 
-// decideField sends a header and tells what becomes of it.
-func (g *group) decideField(ctx context.Context, name string, sent field, meaning string) error {
+// examineField sends a header and tells what becomes of it.
+func examineField(ctx context.Context, g *group, name string, sent field, meaning string) error {
 	return g.examine(ctx, &request{path: plainPath, fields: []field{sent}},
 		func(o outcome) Fact { return decideField(name, sent, meaning, o) })
 }

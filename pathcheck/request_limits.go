@@ -57,7 +57,7 @@ func pathArrived(size int, o outcome) bool {
 
 func examineHeaderLimits(ctx context.Context, g *group) error {
 	for _, each := range headerLadders() {
-		if err := g.climb(ctx, each); err != nil {
+		if err := climb(ctx, g, each); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func examineHeaderLimits(ctx context.Context, g *group) error {
 }
 
 // climb sends larger and larger requests until one is refused, and adds the fact.
-func (g *group) climb(ctx context.Context, l ladder) error {
+func climb(ctx context.Context, g *group, l ladder) error {
 	largest, refusal := 0, ""
 	for _, each := range l.sizes {
 		o, err := g.ask(ctx, l.request(each))

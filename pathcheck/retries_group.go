@@ -13,7 +13,7 @@ const lookups, maxLookups = 4, 24
 // examineRetries has the Echo respond with 503, and counts how often the way sends the request again.
 func examineRetries(ctx context.Context, g *group) error {
 	for _, each := range []struct{ fact, method string }{{"retries.get", "GET"}, {"retries.post", "POST"}} {
-		attempts, err := g.attempts(ctx, each.method, "?echo.status=503&echo.failures=8")
+		attempts, err := countAttempts(ctx, g, each.method, "?echo.status=503&echo.failures=8")
 		if err != nil {
 			return err
 		}
@@ -22,8 +22,8 @@ func examineRetries(ctx context.Context, g *group) error {
 	return nil
 }
 
-// attempts sends a request and returns how often the pods of the Echo have received it.
-func (g *group) attempts(ctx context.Context, method, query string) (int, error) {
+// countAttempts sends a request and returns how often the pods of the Echo have received it.
+func countAttempts(ctx context.Context, g *group, method, query string) (int, error) {
 	nonce := newNonce()
 	pods := podCounts{}
 	o, err := g.ask(ctx, &request{method: method, path: plainPath + query, nonce: nonce, fields: []field{{"X-Request-Id", nonce}}})
@@ -74,11 +74,11 @@ func (c podCounts) total() (total int) {
 	return total
 }
 
-func decideRetries(fact, method, fault string, attempts int) Fact {
+func decideRetries(name, method, fault string, attempts int) Fact {
 	meaning := fmt.Sprintf("how often the way sends a request again that the Echo responds to with %s; an application must bear it", fault)
 	received := strconv.Itoa(attempts) + " requests"
 	if attempts == 0 {
-		return newFact(fact, "not told", method, received, meaning)
+		return newFact(name, "not told", method, received, meaning)
 	}
-	return newFact(fact, strconv.Itoa(attempts-1), method, received, meaning)
+	return newFact(name, strconv.Itoa(attempts-1), method, received, meaning)
 }

@@ -122,13 +122,13 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		c.source = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.Source, 0))
 	}
 	report := newReport(o, &c.target)
-	if k, err := c.meet(ctx); err != nil {
+	if k, err := meet(ctx, c); err != nil {
 		report.Problem = printable(err.Error())
 	} else {
 		report.From.Address = k.plain.local.Addr().String()
-		runGroups(ctx, chosen, report, func(name string) *group { return &group{client: c, options: o, known: k, name: name} })
+		runGroups(ctx, chosen, report, func() *group { return &group{client: c, known: k, direct: o.Direct, ca: o.CA} })
 	}
-	report.Requests, report.Bytes = int(c.limits.requests.Load()), c.limits.used()
+	report.Requests, report.Bytes = c.limits.sent(), c.limits.used()
 	report.finish(o.Expect)
 	return report, nil
 }
@@ -150,13 +150,13 @@ func (o *Options) members() ([]member, error) {
 }
 
 // meet sends the first request, and nothing more unless its response proves that it comes from the Echo.
-func (c *client) meet(ctx context.Context) (*known, error) {
+func meet(ctx context.Context, c *client) (*known, error) {
 	a, err := c.do(ctx, &request{path: plainPath})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("no response from %s: %s", c.dial, networkReason(err))
 	case !a.proven:
-		return nil, c.stranger(a)
+		return nil, stranger(c, a)
 	}
 	c.dial = a.remote // whatever else DNS says of the name was not proven to be the Echo
 	k := &known{plain: a, describe: a.echo != nil}
@@ -198,7 +198,7 @@ func networkReason(err error) string {
 }
 
 // stranger returns the error for a response that does not come from the Echo.
-func (c *client) stranger(a *answer) error {
+func stranger(c *client, a *answer) error {
 	what := "an Echo"
 	if c.echo != (proof.Echo{}) {
 		what = fmt.Sprintf("the Echo %s/%s", c.echo.Namespace, c.echo.Name)
@@ -212,11 +212,11 @@ func (c *client) stranger(a *answer) error {
 }
 
 // runGroups examines the groups: most at once, those that measure alone.
-func runGroups(ctx context.Context, chosen []member, report *Report, newGroup func(string) *group) {
+func runGroups(ctx context.Context, chosen []member, report *Report, newGroup func() *group) {
 	results := make([]*group, len(chosen))
 	reasons, unfinished := make([]string, len(chosen)), make([]bool, len(chosen))
 	examine := func(i int) {
-		g := newGroup(chosen[i].name)
+		g := newGroup()
 		results[i] = g
 		if reasons[i] = chosen[i].needs(g.known); reasons[i] != "" {
 			return

@@ -32,7 +32,7 @@ func TestServices(t *testing.T) {
 		"no sub-protocol":               {[]string{"websocket"}, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Sec-Websocket-Protocol") }), map[string]string{"websocket.subprotocol": dropped}},
 		"gRPC over HTTP/1":              {[]string{"grpc"}, changes(nothing), map[string]string{"grpc.unary": no}},
 		"gRPC":                          {[]string{"grpc"}, overHTTP2, map[string]string{"grpc.unary": yes, "grpc.stream": "streamed"}},
-		"gRPC is refused":               {[]string{"grpc"}, refuseIf(415, func(r *http.Request) bool { return r.Header.Get("Content-Type") == grpcType }), map[string]string{"grpc.unary": "refused 415"}},
+		"gRPC is refused":               {[]string{"grpc"}, refuseIf(415, func(r *http.Request) bool { return r.Header.Get("Content-Type") == "application/grpc" }), map[string]string{"grpc.unary": "refused 415"}},
 		"no retries":                    {[]string{"retries"}, changes(nothing), map[string]string{"retries.get": "0", "retries.post": "0"}},
 		"retries of GET":                {[]string{"retries"}, retrying, map[string]string{"retries.get": "2", "retries.post": "0"}},
 		"a way that stops after errors": {[]string{"ejection"}, ejecting, map[string]string{"ejection": "all"}},

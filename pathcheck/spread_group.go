@@ -48,7 +48,7 @@ func examineSpread(ctx context.Context, g *group) error {
 		}
 		each.add(o)
 	}
-	shared, err := g.shareConnection(ctx)
+	shared, err := shareConnection(ctx, g)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func examineSpread(ctx context.Context, g *group) error {
 }
 
 // shareConnection sends requests on one connection, for as long as the way leaves it open.
-func (g *group) shareConnection(ctx context.Context) (*seen, error) {
+func shareConnection(ctx context.Context, g *group) (*seen, error) {
 	all := newSeen()
 	s, err := g.open(ctx, &request{path: plainPath, fields: []field{{"Connection", "keep-alive"}}})
 	if err != nil {

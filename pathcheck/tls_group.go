@@ -19,7 +19,7 @@ func examineTLS(ctx context.Context, g *group) error {
 	if g.scheme != "https" {
 		return notApplicable("the URL has no TLS")
 	}
-	roots, err := g.options.roots()
+	roots, err := roots(g.ca)
 	if err != nil {
 		return err
 	}
@@ -30,8 +30,8 @@ func examineTLS(ctx context.Context, g *group) error {
 	return g.each(ctx, examineProtocols, examineOldest, examineEnd)
 }
 
-// roots returns the authorities that are trusted: those of browsers, and those of the options.
-func (o *Options) roots() (*x509.CertPool, error) {
+// roots returns the authorities that are trusted: those of browsers, and given ones in PEM.
+func roots(ca []byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	for root := range bundle.Roots() {
 		certificate, err := x509.ParseCertificate(root.Certificate)
@@ -44,7 +44,7 @@ func (o *Options) roots() (*x509.CertPool, error) {
 			pool.AddCertWithConstraint(certificate, root.Constraint)
 		}
 	}
-	pool.AppendCertsFromPEM(o.CA)
+	pool.AppendCertsFromPEM(ca)
 	return pool, nil
 }
 
@@ -103,7 +103,7 @@ func describeChain(chain []*x509.Certificate) string {
 }
 
 // handshake connects with settings, and sends no request.
-func (g *group) handshake(ctx context.Context, change func(*tls.Config), protocols ...string) (*tls.ConnectionState, error) {
+func handshake(ctx context.Context, g *group, change func(*tls.Config), protocols ...string) (*tls.ConnectionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	end, err := g.limits.begin(ctx)
@@ -127,7 +127,7 @@ func (g *group) handshake(ctx context.Context, change func(*tls.Config), protoco
 }
 
 func examineProtocols(ctx context.Context, g *group) error {
-	state, err := g.handshake(ctx, func(*tls.Config) {}, "h2", "http/1.1")
+	state, err := handshake(ctx, g, func(*tls.Config) {}, "h2", "http/1.1")
 	if ended := over(ctx, err); ended != nil {
 		return ended
 	}
@@ -145,7 +145,7 @@ func examineProtocols(ctx context.Context, g *group) error {
 // examineOldest finds the oldest version of TLS that the way takes.
 func examineOldest(ctx context.Context, g *group) error {
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
-		_, err := g.handshake(ctx, func(c *tls.Config) {
+		_, err := handshake(ctx, g, func(c *tls.Config) {
 			c.MinVersion, c.MaxVersion = version, version
 			for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
 				c.CipherSuites = append(c.CipherSuites, suite.ID)

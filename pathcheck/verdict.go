@@ -16,7 +16,7 @@ func (r *Report) Verdict() []byte {
 // unfinished returns why another run may test what this one did not, empty if none may. The deadline counts more than other reasons.
 func (r *Report) unfinished() (reason string) {
 	for _, each := range r.NotTested {
-		if each.unfinished && reason != pathverdict.DeadlinePassed {
+		if each.Unfinished && reason != pathverdict.DeadlinePassed {
 			reason = cut(printable(each.Reason), pathverdict.MaxText)
 		}
 	}

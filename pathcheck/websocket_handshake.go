@@ -44,7 +44,7 @@ func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) 
 	if response.StatusCode != http.StatusSwitchingProtocols {
 		return nil, errors.Join(errors.New("the handshake is refused"), s.Close())
 	}
-	s.limited.N = 4 * largeMessage
+	s.allow(4 * largeMessage)
 	response.Body = bufferedStream{s}
 	return response, nil
 }

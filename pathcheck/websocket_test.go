@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -45,7 +46,9 @@ func sending(frames string) http.Handler {
 
 func handshakeWith(t *testing.T, server http.Handler) *webSocketHandshake {
 	t.Helper()
-	target, err := parseTarget(serve(t, server), "")
+	listening := httptest.NewServer(server)
+	t.Cleanup(listening.Close)
+	target, err := parseTarget(listening.URL, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +84,7 @@ func TestExchangeMessage(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		_ = connection.CloseNow()
-		if open := len(h.group.limits.open); open != 0 {
+		if open := h.group.limits.taken(); open != 0 {
 			t.Errorf("%s: %d connections are open", name, open)
 		}
 	}
@@ -98,7 +101,7 @@ func TestWebSocketHandshake_redirect(t *testing.T) {
 	if err == nil || h.answer == nil || h.answer.status != http.StatusFound || received.Load() != 1 {
 		t.Errorf("after %d requests the response is %+v, %v", received.Load(), h.answer, err)
 	}
-	if open := len(h.group.limits.open); open != 0 {
+	if open := h.group.limits.taken(); open != 0 {
 		t.Errorf("%d connections are open", open)
 	}
 }
