@@ -14,7 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// Command is the command line of the programs that check ways.
+// Command is the command line of the programs that examine paths.
 type Command struct {
 	address, direct, name, source, groups, ca, output string
 	expect                                            []Expectation
@@ -27,7 +27,8 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.address, "address", "", "the address to send the requests to, with or without a port, instead of what DNS says")
 	flags.StringVar(&c.source, "source", "", "the address to send the requests from, on a machine with several")
 	flags.StringVar(&c.name, "name", "", "which Echo must respond, as NAMESPACE/NAME; any if it is empty")
-	flags.StringVar(&c.groups, "groups", "", "what to examine, separated by commas: "+strings.Join(all, ", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
+	flags.StringVar(&c.groups, "groups", "", "what to examine, separated by commas: "+strings.Join(all,
+		", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
 	flags.StringVar(&c.ca, "ca-file", "", "a file of certificates in PEM that are trusted besides those of browsers")
 	flags.StringVar(&c.direct, "direct", "", "the URL of the same Echo without the way, to compare latencies")
 	flags.StringVarP(&c.output, "output", "o", "text", "text, json, html, or expect: YAML for a check of an Echo that expects what was found")
@@ -39,9 +40,10 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	})
 }
 
-// Run examines the way of a URL, and writes the report.
+// Run examines the path of a URL, and writes the report.
 func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (*Report, error) {
-	write, ok := map[string]func(*Report, io.Writer) error{"text": (*Report).WriteText, "json": (*Report).WriteJSON, "html": (*Report).WriteHTML,
+	write, ok := map[string]func(*Report, io.Writer) error{"text": (*Report).WriteText, "json": (*Report).WriteJSON,
+		"html":   (*Report).WriteHTML,
 		"expect": (*Report).WriteExpect}[c.output]
 	if !ok {
 		return nil, fmt.Errorf("--output: %q is not text, json, html or expect", c.output)

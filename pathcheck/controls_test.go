@@ -7,17 +7,19 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// TestAReplacedRefusalIsNone checks that an Echo that refuses a control is not taken for one that allows it, if the way has pages for errors.
+// TestAReplacedRefusalIsNone checks that an Echo that refuses a control is not taken for one that allows it, if the path has pages for
+// errors.
 func TestAReplacedRefusalIsNone(t *testing.T) {
 	address, _ := startEcho(t)
-	pages := answers(func(r *http.Response) error {
+	pages := changesResponses(func(r *http.Response) error {
 		if r.StatusCode == http.StatusBadRequest {
 			r.Header.Del(proof.ResponseHeader)
 			r.StatusCode = http.StatusBadGateway
 		}
 		return nil
 	})
-	if report := check(t, Options{URL: serve(t, pages(address)), Groups: []string{"answer"}}); report.Problem != "" || report.fact("answer.earlyHints") != nil {
+	if report := check(t, Options{URL: serve(t, pages(address)), Groups: []string{"answer"}}); report.Problem != "" ||
+		report.fact("answer.earlyHints") != nil {
 		t.Errorf("the report is %+v", report)
 	}
 }

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
 // TestStrangers sends requests to servers that are no Echo: each gets one request.
@@ -38,15 +41,16 @@ func TestStrangers(t *testing.T) {
 			received.Add(1)
 			h(w, r)
 		}))
-		report := check(t, Options{URL: url, Echo: proof.Echo{Namespace: "shop", Name: "web"}, Expect: []Expectation{{"client.address", kept}}})
+		report := check(t, Options{URL: url, Echo: proof.Echo{Namespace: "shop", Name: "web"},
+			Expect: []Expectation{{"client.address", fact.Kept}}})
 		if received.Load() != 1 || report.Problem == "" || len(report.Facts) > 0 || report.OK() || report.Expected[0].OK {
 			t.Errorf("%s received %d requests; the report is %+v", name, received.Load(), report)
 		}
 	}
 }
 
-// TestDeserters prove once that they are an Echo, and then respond as something else: each group ends with the first such response, and a plain
-// request that confirms it.
+// TestDeserters prove once that they are an Echo, and then respond as something else: each group ends with the first such response, and a
+// plain request that confirms it.
 func TestDeserters(t *testing.T) {
 	for _, proven := range []int64{1, 3, 20} {
 		for _, status := range []int{200, 302, 404, 503} {
@@ -59,10 +63,10 @@ func TestDeserters(t *testing.T) {
 				}
 			}))
 			report := check(t, Options{URL: url})
-			if most := proven + 2*int64(len(members())); received.Load() > most {
+			if most := proven + 2*int64(len(groups())); received.Load() > most {
 				t.Errorf("after %d proofs it received %d requests, want at most %d", proven, received.Load(), most)
 			}
-			if len(report.NotTested) == 0 || report.Requests > maxRequests {
+			if len(report.NotTested) == 0 || report.Requests > wire.MaxRequests {
 				t.Errorf("the report is %+v", report)
 			}
 		}
@@ -157,7 +161,8 @@ func TestHostileServers(t *testing.T) {
 			endless(c, strings.Repeat("[", 64<<10), 100*megabyte)
 		},
 		"JSON of many names": func(c net.Conn) {
-			_, _ = io.WriteString(c, provenHeader(c)+"Content-Type: application/json\r\n\r\n"+`{"method": "GET", "path": "/pathcheck", "headers": {`+names.String()+`"a": []}}`)
+			body := `{"method": "GET", "path": "/pathcheck", "headers": {` + names.String() + `"a": []}}`
+			_, _ = io.WriteString(c, provenHeader(c)+"Content-Type: application/json\r\n\r\n"+body)
 		},
 		"closes": func(c net.Conn) { _ = provenHeader(c) },
 	} {
@@ -168,7 +173,8 @@ func TestHostileServers(t *testing.T) {
 			report := check(t, Options{URL: listen(t, handle), Deadline: deadline})
 			took := time.Since(began)
 			stop()
-			if took > 10*deadline || report.Bytes > maxBytes || report.Requests > maxRequests || report.Problem == "" && len(report.NotTested) == 0 {
+			if took > 10*deadline || report.Bytes > wire.MaxBytes || report.Requests > wire.MaxRequests || report.Problem == "" &&
+				len(report.NotTested) == 0 {
 				t.Errorf("it took %s; the report is %+v", took, report)
 			}
 			if len(report.Verdict()) > 4000 {
@@ -217,29 +223,6 @@ func watchMemory(t *testing.T, most uint64) (stop func()) {
 	}
 }
 
-// TestLimits uses up what a run may use.
-func TestLimits(t *testing.T) {
-	l := newLimits()
-	for range maxRequests {
-		if err := l.count(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := l.begin(t.Context()); !isLimit(err) {
-		t.Errorf("the error is %v", err)
-	}
-	near, far := net.Pipe()
-	defer func() { _ = far.Close() }()
-	c := &countedConn{near, l}
-	l.bytes.Store(maxBytes)
-	if _, err := c.Read(make([]byte, 1)); !isLimit(err) {
-		t.Errorf("the error of reading is %v", err)
-	}
-	if _, err := fmt.Fprint(c, "x"); !isLimit(err) {
-		t.Errorf("the error of writing is %v", err)
-	}
-}
-
 // TestDeadline ends a run at its deadline: what is known is reported.
 func TestDeadline(t *testing.T) {
 	address, _ := startEcho(t)
@@ -252,9 +235,9 @@ func TestDeadline(t *testing.T) {
 		proxy.ServeHTTP(w, r)
 	}))
 	report := check(t, Options{URL: url, Deadline: 2 * time.Second, Groups: []string{"request", "client", "websocket"}})
-	expectFacts(t, report, map[string]string{"request.method": kept, "client.address": "lost"})
+	expectFacts(t, report, map[string]string{"request.method": fact.Kept, "client.address": "lost"})
 	for _, each := range report.NotTested {
-		if each.Name == "websocket" && each.Reason == errDeadline.Error() {
+		if each.Name == "websocket" && each.Reason == run.ErrDeadline.Error() {
 			return
 		}
 	}

@@ -13,14 +13,15 @@ import (
 func TestRSAKeyExchange(t *testing.T) {
 	address, _ := startEcho(t)
 	server := httptest.NewUnstartedServer(proxyTo(address, nothing))
-	server.TLS = &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}} //nolint:gosec // the subject
+	server.TLS = &tls.Config{MaxVersion: tls.VersionTLS12,
+		CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}} //nolint:gosec // the subject
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	report := check(t, Options{URL: server.URL, Groups: []string{"tls"}})
 	expectFacts(t, report, map[string]string{"tls.cipher": "RSA_WITH_AES_128_GCM_SHA256"})
 }
 
-// TestDirectRequestsHaveTheSource checks that requests without the way come from the address that was asked for, too.
+// TestDirectRequestsHaveTheSource checks that requests without the proxies come from the address that was asked for, too.
 func TestDirectRequestsHaveTheSource(t *testing.T) {
 	address, _ := startEcho(t)
 	proxy, sources := proxyTo(address, nothing), sync.Map{}

@@ -4,15 +4,17 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// NotTested is a group or a fact that could not be examined, or a group not to its end, and why.
-type NotTested struct {
-	Name   string `json:"name"`
-	Reason string `json:"reason"`
-
-	Unfinished bool `json:"-"` // another run may test it
-}
+type (
+	// Fact is something that the path does to requests or responses.
+	Fact = fact.Fact
+	// NotTested is a group or a fact that could not be examined, or a group not to its end, and why.
+	NotTested = fact.NotTested
+)
 
 // Report is the result of a run.
 type Report struct {
@@ -41,12 +43,14 @@ type From struct {
 	Note      string `json:"note"`
 }
 
-func newReport(o *Options, t *target) *Report {
+func newReport(o *Options, t *wire.Target) *Report {
 	host, _ := os.Hostname() // empty if it is not known
-	r := &Report{Version: o.Version, URL: o.URL, Address: t.dial, Time: time.Now().UTC().Truncate(time.Second), Facts: []Fact{}, groups: o.Groups,
-		From: From{Host: host, Note: "from outside a cluster, as far as this program knows"}}
+	r := &Report{Version: o.Version, URL: o.URL, Address: t.Dial, Time: time.Now().UTC().Truncate(time.Second), Facts: []Fact{},
+		groups: o.Groups,
+		From:   From{Host: host, Note: "from outside a cluster, as far as this program knows"}}
 	if r.From.InCluster = os.Getenv("KUBERNETES_SERVICE_HOST") != ""; r.From.InCluster {
-		r.From.Note = "from a pod: kube-proxy takes requests to the address of a load balancer of this cluster a shorter way than those from outside"
+		r.From.Note = "from a pod: kube-proxy takes requests to the address of a load balancer of this cluster a shorter way " +
+			"than those from outside"
 	}
 	if o.Echo.Name != "" {
 		r.Echo = o.Echo.Namespace + "/" + o.Echo.Name
@@ -62,8 +66,8 @@ func (r *Report) finish(expectations []Expectation) {
 }
 
 // fact returns a fact by its name, or nil.
-func (r *Report) fact(name string) *Fact {
-	if i := slices.IndexFunc(r.Facts, func(f Fact) bool { return f.Name == name }); i >= 0 {
+func (r *Report) fact(name string) *fact.Fact {
+	if i := slices.IndexFunc(r.Facts, func(f fact.Fact) bool { return f.Name == name }); i >= 0 {
 		return &r.Facts[i]
 	}
 	return nil

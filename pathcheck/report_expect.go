@@ -10,8 +10,8 @@ import (
 // maxPinned is how many expectations a check of an Echo takes.
 const maxPinned = 64
 
-// WriteExpect writes what a check of an Echo expects if the path is to stay as it is: the facts, and the groups if they were chosen. What was
-// not tested is a comment.
+// WriteExpect writes what a check of an Echo expects if the path is to stay as it is: the facts, and the groups if they were chosen. What
+// was not tested is a comment.
 func (r *Report) WriteExpect(w io.Writer) error {
 	pinned := r.pinned()
 	switch {
@@ -36,8 +36,8 @@ func (r *Report) WriteExpect(w io.Writer) error {
 	return err
 }
 
-// pinned returns the expectations that the present facts meet. It leaves out facts that differ from run to run, and values that no expectation
-// can have, such as a text of a server that begins with >=.
+// pinned returns the expectations that the present facts meet. It leaves out facts that differ from run to run, and values that no
+// expectation can have, such as a text of a server that begins with >=.
 func (r *Report) pinned() []Expectation {
 	var pinned []Expectation
 	for _, each := range r.Facts {

@@ -1,10 +1,12 @@
 package pathcheck
 
 import (
-	_ "embed" // for the page
+	_ "embed"
 	"html/template"
 	"io"
 	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 )
 
 //go:embed report.html
@@ -13,7 +15,7 @@ var reportPage string
 // section is the facts of a group.
 type section struct {
 	Name  string
-	Facts []Fact
+	Facts []fact.Fact
 }
 
 // WriteHTML writes the report as a page that needs no other file and no script. html/template escapes what servers have sent.

@@ -6,17 +6,20 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
 // hostile is a text that must be harmless wherever it is shown.
 const hostile = "<script>alert(1)</script>\"' onload=x \x1b[31m\n{{.}} \u202e"
 
 func fullReport() *Report {
-	r := &Report{Version: "v1", URL: "http://a/" + hostile, Address: "a:80", From: From{Host: hostile, Address: "192.0.2.1", Note: "a note"}, Requests: 3, Took: "1s"}
+	r := &Report{Version: "v1", URL: "http://a/" + hostile, Address: "a:80", From: From{Host: hostile, Address: "192.0.2.1", Note: "a note"},
+		Requests: 3, Took: "1s"}
 	for i := range 100 {
-		r.Facts = append(r.Facts, newFact(fmt.Sprintf("group%d.fact%d", i%7, i), hostile, hostile, hostile, "what it means"))
-		r.NotTested = append(r.NotTested, NotTested{Name: fmt.Sprintf("other%d", i), Reason: strings.Repeat("a reason ", 50)})
-		r.Expected = append(r.Expected, Result{Expectation{fmt.Sprintf("fact%d", i), hostile}, printable(hostile), false})
+		r.Facts = append(r.Facts, fact.New(fmt.Sprintf("group%d.fact%d", i%7, i), hostile, hostile, hostile, "what it means"))
+		r.NotTested = append(r.NotTested, fact.NotTested{Name: fmt.Sprintf("other%d", i), Reason: strings.Repeat("a reason ", 50)})
+		r.Expected = append(r.Expected, Result{Expectation{fmt.Sprintf("fact%d", i), hostile}, fact.Printable(hostile), false})
 	}
 	return r
 }
@@ -32,7 +35,8 @@ func TestReportHTML(t *testing.T) {
 			t.Errorf("the page contains %q", forbidden)
 		}
 	}
-	for _, part := range []string{"&lt;script&gt;alert(1)", "group6.fact6", "what it means", "other99", "fact99", "a note", "default-src &#39;none&#39;"} {
+	for _, part := range []string{"&lt;script&gt;alert(1)", "group6.fact6", "what it means", "other99", "fact99", "a note",
+		"default-src &#39;none&#39;"} {
 		if !strings.Contains(page, part) && !strings.Contains(page, strings.ReplaceAll(part, "&#39;", "'")) {
 			t.Errorf("the page does not contain %q", part)
 		}
@@ -44,23 +48,25 @@ func TestReportText(t *testing.T) {
 	if err := fullReport().WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), "group6.fact6") || !strings.Contains(b.String(), "FAILED") {
+	if strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), "group6.fact6") ||
+		!strings.Contains(b.String(), "FAILED") {
 		t.Errorf("the text is %.2000q", b.String())
 	}
 }
 
 // TestVerdict checks that a verdict has room in a termination message, and what remains of a report that is too long.
 func TestVerdict(t *testing.T) {
-	for name, r := range map[string]*Report{"full": fullReport(), "a problem": {Problem: strings.Repeat("x", 10_000)}, "many facts": {Facts: fullReport().Facts}} {
+	for name, r := range map[string]*Report{"full": fullReport(), "a problem": {Problem: strings.Repeat("x", 10_000)},
+		"many facts": {Facts: fullReport().Facts}} {
 		data := r.Verdict()
 		v, err := pathverdict.Decode(string(data))
 		if err != nil || len(data) > 4000 || v.Facts != len(r.Facts) || len(v.Failed) == 0 && len(r.Expected) > 0 {
 			t.Errorf("%s: %d bytes, %v: %+v", name, len(data), err, v)
 		}
 	}
-	few := &Report{Facts: []Fact{newFact("request.host", kept, "", "", "m")},
-		Expected:  []Result{{Expectation{"request.host", kept}, kept, true}, {Expectation{"a", "b"}, "", false}},
-		NotTested: []NotTested{{Name: "tls", Reason: "no TLS"}, {Name: "body", Reason: "reset", Unfinished: true}}}
+	few := &Report{Facts: []fact.Fact{fact.New("request.host", fact.Kept, "", "", "m")},
+		Expected:  []Result{{Expectation{"request.host", fact.Kept}, fact.Kept, true}, {Expectation{"a", "b"}, "", false}},
+		NotTested: []fact.NotTested{{Name: "tls", Reason: "no TLS"}, {Name: "body", Reason: "reset", Unfinished: true}}}
 	want := `{"facts":1,"failed":[{"name":"a","want":"b"}],"unfinished":"reset"}`
 	if got := string(few.Verdict()); got != want {
 		t.Errorf("the verdict is %s", got)
@@ -71,8 +77,8 @@ func TestVerdict(t *testing.T) {
 func TestVerdictOfALatency(t *testing.T) {
 	verdicts := map[string]bool{}
 	for _, took := range []string{"61.20ms", "70.01ms"} {
-		r := &Report{Facts: []Fact{newFact("request.host", kept, "", "", "m"), detail(newFact("latency.p99", took, "", "", "m")),
-			detail(newFact("tls.daysLeft", "13", "", "", "m")), newFact("timeouts.answer", "5s", "", "", "m")}}
+		r := &Report{Facts: []fact.Fact{fact.New("request.host", fact.Kept, "", "", "m"), fact.Detail(fact.New("latency.p99", took, "", "", "m")),
+			fact.Detail(fact.New("tls.daysLeft", "13", "", "", "m")), fact.New("timeouts.answer", "5s", "", "", "m")}}
 		r.finish([]Expectation{{"latency.p99", "<=50ms"}, {"tls.daysLeft", ">=14"}, {"timeouts.answer", ">=30s"}})
 		verdicts[string(r.Verdict())] = true
 	}
@@ -101,7 +107,7 @@ func TestFactsCanBePinned(t *testing.T) {
 	if pinned := first.pinned(); len(pinned) != coarse || coarse > maxPinned || len(first.NotTested) > 0 {
 		t.Errorf("%d of %d facts can be pinned; not tested: %v", len(pinned), coarse, first.NotTested)
 	}
-	if first.Requests > maxRequests*2/3 || first.Bytes > maxBytes*9/10 {
+	if first.Requests > wire.MaxRequests*2/3 || first.Bytes > wire.MaxBytes*9/10 {
 		t.Errorf("it has sent %d requests and %d bytes", first.Requests, first.Bytes)
 	}
 	second := check(t, Options{URL: "https://" + secure, Expect: first.pinned()})
@@ -111,9 +117,12 @@ func TestFactsCanBePinned(t *testing.T) {
 }
 
 func TestReport_WriteExpect(t *testing.T) {
-	few := &Report{groups: []string{"client", "tls"}, NotTested: []NotTested{{Name: "tls", Reason: "the URL has no TLS"}}, Facts: []Fact{
-		newFact("client.forgeable", no, "", "", "m"), newFact("client.address.by", `a "b\c" <d>`, "", "", "m"), newFact("timeouts.answer", ">30s", "", "", "m"),
-		detail(newFact("latency.p50", "1ms", "", "", "m")), newFact("request.host", ">=1", "", "", "m"), newFact("request.path", "<1Mi", "", "", "m")}}
+	few := &Report{groups: []string{"client", "tls"}, NotTested: []fact.NotTested{{Name: "tls", Reason: "the URL has no TLS"}},
+		Facts: []fact.Fact{
+			fact.New("client.forgeable", fact.No, "", "", "m"), fact.New("client.address.by", `a "b\c" <d>`, "", "", "m"),
+			fact.New("timeouts.answer", ">30s", "", "", "m"),
+			fact.Detail(fact.New("latency.p50", "1ms", "", "", "m")), fact.New("request.host", ">=1", "", "", "m"),
+			fact.New("request.path", "<1Mi", "", "", "m")}}
 	want := `# tls was not tested: the URL has no TLS
 groups: [client, tls]
 expect:
@@ -127,7 +136,7 @@ expect:
 	}
 	many := &Report{}
 	for i := range 65 {
-		many.Facts = append(many.Facts, newFact(fmt.Sprintf("fact%d", i), kept, "", "", "m"))
+		many.Facts = append(many.Facts, fact.New(fmt.Sprintf("fact%d", i), fact.Kept, "", "", "m"))
 	}
 	b.Reset()
 	if err := many.WriteExpect(&b); err == nil || !strings.Contains(err.Error(), "--groups") || b.Len() > 0 {
@@ -137,7 +146,8 @@ expect:
 	if err := many.WriteExpect(&b); err != nil || strings.Count(b.String(), "\n") != 65 {
 		t.Errorf("%d facts: %v, %s", len(many.Facts), err, b.String())
 	}
-	if err := (&Report{Problem: "no response"}).WriteExpect(&b); err == nil || !strings.Contains(err.Error(), "nothing was tested: no response") {
+	if err := (&Report{Problem: "no response"}).WriteExpect(&b); err == nil ||
+		!strings.Contains(err.Error(), "nothing was tested: no response") {
 		t.Errorf("a problem: %v", err)
 	}
 }

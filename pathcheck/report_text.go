@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 )
 
 // WriteJSON writes the report as JSON.
@@ -18,14 +20,15 @@ func (r *Report) WriteJSON(w io.Writer) error {
 // WriteText writes the report for people. All texts of servers in it are printable ASCII.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s, at %s\n%s, %s\n%d requests, %d bytes, %s\n\n", printable(r.URL), printable(r.Address), r.From.text(), r.From.Note, r.Requests, r.Bytes, r.Took)
+	fmt.Fprintf(&b, "%s, at %s\n%s, %s\n%d requests, %d bytes, %s\n\n", fact.Printable(r.URL), fact.Printable(r.Address), r.From.text(),
+		r.From.Note, r.Requests, r.Bytes, r.Took)
 	if r.Problem != "" {
 		fmt.Fprintf(&b, "Nothing was tested: %s\n", r.Problem)
 	}
 	table := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
 	title := "FACT\tVALUE\tRECEIVED\n"
 	for _, each := range r.Facts {
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, each.Value, cut(each.Received, 100)) // Write returns the error
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, each.Value, fact.Cut(each.Received, 100)) // Write returns the error
 		title = ""
 	}
 	title = map[bool]string{true: "\n"}[len(r.Facts) > 0] + "NOT TESTED\tREASON\n"
@@ -35,7 +38,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	title = "\nEXPECTED\tWANT\tGOT\n"
 	for _, each := range r.Expected {
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, printable(each.Want), each.text())
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, fact.Printable(each.Want), each.text())
 		title = ""
 	}
 	_ = table.Flush() // the buffer takes everything
@@ -47,7 +50,7 @@ func (f From) text() string {
 	if f.Host == "" {
 		return "from " + f.Address
 	}
-	return "from " + printable(f.Host) + " " + f.Address
+	return "from " + fact.Printable(f.Host) + " " + f.Address
 }
 
 func (r Result) text() string {

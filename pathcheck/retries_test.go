@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestRetriesByOtherPods sends requests through a way that tries each GET once more, on another pod.
+// TestRetriesByOtherPods sends requests through a path that tries each GET once more, on another pod.
 func TestRetriesByOtherPods(t *testing.T) {
 	for _, c := range []struct {
 		pods   int
@@ -27,7 +27,7 @@ func TestRetriesByOtherPods(t *testing.T) {
 	}
 }
 
-// retryingElsewhere returns a way to some pods in turn, which tries a GET that fails once more on the next one.
+// retryingElsewhere returns a path to some pods in turn, which tries a GET that fails once more on the next one.
 func retryingElsewhere(t *testing.T, pods int, environ ...string) http.Handler {
 	t.Helper()
 	var proxies []http.Handler

@@ -1,10 +1,15 @@
 package pathcheck
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,26 +22,55 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 )
+
+// signed returns a certificate that is signed by itself, and its key.
+func signed(t *testing.T, name string, until time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: time.Unix(0, 0),
+		NotAfter:  until, IsCA: true, BasicConstraintsValid: true}
+	data, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed, key
+}
 
 // TestServices examines WebSockets, gRPC and retries behind proxies.
 func TestServices(t *testing.T) {
 	address, _ := startEcho(t)
-	for name, w := range map[string]way{
-		"WebSocket": {[]string{"websocket"}, changes(nothing), map[string]string{"websocket.upgrade": yes, "websocket.subprotocol": kept, "websocket.messages": kept}},
-		"no Upgrade": {[]string{"websocket"}, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Upgrade"); r.Out.Header.Del("Connection") }),
-			map[string]string{"websocket.upgrade": no}},
-		"a handshake that browsers refuse": {[]string{"websocket"}, answers(changeAccept),
-			map[string]string{"websocket.upgrade": yes, "websocket.subprotocol": kept, "websocket.messages": "lost at 100B"}},
-		"WebSockets are refused":        {[]string{"websocket"}, refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), map[string]string{"websocket.upgrade": "refused 403"}},
-		"no sub-protocol":               {[]string{"websocket"}, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Sec-Websocket-Protocol") }), map[string]string{"websocket.subprotocol": dropped}},
-		"gRPC over HTTP/1":              {[]string{"grpc"}, changes(nothing), map[string]string{"grpc.unary": no}},
-		"gRPC":                          {[]string{"grpc"}, overHTTP2, map[string]string{"grpc.unary": yes, "grpc.stream": "streamed"}},
-		"gRPC is refused":               {[]string{"grpc"}, refuseIf(415, func(r *http.Request) bool { return r.Header.Get("Content-Type") == "application/grpc" }), map[string]string{"grpc.unary": "refused 415"}},
+	for name, w := range map[string]proxyCase{
+		"WebSocket": {[]string{"websocket"}, changes(nothing), map[string]string{"websocket.upgrade": fact.Yes,
+			"websocket.subprotocol": fact.Kept, "websocket.messages": fact.Kept}},
+		"no Upgrade": {[]string{"websocket"},
+			changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Upgrade"); r.Out.Header.Del("Connection") }),
+			map[string]string{"websocket.upgrade": fact.No}},
+		"a handshake that browsers refuse": {[]string{"websocket"}, changesResponses(changeAccept),
+			map[string]string{"websocket.upgrade": fact.Yes, "websocket.subprotocol": fact.Kept, "websocket.messages": "lost at 100B"}},
+		"WebSockets are refused": {[]string{"websocket"}, refuseIf(403,
+			func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), map[string]string{"websocket.upgrade": "refused 403"}},
+		"no sub-protocol": {[]string{"websocket"},
+			changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Sec-Websocket-Protocol") }),
+			map[string]string{"websocket.subprotocol": fact.Dropped}},
+		"gRPC over HTTP/1": {[]string{"grpc"}, changes(nothing), map[string]string{"grpc.unary": fact.No}},
+		"gRPC":             {[]string{"grpc"}, overHTTP2, map[string]string{"grpc.unary": fact.Yes, "grpc.stream": "streamed"}},
+		"gRPC is refused": {[]string{"grpc"},
+			refuseIf(415, func(r *http.Request) bool { return r.Header.Get("Content-Type") == "application/grpc" }),
+			map[string]string{"grpc.unary": "refused 415"}},
 		"no retries":                    {[]string{"retries"}, changes(nothing), map[string]string{"retries.get": "0", "retries.post": "0"}},
 		"retries of GET":                {[]string{"retries"}, retrying, map[string]string{"retries.get": "2", "retries.post": "0"}},
 		"a way that stops after errors": {[]string{"ejection"}, ejecting, map[string]string{"ejection": "all"}},
-		"a way that goes on":            {[]string{"ejection"}, changes(nothing), map[string]string{"ejection": none}},
+		"a way that goes on":            {[]string{"ejection"}, changes(nothing), map[string]string{"ejection": fact.None}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,9 +162,10 @@ func TestSpread(t *testing.T) {
 		proxy func(string) http.Handler
 		facts map[string]string
 	}{
-		"in turn":            {inTurn, map[string]string{"spread.pods": "2", "spread.affinity": none, "spread.keepAlive": yes, "spread.upstream": "reused"}},
+		"in turn": {inTurn, map[string]string{"spread.pods": "2", "spread.affinity": fact.None, "spread.keepAlive": fact.Yes,
+			"spread.upstream": "reused"}},
 		"a cookie":           {sticky, map[string]string{"spread.pods": "2", "spread.affinity": "cookie"}},
-		"closed connections": {closing, map[string]string{"spread.keepAlive": no}},
+		"closed connections": {closing, map[string]string{"spread.keepAlive": fact.No}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, c.proxy(one))
@@ -145,7 +180,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestTLS examines TLS that ends at the way, at the Echo, and at both.
+// TestTLS examines TLS that ends at a proxy, at the Echo, and at both.
 func TestTLS(t *testing.T) {
 	folder := t.TempDir()
 	authority := writeCertificate(t, folder)
@@ -166,10 +201,13 @@ func TestTLS(t *testing.T) {
 		ca    []byte
 		facts map[string]string
 	}{
-		"at the way":  {terminating.URL, nil, map[string]string{"tls.ends": "way", "tls.trust": "no: unknown authority", "tls.alpn": "h2", "tls.version": "TLS 1.3", "tls.oldest": "TLS 1.2", "request.http2": "HTTP/1.1"}},
-		"trusted":     {terminating.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: terminating.Certificate().Raw}), map[string]string{"tls.trust": yes, "tls.name": kept, "tls.chain": "1"}},
-		"at both":     {both.URL, nil, map[string]string{"tls.ends": "both", "tls.alpn": "http/1.1", "request.http2": no}},
-		"at the Echo": {passing, authority, map[string]string{"tls.ends": "Echo", "tls.trust": yes, "tls.name": "another", "client.address": "lost"}},
+		"at the way": {terminating.URL, nil, map[string]string{"tls.ends": "way", "tls.trust": "no: unknown authority", "tls.alpn": "h2",
+			"tls.version": "TLS 1.3", "tls.oldest": "TLS 1.2", "request.http2": "HTTP/1.1"}},
+		"trusted": {terminating.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: terminating.Certificate().Raw}),
+			map[string]string{"tls.trust": fact.Yes, "tls.name": fact.Kept, "tls.chain": "1"}},
+		"at both": {both.URL, nil, map[string]string{"tls.ends": "both", "tls.alpn": "http/1.1", "request.http2": fact.No}},
+		"at the Echo": {passing, authority, map[string]string{"tls.ends": "Echo", "tls.trust": fact.Yes, "tls.name": "another",
+			"client.address": "lost"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -216,10 +254,13 @@ func TestSettingsOfTheEcho(t *testing.T) {
 		notTested []string
 		facts     map[string]string
 	}{
-		"a fixed body":      {"ECHO_RESPONSE_BODY=hello", []string{"request", "client", "body", "spread"}, map[string]string{"answer.status": kept, "answer.cached": no}},
-		"no controls":       {"ECHO_CONTROLS=Off", []string{"retries", "answer.status", "answer.earlyHints"}, map[string]string{"client.address": kept, "answer.headers.lost": none}},
-		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"spread.pods": "not told", "request.method": kept}},
-		"its own status":    {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": kept, "request.path.dots": kept, "client.address": kept}},
+		"a fixed body": {"ECHO_RESPONSE_BODY=hello", []string{"request", "client", "body", "spread"},
+			map[string]string{"answer.status": fact.Kept, "answer.cached": fact.No}},
+		"no controls": {"ECHO_CONTROLS=Off", []string{"retries", "answer.status", "answer.earlyHints"},
+			map[string]string{"client.address": fact.Kept, "answer.headers.lost": fact.None}},
+		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"spread.pods": "not told", "request.method": fact.Kept}},
+		"its own status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": fact.Kept, "request.path.dots": fact.Kept,
+			"client.address": fact.Kept}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

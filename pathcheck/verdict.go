@@ -1,13 +1,17 @@
 package pathcheck
 
-import "github.com/echo-operator/echo-operator/internal/pathverdict"
+import (
+	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+)
 
 // Verdict returns what remains of a report in the termination message of a container, as JSON of at most 4,000 bytes.
 func (r *Report) Verdict() []byte {
-	v := pathverdict.Verdict{Problem: cut(r.Problem, pathverdict.MaxText), Facts: len(r.Facts), Unfinished: r.unfinished()}
+	v := pathverdict.Verdict{Problem: fact.Cut(r.Problem, pathverdict.MaxText), Facts: len(r.Facts), Unfinished: r.unfinished()}
 	for _, each := range r.Expected {
 		if !each.OK {
-			v.Failed = append(v.Failed, pathverdict.Unmet{Name: cut(each.Name, pathverdict.MaxName), Want: cut(printable(each.Want), pathverdict.MaxValue), Got: r.lasting(each)})
+			v.Failed = append(v.Failed, pathverdict.Unmet{Name: fact.Cut(each.Name, pathverdict.MaxName),
+				Want: fact.Cut(fact.Printable(each.Want), pathverdict.MaxValue), Got: r.lasting(each)})
 		}
 	}
 	return v.Encode()
@@ -17,13 +21,14 @@ func (r *Report) Verdict() []byte {
 func (r *Report) unfinished() (reason string) {
 	for _, each := range r.NotTested {
 		if each.Unfinished && reason != pathverdict.DeadlinePassed {
-			reason = cut(printable(each.Reason), pathverdict.MaxText)
+			reason = fact.Cut(fact.Printable(each.Reason), pathverdict.MaxText)
 		}
 	}
 	return reason
 }
 
-// lasting returns the value of a fact that is not as expected. What was measured is left out, so that a failure that lasts is no news in each run.
+// lasting returns the value of a fact that is not as expected. What was measured is left out, so that a failure that lasts is no news in
+// each run.
 func (r *Report) lasting(result Result) string {
 	fact, got := r.fact(result.Name), result.Got
 	if q, err := parseQuantity(got); err == nil && q.isTime && fact != nil && fact.Detail {

@@ -1,0 +1,103 @@
+package pathcheck
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/requests"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/responses"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+)
+
+// group is a row of the table of groups: related facts that a run examines together.
+type group struct {
+	name    string // also in the enum of spec.checks[].groups in api/v1/echo_check.go
+	examine func(context.Context, *run.Group) error
+	needs   func(*run.Known) string // returns why the group cannot be tested, or ""
+	optIn   bool                    // only if it is named
+	last    bool                    // alone, after the others
+}
+
+// groups returns the table. A report lists the facts in this order.
+func groups() []group {
+	return []group{
+		{name: "request", examine: requests.ExamineRequest, needs: run.Descriptions},
+		{name: "client", examine: requests.ExamineClient, needs: run.Descriptions},
+		{name: "tls", examine: responses.ExamineTLS, needs: run.Nothing},
+		{name: "body", examine: requests.ExamineBody, needs: run.Descriptions},
+		{name: "answer", examine: responses.ExamineResponse, needs: run.Nothing},
+		{name: "websocket", examine: responses.ExamineWebSocket, needs: run.Nothing},
+		{name: "grpc", examine: responses.ExamineGRPC, needs: run.Nothing},
+		{name: "retries", examine: responses.ExamineRetries, needs: run.Controls},
+		{name: "spread", examine: responses.ExamineSpread, needs: run.Descriptions, last: true},
+		{name: "latency", examine: responses.ExamineLatency, needs: run.Nothing, last: true},
+		{name: "timeouts", examine: responses.ExamineTimeouts, needs: run.Controls, optIn: true},
+		{name: "ejection", examine: responses.ExamineEjection, needs: run.Controls, optIn: true, last: true},
+	}
+}
+
+// GroupNames returns the names of all groups, and which of them are examined only if they are named.
+func GroupNames() (all, optIn []string) {
+	for _, each := range groups() {
+		all = append(all, each.name)
+		if each.optIn {
+			optIn = append(optIn, each.name)
+		}
+	}
+	return all, optIn
+}
+
+// chosen returns the groups that the options choose.
+func (o *Options) chosen() ([]group, error) {
+	all, _ := GroupNames()
+	for _, name := range o.Groups {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("unknown group %q: the groups are %s", name, strings.Join(all, ", "))
+		}
+	}
+	return slices.DeleteFunc(groups(), func(each group) bool {
+		if len(o.Groups) == 0 {
+			return each.optIn
+		}
+		return !slices.Contains(o.Groups, each.name)
+	}), nil
+}
+
+// runGroups examines the groups: most at once, those that measure alone.
+func runGroups(ctx context.Context, chosen []group, report *Report, newGroup func() *run.Group) {
+	results := make([]*run.Group, len(chosen))
+	reasons, unfinished := make([]string, len(chosen)), make([]bool, len(chosen))
+	examine := func(i int) {
+		g := newGroup()
+		results[i] = g
+		if reasons[i] = chosen[i].needs(g.Known); reasons[i] != "" {
+			return
+		}
+		if err := chosen[i].examine(ctx, g); err != nil {
+			reasons[i], unfinished[i] = fact.Printable(cmp.Or(run.DeadlineIn(ctx), err).Error()), !errors.As(err, new(run.NotApplicable))
+		}
+	}
+	var all sync.WaitGroup
+	for i := range chosen {
+		if !chosen[i].last {
+			all.Go(func() { examine(i) })
+		}
+	}
+	all.Wait()
+	for i := range chosen {
+		if chosen[i].last {
+			examine(i)
+		}
+		report.Facts = append(report.Facts, results[i].Facts...)
+		report.NotTested = append(report.NotTested, results[i].Skipped...)
+		if reasons[i] != "" {
+			report.NotTested = append(report.NotTested, fact.NotTested{Name: chosen[i].name, Reason: reasons[i], Unfinished: unfinished[i]})
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package pathcheck
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestGroupNames_areInTheAPI compares the table of groups with the field of the CustomResourceDefinition that chooses them.
+func TestGroupNames_areInTheAPI(t *testing.T) {
+	const file = "../api/v1/echo_check.go"
+	all, optIn := GroupNames()
+	field := regexp.MustCompile(`(?s)// groups are (.*?)\n\tGroups `).FindString(text(t, file))
+	enum := regexp.MustCompile(`items:Enum=(\S+)`).FindStringSubmatch(field)
+	if enum == nil {
+		t.Fatalf("%s has no enum of groups: %s", file, field)
+	}
+	if got := strings.Split(enum[1], ";"); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(all))) {
+		t.Errorf("the enum of groups in %s is\n%v, but pathcheck has\n%v", file, got, all)
+	}
+	if want := fmt.Sprintf("MaxItems=%d\n", len(all)); !strings.Contains(field, want) {
+		t.Errorf("the groups in %s do not have %s", file, want)
+	}
+	usage, _, _ := strings.Cut(field, "\n")
+	for _, name := range all {
+		if named := regexp.MustCompile(`\b` + name + `,`).MatchString(usage); named != slices.Contains(optIn, name) {
+			t.Errorf("%s is opt-in: %v, but the text in %s is %q", name, !named, file, usage)
+		}
+	}
+}
+
+// TestGroupNames_areDocumented checks that docs/gateways.md has a row for each group, and names the groups that are opt-in.
+func TestGroupNames_areDocumented(t *testing.T) {
+	all, optIn := GroupNames()
+	page := text(t, "../docs/gateways.md")
+	_, table, _ := strings.Cut(page, "| group | what its facts say | names |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var rows []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {
+		rows = append(rows, row[1])
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(rows)), slices.Sorted(slices.Values(all))) {
+		t.Errorf("docs/gateways.md has rows for the groups\n%v, but pathcheck has\n%v", rows, all)
+	}
+	if want := fmt.Sprintf("| `groups` | all but `%s` |", strings.Join(optIn, "` and `")); !strings.Contains(page, want) {
+		t.Errorf("docs/gateways.md does not have %s", want)
+	}
+}
+
+func text(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}

@@ -1,0 +1,76 @@
+package fact
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Digest returns a short digest, so that two long values differ.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:6]
+}
+
+// Listed returns names as a value: none, the names, or their number if they are too long.
+func Listed(names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	text := strings.Join(names, ",")
+	switch {
+	case len(names) == 0:
+		return None
+	case len(text) > MaxValue:
+		return fmt.Sprintf("%d names #%s", len(names), Digest(text))
+	}
+	return text
+}
+
+// Printable returns a text of printable ASCII: other characters are escaped as in Go.
+func Printable(text string) string {
+	if len(text) > 4*MaxText {
+		text = text[:4*MaxText]
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		text = strconv.QuoteToASCII(text)
+		return text[1 : len(text)-1]
+	}
+	return text
+}
+
+func Cut(text string, length int) string {
+	if len(text) > length {
+		return text[:length-3] + "..."
+	}
+	return text
+}
+
+// Size returns a number of bytes as in Kubernetes, such as 16Mi.
+func Size(bytes int) string {
+	switch {
+	case bytes >= 1<<20 && bytes%(1<<20) == 0:
+		return strconv.Itoa(bytes>>20) + "Mi"
+	case bytes >= 1<<10 && bytes%(1<<10) == 0:
+		return strconv.Itoa(bytes>>10) + "Ki"
+	}
+	return strconv.Itoa(bytes)
+}
+
+// ShortList returns names, or their number if they are too long.
+func ShortList(names []string, length int) string {
+	text := Listed(names)
+	if len(text) > length {
+		return fmt.Sprintf("%d #%s", len(names), Digest(text))
+	}
+	return text
+}
+
+func DescribeLost(lost []string) string {
+	if len(lost) == 0 {
+		return "all"
+	}
+	return "all but " + strings.Join(lost, ", ")
+}

@@ -1,0 +1,252 @@
+package requests
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+const (
+	// largestBody is what is sent at most. The Echo describes bodies of up to describedBody, and of larger ones only the digest.
+	largestBody, describedBody = 16 << 20, 8 << 20
+	// pause is how long a request or a response is interrupted, to see whether what came before arrives meanwhile.
+	pause = 1500 * time.Millisecond
+)
+
+// ExamineBody examines what happens to bodies of requests, and to ranges.
+func ExamineBody(ctx context.Context, g *run.Group) error {
+	return g.Each(ctx, examineChunks, examineRequestBuffer, examineExpect, examineRange, examineBodyLimit)
+}
+
+func examineBodyLimit(ctx context.Context, g *run.Group) error {
+	return climb(ctx, g, bodyLadder())
+}
+
+func bodyLadder() ladder {
+	return ladder{"body.max", "the largest body that arrives whole, of those that are tried",
+		[]int{64 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 10 << 20, largestBody},
+		func(size int) *wire.Request {
+			path := run.PlainPath
+			if size > describedBody {
+				path = "/-/body?digest"
+			}
+			return &wire.Request{Method: "POST", Path: path, Body: wire.Filler(size), Timeout: wire.LongTimeout,
+				Fields: wire.Fields("Content-Type", "application/octet-stream")}
+		}, fact.Size, arrivedWhole}
+}
+
+// arrivedWhole reports whether the Echo received a body of a size as it was sent.
+func arrivedWhole(size int, o run.Outcome) bool {
+	sum := sha256.Sum256(wire.Filler(size))
+	switch e := o.Described(); {
+	case o.Refusal != "":
+		return false
+	case size > describedBody:
+		return string(o.Body) == fmt.Sprintf("%d %x\n", size, sum)
+	case e == nil || e.Request.Body == nil:
+		return false
+	default:
+		return e.Request.Body.SHA256 == hex.EncodeToString(sum[:])
+	}
+}
+
+// examineChunks sends a body without its size.
+func examineChunks(ctx context.Context, g *run.Group) error {
+	const sent = 1000
+	return g.Examine(ctx, &wire.Request{Method: "POST", Path: run.PlainPath, Chunked: true, Body: wire.Filler(sent)},
+		func(o run.Outcome) fact.Fact { return decideChunks(sent, o) })
+}
+
+func decideChunks(sent int, o run.Outcome) fact.Fact {
+	const name, meaning = "body.chunked", "whether a body arrives that was sent in chunks, without Content-Length"
+	text := fact.Size(sent) + " bytes in chunks"
+	e := o.Described()
+	switch {
+	case e == nil:
+		return fact.Refused(name, text, o.Refusal, meaning)
+	case e.Request.Body == nil || e.Request.Body.Size != int64(sent):
+		return fact.New(name, fact.Dropped, text, "no body", meaning)
+	case e.Request.ContentLength >= 0:
+		return fact.New(name, "length set", text, "Content-Length: "+fact.Size(int(e.Request.ContentLength)), meaning)
+	}
+	return fact.New(name, fact.Kept, text, text, meaning)
+}
+
+// examineRequestBuffer interrupts a body, and finds out by the clock of the Echo whether the header arrived meanwhile.
+func examineRequestBuffer(ctx context.Context, g *run.Group) error {
+	offset, err := clock(ctx, g)
+	if err != nil {
+		return err
+	}
+	s, err := g.Open(ctx, &wire.Request{Method: "POST", Path: run.PlainPath, Chunked: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }() // what was read decides
+	last, err := sendInterrupted(ctx, s)
+	if err != nil {
+		return err
+	}
+	a, err := g.Read(s, wire.MaxBody)
+	o, err := g.Outcome(ctx, a, err)
+	if err == nil {
+		g.Add(decideRequestBuffer(last.Add(offset), o))
+	}
+	return err
+}
+
+// clock returns how much the clock of the Echo is ahead, at least: a request arrives before its response.
+func clock(ctx context.Context, g *run.Group) (ahead time.Duration, err error) {
+	const requests = 3 // the quickest decides
+	for i := range requests {
+		o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath})
+		if err != nil {
+			return 0, err
+		}
+		if e := o.Described(); e != nil {
+			if least := time.Until(e.Request.Time); i == 0 || least > ahead {
+				ahead = least
+			}
+		}
+	}
+	return ahead, nil
+}
+
+// sendInterrupted sends a body of two chunks with a pause between them, and returns when the second one was sent.
+func sendInterrupted(ctx context.Context, s *wire.Stream) (last time.Time, err error) {
+	if err := wire.WriteChunk(s, wire.Filler(1000)); err != nil {
+		return last, nil //nolint:nilerr // a proxy may have responded
+	}
+	select {
+	case <-time.After(pause):
+	case <-ctx.Done():
+		return last, run.ErrDeadline
+	}
+	last = time.Now()
+	if wire.WriteChunk(s, wire.Filler(1000)) == nil {
+		_ = wire.EndChunks(s, nil) // a proxy may have responded
+	}
+	return last, nil
+}
+
+// decideRequestBuffer compares when the header arrived with when the last chunk was sent, by the same clock.
+func decideRequestBuffer(last time.Time, o run.Outcome) fact.Fact {
+	const name = "body.request"
+	const meaning = "whether a request arrives while its body is sent, or only when the way has it all; uploads of long streams need the first"
+	const sent = "two chunks with a pause between them"
+	e := o.Described()
+	switch {
+	case e == nil:
+		return fact.Refused(name, sent, o.Refusal, meaning)
+	case e.Request.Time.Before(last):
+		return fact.New(name, "streamed", sent, "the header, before the second chunk was sent", meaning)
+	}
+	return fact.New(name, "buffered", sent, "the header, after the second chunk was sent", meaning)
+}
+
+// examineExpect announces a body, and sends it when it is asked for.
+func examineExpect(ctx context.Context, g *run.Group) error {
+	body := wire.Filler(100)
+	s, err := g.Open(ctx, &wire.Request{Method: "POST", Path: run.PlainPath,
+		Fields: wire.Fields("Expect", "100-continue", "Content-Length", "100")})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }() // what was read decides
+	status, err := awaitContinue(ctx, s)
+	if err != nil {
+		return err
+	}
+	var a *wire.Response
+	if status < http.StatusOK {
+		_ = s.Send(body) // a proxy may have responded
+		a, err = g.Read(s, wire.MaxBody)
+	} else {
+		a = &wire.Response{Status: status}
+	}
+	o, err := g.Outcome(ctx, a, err)
+	if err == nil {
+		g.Add(decideExpect(status, o))
+	}
+	return err
+}
+
+// awaitContinue returns the status that comes before the body was sent, or 0 if none comes in time.
+func awaitContinue(ctx context.Context, s *wire.Stream) (int, error) {
+	awaited := s.SetReadDeadline(time.Now().Add(pause))
+	if _, err := s.Reader.Peek(1); err != nil || awaited != nil {
+		if ctx.Err() != nil {
+			return 0, run.ErrDeadline
+		}
+		return 0, s.SetReadDeadline(time.Now().Add(wire.Timeout))
+	}
+	if err := s.SetReadDeadline(time.Now().Add(wire.Timeout)); err != nil {
+		return 0, err
+	}
+	response, err := http.ReadResponse(s.Reader, nil) //nolint:bodyclose // it ends with the connection
+	if err != nil {
+		return 0, nil //nolint:nilerr // the next read returns it
+	}
+	return response.StatusCode, nil
+}
+
+func decideExpect(status int, o run.Outcome) fact.Fact {
+	const name, sent = "body.expect", "Expect: 100-continue"
+	const meaning = "who asks for a body that a client announces: the Echo, the way by itself, or nobody, for which clients wait a second"
+	e := o.Described()
+	switch {
+	case e == nil:
+		return fact.Refused(name, sent, o.Refusal, meaning)
+	case status == 0:
+		return fact.New(name, "not answered", sent, "the request, and no response before the body", meaning)
+	case e.Has("Expect"):
+		return fact.New(name, fact.Kept, sent, sent, meaning)
+	}
+	return fact.New(name, "answered by way", sent, "the request without Expect", meaning)
+}
+
+// examineRange asks for a range of a description, where the Echo serves no ranges, and then of a body where it does.
+func examineRange(ctx context.Context, g *run.Group) error {
+	const all = "bytes=0-999999"
+	o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "/range", Fields: wire.Fields("Range", all)})
+	if err != nil {
+		return err
+	}
+	first := decideRange(all, o)
+	if first.Value != fact.Kept || !g.Known.Controls {
+		g.Add(first)
+		return nil
+	}
+	const some = "bytes=10-19"
+	o, err = g.Ask(ctx, &wire.Request{Path: run.PlainPath + "/range?echo.size=100", Fields: wire.Fields("Range", some)})
+	if err != nil {
+		return err
+	}
+	if o.Response == nil || o.Status != http.StatusPartialContent || o.Size != 10 {
+		first = fact.New(first.Name, fact.Changed, "Range: "+some, "a response without a range", first.Meaning)
+	}
+	g.Add(first)
+	return nil
+}
+
+func decideRange(sent string, o run.Outcome) fact.Fact {
+	const name, meaning = "body.range", "who serves ranges of a response: the Echo, the way from a whole response (as caches do), or nobody"
+	text := "Range: " + sent
+	switch {
+	case o.Refusal != "":
+		return fact.Refused(name, text, o.Refusal, meaning)
+	case o.Status == http.StatusPartialContent:
+		return fact.New(name, "served by way", text, "no Range", meaning)
+	case o.Description != nil && strings.Join(o.Description.Values("Range"), "") == sent:
+		return fact.New(name, fact.Kept, text, text, meaning)
+	}
+	return fact.New(name, fact.Dropped, text, "no Range", meaning)
+}

@@ -1,0 +1,52 @@
+package requests
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// TestForwarded reads the header Forwarded as RFC 7239 writes it.
+func TestForwarded(t *testing.T) {
+	of := func(lines ...string) *wire.Description {
+		return &wire.Description{Method: http.MethodGet, Headers: http.Header{"Forwarded": lines}}
+	}
+	for text, want := range map[string]string{
+		"for=192.0.2.123":                       fact.Yes,
+		`for="192.0.2.123"`:                     fact.Yes,
+		"For=192.0.2.123;by=10.0.0.1":           fact.Yes,
+		"for=192.0.2.123, for=10.0.0.1":         "in front",
+		"for=10.0.0.1, for=192.0.2.123":         fact.Yes,
+		"for=10.0.0.1":                          fact.No,
+		`for=10.0.0.1;host="a,for=192.0.2.123"`: fact.No,
+		"":                                      fact.No,
+	} {
+		expectValue(t, text, decideForgery(forgeries()[1], run.Outcome{Response: &wire.Response{Description: of(text)}}), want)
+	}
+	expectValue(t, "two lines", decideForgery(forgeries()[1], run.Outcome{Response: &wire.Response{Description: of("for=192.0.2.123",
+		"for=10.0.0.1")}}), "in front")
+	for text, want := range map[string]string{"for=10.0.0.1;proto=https": "told", `PROTO="https"`: "told", "proto=http": "wrong",
+		"proto=httpsx": "wrong"} {
+		expectValue(t, text, decideScheme("https", of(text)), want)
+	}
+}
+
+// TestPathProbes_stayBelow checks that no path leads elsewhere, even if dot segments are resolved after escapes are decoded.
+func TestPathProbes_stayBelow(t *testing.T) {
+	for _, probe := range pathProbes() {
+		depth := 0
+		decoded := strings.NewReplacer("%2e", ".", "%2E", ".", "%2F", "/", "%2f", "/").Replace(probe.path)
+		for segment := range strings.SplitSeq(strings.Trim(decoded, "/"), "/") {
+			if depth++; segment == ".." {
+				depth -= 2
+			}
+			if depth < 1 {
+				t.Errorf("%s leaves the path of the Echo", probe.path)
+			}
+		}
+	}
+}

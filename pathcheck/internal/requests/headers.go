@@ -1,0 +1,182 @@
+package requests
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// ordinaryHeaders are the headers that proxies may remove or change.
+func ordinaryHeaders() []wire.Field {
+	return wire.Fields(
+		"Accept-Language", "de", "Authorization", "Basic cGF0aDpjaGVjaw==", "Cookie", "pathcheck=1", "Origin", "http://pathcheck.example",
+		"Referer", "http://pathcheck.example/", "If-None-Match", `"pathcheck"`, "Cache-Control", "no-cache", "Prefer", "wait=1",
+		"Accept-Encoding", "identity", "X-Requested-With", "pathcheck", "X-Api-Version", "1", "Grpc-Timeout", "9S", "Te", "trailers",
+		"x-PathCheck-cAsE", "1", "X-Pathcheck-B", "1", "X-Pathcheck-A", "1", "X-Pathcheck-C", "1",
+		"X-Pathcheck-Twice", "1", "X-Pathcheck-Twice", "2", "X-Pathcheck-Empty", "",
+	)
+}
+
+func examineHeaders(ctx context.Context, g *run.Group) error {
+	sent := ordinaryHeaders()
+	o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath, Fields: sent})
+	if err != nil {
+		return err
+	}
+	e := o.Described()
+	if e == nil {
+		g.Add(fact.Refused("request.headers.lost", "a request with the headers of browsers", o.Refusal, "which headers do not arrive"))
+		return nil
+	}
+	g.Add(decideLost(sent, e), decideAdded(sent, e), decideChanged(sent, e), decideCase("x-PathCheck-cAsE", e),
+		decideOrder([]string{"X-Pathcheck-B", "X-Pathcheck-A", "X-Pathcheck-C"}, e), decideTwice("X-Pathcheck-Twice", e))
+	return nil
+}
+
+// ownHeaders are the headers that each request has.
+func ownHeaders() []string {
+	return []string{proof.RequestHeader, "User-Agent", "Accept", "Connection", "Host"}
+}
+
+func decideLost(sent []wire.Field, e *wire.Description) fact.Fact {
+	var lost, names []string
+	for _, each := range append(sent, wire.Field{Name: "User-Agent", Value: ""}, wire.Field{Name: "Accept", Value: ""}) {
+		names = append(names, each.Name)
+		if !e.Has(each.Name) && !isHop(each.Name) {
+			lost = append(lost, each.Name)
+		}
+	}
+	return fact.New("request.headers.lost", fact.Listed(lost), strings.Join(names, " "), fact.DescribeLost(lost),
+		"which headers do not arrive")
+}
+
+// isHop reports whether a header is for the next server alone (RFC 9110, 7.6.1).
+func isHop(name string) bool {
+	return slices.Contains([]string{"Connection", "Te", "Keep-Alive", "Proxy-Connection", "Trailer", "Transfer-Encoding", "Upgrade"},
+		http.CanonicalHeaderKey(name))
+}
+
+func decideAdded(sent []wire.Field, e *wire.Description) fact.Fact {
+	known := ownHeaders()
+	for _, each := range sent {
+		known = append(known, http.CanonicalHeaderKey(each.Name))
+	}
+	var added, texts []string
+	for name, values := range e.Headers {
+		if !slices.Contains(known, name) {
+			added = append(added, name)
+			texts = append(texts, name+": "+strings.Join(values, ", "))
+		}
+	}
+	slices.Sort(texts)
+	return fact.New("request.headers.added", fact.Listed(added), "", strings.Join(texts, "; "), "which headers the way adds")
+}
+
+func decideChanged(sent []wire.Field, e *wire.Description) fact.Fact {
+	var names, before, after []string
+	for _, each := range sent {
+		received := e.Values(each.Name)
+		isRedacted := each.Name == "Authorization" || each.Name == "Cookie" // the Echo reports only their size
+		if len(received) == 1 && received[0] != each.Value && !isRedacted && !isHop(each.Name) && each.Name != "X-Pathcheck-Twice" {
+			names, before, after = append(names, each.Name), append(before, each.String()), append(after, each.Name+": "+received[0])
+		}
+	}
+	return fact.New("request.headers.changed", fact.Listed(names), strings.Join(before, "; "), strings.Join(after, "; "),
+		"which headers arrive with another value")
+}
+
+func decideCase(sent string, e *wire.Description) fact.Fact {
+	const name, meaning = "request.headers.case", "whether names of headers keep their case; applications must not depend on it, but some do"
+	received := e.NameAsSent(sent)
+	value := fact.Changed
+	switch received {
+	case "":
+		value = "not told" // the request arrived by HTTP/2, which has only lower case
+	case sent:
+		value = fact.Kept
+	case strings.ToLower(sent):
+		value = "lower"
+	case http.CanonicalHeaderKey(sent):
+		value = "canonical"
+	}
+	return fact.New(name, value, sent, received, meaning)
+}
+
+func decideOrder(sent []string, e *wire.Description) fact.Fact {
+	const name, meaning = "request.headers.order", "whether headers keep their order"
+	var received []string
+	for _, each := range e.Request.HeaderNames {
+		if slices.ContainsFunc(sent, func(other string) bool { return strings.EqualFold(each, other) }) {
+			received = append(received, http.CanonicalHeaderKey(each))
+		}
+	}
+	value := fact.Changed
+	switch {
+	case len(received) == 0:
+		value = "not told"
+	case slices.Equal(sent, received):
+		value = fact.Kept
+	}
+	return fact.Detail(fact.New(name, value, strings.Join(sent, " "), strings.Join(received, " "), meaning))
+}
+
+// decideTwice decides what becomes of a header that was sent twice, with the values 1 and 2.
+func decideTwice(sent string, e *wire.Description) fact.Fact {
+	received := e.Values(sent)
+	value := fact.Changed
+	switch text := strings.ReplaceAll(strings.Join(received, "|"), ", ", ","); text {
+	case "1|2":
+		value = fact.Kept
+	case "1,2":
+		value = "merged"
+	case "1":
+		value = "first"
+	case "2":
+		value = "last"
+	case "":
+		value = fact.Dropped
+	}
+	return fact.New("request.headers.twice", value, sent+": 1; "+sent+": 2", strings.Join(received, "; "),
+		"what becomes of a header that is there twice")
+}
+
+// examineUnderscores sends a header that some servers mistake for another with hyphens.
+func examineUnderscores(ctx context.Context, g *run.Group) error {
+	return examineField(ctx, g, "request.headers.underscores", wire.Field{Name: "X_Pathcheck_Name", Value: "1"},
+		"whether a header arrives whose name has underscores")
+}
+
+// examineBytes sends a header whose value is not ASCII.
+func examineBytes(ctx context.Context, g *run.Group) error {
+	return examineField(ctx, g, "request.headers.bytes", wire.Field{Name: "X-Pathcheck-Bytes", Value: "\u00e9"},
+		"whether a header arrives whose value is not ASCII")
+}
+
+// examineField sends a header, and adds what becomes of it.
+func examineField(ctx context.Context, g *run.Group, name string, sent wire.Field, meaning string) error {
+	return g.Examine(ctx, &wire.Request{Path: run.PlainPath, Fields: []wire.Field{sent}},
+		func(o run.Outcome) fact.Fact { return decideField(name, sent, meaning, o) })
+}
+
+func decideField(name string, sent wire.Field, meaning string, o run.Outcome) fact.Fact {
+	e := o.Described()
+	if e == nil {
+		return fact.Refused(name, sent.String(), o.Refusal, meaning)
+	}
+	received, renamed := e.Values(sent.Name), e.Values(strings.ReplaceAll(sent.Name, "_", "-"))
+	switch {
+	case len(received) == 1 && received[0] == sent.Value:
+		return fact.New(name, fact.Kept, sent.String(), sent.String(), meaning)
+	case len(received) > 0:
+		return fact.New(name, fact.Changed, sent.String(), sent.Name+": "+strings.Join(received, ", "), meaning)
+	case len(renamed) > 0:
+		return fact.New(name, "renamed", sent.String(), strings.ReplaceAll(sent.Name, "_", "-")+": "+strings.Join(renamed, ", "), meaning)
+	}
+	return fact.New(name, fact.Dropped, sent.String(), "", meaning)
+}

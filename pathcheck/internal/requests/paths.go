@@ -1,0 +1,79 @@
+package requests
+
+import (
+	"context"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// pathProbe is a URL path that proxies could change. All are below the path of the Echo, whatever is done to their dot segments.
+type pathProbe struct {
+	fact, path string
+	forms      map[string]string // what a changed path means
+	meaning    string
+	detail     bool
+}
+
+func pathProbes() []pathProbe {
+	const under = run.PlainPath + "/"
+	return []pathProbe{
+		{"request.path.encodedSlash", under + "a%2Fb", map[string]string{under + "a/b": "decoded", under + "a%252Fb": "encoded twice"},
+			"whether an escaped slash remains one segment; names such as those of branches and images have it", false},
+		{"request.path.encoding", under + "%7Ea%41", map[string]string{under + "~aA": "decoded"},
+			"whether characters remain escaped that need not be", true},
+		{"request.path.dots", under + "a/../b", map[string]string{under + "b": "resolved"},
+			"whether dot segments arrive; a way that decides by the path must resolve them as the application does", false},
+		{"request.path.encodedDots", under + "a/%2e%2e/b", map[string]string{under + "b": "resolved", under + "a/../b": "decoded"},
+			"the same for escaped dots", false},
+		{"request.path.doubleSlash", under + "a//b", map[string]string{under + "a/b": "merged"}, "whether two slashes remain two", false},
+		{"request.path.case", under + "aB%c3%a9", map[string]string{under + "aB%C3%A9": "escapes in upper case", under + "ab%c3%a9": "lower"},
+			"whether the case of letters and of escapes remains", false},
+		{"request.path.parameters", under + "a;v=1/b", map[string]string{under + "a/b": fact.Dropped}, "whether parameters of a segment remain",
+			true},
+	}
+}
+
+func examinePaths(ctx context.Context, g *run.Group) error {
+	g.Add(decidePrefix(g.Base, g.Known.Base))
+	for _, probe := range pathProbes() {
+		o, err := g.Ask(ctx, &wire.Request{Path: probe.path})
+		if err != nil {
+			return err
+		}
+		f := decidePath(probe, g.Known.Base, o)
+		f.Detail = probe.detail
+		g.Add(f)
+	}
+	return nil
+}
+
+func decidePrefix(sent, received string) fact.Fact {
+	value := fact.Changed
+	switch received {
+	case sent:
+		value = fact.Kept
+	case "":
+		value = "removed"
+	}
+	return fact.New("request.path.prefix", value, sent+"/", received+"/", "whether the path of the URL arrives before that of a request")
+}
+
+// decidePath compares a path with what arrived of it below the path that the Echo has behind the proxies.
+func decidePath(probe pathProbe, base string, o run.Outcome) fact.Fact {
+	e := o.Described()
+	if e == nil {
+		return fact.Refused(probe.fact, probe.path, o.Refusal, probe.meaning)
+	}
+	received := strings.TrimPrefix(e.Path, base)
+	value := fact.Changed
+	if form, ok := probe.forms[received]; ok {
+		value = form
+	}
+	if received == probe.path {
+		value = fact.Kept
+	}
+	return fact.New(probe.fact, value, probe.path, received, probe.meaning)
+}

@@ -1,0 +1,216 @@
+package responses
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"math/big"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+func TestDecideRetries(t *testing.T) {
+	pods := podCounts{}
+	a, b := &wire.Description{Pod: "a"}, &wire.Description{Pod: "b"}
+	pods.add(a, 2, true)  // the second attempt at a
+	pods.add(a, 3, false) // a question
+	pods.add(b, 2, false) // one attempt at b, and a question
+	pods.add(b, 3, false)
+	if pods.total() != 3 {
+		t.Errorf("%v are %d attempts", pods, pods.total())
+	}
+	expectValue(t, "two retries", decideRetries("retries.get", "GET", "503", 3), "2")
+	expectValue(t, "none", decideRetries("retries.get", "GET", "503", 1), "0")
+	expectValue(t, "no answer", decideRetries("retries.get", "GET", "503", 0), "not told")
+}
+
+func TestDecideSpread(t *testing.T) {
+	of := func(pods, peers map[string]int, cookies ...string) *seen {
+		total := 0
+		for _, count := range pods {
+			total += count
+		}
+		return &seen{pods: pods, peers: peers, responses: total, cookies: cookies}
+	}
+	own := map[string]int{"1": 1, "2": 1, "3": 1, "4": 1}
+	both, one := of(map[string]int{"a": 2, "b": 2}, own), of(map[string]int{"a": 4}, own)
+	for name, c := range map[string]struct {
+		each, shared *seen
+		want         []string // keepAlive, upstream, pods, affinity
+	}{
+		"one pod":              {one, one, []string{fact.Yes, "new each time", "1", "one pod"}},
+		"two pods":             {both, both, []string{fact.Yes, "new each time", "2", fact.None}},
+		"one for a connection": {both, one, []string{fact.Yes, "new each time", "2", "connection"}},
+		"a cookie":             {of(both.pods, own, "route"), both, []string{fact.Yes, "new each time", "2", "cookie"}},
+		"connections in a row": {of(both.pods, map[string]int{"1": 4}), both, []string{fact.Yes, "reused", "2", fact.None}},
+		"a hidden identity":    {of(map[string]int{"": 4}, map[string]int{"": 4}), one, []string{fact.Yes, "not told", "not told"}},
+		"closed connections": {one, &seen{pods: map[string]int{"a": 1}, responses: 1, closed: true},
+			[]string{fact.No, "new each time", "1", "one pod"}},
+	} {
+		for i, f := range decideSpread(c.each, c.shared) {
+			expectValue(t, name, f, c.want[i])
+		}
+	}
+}
+
+func TestDecideLatency(t *testing.T) {
+	took := []time.Duration{3 * time.Millisecond, time.Millisecond, 2 * time.Millisecond}
+	facts := decideLatency("latency", "", took)
+	expectValue(t, "median", facts[0], "2.00ms")
+	expectValue(t, "longest", facts[1], "3.00ms")
+	expectValue(t, "in time", decideTimeout(time.Second, 30*time.Second, run.Outcome{Response: &wire.Response{}}), ">30s")
+	expectValue(t, "too late", decideTimeout(9900*time.Millisecond, 30*time.Second, refused("504")), "10s")
+}
+
+func TestDecideEjection(t *testing.T) {
+	of := func(responses int, pods ...string) *seen {
+		s := newSeen()
+		s.responses = responses
+		for _, pod := range pods {
+			s.pods[pod] = 1
+		}
+		return s
+	}
+	expectValue(t, "none", decideEjection(of(10, "a", "b"), of(10, "a", "b")), fact.None)
+	expectValue(t, "one", decideEjection(of(10, "a", "b"), of(10, "a")), "1")
+	expectValue(t, "all", decideEjection(nil, nil), "all")
+	expectValue(t, "pages of the way", decideEjection(of(5, "a"), of(10, "a")), "some responses")
+}
+
+// signed returns a certificate that is signed by itself, and its key.
+func signed(t *testing.T, name string, until time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: time.Unix(0, 0),
+		NotAfter:  until, IsCA: true, BasicConstraintsValid: true}
+	data, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed, key
+}
+
+func TestDecideTrust(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	leaf, _ := signed(t, "a.example", now.Add(49*time.Hour))
+	trusted := x509.NewCertPool()
+	trusted.AddCert(leaf)
+	for name, c := range map[string]struct {
+		roots *x509.CertPool
+		host  string
+		now   time.Time
+		want  []string // trust, name, chain, daysLeft
+	}{
+		"trusted":      {trusted, "a.example", now, []string{fact.Yes, fact.Kept, "1", "2"}},
+		"unknown":      {x509.NewCertPool(), "a.example", now, []string{"no: unknown authority", fact.Kept, "1", "2"}},
+		"another name": {trusted, "b.example", now, []string{fact.Yes, "another", "1", "2"}},
+		"expired":      {trusted, "a.example", now.Add(50 * time.Hour), []string{"no: not valid now", fact.Kept, "1", "-1"}},
+	} {
+		for i, f := range decideTrust([]*x509.Certificate{leaf}, c.host, c.roots, c.now) {
+			expectValue(t, name, f, c.want[i])
+		}
+	}
+	pool, err := roots(nil)
+	if err != nil || pool.Equal(x509.NewCertPool()) {
+		t.Errorf("the roots are %v, %v", pool, err)
+	}
+}
+
+func TestDecideEnd(t *testing.T) {
+	by := func(version string) *wire.Description {
+		e := &wire.Description{}
+		if version != "" {
+			e.TLS = &struct{ Version, ServerName, CipherSuite string }{Version: version}
+		}
+		return e
+	}
+	expectValue(t, "no TLS behind", decideEnd(by(""), nil, 0), "way")
+	expectValue(t, "passed through", decideEnd(by("TLSv1.3"), by("TLSv1.2"), 0x303), "Echo")
+	expectValue(t, "encrypted again", decideEnd(by("TLSv1.3"), by("TLSv1.3"), 0x303), "both")
+	expectValue(t, "not known", decideEnd(by("TLSv1.3"), nil, 0), "both or Echo")
+	expectValue(t, "not told", decideEnd(nil, nil, 0), "not told")
+}
+
+// refused returns the outcome of a request to which the path responded itself.
+func refused(how string) run.Outcome { return run.Outcome{Refusal: how} }
+
+func expectValue(t *testing.T, what string, f fact.Fact, want string) {
+	t.Helper()
+	if f.Value != want || f.Name == "" || f.Meaning == "" {
+		t.Errorf("%s: %s is %q (received %q), want %q", what, f.Name, f.Value, f.Received, want)
+	}
+}
+
+func TestDecideStreams(t *testing.T) {
+	s := time.Second
+	for name, c := range map[string]struct {
+		arrivals     []time.Duration
+		events, gRPC string
+	}{
+		"nothing":        {nil, "buffered", fact.No},
+		"one":            {[]time.Duration{0}, "buffered", fact.No},
+		"all at once":    {[]time.Duration{2 * s, 2 * s, 2 * s}, "buffered", "buffered"},
+		"one by one":     {[]time.Duration{0, s, 2 * s}, "streamed", "streamed"},
+		"one, then both": {[]time.Duration{0, 2 * s, 2 * s}, "streamed", "streamed"},
+	} {
+		expectValue(t, name, decideEvents(c.arrivals), c.events)
+		expectValue(t, name, decideStream(c.arrivals), c.gRPC)
+	}
+}
+
+func TestDecideResponses(t *testing.T) {
+	at := func(status int) run.Outcome { return run.Outcome{Response: &wire.Response{Status: status}} }
+	expectValue(t, "as they are", decideStatuses(map[int]run.Outcome{404: at(404), 503: at(503)}), fact.Kept)
+	expectValue(t, "pages of the way", decideStatuses(map[int]run.Outcome{404: at(404), 503: refused("503")}), "replaced 503")
+	expectValue(t, "another status", decideStatuses(map[int]run.Outcome{404: at(200), 503: at(503)}), "replaced 404")
+	header := func(pairs ...string) http.Header {
+		h := http.Header{"Date": {"a"}, "X-A": {"1"}, "Echo-Proof": {"a"}}
+		for i := 0; i < len(pairs); i += 2 {
+			h.Set(pairs[i], pairs[i+1])
+		}
+		return h
+	}
+	want := wire.Fields("Date", "", "X-A", "1")
+	for i, value := range []string{fact.None, fact.None, fact.None} {
+		expectValue(t, "as they are", decideResponseHeaders(want, header())[i], value)
+	}
+	expectValue(t, "lost", decideResponseHeaders(append(want, wire.Field{Name: "X-B", Value: ""}), header())[0], "X-B")
+	expectValue(t, "added", decideResponseHeaders(want, header("Via", "a"))[1], "Via")
+	expectValue(t, "changed", decideResponseHeaders(want, header("X-A", "2"))[2], "X-A")
+	expectValue(t, "compressed", decideCompression(run.Outcome{Response: &wire.Response{Header: http.Header{"Content-Encoding": {"gzip"}}}}),
+		"gzip")
+	expectValue(t, "hints", decideEarlyHints(run.Outcome{Response: &wire.Response{Interim: []int{103}}}), fact.Kept)
+	expectValue(t, "no hints", decideEarlyHints(run.Outcome{Response: &wire.Response{}}), fact.Dropped)
+	expectValue(t, "a cache", decideCaching(run.Outcome{Response: &wire.Response{Cached: true}, Refusal: fact.RefusedByCache}), fact.Yes)
+	expectValue(t, "no cache", decideCaching(run.Outcome{Response: &wire.Response{}}), fact.No)
+}
+
+func TestDecideUpgrades(t *testing.T) {
+	expectValue(t, "yes", decideUpgrade(run.Outcome{Response: &wire.Response{Status: 101}}), fact.Yes)
+	expectValue(t, "no", decideUpgrade(run.Outcome{Response: &wire.Response{Status: 200}}), fact.No)
+	expectValue(t, "refused", decideUpgrade(refused("403")), "refused 403")
+	expectValue(t, "lost", decideMessages(100, errors.New("a")), "lost at 100B")
+	expectValue(t, "gRPC over HTTP/1", decideUnary(&wire.Response{Proven: true, Header: http.Header{}}, nil), fact.No)
+	calls := &wire.Response{Proven: true, Header: http.Header{"Content-Type": {grpcType}}, Body: []byte("pathcheck"), Trailers: http.Header{}}
+	expectValue(t, "no trailers", decideUnary(calls, nil), "no trailers")
+	calls.Trailers.Set("Grpc-Status", "2")
+	expectValue(t, "another status", decideUnary(calls, nil), fact.Changed)
+	calls.Trailers.Set("Grpc-Status", "0")
+	expectValue(t, "a call", decideUnary(calls, nil), fact.Yes)
+}

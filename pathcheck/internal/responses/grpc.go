@@ -1,0 +1,121 @@
+package responses
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+const (
+	grpcType = "application/grpc"
+	// events is how many responses a stream has that is asked for, one each eventInterval.
+	events        = 3
+	eventInterval = time.Second
+)
+
+// ExamineGRPC makes calls of gRPC.
+func ExamineGRPC(ctx context.Context, g *run.Group) error {
+	if g.Base != "" {
+		return run.NotApplicable("calls of gRPC have no path before their own, and could lead to another server: the URL has one")
+	}
+	a, err := g.DoHTTP2(ctx, call("/echo.v1.Echo/Unary", message("pathcheck")))
+	if ended := run.Over(ctx, err); ended != nil {
+		return ended
+	}
+	f := decideUnary(a, err)
+	g.Add(f)
+	if f.Value != fact.Yes {
+		return nil
+	}
+	arrivals, err := serverStream(ctx, g)
+	if ended := g.Interrupted(ctx, err); ended != nil {
+		return ended
+	}
+	g.Add(decideStream(arrivals))
+	return nil
+}
+
+// call returns the request of a call with one message.
+func call(method string, data []byte) *wire.Request {
+	framed := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data)))
+	return &wire.Request{Method: "POST", Path: method, Body: append(framed, data...),
+		Fields: wire.Fields("Content-Type", grpcType, "Te", "trailers")}
+}
+
+// message returns an EchoRequest or ServerStreamRequest in protobuf: field 1 is a text, the others are numbers.
+func message(text string, numbers ...uint64) []byte {
+	data := append([]byte{1<<3 | 2, byte(len(text))}, text...)
+	for i, number := range numbers {
+		data = binary.AppendUvarint(append(data, byte(i+3)<<3), number)
+	}
+	return data
+}
+
+func decideUnary(a *wire.Response, err error) fact.Fact {
+	const name, sent = "grpc.unary", "a call of gRPC"
+	const meaning = "whether calls of gRPC arrive and come back, with the trailers that contain their status"
+	switch {
+	case err != nil:
+		return fact.New(name, fact.No, sent, "nothing: "+err.Error(), meaning)
+	case !a.Proven:
+		return fact.Refused(name, sent, a.Refusal(), meaning)
+	case a.Header.Get("Content-Type") != grpcType:
+		return fact.New(name, fact.No, sent, "a request that is not one of gRPC", meaning+"; the way passes requests on by HTTP/1")
+	case a.Trailers.Get("Grpc-Status") == "":
+		return fact.New(name, "no trailers", sent, "a response without grpc-status", meaning)
+	case a.Trailers.Get("Grpc-Status") != "0" || !bytes.Contains(a.Body, []byte("pathcheck")):
+		return fact.New(name, fact.Changed, sent, "grpc-status: "+a.Trailers.Get("Grpc-Status"), meaning)
+	}
+	return fact.New(name, fact.Yes, sent, "the message, and grpc-status: 0", meaning)
+}
+
+// serverStream makes a call whose responses come at intervals, and returns when they came.
+func serverStream(ctx context.Context, g *run.Group) ([]time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
+	defer cancel()
+	transport := g.NewHTTP2()
+	defer transport.CloseIdleConnections()
+	r := call("/echo.v1.Echo/ServerStream", message("pathcheck", events, uint64(eventInterval/time.Millisecond)))
+	began := time.Now()
+	response, end, err := g.RoundTrip(ctx, transport, r) //nolint:bodyclose // end closes it
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	a := &wire.Response{Status: response.StatusCode, Header: response.Header}
+	if g.Judge(a, r.Nonce); !a.Proven {
+		return nil, fmt.Errorf("the response %d is not that of the Echo", a.Status)
+	}
+	return readUntil(response.Body, events, began, readMessage)
+}
+
+// readMessage reads a message of gRPC.
+func readMessage(r io.Reader) error {
+	var prefix [5]byte
+	if _, err := io.ReadFull(r, prefix[:]); err != nil {
+		return err
+	}
+	length := binary.BigEndian.Uint32(prefix[1:])
+	if length > wire.MaxBody {
+		return errors.New("the message is too long")
+	}
+	_, err := io.CopyN(io.Discard, r, int64(length))
+	return err
+}
+
+func decideStream(arrivals []time.Duration) fact.Fact {
+	f := decideEvents(arrivals)
+	if len(arrivals) < events {
+		f.Value = fact.No
+	}
+	return fact.New("grpc.stream", f.Value, "a message each second", f.Received,
+		"whether the messages of a stream of gRPC arrive when they are sent")
+}

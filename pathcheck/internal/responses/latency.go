@@ -1,0 +1,74 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// latencyRequests is how many requests are measured.
+const latencyRequests = 20
+
+// ExamineLatency measures how long responses take through the path, and without the proxies if there is a URL for that.
+func ExamineLatency(ctx context.Context, g *run.Group) error {
+	took, err := measure(ctx, g.Client)
+	if err != nil {
+		return err
+	}
+	g.Add(decideLatency("latency", "with the way", took)...)
+	if g.Direct == "" {
+		return nil
+	}
+	t, err := wire.ParseTarget(g.Direct, "")
+	if err != nil {
+		return err
+	}
+	t.Source = g.Source
+	direct := &wire.Client{Target: t, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent}
+	if took, err = measure(ctx, direct); err != nil {
+		return fmt.Errorf("without the way: %w", err)
+	}
+	g.Add(decideLatency("latency.direct", "without the way", took)...)
+	return nil
+}
+
+// measure sends requests one after the other, and returns how long their responses took.
+func measure(ctx context.Context, c *wire.Client) ([]time.Duration, error) {
+	var all []time.Duration
+	for range latencyRequests {
+		a, err := c.Do(ctx, &wire.Request{Path: run.PlainPath})
+		if ended := run.Over(ctx, err); ended != nil {
+			return nil, ended
+		}
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("no response: %s", wire.RefusalOf(err))
+		case !a.Proven:
+			return nil, errors.New("something else than the Echo responds: " + a.Refusal())
+		}
+		all = append(all, a.Took)
+	}
+	return all, nil
+}
+
+// decideLatency returns the median, and the longest of the hundredth part, which of so few is the longest.
+func decideLatency(name, how string, took []time.Duration) []fact.Fact {
+	slices.Sort(took)
+	var facts []fact.Fact
+	for _, each := range []struct {
+		suffix string
+		value  time.Duration
+	}{{".p50", took[(len(took)-1)/2]}, {".p99", took[len(took)-1]}} {
+		facts = append(facts, fact.Detail(fact.New(name+each.suffix, milliseconds(each.value), fmt.Sprintf("%d requests", len(took)), "",
+			"how long a response takes "+how+", on a connection that is open")))
+	}
+	return facts
+}
+
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%.2fms", d.Seconds()*1000) }

@@ -1,0 +1,181 @@
+package responses
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// ExamineResponse examines what happens to responses.
+func ExamineResponse(ctx context.Context, g *run.Group) error {
+	return g.Each(ctx, examineResponseHeaders, examineEvents, examineStatuses, examineCompression, examineEarlyHints, examineCaching)
+}
+
+// testHeader is a header that the Echo is asked to add.
+const testHeader = "X-Test-Pathcheck"
+
+func examineResponseHeaders(ctx context.Context, g *run.Group) error {
+	path, want := run.PlainPath, echoHeaders()
+	if g.Known.Controls {
+		path += "?echo.set-header=" + testHeader + ":1"
+		want = append(want, wire.Field{Name: testHeader, Value: "1"})
+	}
+	o, err := g.Ask(ctx, &wire.Request{Path: path})
+	if err != nil {
+		return err
+	}
+	if o.Refusal != "" {
+		g.Add(fact.Refused("answer.headers.lost", path, o.Refusal, "which headers of a response do not arrive"))
+		return nil
+	}
+	g.Add(decideResponseHeaders(want, o.Header)...)
+	return nil
+}
+
+// echoHeaders are the headers that each response of an Echo has, without the values that an Echo can choose.
+func echoHeaders() []wire.Field {
+	return wire.Fields("Content-Type", "", "Cache-Control", "", "Vary", "", "Date", "", "X-Content-Type-Options", "nosniff",
+		"Content-Security-Policy", "default-src 'none'; sandbox")
+}
+
+func decideResponseHeaders(want []wire.Field, header http.Header) []fact.Fact {
+	known := []string{"Content-Length", "Connection", "Transfer-Encoding", "X-Echo-Applied", proof.ResponseHeader}
+	var lost, other, added, texts []string
+	for _, each := range want {
+		known = append(known, each.Name)
+		switch received := header.Values(each.Name); {
+		case len(received) == 0:
+			lost = append(lost, each.Name)
+		case each.Value != "" && !slices.Contains(received, each.Value):
+			other = append(other, each.Name)
+			texts = append(texts, each.Name+": "+strings.Join(received, ", "))
+		}
+	}
+	for name, values := range header {
+		if !slices.Contains(known, name) {
+			added = append(added, name)
+			texts = append(texts, name+": "+strings.Join(values, ", "))
+		}
+	}
+	slices.Sort(texts)
+	received := strings.Join(texts, "; ")
+	return []fact.Fact{
+		fact.New("answer.headers.lost", fact.Listed(lost), "", fact.DescribeLost(lost), "which headers of a response do not arrive"),
+		fact.New("answer.headers.added", fact.Listed(added), "", received,
+			"which headers a response has besides those of an Echo; the way adds them, or the Echo itself (spec.response.headers)"),
+		fact.New("answer.headers.changed", fact.Listed(other), "", received, "which headers of a response arrive with another value"),
+	}
+}
+
+// examineStatuses asks for statuses. Few of them are such that proxies stop using a server that often responds with them.
+func examineStatuses(ctx context.Context, g *run.Group) error {
+	if reason := run.Controls(g.Known); reason != "" {
+		g.Skip("answer.status", reason)
+		return nil
+	}
+	outcomes := map[int]run.Outcome{}
+	for _, status := range []int{201, 204, 400, 404, 429, 500, 418, 503} {
+		o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "?echo.status=" + strconv.Itoa(status)})
+		if err != nil {
+			return err
+		}
+		outcomes[status] = o
+	}
+	g.Add(decideStatuses(outcomes))
+	return nil
+}
+
+// decideStatuses decides which responses with a status do not arrive as the Echo sends them.
+func decideStatuses(outcomes map[int]run.Outcome) fact.Fact {
+	var sent, received, replaced []string
+	for status, o := range outcomes {
+		text := strconv.Itoa(status)
+		sent = append(sent, text)
+		switch {
+		case o.Refusal != "":
+			replaced = append(replaced, text)
+			received = append(received, text+": "+o.Refusal+" of the way")
+		case o.Status != status:
+			replaced = append(replaced, text)
+			received = append(received, text+": "+strconv.Itoa(o.Status))
+		default:
+			received = append(received, text)
+		}
+	}
+	slices.Sort(sent)
+	slices.Sort(received)
+	value := fact.Kept
+	if len(replaced) > 0 {
+		value = "replaced " + fact.ShortList(replaced, fact.MaxValue-len("replaced "))
+	}
+	return fact.New("answer.status", value, strings.Join(sent, " "), strings.Join(received, " "),
+		"whether errors arrive as the application sends them, or are replaced by pages of the way")
+}
+
+func examineCompression(ctx context.Context, g *run.Group) error {
+	path := run.PlainPath
+	if g.Known.Controls {
+		path += "?echo.size=32768" // proxies do not compress what is short
+	}
+	return g.Examine(ctx, &wire.Request{Path: path, Fields: wire.Fields("Accept-Encoding", "gzip, br, zstd")}, decideCompression)
+}
+
+func decideCompression(o run.Outcome) fact.Fact {
+	const name, sent = "answer.compression", "a text, for Accept-Encoding: gzip, br, zstd"
+	const meaning = "whether the way compresses responses; the Echo never does"
+	if o.Refusal != "" {
+		return fact.Refused(name, sent, o.Refusal, meaning)
+	}
+	value := o.Header.Get("Content-Encoding")
+	if value == "" {
+		value = fact.None
+	}
+	return fact.New(name, value, sent, "Content-Encoding: "+value, meaning)
+}
+
+func examineEarlyHints(ctx context.Context, g *run.Group) error {
+	if !g.Known.Full {
+		g.Skip("answer.earlyHints", "requests cannot have the Echo send a response with status 103, which requires spec.server.controls: Full")
+		return nil
+	}
+	return g.Examine(ctx, &wire.Request{Path: run.PlainPath + "?echo.early-hints=true"}, decideEarlyHints)
+}
+
+func decideEarlyHints(o run.Outcome) fact.Fact {
+	const name, sent, meaning = "answer.earlyHints", "103, then 200", "whether a response with status 103 arrives before the other one"
+	switch {
+	case o.Refusal != "":
+		return fact.Refused(name, sent, o.Refusal, meaning)
+	case slices.Contains(o.Interim, http.StatusEarlyHints):
+		return fact.New(name, fact.Kept, sent, sent, meaning)
+	}
+	return fact.New(name, fact.Dropped, sent, strconv.Itoa(o.Status), meaning)
+}
+
+// examineCaching sends a request twice: a cache sends the first response again, with the proof of the first request.
+func examineCaching(ctx context.Context, g *run.Group) error {
+	path := run.PlainPath + "/cache/" + wire.NewNonce()
+	if _, err := g.Ask(ctx, &wire.Request{Path: path}); err != nil {
+		return err
+	}
+	return g.Examine(ctx, &wire.Request{Path: path}, decideCaching)
+}
+
+func decideCaching(second run.Outcome) fact.Fact {
+	const name, sent = "answer.cached", "the same request twice"
+	const meaning = "whether the way responds from a cache; an Echo forbids it, unless spec.response.headers has another Cache-Control"
+	switch {
+	case second.Refusal == fact.RefusedByCache:
+		return fact.New(name, fact.Yes, sent, "the first response again", meaning)
+	case second.Refusal != "":
+		return fact.Refused(name, sent, second.Refusal, meaning)
+	}
+	return fact.New(name, fact.No, sent, "two responses of the Echo", meaning)
+}

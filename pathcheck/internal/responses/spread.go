@@ -1,0 +1,143 @@
+package responses
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// spreadRequests is how many requests find out which pods respond, and connectionRequests how many share a connection.
+const (
+	spreadRequests     = 20
+	connectionRequests = 6
+)
+
+// seen is where requests arrived.
+type seen struct {
+	pods, peers map[string]int
+	responses   int
+	closed      bool // the other side has closed a connection that could have remained open
+	cookies     []string
+}
+
+func newSeen() *seen { return &seen{pods: map[string]int{}, peers: map[string]int{}} }
+
+func (s *seen) add(o run.Outcome) {
+	e := o.Described()
+	if e == nil {
+		return
+	}
+	s.responses++
+	s.pods[e.Pod]++
+	s.peers[e.Client.RemoteAddress]++
+	for _, each := range o.Header.Values("Set-Cookie") {
+		name, _, _ := strings.Cut(each, "=")
+		s.cookies = append(s.cookies, name)
+	}
+}
+
+// ExamineSpread sends requests on connections of their own, and on one.
+func ExamineSpread(ctx context.Context, g *run.Group) error {
+	each := newSeen()
+	for range spreadRequests {
+		o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath})
+		if err != nil {
+			return err
+		}
+		each.add(o)
+	}
+	shared, err := shareConnection(ctx, g)
+	if err != nil {
+		return err
+	}
+	g.Add(decideSpread(each, shared)...)
+	return nil
+}
+
+// shareConnection sends requests on one connection, for as long as it remains open.
+func shareConnection(ctx context.Context, g *run.Group) (*seen, error) {
+	all := newSeen()
+	s, err := g.Open(ctx, &wire.Request{Path: run.PlainPath, Fields: wire.Fields("Connection", "keep-alive")})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }() // what was read decides
+	for number := 1; ; number++ {
+		a, err := g.Read(s, wire.MaxBody)
+		if err != nil {
+			all.closed = true
+			return all, run.Over(ctx, err) // that it is closed is what was to find out
+		}
+		if !a.Proven {
+			return all, nil
+		}
+		all.add(run.Outcome{Response: a})
+		if all.closed = a.Closed; a.Closed || number == connectionRequests {
+			return all, nil
+		}
+		if err := g.Limits.Count(); err != nil {
+			return nil, err
+		}
+		s.Nonce = wire.NewNonce()
+		r := &wire.Request{Path: run.PlainPath, Fields: wire.Fields("Connection", "keep-alive")}
+		if s.Send(r.Header(&g.Target, g.Check(s.Nonce), g.Agent)) != nil {
+			all.closed = true
+			return all, run.Over(ctx, nil)
+		}
+	}
+}
+
+// decideSpread compares requests on connections of their own with those on one.
+func decideSpread(each, shared *seen) []fact.Fact {
+	sent := fmt.Sprintf("%d requests, each on a connection of its own", spreadRequests)
+	together := fmt.Sprintf("%d requests on one connection", connectionRequests)
+	open := fact.Yes
+	if shared.closed {
+		open = fact.No
+	}
+	facts := []fact.Fact{fact.New("spread.keepAlive", open, together, fmt.Sprintf("%d responses", shared.responses),
+		"whether the way leaves the connection of a client open for more requests")}
+	upstream := "new each time"
+	switch {
+	case each.peers[""] > 0:
+		upstream = "not told"
+	case len(each.peers) < each.responses:
+		upstream = "reused"
+	}
+	facts = append(facts, fact.Detail(fact.New("spread.upstream", upstream, sent, fmt.Sprintf("%d connections", len(each.peers)),
+		"whether requests of different connections arrive on the same connection; the Echo then cannot balance by connections")))
+	if each.pods[""] > 0 || each.responses == 0 {
+		return append(facts, fact.New("spread.pods", "not told", sent, "no names of pods", "how many pods respond"))
+	}
+	pods := fact.New("spread.pods", strconv.Itoa(len(each.pods)), sent, describeCounts(each.pods), "how many pods respond")
+	return append(facts, fact.Detail(pods), fact.Detail(decideAffinity(each, shared)))
+}
+
+func decideAffinity(each, shared *seen) fact.Fact {
+	const name, meaning = "spread.affinity", "whether requests of the same client go to the same pod"
+	received := describeCounts(each.pods) + "; on one connection " + describeCounts(shared.pods)
+	switch {
+	case len(each.cookies) > 0:
+		return fact.New(name, "cookie", "", "the cookie "+fact.Listed(each.cookies)+"; "+received, meaning)
+	case len(each.pods) == 1:
+		return fact.New(name, "one pod", "", received+": there is one pod, or the address of the client decides", meaning)
+	case len(shared.pods) == 1 && shared.responses > 1:
+		return fact.New(name, "connection", "", received, meaning)
+	}
+	return fact.New(name, fact.None, "", received, meaning)
+}
+
+func describeCounts(counts map[string]int) string {
+	var texts []string
+	for name, count := range counts {
+		texts = append(texts, fmt.Sprintf("%s (%d)", name, count))
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,93 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// examineEvents reads a stream of events. The Echo sends one each second.
+func examineEvents(ctx context.Context, g *run.Group) error {
+	const enough = 3
+	s, err := g.Open(ctx, &wire.Request{Path: "/-/sse", Fields: wire.Fields("Accept", "text/event-stream")})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }() // it does not end by itself
+	if err := s.SetReadDeadline(time.Now().Add(enough * 2 * time.Second)); err != nil {
+		return err
+	}
+	response, interim, err := s.ReadHeader() //nolint:bodyclose // it ends with the connection
+	if err != nil {
+		if wire.RefusalOf(err) == "time out" && ctx.Err() == nil {
+			g.Add(decideEvents(nil))
+			return g.Confirm(ctx)
+		}
+		_, err = g.Outcome(ctx, nil, err)
+		return err
+	}
+	a := s.NewResponse(response, interim)
+	g.Judge(a, s.Nonce)
+	if o, err := g.Outcome(ctx, a, nil); err != nil || o.Refusal != "" {
+		if o.Refusal != "" {
+			g.Add(fact.Refused("answer.stream", "GET /-/sse", o.Refusal, "whether a stream of events arrives"))
+		}
+		return err
+	}
+	arrivals, err := readUntil(response.Body, enough, s.Began, readEvent)
+	if ended := g.Interrupted(ctx, err); ended != nil {
+		return ended
+	}
+	g.Add(decideEvents(arrivals))
+	return nil
+}
+
+// readEvent reads an event, which ends in an empty line.
+func readEvent(r io.Reader) error {
+	var last, each [1]byte
+	for range wire.MaxBody {
+		if _, err := io.ReadFull(r, each[:]); err != nil {
+			return err
+		}
+		if each[0] == '\n' && last[0] == '\n' {
+			return nil
+		}
+		last = each
+	}
+	return errors.New("the event is too long")
+}
+
+// decideEvents judges by when events arrive that were sent a second apart.
+func decideEvents(arrivals []time.Duration) fact.Fact {
+	const name, sent = "answer.stream", "an event each second"
+	const meaning = "whether parts of a response arrive when they are sent, or are held until the way has enough of them"
+	var texts []string
+	for _, each := range arrivals {
+		texts = append(texts, each.Round(100*time.Millisecond).String())
+	}
+	received := "events after " + strings.Join(texts, ", ")
+	switch {
+	case len(arrivals) == 0:
+		return fact.New(name, "buffered", sent, "nothing in time", meaning)
+	case len(arrivals) < 3 || arrivals[2]-arrivals[0] < time.Second:
+		return fact.New(name, "buffered", sent, received, meaning)
+	}
+	return fact.New(name, "streamed", sent, received, meaning)
+}
+
+// readUntil reads pieces until enough of them came or the deadline passes, and returns when each came.
+func readUntil(body io.Reader, enough int, began time.Time, read func(io.Reader) error) (arrivals []time.Duration, err error) {
+	for len(arrivals) < enough {
+		if err := read(body); err != nil {
+			return arrivals, err
+		}
+		arrivals = append(arrivals, time.Since(began))
+	}
+	return arrivals, nil
+}

@@ -1,0 +1,212 @@
+package responses
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// ExamineTLS examines the certificate, where TLS ends, and what can be negotiated.
+func ExamineTLS(ctx context.Context, g *run.Group) error {
+	if g.Scheme != "https" {
+		return run.NotApplicable("the URL has no TLS")
+	}
+	roots, err := roots(g.CA)
+	if err != nil {
+		return err
+	}
+	state := g.Known.Plain.TLS
+	g.Add(decideTrust(state.PeerCertificates, g.Name, roots, time.Now())...)
+	g.Add(fact.New("tls.version", tls.VersionName(state.Version), "", tls.VersionName(state.Version),
+		"the version of TLS that the way chooses for a client that has all"),
+		fact.Detail(fact.New("tls.cipher", strings.TrimPrefix(tls.CipherSuiteName(state.CipherSuite), "TLS_"), "",
+			tls.CipherSuiteName(state.CipherSuite), "the cipher suite that the way chooses, which depends on the machine of the client, too")))
+	return g.Each(ctx, examineProtocols, examineOldest, examineEnd)
+}
+
+// roots returns the authorities that are trusted: the roots of browsers, and given ones in PEM.
+func roots(ca []byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	for root := range bundle.Roots() {
+		certificate, err := x509.ParseCertificate(root.Certificate)
+		if err != nil {
+			return nil, fmt.Errorf("a root of the program is not valid: %w", err)
+		}
+		if root.Constraint == nil {
+			pool.AddCert(certificate)
+		} else {
+			pool.AddCertWithConstraint(certificate, root.Constraint)
+		}
+	}
+	pool.AppendCertsFromPEM(ca)
+	return pool, nil
+}
+
+// decideTrust judges a chain as a client would that trusts the roots.
+func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, now time.Time) []fact.Fact {
+	if len(chain) == 0 {
+		return nil
+	}
+	leaf, between := chain[0], x509.NewCertPool()
+	for _, each := range chain[1:] {
+		between.AddCert(each)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now})
+	trust, reason := fact.Yes, "the chain is valid"
+	if err != nil {
+		trust, reason = distrust(err), err.Error()
+	}
+	match, names := fact.Kept, strings.Join(append(leaf.DNSNames, addresses(leaf)...), ", ")
+	if leaf.VerifyHostname(name) != nil {
+		match = "another"
+	}
+	days := int(math.Floor(leaf.NotAfter.Sub(now).Hours() / 24))
+	return []fact.Fact{
+		fact.New("tls.trust", trust, "", reason,
+			"whether clients trust the certificate: by the authorities of browsers and those that were given"),
+		fact.New("tls.name", match, name, names, "whether the certificate is for the host of the URL"),
+		fact.Detail(fact.New("tls.chain", strconv.Itoa(len(chain)), "", describeChain(chain),
+			"how many certificates the way sends; without those between, some clients do not trust the first")),
+		fact.Detail(fact.New("tls.daysLeft", strconv.Itoa(days), "", leaf.NotAfter.UTC().Format(time.RFC3339),
+			"how many days the certificate is still valid")),
+	}
+}
+
+func distrust(err error) string {
+	var invalid x509.CertificateInvalidError
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "no: not valid now"
+	case errors.As(err, &unknown):
+		return "no: unknown authority"
+	}
+	return "no: not valid"
+}
+
+func addresses(c *x509.Certificate) (texts []string) {
+	for _, each := range c.IPAddresses {
+		texts = append(texts, each.String())
+	}
+	return texts
+}
+
+func describeChain(chain []*x509.Certificate) string {
+	var names []string
+	for _, each := range chain {
+		names = append(names, each.Subject.String())
+	}
+	return strings.Join(names, " < ")
+}
+
+// handshake connects with settings, and sends no request.
+func handshake(ctx context.Context, g *run.Group, change func(*tls.Config), protocols ...string) (*tls.ConnectionState, error) {
+	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
+	defer cancel()
+	end, err := g.Limits.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	connection, err := g.Connect(ctx, g.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = connection.Close() }() // nothing was written
+	config := g.TLSConfig(protocols...)
+	change(config)
+	secured := tls.Client(connection, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	state := secured.ConnectionState()
+	return &state, nil
+}
+
+func examineProtocols(ctx context.Context, g *run.Group) error {
+	state, err := handshake(ctx, g, func(*tls.Config) {}, "h2", "http/1.1")
+	if ended := run.Over(ctx, err); ended != nil {
+		return ended
+	}
+	value := fact.None
+	switch {
+	case err != nil:
+		value = "refused handshake"
+	case state.NegotiatedProtocol != "":
+		value = state.NegotiatedProtocol
+	}
+	g.Add(fact.New("tls.alpn", value, "h2, http/1.1", value,
+		"the protocol that the way chooses (ALPN); without h2 browsers use HTTP/1.1, and gRPC is not possible"))
+	return nil
+}
+
+// examineOldest finds the oldest version of TLS that the path takes.
+func examineOldest(ctx context.Context, g *run.Group) error {
+	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
+		_, err := handshake(ctx, g, func(c *tls.Config) {
+			c.MinVersion, c.MaxVersion = version, version
+			for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+				c.CipherSuites = append(c.CipherSuites, suite.ID)
+			}
+		})
+		if ended := run.Over(ctx, err); ended != nil {
+			return ended
+		}
+		if err == nil {
+			g.Add(fact.New("tls.oldest", tls.VersionName(version), "TLS 1.0 to 1.3", tls.VersionName(version),
+				"the oldest version of TLS that the way takes; those before 1.2 are not safe"))
+			return nil
+		}
+	}
+	return nil
+}
+
+// examineEnd finds out whether the Echo sees the TLS of the client, another one, or none.
+func examineEnd(ctx context.Context, g *run.Group) error {
+	e := g.Known.Plain.Description
+	if e == nil || e.TLS == nil {
+		g.Add(decideEnd(e, nil, 0))
+		return nil
+	}
+	older := &wire.Client{Target: g.Target, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent, MaxTLS: tls.VersionTLS12}
+	a, err := older.Do(ctx, &wire.Request{Path: run.PlainPath})
+	o, err := g.Outcome(ctx, a, err)
+	if err != nil {
+		return err
+	}
+	if o.Described() == nil {
+		g.Add(decideEnd(e, nil, 0))
+		return nil
+	}
+	g.Add(decideEnd(e, a.Description, a.TLS.Version))
+	return nil
+}
+
+// decideEnd compares what the Echo reports of TLS with what a client negotiated that has at most TLS 1.2, if it could.
+func decideEnd(plain, older *wire.Description, negotiated uint16) fact.Fact {
+	const name, meaning = "tls.ends", "where the TLS of the client ends: at the way, at the Echo, or at both, with another one between them"
+	switch {
+	case plain == nil:
+		return fact.New(name, "not told", "", "", meaning)
+	case plain.TLS == nil:
+		return fact.New(name, "way", "TLS", "no TLS", meaning)
+	case older == nil:
+		return fact.New(name, "both or Echo", "TLS", plain.TLS.Version, meaning)
+	case older.TLS != nil && older.TLS.Version != plain.TLS.Version && older.TLS.Version == strings.Replace(tls.VersionName(negotiated),
+		"TLS ", "TLSv", 1):
+		return fact.New(name, "Echo", "TLS 1.3, then 1.2", plain.TLS.Version+", then "+older.TLS.Version, meaning)
+	}
+	return fact.New(name, "both", "TLS 1.3, then 1.2", plain.TLS.Version+", both times", meaning)
+}

@@ -1,0 +1,91 @@
+package responses
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/coder/websocket"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// largeMessage is the size of the larger message that is sent through a WebSocket.
+const largeMessage = 256 << 10
+
+// ExamineWebSocket opens a WebSocket and sends messages.
+func ExamineWebSocket(ctx context.Context, g *run.Group) error {
+	h := &webSocketHandshake{group: g}
+	connection, failed := h.dial(ctx)
+	o, err := g.Outcome(ctx, h.response, h.err)
+	if err == nil || o.Refusal != "" {
+		g.Add(decideUpgrade(o))
+	}
+	if connection != nil {
+		defer func() { _ = connection.CloseNow() }() // it needs no closing handshake
+	}
+	if err != nil || o.Refusal != "" || o.Status != http.StatusSwitchingProtocols {
+		return err
+	}
+	g.Add(decideSubprotocol(o.Header.Get("Sec-WebSocket-Protocol")))
+	for _, size := range []int{100, largeMessage} {
+		if failed == nil {
+			failed = exchangeMessage(ctx, connection, wire.Filler(size))
+		}
+		if failed != nil {
+			if ended := g.Interrupted(ctx, failed); ended != nil {
+				return ended
+			}
+			g.Add(decideMessages(size, failed))
+			return nil
+		}
+	}
+	g.Add(decideMessages(largeMessage, nil))
+	return nil
+}
+
+func decideUpgrade(o run.Outcome) fact.Fact {
+	const name, sent, meaning = "websocket.upgrade", "Upgrade: websocket", "whether a connection can become a WebSocket"
+	switch {
+	case o.Refusal != "":
+		return fact.Refused(name, sent, o.Refusal, meaning)
+	case o.Status == http.StatusSwitchingProtocols:
+		return fact.New(name, fact.Yes, sent, sent, meaning)
+	}
+	return fact.New(name, fact.No, sent, "a request without Upgrade, or one of HTTP/1.0", meaning+"; the way does not pass the header on")
+}
+
+func decideSubprotocol(received string) fact.Fact {
+	const name, sent, meaning = "websocket.subprotocol", "pathcheck", "whether the sub-protocol of a WebSocket arrives"
+	if received == sent {
+		return fact.Detail(fact.New(name, fact.Kept, sent, received, meaning))
+	}
+	return fact.Detail(fact.New(name, fact.Dropped, sent, received, meaning))
+}
+
+func decideMessages(size int, err error) fact.Fact {
+	const name, meaning = "websocket.messages", "whether messages come back as they were sent, short and long ones"
+	sent := "messages of up to " + sizeText(size)
+	if err == nil {
+		return fact.New(name, fact.Kept, sent, sent, meaning)
+	}
+	return fact.New(name, "lost at "+sizeText(size), sent, "no such message: "+wire.RefusalOf(err), meaning)
+}
+
+func sizeText(bytes int) string { return fact.Size(bytes) + "B" }
+
+// exchangeMessage sends a text and reads it back. The path may have made several frames of it (RFC 6455, 5.4).
+func exchangeMessage(ctx context.Context, c *websocket.Conn, data []byte) error {
+	c.SetReadLimit(int64(len(data)))
+	if err := c.Write(ctx, websocket.MessageText, data); err != nil {
+		return err
+	}
+	kind, received, err := c.Read(ctx)
+	if err == nil && (kind != websocket.MessageText || !bytes.Equal(received, data)) {
+		return errors.New("another message")
+	}
+	return err
+}

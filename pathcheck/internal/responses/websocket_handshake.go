@@ -1,0 +1,65 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/coder/websocket"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// webSocketHandshake sends the handshake of a WebSocket as other requests are sent, and keeps the response.
+type webSocketHandshake struct {
+	group    *run.Group
+	response *wire.Response // nil if there was no response
+	err      error          // why there was none
+}
+
+// dial opens a WebSocket. The library checks the response. The group knows the address, so that the URL means nothing.
+func (h *webSocketHandshake) dial(ctx context.Context) (*websocket.Conn, error) {
+	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: h}, Subprotocols: []string{"pathcheck"}}
+	c, _, err := websocket.Dial(ctx, "ws://echo", options) //nolint:bodyclose // the library closes it
+	return c, err
+}
+
+// RoundTrip implements http.RoundTripper. It returns no response that refuses the handshake, so that redirects are not followed.
+func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) {
+	fields := wire.Fields("Connection", "Upgrade", "Upgrade", "websocket")
+	for _, name := range []string{"Sec-WebSocket-Version", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol"} {
+		fields = append(fields, wire.Field{Name: name, Value: r.Header.Get(name)})
+	}
+	s, err := h.group.Open(r.Context(), &wire.Request{Path: "/-/ws", Fields: fields})
+	if err != nil {
+		h.err = err
+		return nil, err
+	}
+	response, interim, err := s.ReadHeader()
+	if err != nil {
+		h.err = err
+		return nil, errors.Join(err, s.Close())
+	}
+	h.response = s.NewResponse(response, interim)
+	h.group.Judge(h.response, s.Nonce)
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		return nil, errors.Join(errors.New("the handshake is refused"), s.Close())
+	}
+	s.Allow(4 * largeMessage)
+	response.Body = bufferedStream{s}
+	return response, nil
+}
+
+// bufferedStream is a stream whose reader may have read more than the header.
+type bufferedStream struct{ *wire.Stream }
+
+// Read implements io.Reader. The library would take io.EOF for the end of a message.
+func (s bufferedStream) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}

@@ -1,0 +1,91 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// Group is a part of a run that examines related facts.
+type Group struct {
+	*wire.Client
+	Known   *Known
+	Direct  string // the URL of the same Echo without the proxies in the path; may be empty
+	CA      []byte // PEM of certificates that are trusted in addition to the roots of browsers
+	Facts   []fact.Fact
+	Skipped []fact.NotTested
+}
+
+// Skip says why a fact of the group could not be found out.
+func (g *Group) Skip(name, reason string) {
+	g.Skipped = append(g.Skipped, fact.NotTested{Name: name, Reason: reason})
+}
+
+func (g *Group) Add(facts ...fact.Fact) { g.Facts = append(g.Facts, facts...) }
+
+// Ask sends a request. If something else responds than the Echo, a plain request shows whether the Echo is still there. If it is not, the
+// error ends the group.
+func (g *Group) Ask(ctx context.Context, r *wire.Request) (Outcome, error) {
+	a, err := g.Do(ctx, r)
+	return g.Outcome(ctx, a, err)
+}
+
+// Examine sends a request, and adds the fact that a function makes of what came of it.
+func (g *Group) Examine(ctx context.Context, r *wire.Request, decide func(Outcome) fact.Fact) error {
+	o, err := g.Ask(ctx, r)
+	if err == nil {
+		g.Add(decide(o))
+	}
+	return err
+}
+
+func (g *Group) Outcome(ctx context.Context, a *wire.Response, err error) (Outcome, error) {
+	if ended := Over(ctx, err); ended != nil {
+		return Outcome{}, ended
+	}
+	switch {
+	case err == nil && a.Proven && a.Cached:
+		return Outcome{Response: a, Refusal: fact.RefusedByCache}, nil
+	case err == nil && a.Proven:
+		return Outcome{Response: a}, nil
+	case err != nil:
+		return Outcome{Refusal: wire.RefusalOf(err)}, g.Confirm(ctx)
+	}
+	return Outcome{Response: a, Refusal: a.Refusal()}, g.Confirm(ctx)
+}
+
+// Confirm returns an error unless the Echo responds to a plain request.
+func (g *Group) Confirm(ctx context.Context) error {
+	a, err := g.Do(ctx, &wire.Request{Path: PlainPath + "?" + wire.NewNonce()}) // which no cache has
+	if ended := Over(ctx, err); ended != nil {
+		return ended
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("the Echo does not respond any more: %s", wire.RefusalOf(err))
+	case !a.Proven:
+		return fmt.Errorf("the Echo does not respond any more: the response %d does not prove that it comes from it", a.Status)
+	}
+	return nil
+}
+
+// Interrupted returns why a stream that ended with an error is no fact about the path, if it is none: the run is over, or the Echo has
+// gone.
+func (g *Group) Interrupted(ctx context.Context, err error) error {
+	if ended := Over(ctx, err); ended != nil || err == nil {
+		return ended
+	}
+	return g.Confirm(ctx)
+}
+
+// Each examines parts of a group, until one cannot go on.
+func (g *Group) Each(ctx context.Context, parts ...func(context.Context, *Group) error) error {
+	for _, part := range parts {
+		if err := part(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}

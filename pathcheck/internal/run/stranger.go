@@ -1,0 +1,43 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// networkReason returns why there is no response, without what differs from one attempt to the next, as ports do.
+func networkReason(err error) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &dns) && dns.IsTimeout:
+		return "DNS does not respond"
+	case errors.As(err, &dns):
+		return "lookup " + dns.Name + ": " + dns.Err
+	case errors.As(err, &op) && errors.Is(err, wire.ErrHandshake):
+		return wire.ErrHandshake.Error() + ": " + op.Err.Error()
+	case errors.As(err, &op):
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+// stranger returns the error for a response that does not come from the Echo.
+func stranger(c *wire.Client, a *wire.Response) error {
+	what := "an Echo"
+	if c.Echo != (proof.Echo{}) {
+		what = fmt.Sprintf("the Echo %s/%s", c.Echo.Namespace, c.Echo.Name)
+	}
+	text := fmt.Sprintf("the response %d does not prove that it comes from %s, so nothing more was sent", a.Status, what)
+	if location := a.Header.Get("Location"); location != "" {
+		return fmt.Errorf("%s; it redirects to %s: check that URL", text, fact.Cut(fact.Printable(location), fact.MaxText))
+	}
+	return fmt.Errorf("%s: the URL leads elsewhere, the image is not that of the operator or an older one, "+
+		"or the way drops the headers %s or %s",
+		text, proof.RequestHeader, proof.ResponseHeader)
+}

@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+)
+
+// Client sends requests to a target.
+type Client struct {
+	Target
+	Limits *Limits
+	Echo   proof.Echo
+	Agent  string
+	MaxTLS uint16 // the latest version of TLS that is offered; 0 for any
+
+	mutex  sync.Mutex
+	nonces []string
+}
+
+// Check returns the header that asks for a proof.
+func (c *Client) Check(nonce string) Field {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if !slices.Contains(c.nonces, nonce) {
+		c.nonces = append(c.nonces, nonce)
+	}
+	return Field{proof.RequestHeader, c.Echo.Ask(nonce)}
+}
+
+// Judge finds out whether the Echo has sent a response, to this request or to an earlier one.
+func (c *Client) Judge(a *Response, nonce string) {
+	values := a.Header.Values(proof.ResponseHeader)
+	if len(values) != 1 {
+		return
+	}
+	if a.Attempt, a.Proven = c.Echo.Verify(nonce, values[0]); a.Proven {
+		return
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, earlier := range c.nonces {
+		if _, ok := c.Echo.Verify(earlier, values[0]); ok {
+			a.Proven, a.Cached = true, true
+		}
+	}
+}
+
+// Open sends the header of a request on a new connection.
+func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
+	end, err := c.Limits.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	connection, err := c.Connect(ctx, c.Limits)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	deadline := time.Now().Add(cmp.Or(r.Timeout, Timeout))
+	setDeadline, raw := connection.SetDeadline(deadline), connection
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // reading and writing fail then
+	config := c.TLSConfig("http/1.1")
+	config.MaxVersion = c.MaxTLS
+	connection, err = c.secure(ctx, connection, config)
+	if err := cmp.Or(err, setDeadline); err != nil {
+		stop()
+		end()
+		return nil, err
+	}
+	r.Nonce = cmp.Or(r.Nonce, NewNonce())
+	s := newStream(connection, r.methodOrGet(), r.Nonce, sync.OnceFunc(func() { // a stream may be closed twice
+		stop()
+		end()
+	}))
+	if err := s.Send(r.Header(&c.Target, c.Check(r.Nonce), c.Agent)); err != nil {
+		_ = s.Close() // writing has failed already
+		return nil, err
+	}
+	return s, nil
+}
+
+// Do sends a request and reads the response.
+func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
+	s, err := c.Open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	defer func() { _ = s.Close() }() // what was read decides
+	writing.Go(func() {
+		if r.Chunked || len(r.Body) > 0 {
+			_ = r.writeBody(s) // the server may have responded before the end of the body
+		}
+	})
+	return c.Read(s, int64(len(r.Body))+MaxBody)
+}
+
+// Read reads the response to the request of a stream, and judges it.
+func (c *Client) Read(s *Stream, limit int64) (*Response, error) {
+	a, err := s.readResponse(limit)
+	if err == nil {
+		c.Judge(a, s.Nonce)
+	}
+	return a, err
+}

@@ -1,0 +1,74 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Description is how an echo server describes the request that it received.
+type Description struct {
+	Path, Host, Method, Proto string
+	Headers                   http.Header
+	Pod                       string
+	TLS                       *struct{ Version, ServerName, CipherSuite string }
+	Request                   struct {
+		Time          time.Time
+		HeaderNames   []string
+		ContentLength int64
+		Body          *struct {
+			Size   int64
+			SHA256 string
+		}
+		Trailers http.Header
+	}
+	Client struct{ RemoteAddress string }
+}
+
+// maxTexts is the largest number of names and values in the description of a request, several times as many as any request has that is
+// sent. Each takes much more memory than its bytes.
+const maxTexts = 20_000
+
+// parseDescription returns nil for a response that does not describe a request.
+func parseDescription(contentType string, body []byte) *Description {
+	if !strings.HasPrefix(contentType, "application/json") {
+		return nil
+	}
+	if bytes.Count(body, []byte{'"'}) > 2*maxTexts {
+		return nil
+	}
+	e := &Description{}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if decoder.Decode(e) != nil || e.Method == "" || e.Path == "" {
+		return nil
+	}
+	return e
+}
+
+// Peer returns the address that the connection of the echo server comes from, if it is known.
+func (e *Description) Peer() netip.Addr {
+	address, err := netip.ParseAddrPort(e.Client.RemoteAddress)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return address.Addr().Unmap()
+}
+
+// Values returns the values of a header, whatever the case of its name.
+func (e *Description) Values(name string) []string { return e.Headers[http.CanonicalHeaderKey(name)] }
+
+// Has reports whether the echo server has received a header.
+func (e *Description) Has(name string) bool { return len(e.Values(name)) > 0 }
+
+// NameAsSent returns the name of a header as the echo server received it, which is known only for HTTP/1.
+func (e *Description) NameAsSent(name string) string {
+	i := slices.IndexFunc(e.Request.HeaderNames, func(other string) bool { return strings.EqualFold(name, other) })
+	if i < 0 {
+		return ""
+	}
+	return e.Request.HeaderNames[i]
+}

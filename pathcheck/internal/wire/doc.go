@@ -1,0 +1,2 @@
+// Package wire sends requests as they are written, reads responses, and keeps a run within its limits.
+package wire

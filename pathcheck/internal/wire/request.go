@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Field is a line of a header.
+type Field struct{ Name, Value string }
+
+// Fields returns fields from their names and values in turn.
+func Fields(pairs ...string) []Field {
+	fields := make([]Field, 0, len(pairs)/2)
+	for pair := range slices.Chunk(pairs, 2) {
+		fields = append(fields, Field{pair[0], pair[1]})
+	}
+	return fields
+}
+
+func (f Field) String() string { return f.Name + ": " + f.Value }
+
+// Request is a request of HTTP/1.1 that is sent as it is written here.
+type Request struct {
+	Method   string // GET if it is empty
+	Path     string // below the path of the Echo, with the query
+	Fields   []Field
+	Body     []byte
+	Chunked  bool
+	Trailers []Field
+	Timeout  time.Duration // Timeout if it is 0
+	Nonce    string        // a new one if it is empty
+}
+
+func NewNonce() string {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return hex.EncodeToString(random[:])
+}
+
+// has reports whether a request has a field of this name.
+func (r *Request) has(name string) bool {
+	return slices.ContainsFunc(r.Fields, func(f Field) bool { return strings.EqualFold(f.Name, name) })
+}
+
+func (r *Request) methodOrGet() string { return cmp.Or(r.Method, "GET") }
+
+// Header returns the header as bytes. The connection is closed after each request, so that they do not affect each other.
+func (r *Request) Header(t *Target, check Field, agent string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s%s HTTP/1.1\r\nHost: %s\r\n", r.methodOrGet(), t.Base, r.Path, t.Host)
+	fields := []Field{check, {"User-Agent", agent}, {"Accept", "application/json"}, {"Connection", "close"}}
+	if r.Chunked {
+		fields = append(fields, Field{"Transfer-Encoding", "chunked"})
+	} else if len(r.Body) > 0 {
+		fields = append(fields, Field{"Content-Length", strconv.Itoa(len(r.Body))})
+	}
+	for _, each := range fields {
+		if !r.has(each.Name) {
+			fmt.Fprintf(&b, "%s\r\n", each)
+		}
+	}
+	for _, each := range r.Fields {
+		fmt.Fprintf(&b, "%s\r\n", each)
+	}
+	b.WriteString("\r\n")
+	return b.Bytes()
+}
+
+// writeBody writes the body and the trailers.
+func (r *Request) writeBody(w io.Writer) error {
+	if !r.Chunked {
+		_, err := w.Write(r.Body)
+		return err
+	}
+	if err := WriteChunk(w, r.Body); err != nil {
+		return err
+	}
+	return EndChunks(w, r.Trailers)
+}
+
+func WriteChunk(w io.Writer, data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "%x\r\n%s\r\n", len(data), data)
+	return err
+}
+
+func EndChunks(w io.Writer, trailers []Field) error {
+	var b strings.Builder
+	b.WriteString("0\r\n")
+	for _, each := range trailers {
+		fmt.Fprintf(&b, "%s\r\n", each)
+	}
+	_, err := io.WriteString(w, b.String()+"\r\n")
+	return err
+}
+
+// Filler returns a body of a size.
+func Filler(size int) []byte { return bytes.Repeat([]byte("pathcheck-body-\n"), size/16+1)[:size] }

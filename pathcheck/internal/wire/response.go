@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Response is a response, and how it came.
+type Response struct {
+	Status   int
+	Header   http.Header
+	Trailers http.Header
+	Interim  []int  // the statuses of the responses before it
+	Body     []byte // its beginning
+	Size     int64  // of the body, as far as it came
+
+	Proven      bool // it is the response of the Echo
+	Cached      bool // it is the response to an earlier request
+	Attempt     int  // how many requests with the nonce the Echo has received
+	Description *Description
+
+	Local  netip.AddrPort
+	Remote string // host and port
+	TLS    *tls.ConnectionState
+	Took   time.Duration // until the header came
+	Closed bool          // the connection is closed after it
+}
+
+func (a *Response) readBody(response *http.Response, limit int64) {
+	defer func() { _ = response.Body.Close() }()
+	a.Body, _ = io.ReadAll(io.LimitReader(response.Body, min(limit, MaxBody)))
+	rest, _ := io.Copy(io.Discard, io.LimitReader(response.Body, limit-int64(len(a.Body))+1))
+	a.Size = int64(len(a.Body)) + rest
+	a.Trailers = response.Trailer
+	a.Description = parseDescription(response.Header.Get("Content-Type"), a.Body)
+}
+
+func addressOf(address net.Addr) netip.AddrPort {
+	parsed, _ := netip.ParseAddrPort(address.String())
+	return netip.AddrPortFrom(parsed.Addr().Unmap(), parsed.Port())
+}
+
+// RefusalOf names how a request failed without a response.
+func RefusalOf(err error) string {
+	var timedOut net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "no connection"
+	case errors.Is(err, ErrHandshake):
+		return "handshake"
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timedOut) && timedOut.Timeout():
+		return "time out"
+	case errors.Is(err, syscall.ECONNRESET):
+		return "reset"
+	}
+	return "closed"
+}
+
+// Refusal names a response that does not come from the Echo.
+func (a *Response) Refusal() string { return strconv.Itoa(a.Status) }

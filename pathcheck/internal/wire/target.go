@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Target is where the requests go.
+type Target struct {
+	Scheme string
+	Host   string   // the value of Host
+	Name   string   // of the server, without port
+	Dial   string   // host and port
+	Base   string   // the path of the Echo, which does not end in a slash
+	Source net.Addr // the address to send from; nil leaves that to the system
+}
+
+// ParseTarget parses a URL. The address, if it is not empty, is an IP address or name, with or without a port, and replaces the host of the
+// URL.
+func ParseTarget(text, address string) (Target, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return Target{}, err
+	}
+	if !isPlain(u) {
+		return Target{}, fmt.Errorf("%q is not a URL such as https://example.com/shop: a scheme, a host, and maybe a port and a path", text)
+	}
+	if strings.Contains(u.EscapedPath()+"/", "/../") || strings.Contains(u.EscapedPath(), "%") {
+		return Target{}, fmt.Errorf("the path of %q must have neither dot segments nor escapes", text)
+	}
+	name, zone, _ := strings.Cut(u.Hostname(), "%") // a zone means something on this machine alone (RFC 6874)
+	t := Target{Scheme: u.Scheme, Host: strings.Replace(strings.TrimSuffix(u.Host, ":"), "%"+zone+"]", "]", 1), Name: name,
+		Base: strings.TrimRight(u.Path, "/")}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	t.Dial = net.JoinHostPort(u.Hostname(), port)
+	if address == "" {
+		return t, nil
+	}
+	t.Dial, err = dialAddress(address, port)
+	return t, err
+}
+
+// dialAddress returns a host and a port to connect to, the given port if the address has none.
+func dialAddress(address, port string) (string, error) {
+	host, own, err := net.SplitHostPort(address)
+	if err != nil {
+		host, own = strings.TrimSuffix(strings.TrimPrefix(address, "["), "]"), port
+	}
+	_, isIP := netip.ParseAddr(host)
+	if number, err := strconv.ParseUint(own, 10, 16); err != nil || number == 0 || isIP != nil &&
+		(host == "" || strings.ContainsAny(host, ":/[]@? ")) {
+		return "", fmt.Errorf("%q is not the address of a server: a host name or an IP address, and maybe a port, such as 192.0.2.1:8443",
+			address)
+	}
+	return net.JoinHostPort(host, own), nil
+}
+
+// isPlain reports whether a URL has a scheme, a host, maybe a port and a path, and nothing else.
+func isPlain(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// Connect opens a connection that counts.
+func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
+	c, err := (&net.Dialer{Timeout: Timeout, LocalAddr: t.Source}).DialContext(ctx, "tcp", t.Dial)
+	if err != nil {
+		return nil, err
+	}
+	return &countedConn{c, l}, nil
+}
+
+// tlsConfig returns the settings for a protocol. Nothing is verified: whether the certificate is trusted is a fact.
+func (t *Target) TLSConfig(protocols ...string) *tls.Config {
+	return &tls.Config{ServerName: t.Name, InsecureSkipVerify: true, NextProtos: protocols, MinVersion: tls.VersionTLS10,
+		CipherSuites: cipherSuites()}
+}
+
+// cipherSuites returns what Go offers, and the exchange of keys by RSA, which browsers offer, too: to some servers there is no other way.
+func cipherSuites() []uint16 {
+	suites := []uint16{
+		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_128_CBC_SHA,
+		tls.TLS_RSA_WITH_AES_256_CBC_SHA,
+	}
+	for _, suite := range tls.CipherSuites() {
+		suites = append(suites, suite.ID)
+	}
+	return suites
+}
+
+var ErrHandshake = errors.New("TLS handshake")
+
+// secure adds TLS to a connection if the URL has it.
+func (t *Target) secure(ctx context.Context, c net.Conn, config *tls.Config) (net.Conn, error) {
+	if t.Scheme != "https" {
+		return c, nil
+	}
+	secured := tls.Client(c, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrHandshake, err), c.Close())
+	}
+	return secured, nil
+}

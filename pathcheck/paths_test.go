@@ -1,0 +1,198 @@
+package pathcheck
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+)
+
+// proxyCase is a proxy that does one thing, and the facts that it turns round.
+type proxyCase struct {
+	groups []string
+	proxy  func(address string) http.Handler
+	facts  map[string]string
+}
+
+func requestCases() map[string]proxyCase {
+	group := []string{"request"}
+	return map[string]proxyCase{
+		"a proxy that changes nothing": {group, changes(nothing), map[string]string{"request.method": fact.Kept,
+			"request.headers.lost": fact.None, "request.headers.changed": fact.None,
+			"request.query": fact.Kept, "request.host": fact.Kept, "request.version": "HTTP/1.1", "request.http2": "HTTP/1.1",
+			"request.trailers": fact.Kept, "request.headers.size": "12Ki",
+			"request.headers.case": "canonical", "request.headers.order": fact.Changed, "request.path.dots": fact.Kept,
+			"request.path.encodedSlash": fact.Kept, "request.path.doubleSlash": fact.Kept}},
+		"headers are dropped": {group, changes(func(r *httputil.ProxyRequest) {
+			r.Out.Header.Del("Accept-Language")
+			for name := range r.Out.Header {
+				if strings.Contains(name, "_") {
+					r.Out.Header.Del(name)
+				}
+			}
+		}), map[string]string{"request.headers.lost": "Accept-Language", "request.headers.underscores": fact.Dropped}},
+		"headers are added": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Set("Via", "1.1 a") }),
+			map[string]string{"request.headers.added": "Via"}},
+		"headers are changed": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Set("Prefer", "x") }),
+			map[string]string{"request.headers.changed": "Prefer"}},
+		"headers are merged": {group, changes(func(r *httputil.ProxyRequest) {
+			r.Out.Header.Set("X-Pathcheck-Twice", strings.Join(r.In.Header["X-Pathcheck-Twice"], ", "))
+		}), map[string]string{"request.headers.twice": "merged"}},
+		"the host is replaced": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Host = "internal" }),
+			map[string]string{"request.host": fact.Changed}},
+		"paths are cleaned": {group, changes(func(r *httputil.ProxyRequest) {
+			r.Out.URL.Path, r.Out.URL.RawPath = path.Clean(r.In.URL.Path), ""
+		}),
+			map[string]string{"request.path.dots": "resolved", "request.path.encodedDots": "resolved", "request.path.doubleSlash": "merged",
+				"request.path.encodedSlash": "decoded"}},
+		"a prefix is added": {group, changes(func(r *httputil.ProxyRequest) { r.Out.URL.Path = "/v1" + r.In.URL.Path }),
+			map[string]string{"request.path.prefix": fact.Changed}},
+		"the query is dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = "" }),
+			map[string]string{"request.query": fact.Dropped}},
+		"a method is refused": {group, refuseIf(405, func(r *http.Request) bool {
+			return r.Method == http.MethodPatch ||
+				r.Method == http.MethodTrace
+		}), map[string]string{"request.method": "refused PATCH", "request.methodOther": "refused TRACE"}},
+		"long headers are refused": {group, refuseIf(431, func(r *http.Request) bool { return len(r.Header.Get("X-Pathcheck-Size")) > 4096 }),
+			map[string]string{"request.headers.size": "4Ki"}},
+		"long paths are refused": {group, refuseIf(414, func(r *http.Request) bool { return len(r.URL.Path) > 2100 }),
+			map[string]string{"request.url.size": "2Ki"}},
+		"many headers are refused": {group, refuseIf(431, func(r *http.Request) bool { return len(r.Header) > 50 }),
+			map[string]string{"request.headers.number": "40"}},
+		"long headers are cut": {group, changes(func(r *httputil.ProxyRequest) {
+			if value := r.Out.Header.Get("X-Pathcheck-Size"); len(value) > 3000 {
+				r.Out.Header.Set("X-Pathcheck-Size", value[:3000])
+			}
+		}), map[string]string{"request.headers.size": "2Ki"}},
+		"many headers are dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Pathcheck-50") }),
+			map[string]string{"request.headers.number": "40"}},
+		"long paths are cut": {group, changes(func(r *httputil.ProxyRequest) {
+			r.Out.URL.Path, r.Out.URL.RawPath = r.In.URL.Path[:min(len(r.In.URL.Path), 5000)], ""
+		}), map[string]string{"request.url.size": "4Ki"}},
+		"escaped slashes are refused": {group, refuseIf(404, func(r *http.Request) bool { return strings.Contains(r.URL.RawPath, "%2F") }),
+			map[string]string{"request.path.encodedSlash": "refused 404"}},
+		"trailers are dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Trailer = nil }),
+			map[string]string{"request.trailers": fact.Dropped}},
+		"the server has its own paths": {group, refuseIf(403, func(r *http.Request) bool { return strings.Contains(r.URL.Path, "..") }),
+			map[string]string{"request.path.dots": "refused 403"}},
+	}
+}
+
+func clientCases() map[string]proxyCase {
+	group := []string{"client"}
+	forward := func(names ...string) func(*httputil.ProxyRequest) {
+		return func(r *httputil.ProxyRequest) {
+			for _, name := range names {
+				r.Out.Header.Set(name, client127)
+			}
+		}
+	}
+	return map[string]proxyCase{
+		"nothing is forwarded": {group, changes(nothing), map[string]string{"client.address": "lost", "client.address.by": fact.None,
+			"client.forgeable": fact.Yes, "client.forgeable.forwarded": fact.Yes,
+			"client.forgeable.host": fact.Yes, "client.proto": "not told", "client.strippable": fact.None, "client.requestID": fact.Kept,
+			"client.traceparent": fact.Kept}},
+		"the address is forwarded": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Forwarded-For"); r.SetXForwarded() }),
+			map[string]string{"client.address": fact.Kept,
+				"client.address.by": "X-Forwarded-For", "client.forgeable": fact.No, "client.proto": "told", "client.strippable": fact.No,
+				"client.forgeable.host": fact.No, "client.forgeable.proto": fact.No}},
+		"the address is appended": {group, changes(func(r *httputil.ProxyRequest) { r.SetXForwarded() }),
+			map[string]string{"client.forgeable": "in front"}},
+		"X-Real-IP": {group, changes(forward("X-Real-Ip")), map[string]string{"client.address.by": "X-Real-Ip",
+			"client.forgeable.realIP": fact.No}},
+		"a client can strip": {group, changes(func(r *httputil.ProxyRequest) {
+			if !strings.Contains(r.In.Header.Get("Connection"), "X-Real-Ip") {
+				forward("X-Real-Ip")(r)
+			}
+		}), map[string]string{"client.strippable": fact.Yes}},
+		"identifiers are made": {group, changes(forward("X-Request-Id", "Traceparent")),
+			map[string]string{"client.requestID": "replaced, else made", "client.traceparent": "replaced, else made"}},
+		"identifiers are dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Request-Id") }),
+			map[string]string{"client.requestID": fact.Dropped}},
+		"forged headers forbidden": {group, refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Forwarded") != "" }),
+			map[string]string{"client.forgeable": "refused 403"}},
+	}
+}
+
+func bodyCases() map[string]proxyCase {
+	body, answer := []string{"body"}, []string{"answer"}
+	return map[string]proxyCase{
+		"bodies as they are": {body, changes(nothing), map[string]string{"body.max": "16Mi", "body.chunked": fact.Kept,
+			"body.request": "streamed", "body.range": fact.Kept}},
+		"a limit of 1 MiB": {body, refuseIf(413, func(r *http.Request) bool { return r.ContentLength > 1<<20 }),
+			map[string]string{"body.max": "1Mi"}},
+		"requests are held": {body, changes(func(r *httputil.ProxyRequest) {
+			data, _ := io.ReadAll(r.In.Body)
+			r.Out.Body, r.Out.ContentLength, r.Out.TransferEncoding = io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
+		}), map[string]string{"body.request": "buffered", "body.chunked": "length set"}},
+		"ranges are dropped": {body, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Range") }),
+			map[string]string{"body.range": fact.Dropped}},
+		"ranges are served": {body, rangesServed, map[string]string{"body.range": "served by way"}},
+		"Expect is refused": {body, refuseIf(417, func(r *http.Request) bool { return r.Header.Get("Expect") != "" }),
+			map[string]string{"body.expect": "refused 417"}},
+
+		"responses as they are": {answer, changes(nothing), map[string]string{"answer.stream": "streamed", "answer.status": fact.Kept,
+			"answer.headers.lost": fact.None, "answer.headers.added": fact.None,
+			"answer.headers.changed": fact.None, "answer.compression": fact.None, "answer.cached": fact.No, "answer.earlyHints": fact.Kept}},
+		"responses are held": {answer, func(address string) http.Handler { return held{proxyTo(address, nothing)} },
+			map[string]string{"answer.stream": "buffered"}},
+		"pages for errors": {answer, changesResponses(func(r *http.Response) error {
+			if r.StatusCode >= 500 {
+				r.Header.Del(proof.ResponseHeader)
+			}
+			return nil
+		}), map[string]string{"answer.status": "replaced 500,503"}},
+		"another status": {answer, changesResponses(func(r *http.Response) error {
+			if r.StatusCode == http.StatusNotFound {
+				r.StatusCode = 200
+			}
+			return nil
+		}), map[string]string{"answer.status": "replaced 404"}},
+		"headers of responses": {answer, changesResponses(func(r *http.Response) error {
+			r.Header.Del("Vary")
+			r.Header.Set("Server", "a")
+			r.Header.Set("X-Test-Pathcheck", "2")
+			return nil
+		}), map[string]string{"answer.headers.lost": "Vary", "answer.headers.added": "Server", "answer.headers.changed": "X-Test-Pathcheck"}},
+		"compression": {answer, changesResponses(compress), map[string]string{"answer.compression": "gzip"}},
+		"a cache":     {answer, newCache, map[string]string{"answer.cached": fact.Yes}},
+		"no early hints": {answer, func(address string) http.Handler { return withoutHints{proxyTo(address, nothing)} },
+			map[string]string{"answer.earlyHints": fact.Dropped}},
+	}
+}
+
+// TestACacheOfAllTellsNothing checks that what a cache stored of an earlier request is not taken for what happens to a later one.
+func TestACacheOfAllTellsNothing(t *testing.T) {
+	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
+	plain := func(r *http.Request) bool { return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/-/") }
+	report := check(t, Options{URL: serve(t, cacheOf(address, plain)), Groups: []string{"client", "request"},
+		Expect: []Expectation{{"client.forgeable", fact.No}}})
+	if report.OK() {
+		t.Error("it says that nobody can forge an address, and does not know")
+	}
+	expectFacts(t, report, map[string]string{"client.forgeable": "refused cached", "client.requestID": "refused cached",
+		"request.query": fact.Kept})
+}
+
+// TestRun_oneChangeInThePath examines proxies that do one thing each: the facts turn round.
+func TestRun_oneChangeInThePath(t *testing.T) {
+	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
+	for _, ways := range []map[string]proxyCase{requestCases(), clientCases(), bodyCases()} {
+		for name, w := range ways {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				report := check(t, Options{URL: serve(t, w.proxy(address)), Groups: w.groups})
+				expectFacts(t, report, w.facts)
+				if len(report.NotTested) > 0 {
+					t.Errorf("not tested: %v", report.NotTested)
+				}
+			})
+		}
+	}
+}
