@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,8 +24,8 @@ const (
 	workers = 16
 	// passTimeout ends a pass that waits for an API server that does not answer.
 	passTimeout = time.Minute
-	// firstRetry and lastRetry bound how long a failed pass waits before it is retried.
-	firstRetry = 5 * time.Millisecond
+	// FirstRetry and lastRetry bound how long a failed pass waits before it is retried.
+	FirstRetry = 5 * time.Millisecond
 	lastRetry  = time.Minute
 )
 
@@ -54,18 +53,18 @@ type Dependencies struct {
 	Now func() time.Time
 }
 
-// controllerOptions returns the options of each controller.
-func controllerOptions() controller.Options {
+// Options returns the options of each controller.
+func Options() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
 		SkipNameValidation:      new(true), // a process of a test suite starts the operator more than once
 		ReconciliationTimeout:   passTimeout,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](FirstRetry, lastRetry),
 	}
 }
 
-// count counts a pass that failed, and says so in its span. failure is nil if it succeeded.
-func (d *Dependencies) count(ctx context.Context, controller string, failure *status.Failure) {
+// Count counts a pass that failed, and says so in its span. failure is nil if it succeeded.
+func (d *Dependencies) Count(ctx context.Context, controller string, failure *status.Failure) {
 	if failure == nil {
 		return
 	}
@@ -77,35 +76,19 @@ func (d *Dependencies) count(ctx context.Context, controller string, failure *st
 	tracing.SetFailure(ctx, reason, failure.Err)
 }
 
-// announce reports transitions as events, and in the log.
-func (d *Dependencies) announce(ctx context.Context, echo *v1.Echo, transitions ...status.Transition) {
+// Announce reports transitions as events, and in the log.
+func (d *Dependencies) Announce(ctx context.Context, echo *v1.Echo, transitions ...status.Transition) {
 	for _, t := range transitions {
 		log.FromContext(ctx).Info(t.Note, "reason", t.Reason.String())
 		d.Recorder.Eventf(echo, nil, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
 	}
 }
 
-// config returns what the children of Echoes depend on.
-func (d *Dependencies) config() children.Config { return children.Config{Images: d.Images, TLS: d.TLS} }
+// Config returns what the children of Echoes depend on.
+func (d *Dependencies) Config() children.Config { return children.Config{Images: d.Images, TLS: d.TLS} }
 
-// readOwned returns an object of an Echo that only Echoes that ask for it have, nil if there is none, and a NameConflictError if one is wanted and
-// its name is taken. The cache does not hold those without the operator's label.
-func (d *Dependencies) readOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, child children.Child) (client.Object, error) {
-	live, err := readChild(ctx, cached, child)
-	if err == nil && live == nil && child.Want != nil {
-		live, err = readChild(ctx, d.Live, child)
-	}
-	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
-		return live, err
-	}
-	if child.Want != nil {
-		err = &children.NameConflictError{Kind: child.Kind, Name: child.Key.Name, For: "Echo", Advice: "Delete or rename it, or give the Echo another name."}
-	}
-	return nil, err
-}
-
-// echoes returns the Echoes of which something is true.
-func (d *Dependencies) echoes(ctx context.Context, which func(*v1.Echo) bool) []v1.Echo {
+// Echoes returns the Echoes of which something is true.
+func (d *Dependencies) Echoes(ctx context.Context, which func(*v1.Echo) bool) []v1.Echo {
 	list := &v1.EchoList{}
 	if err := d.Client.List(ctx, list); err != nil { // only while the process ends
 		return nil

@@ -6,59 +6,52 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// tolerance is how long a failure that may go away by itself is retried before the status reports it.
-const tolerance = 2 * time.Second
+// Tolerance is how long a failure that may go away by itself is retried before the status reports it.
+const Tolerance = 2 * time.Second
 
-// failures holds since when the passes over each object have failed.
-type failures struct{ memory[time.Time] }
+// Failures holds since when the passes over each object have failed.
+type Failures struct{ Memory[time.Time] }
 
-// tolerate marks a failure as tolerated if it is transient and the passes over the object have not failed for long. A conflict
+// Tolerate marks a failure as tolerated if it is transient and the passes over the object have not failed for long. A conflict
 // and an object that is gone, which are signs of an old cache, are then retried after as long as the failures have lasted.
-func (f *failures) tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
+func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
 	if failure == nil || !failure.Transient {
 		return failure
 	}
-	since, failing := f.get(object)
+	since, failing := f.Get(object)
 	if !failing {
 		since = now
-		f.set(object, since)
+		f.Set(object, since)
 	}
 	lasts := now.Sub(since)
-	failure.Tolerated = lasts < tolerance
+	failure.Tolerated = lasts < Tolerance
 	if failure.Tolerated && (apierrors.IsConflict(failure.Err) || apierrors.IsNotFound(failure.Err)) {
-		failure.RetryAfter = max(firstRetry, lasts) // without an error in the log
+		failure.RetryAfter = max(FirstRetry, lasts) // without an error in the log
 	}
 	return failure
 }
 
-// last reports whether the reconciles of an object have failed for longer than transient failures are tolerated.
-func (f *failures) last(object types.NamespacedName, now time.Time) bool {
-	since, failing := f.get(object)
-	return failing && now.Sub(since) >= tolerance
+// Last reports whether the reconciles of an object have failed for longer than transient failures are tolerated.
+func (f *Failures) Last(object types.NamespacedName, now time.Time) bool {
+	since, failing := f.Get(object)
+	return failing && now.Sub(since) >= Tolerance
 }
 
-// end ends a series of failures, unless the pass that ends had a transient one. failure is nil if it succeeded.
-func (f *failures) end(object types.NamespacedName, failure *status.Failure) {
+// End ends a series of failures, unless the pass that ends had a transient one. failure is nil if it succeeded.
+func (f *Failures) End(object types.NamespacedName, failure *status.Failure) {
 	if failure == nil || !failure.Transient {
-		f.forget(object)
+		f.Forget(object)
 	}
 }
 
-// classify returns what the error of a pass over an Echo calls for, and nil for nil.
-func (r *EchoReconciler) classify(echo *v1.Echo, err error) *status.Failure {
-	return r.failures.tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
-}
-
-// result returns what Reconcile returns to the work queue: when to repeat a pass that succeeded, zero if only an event calls for it,
+// Result returns what Reconcile returns to the work queue: when to repeat a pass that succeeded, zero if only an event calls for it,
 // or what a failure requires.
-func result(next time.Duration, failure *status.Failure) (ctrl.Result, error) {
+func Result(next time.Duration, failure *status.Failure) (ctrl.Result, error) {
 	switch {
 	case failure == nil:
 		return ctrl.Result{RequeueAfter: next}, nil

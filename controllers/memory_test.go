@@ -1,14 +1,19 @@
-package controllers
+package controllers_test
 
 import (
 	"reflect"
 	"testing"
+
+	"github.com/echo-operator/echo-operator/controllers/check"
+	"github.com/echo-operator/echo-operator/controllers/companion"
+	"github.com/echo-operator/echo-operator/controllers/echo"
+	"github.com/echo-operator/echo-operator/controllers/podmonitor"
 )
 
 func TestMemories_listsEach(t *testing.T) {
-	memory := reflect.TypeFor[interface{ clear() }]()
+	memory := reflect.TypeFor[interface{ Clear() }]()
 	for _, r := range []interface{ Memories() []func() }{
-		&EchoReconciler{}, &CheckReconciler{}, &PodMonitorReconciler{}, &CompanionReconciler{},
+		&echo.Reconciler{}, &check.Reconciler{}, &podmonitor.Reconciler{}, &companion.Reconciler{},
 	} {
 		want := 0
 		for field := range reflect.TypeOf(r).Elem().Fields() {

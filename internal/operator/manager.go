@@ -31,6 +31,10 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/controllers/check"
+	"github.com/echo-operator/echo-operator/controllers/companion"
+	"github.com/echo-operator/echo-operator/controllers/echo"
+	"github.com/echo-operator/echo-operator/controllers/podmonitor"
 	"github.com/echo-operator/echo-operator/internal/caches"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
@@ -53,8 +57,8 @@ const (
 // Operator is the operator, ready to be started: its manager and the reconcilers that the manager runs.
 type Operator struct {
 	manager.Manager
-	Echoes     *controllers.EchoReconciler
-	Companions *controllers.CompanionReconciler
+	Echoes     *echo.Reconciler
+	Companions *companion.Reconciler
 	// Memories drop what the reconcilers remember, one thing each. No decision depends on it, as tests/reliability shows.
 	Memories []func()
 
@@ -164,7 +168,7 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, types.AddToScheme(scheme)
 }
 
-// addReconcilers adds both reconcilers to the manager.
+// addReconcilers adds the reconcilers to the manager.
 func (o *Operator) addReconcilers(options Options, past *history.History, measured *monitoring.Metrics) error {
 	common := controllers.Dependencies{
 		Client:   o.GetClient(),
@@ -179,11 +183,11 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		Now:      time.Now,
 	}
 	go common.Schema.Prepare() // while the caches are filled
-	o.Echoes = &controllers.EchoReconciler{Dependencies: common, History: past, Gateways: o.offered.gatewayAPI()}
+	o.Echoes = &echo.Reconciler{Dependencies: common, History: past, Gateways: o.offered.gatewayAPI()}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
-	checks := &controllers.CheckReconciler{Dependencies: common}
+	checks := &check.Reconciler{Dependencies: common}
 	if err := checks.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
@@ -191,12 +195,12 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 	if err != nil {
 		return err
 	}
-	o.Companions = &controllers.CompanionReconciler{Dependencies: common, Labelled: labelled}
+	o.Companions = &companion.Reconciler{Dependencies: common, Labelled: labelled}
 	o.Memories = slices.Concat(o.Echoes.Memories(), checks.Memories(), o.Companions.Memories(), []func(){o.supervisor.apis.Drop})
 	if err := o.Companions.SetupWithManager(o.Manager); err != nil || !o.offered.podMonitors() {
 		return err
 	}
-	monitors := &controllers.PodMonitorReconciler{Dependencies: common, Cached: o.GetCache()}
+	monitors := &podmonitor.Reconciler{Dependencies: common, Cached: o.GetCache()}
 	o.Memories = append(o.Memories, monitors.Memories()...)
 	return monitors.SetupWithManager(o.Manager)
 }

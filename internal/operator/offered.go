@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
 	"github.com/echo-operator/echo-operator/internal/caches"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/discovery"
@@ -99,9 +99,9 @@ func optionalKinds(options Options) []discovery.Kind {
 }
 
 // gatewayAPI returns what is offered of Gateway API.
-func (f offered) gatewayAPI() controllers.GatewayAPI {
+func (f offered) gatewayAPI() gatewayapi.API {
 	api := children.GatewayGroupVersion()
-	return controllers.GatewayAPI{Served: f.apis.Usable(api), Refused: f.apis.Refused(api),
+	return gatewayapi.API{Served: f.apis.Usable(api), Refused: f.apis.Refused(api),
 		Unknown: f.apis[api.WithKind(children.GatewayKind)].Access == discovery.Unknown}
 }
 

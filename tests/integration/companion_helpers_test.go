@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/controllers/companion"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -65,7 +65,7 @@ func blockDeletion(ctx context.Context, pod *corev1.Pod) {
 func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
 	GinkgoHelper()
 	requests := &atomic.Int64{}
-	pass := &controllers.CompanionReconciler{Dependencies: underTest.Companions.Dependencies, Labelled: underTest.Companions.Labelled}
+	pass := &companion.Reconciler{Dependencies: underTest.Companions.Dependencies, Labelled: underTest.Companions.Labelled}
 	pass.Client = refusingClient(requests)
 	pass.Live = pass.Client
 	expectQuietPass := func(g Gomega) {

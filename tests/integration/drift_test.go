@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
+	echocontroller "github.com/echo-operator/echo-operator/controllers/echo"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -151,7 +151,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	requests := &atomic.Int64{}
 	refusing := refusingClient(requests)
 	expectQuietPass := func(g Gomega) {
-		pass := controllers.EchoReconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History, Gateways: underTest.Echoes.Gateways}
+		pass := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History, Gateways: underTest.Echoes.Gateways}
 		pass.Client = client.WithFieldValidation(refusing, "Strict")
 		pass.Live = pass.Client
 		cached := &v1.Echo{}

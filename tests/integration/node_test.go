@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
+	echocontroller "github.com/echo-operator/echo-operator/controllers/echo"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -72,7 +72,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 	It("is not considered deleted before it is in the cache", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "early"), node)
-		early := controllers.EchoReconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History, Gateways: underTest.Echoes.Gateways}
+		early := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History, Gateways: underTest.Echoes.Gateways}
 		early.Client = withoutNodes{underTest.GetClient()}
 		_, err := early.Reconcile(ctx, echo)
 		Expect(err).NotTo(HaveOccurred())

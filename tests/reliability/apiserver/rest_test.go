@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
+	echocontroller "github.com/echo-operator/echo-operator/controllers/echo"
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
@@ -124,7 +124,7 @@ func (p *process) knowsPods(ctx context.Context, now *state, namespace string) e
 // would write is refused.
 func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *state, namespace string) error {
 	dry := &refusing{Client: p.GetClient()}
-	r := &controllers.EchoReconciler{Dependencies: p.Echoes.Dependencies, History: p.Echoes.History, Gateways: p.Echoes.Gateways}
+	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, History: p.Echoes.History, Gateways: p.Echoes.Gateways}
 	r.Client, r.Live, r.Recorder = dry, live, &events.FakeRecorder{}
 	_, err := r.ReconcileNamed(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: echoName}})
 	switch {

@@ -1,0 +1,98 @@
+package check
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+// checkPass makes a pass over the checks of Echo "x", and returns the writes and the checks that the status names then.
+func checkPass(t *testing.T, w *fakecluster.World) (writes, named []string, next ctrl.Result) {
+	t.Helper()
+	g := NewWithT(t)
+	w.Dependencies.Images.PathCheck = "quay.io/echo-operator/echo-operator-pathcheck:v1"
+	r := &Reconciler{Dependencies: w.Dependencies}
+	key := client.ObjectKey{Namespace: "ns", Name: "x"}
+	next, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	g.Expect(err).NotTo(HaveOccurred())
+	echo := &v1.Echo{}
+	g.Expect(w.Server.Get(t.Context(), key, echo)).To(Succeed())
+	for _, check := range echo.Status.Checks {
+		named = append(named, check.Name)
+	}
+	return w.Writes, named, next
+}
+
+func ownedCronJob(owner client.Object) *batchv1.CronJob {
+	return &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-path", UID: "cronjob-uid",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}}
+}
+
+// TestStatusNamesACheckBeforeItsCronJob checks that a CronJob cannot be created of which nothing would tell.
+func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
+	check := func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
+	}
+	w := fakecluster.New(t, fakecluster.StoredEcho(check))
+	if writes, named, _ := checkPass(t, w); !slices.Equal(writes, []string{"patch status"}) || !slices.Equal(named, []string{"path"}) {
+		t.Errorf("the first pass wrote %v, and the status names %v", writes, named)
+	}
+	w.Writes = nil
+	if writes, _, _ := checkPass(t, w); !slices.Equal(writes, []string{"apply CronJob"}) {
+		t.Errorf("the second pass wrote %v", writes)
+	}
+}
+
+// TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt checks that the status names a former check until the API server says that its CronJob is gone.
+func TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt(t *testing.T) {
+	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
+	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
+	w.Dependencies.Client = w.Server
+	writes, named, next := checkPass(t, w)
+	if !slices.Contains(writes, "delete x-path") || !slices.Equal(named, []string{"path"}) || next.RequeueAfter == 0 {
+		t.Errorf("it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
+	}
+	if writes, named, next = checkPass(t, w); len(named) > 0 || next.RequeueAfter != 0 {
+		t.Errorf("then it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
+	}
+}
+
+// TestCronJobsOfOthersStay checks that a CronJob that the Echo does not own is not deleted with a check of that name.
+func TestCronJobsOfOthersStay(t *testing.T) {
+	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
+	w := fakecluster.New(t, echo, ownedCronJob(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "another" })))
+	if writes, named, _ := checkPass(t, w); !slices.Equal(writes, []string{"patch status"}) || len(named) > 0 {
+		t.Errorf("it wrote %v, and the status names %v", writes, named)
+	}
+}
+
+// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a failure that may pass is retried, though another check of the Echo waits for an edit.
+func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
+	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
+		e.Spec.Replicas, e.Spec.Service.Port = 1, 80
+		for _, url := range []string{"http://elsewhere", "http://x.ns.svc"} {
+			e.Spec.Checks = append(e.Spec.Checks, v1.EchoCheck{Name: strings.Trim(url, "htp:/."), Schedule: "@hourly", URL: url, DeadlineSeconds: 60})
+		}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: e.Spec.Checks[0].Name}, {Name: e.Spec.Checks[1].Name}}
+	})
+	w := fakecluster.New(t, echo)
+	w.Dependencies.Images.PathCheck = "pathcheck:v1"
+	w.FailOn("apply CronJob", apierrors.NewInternalError(errors.New("request timed out")))
+	r := &Reconciler{Dependencies: w.Dependencies}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !apierrors.IsInternalError(err) ||
+		errors.Is(err, reconcile.TerminalError(nil)) {
+		t.Errorf("it ends with %v", err)
+	}
+}

@@ -1,0 +1,58 @@
+package check
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when it, a pod of a check or a CronJob changes.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("check").
+		WithOptions(controllers.Options()).
+		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(checksChanged())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheckPod), builder.WithPredicates(controllers.SinceStart(), runChanged())).
+		Watches(children.BlankCronJob(), ofOwner, builder.WithPredicates(controllers.SinceStart())).
+		Complete(r.Traces.Passes("check", r))
+}
+
+// checksChanged selects the Echoes with checks, so that others start no passes.
+func checksChanged() predicate.Predicate {
+	return predicate.And(predicate.ResourceVersionChangedPredicate{}, predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return isEchoWithChecks(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return isEchoWithChecks(e.ObjectOld) || isEchoWithChecks(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return isEchoWithChecks(e.Object) },
+	})
+}
+
+func isEchoWithChecks(object client.Object) bool {
+	echo, ok := object.(*v1.Echo)
+	return ok && hasChecks(echo)
+}
+
+// echoOfCheckPod returns the Echo that a pod of a check belongs to.
+func echoOfCheckPod(_ context.Context, pod client.Object) []reconcile.Request {
+	if children.CheckOf(pod) == "" {
+		return nil
+	}
+	return controllers.RequestsFor(pod.GetNamespace(), children.EchoOf(pod))
+}
+
+// runChanged selects the updates of pods from which another result may follow.
+func runChanged() predicate.Predicate {
+	return controllers.Updated(func(before, after *corev1.Pod) bool { return !equality.Semantic.DeepEqual(before.Status, after.Status) })
+}

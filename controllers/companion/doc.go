@@ -1,0 +1,2 @@
+// Package companion creates an echo server next to each pod that asks for one.
+package companion

@@ -1,0 +1,32 @@
+package companion
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// newsOf returns what to report on a pod about its companion, nil if nothing is wrong.
+func newsOf(view *children.CompanionState, plan children.CompanionPlan) *status.Transition {
+	if !plan.EchoMissing {
+		return nil
+	}
+	missing := status.EchoNotFound(view.Owner.Labels[v1.CompanionLabel])
+	return &missing
+}
+
+// report sends an event about the companion of a pod, unless it was the last one sent. Nil ends what was reported.
+func (r *Reconciler) report(owner *corev1.Pod, request ctrl.Request, news *status.Transition) {
+	said, reason := "", ""
+	if owner != nil && news != nil {
+		reason = news.Reason.String()
+		said = string(owner.UID) + "/" + owner.Labels[v1.CompanionLabel] + "/" + reason
+	}
+	r.Metrics.Companions.Reported(request.NamespacedName, reason)
+	if r.reported.Replace(request.NamespacedName, said) && said != "" {
+		r.Recorder.Eventf(owner, nil, news.Reason.EventType(), news.Reason.String(), news.Action, "%s", news.EventNote())
+	}
+}

@@ -1,0 +1,136 @@
+package companion
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// Reconciler creates an echo server next to each pod that asks for one. All fields are required.
+type Reconciler struct {
+	controllers.Dependencies
+	// Labelled holds the pods with a companion label.
+	Labelled cache.Cache
+
+	reported controllers.LastReports
+	seen     lastSeen
+	failures controllers.Failures
+}
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+
+// Reconcile makes one pass over a pod that asks for a companion, or did.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	owner, next, err := r.pass(ctx, request)
+	failure := r.failures.Tolerate(request.NamespacedName, status.Classify(err), r.Now())
+	r.failures.End(request.NamespacedName, failure)
+	r.Count(ctx, "companion", failure)
+	if owner != nil && failure != nil && !failure.Silent() {
+		refused := status.CompanionRefused(err)
+		r.report(owner, request, &refused)
+	}
+	return controllers.Result(next, failure)
+}
+
+// pass makes the companion of a pod as wanted. It returns the pod, and when to look again if no event arrives earlier.
+func (r *Reconciler) pass(ctx context.Context, request ctrl.Request) (*corev1.Pod, time.Duration, error) {
+	view, err := r.observe(ctx, request.NamespacedName)
+	if err != nil {
+		return nil, 0, err
+	}
+	config := r.Config()
+	plan, err := view.Plan(config, r.Policy, r.Now())
+	if err != nil {
+		return nil, 0, err
+	}
+	if name := r.seen.hidden(request.NamespacedName, view, plan); name != "" {
+		if plan, err = r.planLive(ctx, config, view, plan, client.ObjectKey{Namespace: request.Namespace, Name: name}); err != nil {
+			return view.Owner, 0, err
+		}
+	}
+	if err := r.carryOut(ctx, plan); err != nil {
+		return view.Owner, 0, err
+	}
+	r.seen.record(request.NamespacedName, view, plan)
+	r.report(view.Owner, request, newsOf(view, plan))
+	return view.Owner, plan.Wait, nil
+}
+
+// observe reads what decides about the companion of a pod from the caches.
+func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*children.CompanionState, error) {
+	view, companions := &children.CompanionState{}, &corev1.PodList{}
+	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{controllers.ByOwner: key.Name})
+	if err != nil {
+		return nil, fmt.Errorf("listing the companions: %w", err)
+	}
+	view.Companions = companions.Items
+	if view.Owner, err = controllers.Find(ctx, r.Labelled, key, &corev1.Pod{}); err != nil || view.Owner == nil {
+		return view, err
+	}
+	named := client.ObjectKey{Namespace: key.Namespace, Name: view.Owner.Labels[v1.CompanionLabel]}
+	if view.Echo, err = controllers.Find(ctx, r.Client, named, &v1.Echo{}); err != nil {
+		return view, err
+	}
+	view.Node, err = controllers.Find(ctx, r.Client, client.ObjectKey{Name: view.Owner.Spec.NodeName}, &corev1.Node{})
+	return view, err
+}
+
+// planLive asks the API server for a companion that the cache does not hold, before one is created or after one was lost: the cache may
+// be late, and does not hold a companion that lost its labels. A pod that was not created as this companion is not touched.
+func (r *Reconciler) planLive(ctx context.Context, config children.Config, view *children.CompanionState,
+	plan children.CompanionPlan, key client.ObjectKey) (children.CompanionPlan, error) {
+	live, err := controllers.Find(ctx, r.Live, key, &corev1.Pod{})
+	switch {
+	case err != nil:
+		return plan, fmt.Errorf("reading Pod %s: %w", key, err)
+	case live == nil || plan.None && !children.IsCompanion(live):
+		return plan, nil
+	case !plan.None && !metav1.IsControlledBy(live, view.Owner):
+		return plan, &children.NameConflictError{Kind: "Pod", Name: key.Name, For: "pod", Advice: "Delete it."}
+	}
+	view.Companions = append(view.Companions, *live)
+	plan, err = view.Plan(config, r.Policy, r.Now())
+	if plan.Apply == nil && !plan.None { // the cache does not hold it, so no event may come
+		plan.Wait = controllers.DeletionPeriod
+	}
+	return plan, err
+}
+
+// carryOut does what is planned.
+func (r *Reconciler) carryOut(ctx context.Context, plan children.CompanionPlan) error {
+	for _, c := range plan.Remove {
+		if err := controllers.DeleteCompanion(ctx, r.Client, c); err != nil {
+			return err
+		}
+		log.FromContext(ctx).Info("Deleted a companion.", "companion", c.Name)
+	}
+	if plan.Apply == nil {
+		return nil
+	}
+	var existing client.Object
+	if plan.Existing != nil {
+		existing = plan.Existing
+	}
+	if _, err := controllers.Apply(ctx, r.Client, *plan.Apply, existing); err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("Applied a companion.", "companion", plan.Apply.Key.Name)
+	return nil
+}
+
+// Memories returns functions that drop one memory of the reconciler each.
+func (r *Reconciler) Memories() []func() {
+	return []func(){r.failures.Clear, r.reported.Clear, r.seen.Clear}
+}

@@ -1,0 +1,43 @@
+package companion
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// lastSeen holds the name of the companion that each pod was seen with last, empty if it is known to have none. A new process starts
+// with nothing, and asks the API server.
+type lastSeen struct{ controllers.Memory[string] }
+
+// hidden returns the name of a companion that may exist although the cache does not hold it, and empty if there is none that matters: one
+// that is to be created, or one that is no longer wanted and was not seen to go. Somebody may have removed its labels.
+func (l *lastSeen) hidden(pod types.NamespacedName, view *children.CompanionState, plan children.CompanionPlan) string {
+	if plan.Apply != nil && plan.Existing == nil {
+		return plan.Apply.Key.Name
+	}
+	if !plan.None {
+		return ""
+	}
+	name, known := l.Get(pod)
+	if !known {
+		name = view.Name()
+	}
+	if view.Has(name) {
+		return ""
+	}
+	return name
+}
+
+// record keeps what a pass over a pod saw and did, for the next one.
+func (l *lastSeen) record(pod types.NamespacedName, view *children.CompanionState, plan children.CompanionPlan) {
+	switch name := view.Name(); {
+	case plan.None && view.Owner == nil:
+		l.Forget(pod)
+	case plan.None:
+		l.Set(pod, "")
+	case plan.Apply != nil || view.Has(name):
+		l.Set(pod, name)
+	}
+}

@@ -1,0 +1,91 @@
+package companion
+
+import (
+	"context"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// SetupWithManager registers the reconciler with a manager. A pod is reconciled when it, its companion, its Echo or its node changes.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, controllers.ByOwner, controllers.OwnerOfCompanion); err != nil {
+		return err
+	}
+	if err := r.Labelled.IndexField(context.Background(), &corev1.Pod{}, controllers.ByNode, controllers.NodeOfPod); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("companion").
+		WithOptions(controllers.Options()).
+		WatchesRawSource(source.Kind(r.Labelled, &corev1.Pod{}, &handler.TypedEnqueueRequestForObject[*corev1.Pod]{}, ownerChanged())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(requestForOwner), builder.WithPredicates(companionChanged())).
+		Watches(&v1.Echo{}, handler.EnqueueRequestsFromMapFunc(r.podsNaming), builder.WithPredicates(controllers.EchoChanged())).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.podsOnNode), builder.WithPredicates(schedulabilityChanged())).
+		Complete(r.Traces.Passes("companion", r))
+}
+
+// requestForOwner returns the pod that a companion belongs to.
+func requestForOwner(_ context.Context, pod client.Object) []reconcile.Request {
+	return controllers.RequestsFor(pod.GetNamespace(), children.CompanionOwner(pod))
+}
+
+// podsNaming returns the pods that ask for a companion of an Echo.
+func (r *Reconciler) podsNaming(ctx context.Context, echo client.Object) []reconcile.Request {
+	return r.labelledPods(ctx, client.InNamespace(echo.GetNamespace()), client.MatchingLabels{v1.CompanionLabel: echo.GetName()})
+}
+
+// podsOnNode returns the pods on a node that ask for a companion.
+func (r *Reconciler) podsOnNode(ctx context.Context, node client.Object) []reconcile.Request {
+	return r.labelledPods(ctx, client.MatchingFields{controllers.ByNode: node.GetName()})
+}
+
+func (r *Reconciler) labelledPods(ctx context.Context, which ...client.ListOption) []reconcile.Request {
+	list := &corev1.PodList{}
+	if err := r.Labelled.List(ctx, list, which...); err != nil { // only while the process ends
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		requests = append(requests, controllers.RequestsFor(list.Items[i].Namespace, list.Items[i].Name)...)
+	}
+	return requests
+}
+
+// ownerChanged selects the updates that matter to the companion of a pod: all of what the cache of these pods holds.
+func ownerChanged() predicate.TypedPredicate[*corev1.Pod] {
+	return predicate.TypedFuncs[*corev1.Pod]{UpdateFunc: func(e event.TypedUpdateEvent[*corev1.Pod]) bool {
+		before, after := e.ObjectOld.DeepCopy(), e.ObjectNew.DeepCopy()
+		before.ResourceVersion, after.ResourceVersion = "", ""
+		return !equality.Semantic.DeepEqual(before, after)
+	}}
+}
+
+// companionChanged selects the end of a companion, and changes that others make to it.
+func companionChanged() predicate.Predicate {
+	return controllers.Updated(func(before, after *corev1.Pod) bool {
+		return status.PodState(before) != status.PodState(after) || children.CompanionOwner(before) != children.CompanionOwner(after) ||
+			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations)
+	})
+}
+
+// schedulabilityChanged selects the updates by which a node begins or ceases to accept pods.
+func schedulabilityChanged() predicate.Predicate {
+	return controllers.Updated(func(before, after *corev1.Node) bool {
+		return children.AcceptsPods(before) != children.AcceptsPods(after)
+	})
+}

@@ -1,0 +1,118 @@
+package echo
+
+import (
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"k8s.io/client-go/applyconfigurations"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+// firstChild returns the Service of an Echo as it is wanted.
+func firstChild(t *testing.T) children.Child {
+	t.Helper()
+	all, err := children.Of(fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return all[0]
+}
+
+// applied returns a child as the API server holds it after it was applied.
+func applied(t *testing.T, c children.Child) client.Object {
+	t.Helper()
+	g := NewWithT(t)
+	types := applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)
+	server := managedfieldstest.NewTestFieldManager(types, c.Want.GroupVersionKind())
+	g.Expect(server.Apply(c.Want.DeepCopy(), children.FieldOwner, true)).To(Succeed())
+	object := c.Blank()
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(server.Live().(*unstructured.Unstructured).Object, object)).To(Succeed())
+	return object
+}
+
+func TestEnsure(t *testing.T) {
+	asWanted := applied(t, firstChild(t))
+	unwanted := firstChild(t)
+	unwanted.Want = nil
+	for name, c := range map[string]struct {
+		child   children.Child
+		live    client.Object
+		writes  []string
+		changes int
+	}{
+		"missing":           {firstChild(t), nil, []string{"apply Service"}, 1},
+		"different":         {firstChild(t), fakecluster.OwnedService(fakecluster.StoredEcho()), []string{"apply Service"}, 1},
+		"as wanted":         {firstChild(t), asWanted, nil, 0},
+		"unwanted":          {unwanted, fakecluster.OwnedService(fakecluster.StoredEcho()), []string{"delete x"}, 0},
+		"unwanted, missing": {unwanted, nil, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var there []client.Object
+			if c.child.Want == nil && c.live != nil {
+				there = append(there, c.live)
+				c.live.SetResourceVersion("999") // that of the first version of the fake API server
+			}
+			w, seen := fakecluster.New(t, there...), status.Observation{}
+			g.Expect(reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), c.child, c.live, &seen)).To(Succeed())
+			g.Expect(w.Writes).To(HaveExactElements(c.writes))
+			g.Expect(seen.Changes).To(HaveLen(c.changes))
+		})
+	}
+}
+
+func TestOnlyAConflictLeadsToALiveRead(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "x", errors.New("it exists"))
+	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}}
+	for name, c := range map[string]struct {
+		live   []client.Object
+		answer error
+		writes []string
+		taken  bool
+	}{
+		"of somebody else":     {[]client.Object{foreign}, conflict, []string{"apply Service"}, true},
+		"not in the cache yet": {[]client.Object{fakecluster.OwnedService(fakecluster.StoredEcho())}, conflict, []string{"apply Service", "apply Service"}, false},
+		"gone meanwhile":       {nil, conflict, []string{"apply Service"}, false},
+		"refused":              {[]client.Object{foreign}, fakecluster.ErrRefused, []string{"apply Service"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := fakecluster.NewLate(t, nil, c.live)
+			w.Fail = func(string) error { return c.answer }
+			err := reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), firstChild(t), nil, &status.Observation{})
+			if taken := errors.As(err, new(*children.NameConflictError)); taken != c.taken || !taken && !errors.Is(err, c.answer) {
+				t.Errorf("got %v", err)
+			}
+			NewWithT(t).Expect(w.Writes).To(HaveExactElements(c.writes))
+		})
+	}
+}
+
+func TestAddFinalizerIsWrittenOnce(t *testing.T) {
+	g := NewWithT(t)
+	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} })
+	w := fakecluster.New(t, echo)
+	g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+	for range 2 {
+		g.Expect(reconciler(w).addFinalizer(t.Context(), echo)).To(Succeed())
+	}
+	g.Expect(w.Writes).To(HaveExactElements("patch x"))
+	g.Expect(echo.Finalizers).To(HaveExactElements("example.org/theirs", v1.Finalizer))
+}
+
+func TestFinalizersAreNotWrittenOverANewerEcho(t *testing.T) {
+	old := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Finalizers = "1", nil })
+	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = nil }))
+	NewWithT(t).Expect(reconciler(w).addFinalizer(t.Context(), old)).To(Satisfy(apierrors.IsConflict))
+}

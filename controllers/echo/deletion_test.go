@@ -1,0 +1,168 @@
+package echo
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+func deletedEcho(finalizers ...string) *v1.Echo {
+	return fakecluster.StoredEcho(func(e *v1.Echo) {
+		now := metav1.Now()
+		e.DeletionTimestamp, e.Finalizers = &now, finalizers
+	})
+}
+
+// gone reports whether the API server has forgotten the Echo.
+func gone(t *testing.T, w *fakecluster.World) bool {
+	t.Helper()
+	return apierrors.IsNotFound(w.Server.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, &v1.Echo{}))
+}
+
+func TestAnEchoIsReleasedOnlyWhenItsObjectsAreGone(t *testing.T) {
+	echo := deletedEcho(v1.Finalizer)
+	w := fakecluster.New(t, echo, fakecluster.OwnedService(echo))
+	result, err := reconciler(w).Reconcile(t.Context(), w.Current(t))
+	if err != nil || result.RequeueAfter != controllers.DeletionPeriod || !slices.Equal(w.Writes, []string{"delete x", "patch status"}) {
+		t.Errorf("at first it wrote %v, %+v, %v", w.Writes, result, err)
+	}
+	if result, err = reconciler(w).Reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != 0 || !gone(t, w) {
+		t.Errorf("then it wrote %v, %+v, %v", w.Writes, result, err)
+	}
+	NewWithT(t).Expect(w.Events()).To(HaveExactElements(HavePrefix("Normal DeleteRequested"), HavePrefix("Normal Deleted")))
+}
+
+func TestAFailedDeleteKeepsTheEcho(t *testing.T) {
+	g := NewWithT(t)
+	echo := deletedEcho(v1.Finalizer)
+	w := fakecluster.New(t, echo, fakecluster.OwnedService(echo))
+	w.Fail = func(string) error { return errors.New("no") }
+	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred())
+	g.Expect(gone(t, w)).To(BeFalse())
+}
+
+func TestAStatusThatCannotBeWrittenDoesNotKeepTheEcho(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, deletedEcho(v1.Finalizer))
+	w.FailOn("patch status", errors.New("no"))
+	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(gone(t, w)).To(BeTrue())
+}
+
+func TestFinalizersOfOthersStay(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, deletedEcho(v1.Finalizer, "example.org/theirs"))
+	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.Current(t).Finalizers).To(HaveExactElements("example.org/theirs"))
+	w.Writes = nil
+	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.Writes).To(BeNil())
+}
+
+func TestOrphanedObjectsStay(t *testing.T) {
+	g := NewWithT(t)
+	echo := deletedEcho(v1.Finalizer, metav1.FinalizerOrphanDependents)
+	w := fakecluster.New(t, echo, fakecluster.OwnedService(echo))
+	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.Writes).To(HaveExactElements("patch x"))
+	g.Expect(w.Events()).To(HaveExactElements(ContainSubstring("are kept")))
+}
+
+func TestThePodsOfAnOrphanedDeploymentDoNotKeepTheEcho(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, deletedEcho(v1.Finalizer), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}})
+	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(gone(t, w)).To(BeTrue())
+	g.Expect(w.Events()).To(HaveExactElements(ContainSubstring("are kept")))
+}
+
+func TestCompanionsThatTheCacheDoesNotHoldAreDeleted(t *testing.T) {
+	echo, companion := deletedEcho(v1.Finalizer), fakecluster.CompanionPod(t)
+	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, companion})
+	result, err := reconciler(w).Reconcile(t.Context(), w.Current(t))
+	if err != nil || result.RequeueAfter != controllers.DeletionPeriod || !slices.Contains(w.Writes, "delete "+companion.Name) || gone(t, w) {
+		t.Errorf("it wrote %v, %+v, %v", w.Writes, result, err)
+	}
+}
+
+func TestPodsThatNobodyDeletesAreLeft(t *testing.T) {
+	g := NewWithT(t)
+	deletedAgo := func(age time.Duration) *v1.Echo {
+		echo := deletedEcho(v1.Finalizer)
+		echo.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0).Add(-age)}
+		return echo
+	}
+	draining := fakecluster.EchoPod()
+	draining.Name, draining.DeletionTimestamp, draining.Finalizers = "x-2", new(metav1.Now()), []string{"example.org/theirs"}
+	for name, c := range map[string]struct {
+		age      time.Duration
+		others   []client.Object
+		released bool
+	}{
+		"at first":        {orphanedAfter, nil, false},
+		"after a minute":  {orphanedAfter + time.Second, nil, true},
+		"one that drains": {time.Hour, []client.Object{draining}, false},
+		"an object":       {time.Hour, []client.Object{fakecluster.OwnedService(fakecluster.StoredEcho())}, false},
+		"a companion":     {time.Hour, []client.Object{fakecluster.CompanionPod(t)}, false},
+	} {
+		w := fakecluster.New(t, append(c.others, deletedAgo(c.age), fakecluster.EchoPod())...)
+		g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
+		g.Expect(gone(t, w)).To(Equal(c.released), name)
+		if got := w.Events(); c.released != slices.ContainsFunc(got, func(event string) bool { return strings.Contains(event, "are kept") }) {
+			t.Errorf("%s: it sent %q", name, got)
+		}
+	}
+}
+
+func TestPodsThatAreLeftKeepTheEcho(t *testing.T) {
+	echo, pod := deletedEcho(v1.Finalizer), fakecluster.EchoPod()
+	for name, cached := range map[string][]client.Object{"cached": {echo, pod}, "not in the cache": {echo}} {
+		w := fakecluster.NewLate(t, cached, []client.Object{echo, pod})
+		if result, err := reconciler(w).Reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != controllers.DeletionPeriod || gone(t, w) {
+			t.Errorf("%s: it wrote %v, %+v, %v", name, w.Writes, result, err)
+		}
+	}
+}
+
+func TestTheStatusTellsWhichPodsDrain(t *testing.T) {
+	g := NewWithT(t)
+	draining, companion := fakecluster.EchoPod(), fakecluster.CompanionPod(t)
+	draining.DeletionTimestamp, draining.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}
+	for name, c := range map[string]struct {
+		left []client.Object
+		want v1.EchoStatus
+	}{
+		"one that drains": {[]client.Object{draining}, v1.EchoStatus{Pods: map[string][]string{"Terminating": {"x-1"}}}},
+		"a companion":     {[]client.Object{companion}, v1.EchoStatus{Pods: map[string][]string{}, Companions: 1}},
+	} {
+		echo := deletedEcho(v1.Finalizer)
+		echo.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Companions: 2, Pods: map[string][]string{"Ready": {"x-1", "x-2"}}}
+		w := fakecluster.New(t, append(c.left, echo)...)
+		g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
+		got := w.Current(t).Status
+		got = v1.EchoStatus{Replicas: got.Replicas, ReadyReplicas: got.ReadyReplicas, UpdatedReplicas: got.UpdatedReplicas, Companions: got.Companions, Pods: got.Pods}
+		g.Expect(got).To(BeComparableTo(c.want, cmpopts.EquateEmpty()), name)
+	}
+}
+
+func TestDeletionIsCheckedLessAndLessOften(t *testing.T) {
+	for elapsed, want := range map[time.Duration]time.Duration{
+		-time.Second: controllers.DeletionPeriod, 0: controllers.DeletionPeriod, 8 * time.Second: controllers.DeletionPeriod, time.Minute: 15 * time.Second,
+		2 * time.Minute: longestDeletionPeriod, time.Hour: longestDeletionPeriod,
+	} {
+		NewWithT(t).Expect(nextDeletionCheck(elapsed)).To(Equal(want), "after %s", elapsed)
+	}
+}

@@ -1,0 +1,174 @@
+package echo
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+// unwantedBudget returns a PodDisruptionBudget of an Echo that does not want one any more.
+func unwantedBudget(echo *v1.Echo) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "budget-uid",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}}
+}
+
+func TestEachWriteOfAPassThatFails(t *testing.T) {
+	g := NewWithT(t)
+	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
+		e.Finalizers = nil
+		e.Spec.DisruptionBudget.Enabled = new(false)
+		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}
+		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
+	})
+	all := []string{"patch x", "apply Service", "apply Deployment", "delete x", "apply Ingress", "apply NetworkPolicy"}
+	for i, write := range all {
+		t.Run(write, func(t *testing.T) {
+			g := NewWithT(t)
+			w := fakecluster.New(t, echo, unwantedBudget(echo))
+			w.FailOn(write, fakecluster.ErrRefused)
+			_, err := failing(w).Reconcile(t.Context(), w.Current(t))
+			g.Expect(err).To(MatchError(fakecluster.ErrRefused))
+			g.Expect(w.Writes).To(BeComparableTo(append(slices.Clone(all[:i+1]), "patch status")), "what was written")
+			got := meta.FindStatusCondition(w.Current(t).Status.Conditions, v1.ConditionDegraded)
+			if got == nil || got.Status != metav1.ConditionTrue || got.Reason != "ApplyFailed" || got.Message != err.Error() {
+				t.Errorf("the status says %+v", got)
+			}
+		})
+	}
+	w := fakecluster.New(t, echo, unwantedBudget(echo))
+	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.Writes).To(HaveExactElements(append(all, "patch status")))
+}
+
+// readsOf returns what a pass over an Echo reads if nothing fails, which is at least a number of reads.
+func readsOf(t *testing.T, objects []client.Object, least int) []string {
+	t.Helper()
+	w := fakecluster.New(t, objects...)
+	echo, pass := w.Current(t), w.FailRead(0)
+	if _, err := reconciler(w).Reconcile(t.Context(), echo); err != nil || len(pass.Reads) < least {
+		t.Fatalf("the pass reads %v: %v", pass.Reads, err)
+	}
+	return pass.Reads
+}
+
+func TestAFailureIsNotReportedAtOnce(t *testing.T) {
+	w := fakecluster.New(t, fakecluster.StoredEcho())
+	w.Fail = func(string) error { return fakecluster.ErrRefused }
+	if _, err := reconciler(w).Reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) || !slices.Equal(w.Writes, []string{"apply Service"}) || w.Events() != nil {
+		t.Errorf("it wrote %v: %v", w.Writes, err)
+	}
+}
+
+func TestEachReadOfAPassThatFails(t *testing.T) {
+	echo := fakecluster.StoredEcho()
+	objects := []client.Object{echo, fakecluster.EchoPod(), fakecluster.OwnedService(echo)} // the node of the pod is gone
+	for i, read := range readsOf(t, objects, 9) {
+		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
+			g := NewWithT(t)
+			w := fakecluster.New(t, objects...)
+			current := w.Current(t)
+			w.FailRead(i + 1)
+			g.Expect(failing(w).Reconcile(t.Context(), current)).Error().To(MatchError(fakecluster.ErrRefused))
+			g.Expect(w.Writes).To(HaveExactElements("patch status"))
+			if status := w.Current(t).Status; status.Phase != v1.PhaseWarning || status.Conditions[0].Status != metav1.ConditionUnknown {
+				t.Errorf("the status is %+v", status)
+			}
+		})
+	}
+}
+
+func TestEachReadOfADeletionThatFails(t *testing.T) {
+	echo := deletedEcho(v1.Finalizer)
+	// A pass over an Echo of which nothing is left asks both the cache and the API server for everything.
+	for i, read := range readsOf(t, []client.Object{echo}, 10) {
+		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
+			w := fakecluster.New(t, echo)
+			current := w.Current(t)
+			w.FailRead(i + 1)
+			if _, err := reconciler(w).Reconcile(t.Context(), current); !errors.Is(err, fakecluster.ErrRefused) || w.Writes != nil || gone(t, w) {
+				t.Errorf("it wrote %v: %v", w.Writes, err)
+			}
+		})
+	}
+}
+
+func TestEachWriteOfADeletionThatFails(t *testing.T) {
+	echo := deletedEcho(v1.Finalizer)
+	companion := fakecluster.CompanionPod(t)
+	all := []string{"delete x", "delete x", "delete " + companion.Name}
+	for i := range all {
+		w := fakecluster.New(t, echo, fakecluster.OwnedService(echo), unwantedBudget(echo), companion)
+		w.Fail = func(string) error {
+			if len(w.Writes) == i+1 {
+				return fakecluster.ErrRefused
+			}
+			return nil
+		}
+		if _, err := reconciler(w).Reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) || !slices.Equal(w.Writes, all[:i+1]) || gone(t, w) {
+			t.Errorf("write %d: it wrote %v: %v", i+1, w.Writes, err)
+		}
+		NewWithT(t).Expect(w.Events()).To(BeNil(), "write %d", i+1)
+	}
+}
+
+func TestAnEchoThatCannotBeReleasedStays(t *testing.T) {
+	for name, echo := range map[string]*v1.Echo{
+		"deleted":  deletedEcho(v1.Finalizer),
+		"orphaned": deletedEcho(v1.Finalizer, metav1.FinalizerOrphanDependents),
+	} {
+		w := fakecluster.New(t, echo)
+		w.FailOn("patch x", fakecluster.ErrRefused)
+		_, err := reconciler(w).Reconcile(t.Context(), w.Current(t))
+		if !errors.Is(err, fakecluster.ErrRefused) || gone(t, w) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		for _, event := range w.Events() { // that deletion began may be among them
+			if strings.HasPrefix(event, "Normal Deleted ") {
+				t.Errorf("%s: it sent %q", name, event)
+			}
+		}
+	}
+}
+
+// TestAnEchoThatCannotBeReadIsRemembered checks that the history of an Echo is dropped only when the Echo is known to be gone.
+func TestAnEchoThatCannotBeReadIsRemembered(t *testing.T) {
+	g := NewWithT(t)
+	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}
+	w := fakecluster.New(t, fakecluster.StoredEcho())
+	r := reconciler(w)
+	r.History.AddPass(request.NamespacedName, w.Dependencies.Now(), nil)
+	f := &fakecluster.Fallible{Fails: 1}
+	r.Client = f.Over(w.Server, "cache")
+	g.Expect(r.ReconcileNamed(t.Context(), request)).Error().To(MatchError(fakecluster.ErrRefused))
+	g.Expect(r.History.Passes()).To(HaveLen(1))
+	g.Expect(r.ReconcileNamed(t.Context(), request)).Error().NotTo(HaveOccurred())
+	g.Expect(r.History.Passes()[request.NamespacedName].Error).To(BeEmpty())
+	r.Client = fakecluster.New(t).Server
+	if result, err := r.ReconcileNamed(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Passes()) != 0 {
+		t.Errorf("of an Echo that is gone it keeps %v: %+v, %v", r.History.Passes(), result, err)
+	}
+}
+
+func TestTheErrorOfAPassIsRemembered(t *testing.T) {
+	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}
+	w := fakecluster.New(t, fakecluster.StoredEcho())
+	w.Fail = func(string) error { return fakecluster.ErrRefused }
+	r := reconciler(w)
+	_, err := r.ReconcileNamed(t.Context(), request)
+	if got := r.History.Passes()[request.NamespacedName].Error; err == nil || got != err.Error() {
+		t.Errorf("it keeps %q of %v", got, err)
+	}
+}

@@ -1,0 +1,22 @@
+package echo
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/history"
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+// reconciler returns a reconciler of a fake cluster.
+func reconciler(w *fakecluster.World) *Reconciler {
+	return &Reconciler{Dependencies: w.Dependencies, History: history.New(w.Dependencies.Now)}
+}
+
+// failing returns a reconciler whose passes over the Echo have failed for so long that a failure is reported.
+func failing(w *fakecluster.World) *Reconciler {
+	r := reconciler(w)
+	r.failures.Tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(fakecluster.ErrRefused), w.Dependencies.Now().Add(-controllers.Tolerance))
+	return r
+}

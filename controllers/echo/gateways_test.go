@@ -1,0 +1,71 @@
+package echo
+
+import (
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+// routed asks for an HTTPRoute.
+func routed(e *v1.Echo) {
+	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
+}
+
+// TestAKindThatTheClusterNoLongerServesIsReported: the operator starts again only minutes later, and the other children are made meanwhile.
+func TestAKindThatTheClusterNoLongerServesIsReported(t *testing.T) {
+	kind := schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "httproutes"}
+	for name, c := range map[string]struct {
+		refusal error
+		lasts   time.Duration
+		gone    bool
+	}{
+		"not served":      {apierrors.NewNotFound(kind, "x"), controllers.Tolerance, true},
+		"not found once":  {apierrors.NewNotFound(kind, "x"), controllers.Tolerance - 1, false},
+		"about to vanish": {apierrors.NewMethodNotSupported(kind, "create"), controllers.Tolerance, true},
+		"another error":   {fakecluster.ErrRefused, controllers.Tolerance, false},
+	} {
+		w := fakecluster.New(t, fakecluster.StoredEcho(routed))
+		w.FailOn("apply HTTPRoute", c.refusal)
+		r := reconciler(w)
+		r.Gateways.Served = children.Served{"HTTPRoute": true}
+		r.failures.Set(client.ObjectKeyFromObject(w.Current(t)), r.Now().Add(-c.lasts))
+		seen, err := r.converge(t.Context(), w.Current(t))
+		gone := len(seen.Unserved) == 1 && seen.Unserved[0] == (status.Unserved{Kind: "HTTPRoute"})
+		if gone != c.gone || c.gone != (err == nil) {
+			t.Errorf("%s: got %v, %v", name, seen.Unserved, err)
+		}
+	}
+}
+
+func TestWhatIsNotOfferedIsReportedAndNotWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		gateways gatewayapi.API
+		want     status.Unserved
+	}{
+		"not served":  {gatewayapi.API{}, status.Unserved{Kind: "HTTPRoute"}},
+		"refused":     {gatewayapi.API{Refused: map[string]string{"HTTPRoute": "no"}}, status.Unserved{Kind: "HTTPRoute", Refused: "no"}},
+		"not known":   {gatewayapi.API{Unknown: true, Refused: map[string]string{"HTTPRoute": "503"}}, status.Unserved{Kind: "HTTPRoute", Refused: "503"}},
+		"no Gateways": {gatewayapi.API{Served: children.Served{"HTTPRoute": true}, Refused: map[string]string{"Gateway": "no"}}, status.Unserved{}},
+	} {
+		w := fakecluster.New(t, fakecluster.StoredEcho(routed))
+		r := reconciler(w)
+		r.Gateways = c.gateways
+		seen, err := r.converge(t.Context(), w.Current(t))
+		if err != nil || seen.GatewaysUnknown != c.gateways.Unknown || seen.GatewaysRefused != c.gateways.Refused["Gateway"] {
+			t.Errorf("%s: %+v, %v", name, seen, err)
+		}
+		if c.want == (status.Unserved{}) && len(seen.Unserved) > 0 || c.want != (status.Unserved{}) && (len(seen.Unserved) != 1 || seen.Unserved[0] != c.want) {
+			t.Errorf("%s: got %v", name, seen.Unserved)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package echo
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+func TestTheNumbersOfADeploymentThatIsGoneAreNotTold(t *testing.T) {
+	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) {
+		e.Spec.Paused, e.Finalizers = true, []string{v1.Finalizer}
+		e.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Image: "a:1"}
+	}))
+	NewWithT(t).Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	if s := w.Current(t).Status; s.Replicas+s.ReadyReplicas+s.UpdatedReplicas != 0 || s.Image != "" {
+		t.Errorf("the status tells of %d, %d and %d replicas of %q", s.Replicas, s.ReadyReplicas, s.UpdatedReplicas, s.Image)
+	}
+}
+
+func TestListPodsReturnsThePodsAndCompanionsOfOneEcho(t *testing.T) {
+	pod := func(change func(*corev1.Pod)) *corev1.Pod {
+		p := fakecluster.EchoPod()
+		change(p)
+		return p
+	}
+	newer := pod(func(p *corev1.Pod) { p.Name, p.CreationTimestamp = "x-2", metav1.Unix(1, 0) })
+	elsewhere := pod(func(p *corev1.Pod) { p.Namespace = "elsewhere" })
+	neighbour := pod(func(p *corev1.Pod) { p.Name, p.Labels["app.kubernetes.io/instance"] = "y-1", "y" })
+	copied := pod(func(p *corev1.Pod) { p.Name, p.OwnerReferences[0].Kind = "copied", "Job" })
+	w := fakecluster.New(t, fakecluster.EchoPod(), newer, elsewhere, neighbour, copied, fakecluster.CompanionPod(t))
+	for _, which := range []client.ListOption{controllers.CachedPodsOf(fakecluster.StoredEcho()), livePodsOf(fakecluster.StoredEcho())} {
+		pods, companions, err := listPods(t.Context(), w.Server, fakecluster.StoredEcho(), which)
+		if err != nil || len(pods) != 2 || pods[0].Name != "x-2" || pods[1].Name != "x-1" || len(companions) != 1 || companions[0].Name != fakecluster.CompanionPod(t).Name {
+			t.Errorf("got %v and %v, %v", pods, companions, err)
+		}
+		if pods, companions, err := listPods(t.Context(), fakecluster.New(t).Server, fakecluster.StoredEcho(), which); err != nil || pods == nil || companions == nil {
+			t.Errorf("no pods must be an empty list: %v, %v, %v", pods, companions, err)
+		}
+	}
+}
+
+func TestANodeIsReportedAsDeletedOnlyAfterTheAPIServerWasAsked(t *testing.T) {
+	node := []client.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}
+	pods := []corev1.Pod{*fakecluster.OwnerPod()}
+	healthy, deleted := status.Node{Pods: 1}, status.Node{Pods: 1, Problems: status.ProblemsOf(nil)}
+	known := func(e *v1.Echo) { e.Status.NodeProblems = map[string][]string{"n": {status.NodeDeleted}} }
+	for name, c := range map[string]struct {
+		cached, live []client.Object
+		echo         *v1.Echo
+		want         status.Node
+	}{
+		"cached":                    {node, nil, fakecluster.StoredEcho(), healthy},
+		"not in the cache yet":      {nil, node, fakecluster.StoredEcho(), healthy},
+		"gone":                      {nil, nil, fakecluster.StoredEcho(), deleted},
+		"known to be gone":          {nil, node, fakecluster.StoredEcho(known), deleted}, // without a request
+		"known to be gone, is back": {node, node, fakecluster.StoredEcho(known), healthy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := reconciler(fakecluster.NewLate(t, c.cached, c.live)).nodesOf(t.Context(), c.echo, pods)
+			if diff := cmp.Diff(map[string]status.Node{"n": c.want}, got); diff != "" || err != nil {
+				t.Error(diff, err)
+			}
+		})
+	}
+}
+
+func TestAChildThatLostItsLabelIsNotWatched(t *testing.T) {
+	g := NewWithT(t)
+	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
+		service := fakecluster.OwnedService(fakecluster.StoredEcho())
+		service.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
+		w := fakecluster.New(t, fakecluster.StoredEcho(), service)
+		wanted, err := children.Of(fakecluster.StoredEcho(), children.Config{Images: w.Dependencies.Images})
+		g.Expect(err).NotTo(HaveOccurred())
+		seen := status.Observation{}
+		_, err = reconciler(w).readAll(t.Context(), fakecluster.StoredEcho(), wanted, reconciler(w).read, &seen)
+		g.Expect(err).NotTo(HaveOccurred(), "with the label %s", label)
+		g.Expect(seen.Unwatched).To(Equal(want), "with the label %s", label)
+	}
+}

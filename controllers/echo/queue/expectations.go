@@ -1,0 +1,214 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// CacheLag is how long the cache may lack what the operator wrote before a pass is made without it.
+const CacheLag = 10 * time.Second
+
+// Expectations keeps the operator's own writes from starting passes, which would find nothing to do, and passes from starting before the
+// cache holds what the operator wrote: they would do it again. Its methods may be called concurrently.
+//
+// No foreign edit is lost. An event is left out only if it tells of a version that the API server answered to a write of the pass, so
+// that the pass has seen that version: the API server applies to the newest version, or refuses. Each foreign edit makes another version.
+// What arrives during a pass waits for its end, when it is known which versions are its own. Deletions are never left out.
+type Expectations struct {
+	lock sync.Mutex
+	of   map[types.NamespacedName]*writes
+}
+
+// writes are those of the passes over one Echo.
+type writes struct {
+	echo types.UID
+	// passing is true during a pass.
+	passing bool
+	// held are the events that arrived during the pass.
+	held []heldEvent
+	// awaited are the versions of each object that the cache will hold, the oldest first.
+	awaited map[types.UID][]string
+	// last is when the last of them was written.
+	last time.Time
+	// skipped is true if a pass was not made because of what is awaited.
+	skipped bool
+}
+
+// heldEvent is an event that is not delivered yet.
+type heldEvent struct {
+	objectVersion
+	deliver func()
+}
+
+// Begin says that a pass over an Echo is to be made. It returns zero if the pass may be made, and else when to ask again if no event
+// arrives earlier. What was written for an earlier Echo of the name is not awaited.
+func (o *Expectations) Begin(echo *v1.Echo, now time.Time) time.Duration {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	key := client.ObjectKeyFromObject(echo)
+	w := o.of[key]
+	if w == nil || w.echo != echo.UID {
+		w = &writes{echo: echo.UID, awaited: map[types.UID][]string{}}
+		if o.of == nil {
+			o.of = map[types.NamespacedName]*writes{}
+		}
+		o.of[key] = w
+	}
+	if wait := w.last.Add(CacheLag).Sub(now); len(w.awaited) > 0 && wait > 0 {
+		w.skipped = true
+		return wait
+	}
+	clear(w.awaited)
+	w.passing, w.skipped = true, false
+	return 0
+}
+
+// Wrote says that the pass over an Echo wrote an object. A write that changed nothing makes no event. before is nil if the object was
+// created.
+func (o *Expectations) Wrote(echo types.NamespacedName, before, after client.Object, now time.Time) {
+	written := versionOf(after)
+	if versionOf(before) == written {
+		return
+	}
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	w := o.of[echo]
+	if w == nil { // no pass was begun
+		return
+	}
+	held := len(w.held)
+	w.held = slices.DeleteFunc(w.held, func(e heldEvent) bool { return e.objectVersion == written })
+	if len(w.held) == held {
+		w.awaited[written.uid], w.last = append(w.awaited[written.uid], written.resourceVersion), now
+	}
+}
+
+// End says that the pass over an Echo has ended, and delivers the events of others that arrived meanwhile.
+func (o *Expectations) End(echo types.NamespacedName) {
+	for _, e := range o.ended(echo) {
+		e.deliver()
+	}
+}
+
+func (o *Expectations) ended(echo types.NamespacedName) []heldEvent {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	w := o.of[echo]
+	if w == nil {
+		return nil
+	}
+	held := w.held
+	w.passing, w.held = false, nil
+	o.release(echo, w)
+	return held
+}
+
+// release drops what is held of an Echo if there is nothing. The caller holds the lock.
+func (o *Expectations) release(echo types.NamespacedName, w *writes) {
+	if !w.passing && !w.skipped && len(w.awaited) == 0 {
+		delete(o.of, echo)
+	}
+}
+
+// Arrived says that the cache holds a version of an object of an Echo. It reports whether the event is to be delivered now.
+func (o *Expectations) Arrived(echo types.NamespacedName, object client.Object, deliver func()) bool {
+	version := versionOf(object)
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	w := o.of[echo]
+	if w == nil {
+		return true
+	}
+	own := w.caughtUp(version)
+	due := w.skipped && len(w.awaited) == 0 // for the pass that was not made
+	w.skipped = w.skipped && !due
+	switch {
+	case due:
+	case own:
+		o.release(echo, w)
+		return false
+	case w.passing:
+		w.held = append(w.held, heldEvent{version, deliver})
+		return false
+	}
+	o.release(echo, w)
+	return true
+}
+
+// caughtUp drops the awaited versions of an object that are not newer than one that the cache holds, and reports whether that is one of
+// them. Versions that cannot be compared are dropped one by one.
+func (w *writes) caughtUp(held objectVersion) bool {
+	own := slices.Contains(w.awaited[held.uid], held.resourceVersion)
+	awaited := slices.DeleteFunc(w.awaited[held.uid], func(version string) bool {
+		order, err := resourceversion.CompareResourceVersion(version, held.resourceVersion)
+		return version == held.resourceVersion || err == nil && order < 0
+	})
+	if w.awaited[held.uid] = awaited; len(awaited) == 0 {
+		delete(w.awaited, held.uid)
+	}
+	return own
+}
+
+// Gone says that the cache does not hold an object of an Echo anymore.
+func (o *Expectations) Gone(echo types.NamespacedName, object types.UID) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if w := o.of[echo]; w != nil {
+		delete(w.awaited, object)
+	}
+}
+
+// Forget drops what is held of an Echo that is gone.
+func (o *Expectations) Forget(echo types.NamespacedName) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	delete(o.of, echo)
+}
+
+// Clear drops the expectations. What has arrived during a pass is delivered at its end all the same: it is nowhere else.
+func (o *Expectations) Clear() {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	for echo, w := range o.of {
+		clear(w.awaited)
+		w.skipped = false
+		o.release(echo, w)
+	}
+}
+
+type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// Without returns a handler that leaves out the events of own writes. echoOf returns the Echo that an object belongs to, an empty name if
+// there is none.
+func (o *Expectations) Without(next handler.EventHandler, echoOf func(client.Object) types.NamespacedName) handler.EventHandler {
+	tell := func(echo types.NamespacedName, object client.Object, deliver func()) {
+		if o.Arrived(echo, object, deliver) {
+			deliver()
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workQueue) {
+			tell(echoOf(e.Object), e.Object, func() { next.Create(ctx, e, q) })
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workQueue) {
+			tell(cmp.Or(echoOf(e.ObjectNew), echoOf(e.ObjectOld)), e.ObjectNew, func() { next.Update(ctx, e, q) })
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workQueue) {
+			o.Gone(echoOf(e.Object), e.Object.GetUID())
+			next.Delete(ctx, e, q)
+		},
+	}
+}

@@ -1,0 +1,184 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+func version(v string) *v1.Echo {
+	return fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion = v })
+}
+
+// passes simulates the passes over one Echo.
+type passes struct {
+	*Expectations
+	key       types.NamespacedName
+	delivered int
+}
+
+func newPasses() *passes {
+	return &passes{Expectations: &Expectations{}, key: client.ObjectKeyFromObject(fakecluster.StoredEcho())}
+}
+
+// begins reports whether a pass begins at a second.
+func (p *passes) begins(second int64) bool {
+	return p.Begin(fakecluster.StoredEcho(), time.Unix(second, 0)) == 0
+}
+
+// arrive reports whether the event of a version starts a pass now.
+func (p *passes) arrive(v string) bool {
+	before := p.delivered
+	deliver := func() { p.delivered++ }
+	if p.Arrived(p.key, version(v), deliver) {
+		deliver()
+	}
+	return p.delivered > before
+}
+
+// write writes a version at second 0.
+func (p *passes) write(before, after string) {
+	p.Wrote(p.key, version(before), version(after), time.Unix(0, 0))
+}
+
+func TestOwnWritesStartNoPasses(t *testing.T) {
+	g := NewWithT(t)
+	p := newPasses()
+	g.Expect(p.begins(0)).To(BeTrue(), "the first pass does not begin")
+	p.write("1", "2")
+	g.Expect(p.arrive("2")).To(BeFalse(), "an event during the pass")
+	p.write("2", "4")
+	p.write("4", "4") // nothing changed
+	g.Expect(p.arrive("3")).To(BeFalse(), "a foreign event is not held during the pass")
+	p.End(p.key)
+	g.Expect(p.delivered).To(Equal(1))
+	g.Expect(p.arrive("4")).To(BeFalse(), "an event after the pass")
+	g.Expect(p.arrive("4")).To(BeTrue(), "the event of a resync is left out")
+	g.Expect(p.of).To(BeEmpty())
+}
+
+func TestAPassWaitsForTheCache(t *testing.T) {
+	p := newPasses()
+	p.begins(0)
+	p.write("1", "2")
+	p.write("2", "3")
+	p.End(p.key)
+	for i, step := range []struct {
+		event  string
+		starts bool
+		begins bool
+	}{{"", false, false}, {"2", false, false}, {"3", true, true}} {
+		if step.event != "" && p.arrive(step.event) != step.starts {
+			t.Errorf("step %d: the event starts a pass: %v", i, !step.starts)
+		}
+		NewWithT(t).Expect(p.begins(1)).To(Equal(step.begins), "step %d", i)
+	}
+}
+
+func TestAPassDoesNotWaitForLong(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(*passes)
+		second  int64
+		begins  bool
+	}{
+		"nothing":         {func(*passes) {}, 9, false},
+		"the time":        {func(*passes) {}, 10, true},
+		"a newer version": {func(p *passes) { p.arrive("10") }, 1, true},
+		"an older one":    {func(p *passes) { p.arrive("1") }, 1, false},
+		"the deletion":    {func(p *passes) { p.Gone(p.key, version("2").UID) }, 1, true},
+		"the end":         {func(p *passes) { p.Forget(p.key) }, 1, true},
+	} {
+		p := newPasses()
+		p.begins(0)
+		p.write("1", "2")
+		p.End(p.key)
+		c.happens(p)
+		NewWithT(t).Expect(p.begins(c.second)).To(Equal(c.begins), name)
+	}
+}
+
+func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
+	p := newPasses()
+	p.begins(0)
+	p.Gone(p.key, version("2").UID) // before the answer to the write
+	p.write("1", "2")
+	p.End(p.key)
+	if p.Begin(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "other" }), time.Unix(1, 0)) > 0 {
+		t.Error("it waits for what was written for an earlier Echo")
+	}
+}
+
+func TestOwnWrites_clear(t *testing.T) {
+	g := NewWithT(t)
+	p := newPasses()
+	p.begins(0)
+	p.write("1", "2")
+	g.Expect(p.arrive("3")).To(BeFalse(), "a foreign event is not held during the pass")
+	p.Clear()
+	p.End(p.key)
+	g.Expect(p.delivered).To(Equal(1))
+	g.Expect(p.of).To(BeEmpty())
+	g.Expect(p.begins(0)).To(BeTrue())
+}
+
+func TestVersionsThatAreNoNumbers(t *testing.T) {
+	g := NewWithT(t)
+	p := newPasses()
+	p.begins(0)
+	p.write("a", "c")
+	p.End(p.key)
+	g.Expect(p.arrive("b")).To(BeTrue(), "an unknown version is taken for an own one")
+	g.Expect(p.begins(1)).To(BeFalse(), "an unknown version is taken for an own one")
+	g.Expect(p.arrive("c")).To(BeTrue(), "the own version is not recognized")
+	g.Expect(p.begins(1)).To(BeTrue(), "the own version is not recognized")
+}
+
+func TestWithoutOwnWrites(t *testing.T) {
+	var events []string
+	next := handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ workQueue) {
+			events = append(events, "create "+e.Object.GetResourceVersion())
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workQueue) {
+			events = append(events, "update "+e.ObjectNew.GetResourceVersion())
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workQueue) {
+			events = append(events, "delete "+e.Object.GetResourceVersion())
+		},
+	}
+	d := func(version string, owners ...metav1.OwnerReference) *appsv1.Deployment {
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "d", ResourceVersion: version, OwnerReferences: owners}}
+	}
+	owner := *metav1.NewControllerRef(fakecluster.StoredEcho(), v1.GroupVersion.WithKind("Echo"))
+	p := newPasses()
+	p.begins(0)
+	p.Wrote(p.key, nil, d("1"), time.Unix(0, 0))
+	p.Wrote(p.key, d("1"), d("3"), time.Unix(0, 0))
+	p.End(p.key)
+	h := p.Without(next, func(child client.Object) types.NamespacedName {
+		if len(child.GetOwnerReferences()) == 0 {
+			return types.NamespacedName{}
+		}
+		return p.key
+	})
+	h.Create(t.Context(), event.CreateEvent{Object: d("1", owner)}, nil)
+	h.Update(t.Context(), event.UpdateEvent{ObjectOld: d("1", owner), ObjectNew: d("2")}, nil) // somebody removed the owner
+	h.Update(t.Context(), event.UpdateEvent{ObjectOld: d("2"), ObjectNew: d("3", owner)}, nil)
+	h.Delete(t.Context(), event.DeleteEvent{Object: d("3", owner)}, nil)
+	h.Create(t.Context(), event.CreateEvent{Object: d("4")}, nil)
+	if want := []string{"update 2", "delete 3", "create 4"}; !slices.Equal(events, want) {
+		t.Errorf("the events are %v, want %v", events, want)
+	}
+}

@@ -1,0 +1,48 @@
+package queue
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// comparison is what was found to be as wanted: what the children of an Echo depend on, and the versions of the children. To build and to
+// compare them again would take most of the time of a pass. No foreign edit is lost: each gives an object another resource version, and a
+// version is here only if it was compared.
+type comparison struct {
+	echo       types.UID
+	generation int64
+	config     children.Config
+	versions   []objectVersion // by kind, empty where no object is wanted
+}
+
+func comparisonOf(echo *v1.Echo, config children.Config, found []client.Object) comparison {
+	versions := make([]objectVersion, len(found))
+	for i, object := range found {
+		versions[i] = versionOf(object)
+	}
+	return comparison{echo.UID, echo.Generation, config, versions}
+}
+
+func (c comparison) equal(other comparison) bool {
+	return c.echo == other.echo && c.generation == other.generation && c.config.Equal(other.config) && slices.Equal(c.versions, other.versions)
+}
+
+// UpToDate holds what was last found to be as wanted of each Echo.
+type UpToDate struct{ controllers.Memory[comparison] }
+
+// Record keeps that the children of an Echo that were found are as wanted.
+func (u *UpToDate) Record(echo *v1.Echo, config children.Config, found []client.Object) {
+	u.Set(client.ObjectKeyFromObject(echo), comparisonOf(echo, config, found))
+}
+
+// Holds reports whether nothing has changed since the children of an Echo were found to be as wanted.
+func (u *UpToDate) Holds(echo *v1.Echo, config children.Config, found []client.Object) bool {
+	last, known := u.Get(client.ObjectKeyFromObject(echo))
+	return known && last.equal(comparisonOf(echo, config, found))
+}

@@ -1,0 +1,20 @@
+package queue
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// objectVersion is a version of an object.
+type objectVersion struct {
+	uid             types.UID
+	resourceVersion string
+}
+
+// versionOf returns the version of an object, an empty one for nil.
+func versionOf(object client.Object) objectVersion {
+	if object == nil {
+		return objectVersion{}
+	}
+	return objectVersion{object.GetUID(), object.GetResourceVersion()}
+}

@@ -1,0 +1,123 @@
+package echo
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/controllers/echo/queue"
+	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/history"
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/tracing"
+)
+
+// Reconciler makes the objects of a cluster match its Echoes. All fields are required.
+type Reconciler struct {
+	controllers.Dependencies
+	// History records each pass.
+	History *history.History
+	// Gateways is what the cluster offers of Gateway API. It may be empty.
+	Gateways gatewayapi.API
+
+	failures   controllers.Failures
+	unreported unreported
+	own        queue.Expectations
+	compared   queue.UpToDate
+}
+
+// +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=example.com,resources=echoes/status,verbs=patch
+// +kubebuilder:rbac:groups=example.com,resources=echoes/finalizers,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses;networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// ReconcileNamed makes one pass over the Echo of a name, if it exists.
+func (r *Reconciler) ReconcileNamed(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	began := r.Now()
+	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if echo == nil {
+		r.forget(ctx, request.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	tracing.SetGeneration(ctx, echo.Generation)
+	if wait := r.own.Begin(echo, r.Now()); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	defer r.own.End(request.NamespacedName)
+	r.Announce(ctx, echo, r.unreported.published(echo)...)
+	answer, err := r.Reconcile(ctx, echo)
+	r.History.AddPass(request.NamespacedName, began, err)
+	return answer, err
+}
+
+// forget drops what is held of an Echo that is gone.
+func (r *Reconciler) forget(ctx context.Context, echo types.NamespacedName) {
+	r.History.Forget(echo)
+	r.failures.End(echo, nil)
+	r.own.Forget(echo)
+	r.compared.Forget(echo)
+	r.Metrics.Echoes.Forget(echo)
+	if end := r.unreported.gone(echo); end != nil {
+		r.Announce(ctx, end.echo, end.transition)
+	}
+}
+
+// Reconcile makes one pass over an Echo.
+func (r *Reconciler) Reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
+	var next time.Duration
+	var failure *status.Failure
+	if echo.DeletionTimestamp.IsZero() {
+		next, failure = r.pass(ctx, echo)
+	} else {
+		next, failure = r.finalize(ctx, echo)
+	}
+	r.failures.End(client.ObjectKeyFromObject(echo), failure)
+	r.Count(ctx, "echo", failure)
+	return controllers.Result(next, failure)
+}
+
+// pass makes the children of an Echo as wanted and writes its status, even if the former failed. It returns when to look again if no
+// event arrives earlier, and what failed.
+func (r *Reconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
+	seen, err := r.converge(ctx, echo)
+	failure := r.classify(echo, err)
+	seen.Changes = r.unreported.add(client.ObjectKeyFromObject(echo), seen)
+	report := status.Evaluate(echo, seen, failure, r.Now())
+	if err := r.publish(ctx, echo, report); err != nil {
+		return 0, r.classify(echo, err)
+	}
+	if failure != nil && failure.NoRetry {
+		failure.RetryAfter = report.Next // an edit is not the only event that is waited for
+	}
+	return report.Next, failure
+}
+
+// classify returns what the error of a pass over an Echo calls for, and nil for nil.
+func (r *Reconciler) classify(echo *v1.Echo, err error) *status.Failure {
+	return r.failures.Tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
+}
+
+// config returns what the children of Echoes depend on.
+func (r *Reconciler) config() children.Config {
+	config := r.Config()
+	config.Served = r.Gateways.Served
+	return config
+}
+
+// Memories returns functions that drop one memory of the reconciler each.
+func (r *Reconciler) Memories() []func() {
+	return []func(){r.own.Clear, r.compared.Clear, r.unreported.Clear, r.failures.Clear}
+}

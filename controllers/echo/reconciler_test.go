@@ -1,0 +1,59 @@
+package echo
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers/echo/queue"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+func TestARefusedEchoIsLookedAtAgainIfAnObjectIsNotWatched(t *testing.T) {
+	deployment := &appsv1.Deployment{ObjectMeta: *fakecluster.OwnedService(fakecluster.StoredEcho()).ObjectMeta.DeepCopy(), Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))}}
+	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
+		deployment.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
+		w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Replicas = 21 }), deployment)
+		answer, err := reconciler(w).Reconcile(t.Context(), w.Current(t))
+		if looks := answer.RequeueAfter > 0; looks != want || (err == nil) != want {
+			t.Errorf("with the label %s: %+v, %v", label, answer, err)
+		}
+	}
+}
+
+func version(v string) *v1.Echo {
+	return fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion = v })
+}
+
+func TestTheWritesOfAnEchoThatIsGoneAreForgotten(t *testing.T) {
+	g := NewWithT(t)
+	r := reconciler(fakecluster.New(t))
+	key := client.ObjectKeyFromObject(version("1"))
+	r.own.Begin(version("1"), r.Now())
+	r.own.Wrote(key, version("1"), version("2"), r.Now())
+	r.own.End(key)
+	g.Expect(r.own.Begin(version("1"), r.Now())).NotTo(BeZero(), "it does not wait for the write")
+	g.Expect(r.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: key})).Error().NotTo(HaveOccurred())
+	g.Expect(r.own.Begin(version("1"), r.Now())).To(BeZero())
+}
+
+func TestNoPassIsMadeBeforeTheCacheHoldsTheOperatorsOwnWrite(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, fakecluster.StoredEcho())
+	r := reconciler(w)
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(fakecluster.StoredEcho())}
+	for i, writes := range []bool{true, false} {
+		w.Writes = nil
+		answer, err := r.ReconcileNamed(t.Context(), request)
+		g.Expect(err).NotTo(HaveOccurred())
+		wrote := len(w.Writes) > 0
+		g.Expect(wrote).To(Equal(writes), "pass %d", i)
+		if waits := answer.RequeueAfter == queue.CacheLag; waits == writes {
+			t.Errorf("pass %d: it looks again after %s", i, answer.RequeueAfter)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package echo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+// TestOnlyWhatWouldBeAcceptedIsReplaced: a Service that works is worth more than none.
+func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
+	services := schema.GroupResource{Resource: "services"}
+	deleted := []string{"delete x"}
+	for name, c := range map[string]struct {
+		answer error
+		writes []string
+	}{
+		"accepted":           {nil, deleted},
+		"invalid":            {apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", nil), nil},
+		"forbidden":          {apierrors.NewForbidden(services, "x", errors.New("no")), nil},
+		"a quota of one":     {apierrors.NewForbidden(services, "x", errors.New("exceeded quota: q")), deleted},
+		"the name is taken":  {apierrors.NewAlreadyExists(services, "x"), deleted},
+		"no answer":          {errors.New("no"), deleted},
+		"cannot be asked so": {apierrors.NewBadRequest("the webhook does not support dry run"), deleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, live := fakecluster.New(t, fakecluster.OwnedService(fakecluster.StoredEcho())), fakecluster.OwnedService(fakecluster.StoredEcho())
+			g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(live), live)).To(Succeed())
+			r := reconciler(w)
+			var asked []string
+			r.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+				Create: func(_ context.Context, _ client.WithWatch, object client.Object, given ...client.CreateOption) error {
+					options := client.CreateOptions{}
+					options.ApplyOptions(given)
+					asked = slices.Concat(options.DryRun, []string{object.GetNamespace() + "/" + object.GetName()})
+					return c.answer
+				}})
+			if err := r.replace(t.Context(), firstChild(t), live); (err == nil) != (c.writes != nil) || c.writes == nil && !errors.Is(err, c.answer) {
+				t.Errorf("got %v", err)
+			}
+			g.Expect(w.Writes).To(HaveExactElements(c.writes))
+			g.Expect(asked).To(HaveExactElements(metav1.DryRunAll, "ns/x-trial"))
+		})
+	}
+}
+
+func TestWhatIsBeingDeletedIsAwaited(t *testing.T) {
+	g := NewWithT(t)
+	w, live := fakecluster.New(t), fakecluster.OwnedService(fakecluster.StoredEcho())
+	live.Finalizers, live.DeletionTimestamp = []string{"example.org/theirs"}, &metav1.Time{Time: w.Dependencies.Now()}
+	g.Expect(reconciler(w).replace(t.Context(), firstChild(t), live)).To(Succeed())
+	g.Expect(w.Writes).To(BeNil())
+}

@@ -1,0 +1,94 @@
+package echo
+
+import (
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
+	g := NewWithT(t)
+	u, x := &unreported{}, types.NamespacedName{Name: "x"}
+	change := func(generation int64) []status.Change {
+		return []status.Change{{After: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: generation}}}}
+	}
+	for i, step := range []struct {
+		made []status.Change
+		want int
+	}{{change(1), 1}, {nil, 1}, {change(1), 1}, {change(2), 2}} {
+		g.Expect(u.add(x, status.Observation{Changes: step.made})).To(HaveLen(step.want), "step %d", i)
+	}
+	u.done(x)
+	g.Expect(u.add(x, status.Observation{Changes: change(2)})).To(BeNil(), "what was reported is reported again")
+	g.Expect(u.add(x, status.Observation{Changes: change(3)})).To(HaveLen(1), "another change is not reported")
+	other := u.add(types.NamespacedName{Name: "y"}, status.Observation{Changes: change(3)})
+	g.Expect(other).To(HaveLen(1), "the change of another Echo is not reported")
+	end := u.gone(x)
+	g.Expect(end).To(BeNil())
+	_, kept := u.Get(x)
+	g.Expect(kept).To(BeFalse(), "of an Echo that is gone")
+}
+
+func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
+	u, x := &unreported{}, types.NamespacedName{Name: "x"}
+	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
+	failed := func(err error) status.Observation {
+		return status.Observation{Unsure: []status.Attempt{{Kind: "Deployment", Before: before, Err: err}}}
+	}
+	asWanted := func(kind string) status.Observation {
+		return status.Observation{AsWanted: map[string]client.Object{kind: after}}
+	}
+	for i, step := range []struct {
+		seen status.Observation
+		want int
+	}{
+		{failed(apierrors.NewForbidden(schema.GroupResource{}, "x", nil)), 0},
+		{asWanted("Deployment"), 0},
+		{failed(apierrors.NewInternalError(errors.New("no"))), 0},
+		{asWanted("Service"), 0},
+		{asWanted("Deployment"), 1},
+		{asWanted("Deployment"), 1},
+	} {
+		if got := u.add(x, step.seen); len(got) != step.want || step.want == 1 && (got[0].Before != before || got[0].After != after) {
+			t.Errorf("step %d: got %v", i, got)
+		}
+	}
+}
+
+func TestTheEndOfAnEchoIsReportedAlthoughTheAnswerWasAnError(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, deletedEcho(v1.Finalizer))
+	r, echo := reconciler(w), w.Current(t)
+	w.FailOn("patch x", errors.New("no answer"))
+	g.Expect(r.Reconcile(t.Context(), echo)).Error().To(HaveOccurred(), "the failure is hidden")
+	w.Events()
+	r.Client = fakecluster.New(t).Server
+	for _, want := range [][]any{{HavePrefix("Normal Deleted")}, nil} {
+		g.Expect(r.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})).Error().NotTo(HaveOccurred())
+		g.Expect(w.Events()).To(HaveExactElements(want...))
+	}
+}
+
+func TestEventsOfChangesSurviveAStatusThatCannotBeWritten(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, fakecluster.StoredEcho())
+	w.FailOn("patch status", errors.New("no"))
+	r := reconciler(w)
+	g.Expect(r.Reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred())
+	g.Expect(w.Events()).To(BeNil())
+	w.Fail = func(string) error { return nil }
+	g.Expect(r.Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(w.Events()).To(ContainElement(HavePrefix("Normal Deployed")))
+}

@@ -1,0 +1,115 @@
+package echo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/controllers/echo/queue"
+	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// SetupWithManager registers the reconciler with a manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	for name, index := range controllers.PodIndexes() {
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, name, index); err != nil {
+			return err
+		}
+	}
+	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(controllers.Options()).WithLogConstructor(echoLog(mgr.GetLogger()))
+	b.Watches(&v1.Echo{}, r.own.Without(queue.EchoEvents(r.Metrics.Echoes.Changed), client.ObjectKeyFromObject),
+		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
+	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
+	for _, kind := range children.KindsServed(r.Gateways.Served) {
+		b.Watches(kind, r.own.Without(ofOwner, echoOfChild), builder.WithPredicates(controllers.SinceStart()))
+	}
+	b.Watches(&corev1.Pod{}, queue.AfterDelay(echoOfPod), builder.WithPredicates(controllers.SinceStart(), podChanged()))
+	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(controllers.SinceStart(), nodeChanged()))
+	if r.Gateways.Served[children.GatewayKind] {
+		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind), builder.WithPredicates(controllers.SinceStart(), gatewayapi.Changed()))
+	}
+	return b.Complete(r.Traces.Passes("echo", reconcile.Func(r.ReconcileNamed)))
+}
+
+// echoLog returns what makes the log of a pass from that of the manager, as for all controllers with a main kind.
+func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	log = log.WithValues("controller", "echo", "controllerGroup", v1.GroupVersion.Group, "controllerKind", "Echo")
+	return func(r *reconcile.Request) logr.Logger {
+		if r == nil {
+			return log
+		}
+		return log.WithValues("Echo", klog.KRef(r.Namespace, r.Name), "namespace", r.Namespace, "name", r.Name)
+	}
+}
+
+// podChanged selects the updates of pods that the status of an Echo reports.
+func podChanged() predicate.Predicate { return controllers.Updated(status.PodDiffers) }
+
+// nodeChanged selects the updates of nodes that bring or end a problem.
+func nodeChanged() predicate.Predicate {
+	return controllers.Updated(func(before, after *corev1.Node) bool {
+		return !slices.Equal(status.ProblemNames(status.ProblemsOf(before)), status.ProblemNames(status.ProblemsOf(after)))
+	})
+}
+
+// echoOfChild returns the Echo that a child belongs to by its owner reference.
+func echoOfChild(child client.Object) types.NamespacedName {
+	owner := metav1.GetControllerOfNoCopy(child)
+	if owner == nil {
+		return types.NamespacedName{}
+	}
+	return types.NamespacedName{Namespace: child.GetNamespace(), Name: owner.Name}
+}
+
+// echoOfPod returns the Echo that a pod belongs to by its labels. Pods that are not the operator's are not in the cache.
+func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
+	if children.CheckOf(pod) != "" { // not of the Deployment
+		return nil
+	}
+	return controllers.RequestsFor(pod.GetNamespace(), children.EchoOf(pod))
+}
+
+// echoesOnNode returns the Echoes that have pods on a node.
+func (r *Reconciler) echoesOnNode(ctx context.Context, node client.Object) []reconcile.Request {
+	list := &corev1.PodList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{controllers.ByNode: node.GetName()}); err != nil { // only while the process ends
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if !children.IsCompanion(&list.Items[i]) {
+			requests = append(requests, echoOfPod(ctx, &list.Items[i])...)
+		}
+	}
+	return requests
+}
+
+// echoesBehind returns the Echoes that refer to a Gateway.
+func (r *Reconciler) echoesBehind(ctx context.Context, gateway client.Object) []reconcile.Request {
+	return r.requestsForAll(ctx, func(echo *v1.Echo) bool { return children.AttachesTo(echo, gateway) })
+}
+
+// requestsForAll returns the Echoes of which something is true.
+func (r *Reconciler) requestsForAll(ctx context.Context, which func(*v1.Echo) bool) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, echo := range r.Echoes(ctx, which) {
+		requests = append(requests, controllers.RequestsFor(echo.Namespace, echo.Name)...)
+	}
+	return requests
+}

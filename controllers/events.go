@@ -1,0 +1,41 @@
+package controllers
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// EchoChanged selects what others do to an Echo, and not the operator's own writes of its status.
+func EchoChanged() predicate.Predicate {
+	finalizers := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
+	}}
+	return predicate.Or(predicate.GenerationChangedPredicate{}, finalizers)
+}
+
+// SinceStart leaves out the objects that were there when the process began to lead: each Echo that was there has a pass anyway.
+func SinceStart() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
+}
+
+// Updated selects the updates for which a function returns true, and all other events.
+func Updated[T client.Object](differs func(before, after T) bool) predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(T)
+		after, ok2 := e.ObjectNew.(T)
+		return !ok || !ok2 || differs(before, after)
+	}}
+}
+
+// RequestsFor returns a request for the object of a name, and none if the name is empty.
+func RequestsFor(namespace, name string) []reconcile.Request {
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
+}

@@ -1,0 +1,68 @@
+package gatewayapi
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;grpcroutes;backendtlspolicies,verbs=get;list;watch;create;patch;delete
+
+// API is what the cluster offered of Gateway API when the operator started. It is not changed once it is made.
+type API struct {
+	// Served are the kinds that the operator can use.
+	Served children.Served
+	// Refused says, by kind, why the operator cannot use one that the cluster may serve.
+	Refused map[string]string
+	// Unknown is true if the cluster gave no answer.
+	Unknown bool
+}
+
+// Observe reads the Gateways of an Echo from the cache, and says what it requires of Gateway API and the operator cannot use.
+func (a *API) Observe(ctx context.Context, cached client.Reader, echo *v1.Echo, seen *status.Observation) error {
+	if !children.HasGateway(echo) {
+		return nil
+	}
+	seen.GatewaysUnknown = a.Unknown
+	for _, kind := range children.Unserved(echo, a.Served) {
+		seen.Unserved = append(seen.Unserved, status.Unserved{Kind: kind, Refused: a.Refused[kind]})
+	}
+	if !a.Served[children.GatewayKind] {
+		seen.GatewaysRefused = a.Refused[children.GatewayKind]
+		return nil
+	}
+	seen.Gateways = children.Gateways{}
+	for _, parent := range echo.Spec.Gateway.ParentRefs {
+		key := children.GatewayKey(echo, parent)
+		gateway, err := controllers.Find(ctx, cached, key, &gatewayv1.Gateway{})
+		if err != nil {
+			return fmt.Errorf("reading the Gateway %s: %w", key, err)
+		}
+		if gateway != nil {
+			seen.Gateways[key] = gateway
+		}
+	}
+	return nil
+}
+
+// IsGone reports whether a child cannot be written because the cluster no longer serves its kind, or is about to.
+func IsGone(c children.Child, err error) bool {
+	return c.Optional && c.Want != nil && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
+}
+
+// Changed selects the updates of Gateways from which another URL may follow.
+func Changed() predicate.Predicate {
+	return controllers.Updated(func(before, after *gatewayv1.Gateway) bool {
+		return before.Generation != after.Generation || !equality.Semantic.DeepEqual(before.Status.Addresses, after.Status.Addresses)
+	})
+}

@@ -1,0 +1,46 @@
+package controllers
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+const (
+	// ByNode is the index by which the pods of a node are found.
+	ByNode = "spec.nodeName"
+	// ByEcho is the index by which the pods and companions of an Echo are found.
+	ByEcho = "metadata.labels.echo"
+	// ByOwner is the index by which the companions of a pod are found.
+	ByOwner = "metadata.ownerReferences.name"
+)
+
+// CachedPodsOf selects the pods and companions of an Echo in the cache, by an index: the time that a list by labels takes grows with the
+// number of all pods of the namespace.
+func CachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{ByEcho: echo.Name} }
+
+// PodIndexes returns the indexes of the cache of pods.
+func PodIndexes() map[string]client.IndexerFunc {
+	return map[string]client.IndexerFunc{
+		ByNode: NodeOfPod,
+		ByEcho: func(pod client.Object) []string { return []string{children.EchoOf(pod)} },
+	}
+}
+
+// NodeOfPod returns the name of the node that a pod is on.
+func NodeOfPod(pod client.Object) []string {
+	if p, ok := pod.(*corev1.Pod); ok && p.Spec.NodeName != "" {
+		return []string{p.Spec.NodeName}
+	}
+	return nil
+}
+
+// OwnerOfCompanion returns the name of the pod that a companion belongs to, and nothing for other pods.
+func OwnerOfCompanion(pod client.Object) []string {
+	if owner := children.CompanionOwner(pod); owner != "" {
+		return []string{owner}
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+// Package podmonitor makes Prometheus collect the metrics of Echoes that ask for it.
+package podmonitor

@@ -1,0 +1,99 @@
+package podmonitor
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/tracing"
+)
+
+// Reconciler has Prometheus collect the metrics of Echoes that ask for it. It is for clusters that serve PodMonitors, and apart from
+// the reconciler of Echoes: no Echo fails because it is not monitored. All fields are required.
+type Reconciler struct {
+	controllers.Dependencies
+	// Cached reads PodMonitors. Client would ask the API server, because they have no Go type.
+	Cached client.Reader
+
+	failures controllers.Failures
+	reported controllers.LastReports
+}
+
+// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=podmonitors,verbs=get;list;watch;create;patch;delete
+
+// SetupWithManager registers the reconciler with a manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("podmonitor").
+		WithOptions(controllers.Options()).
+		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(controllers.EchoChanged())).
+		Watches(children.BlankPodMonitor(), ofOwner, builder.WithPredicates(controllers.SinceStart())).
+		Complete(r.Traces.Passes("podmonitor", r))
+}
+
+// Reconcile makes the PodMonitor of an Echo as wanted.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if echo != nil {
+		tracing.SetGeneration(ctx, echo.Generation)
+		err = r.pass(ctx, echo)
+	}
+	failure := r.failures.Tolerate(request.NamespacedName, status.Classify(err), r.Now())
+	r.failures.End(request.NamespacedName, failure)
+	r.Count(ctx, "podmonitor", failure)
+	r.report(request, echo, failure)
+	return controllers.Result(0, failure)
+}
+
+// pass makes the PodMonitor of an Echo as wanted. It goes with the Echo as an object that the Echo owns.
+func (r *Reconciler) pass(ctx context.Context, echo *v1.Echo) error {
+	if echo.Spec.Paused || !echo.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	child := children.PodMonitor(echo)
+	live, err := r.ReadOwned(ctx, r.Cached, echo, child)
+	switch {
+	case err != nil:
+		return err
+	case child.Want == nil && live != nil:
+		return controllers.DeleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground)
+	case child.Want == nil || live != nil && children.IsMonitoredAs(live, child.Want):
+		return nil
+	}
+	if _, err := controllers.Apply(ctx, r.Client, child, live); err != nil {
+		return err
+	}
+	log.FromContext(ctx).Info("Applied a PodMonitor.")
+	return nil
+}
+
+// report sends an event about an Echo that cannot be monitored, unless it was the last one sent.
+func (r *Reconciler) report(request ctrl.Request, echo *v1.Echo, failure *status.Failure) {
+	said := ""
+	if echo != nil && failure != nil && !failure.Silent() {
+		said = fmt.Sprint(echo.UID, failure.Err)
+	}
+	if r.reported.Replace(request.NamespacedName, said) && said != "" {
+		t := status.NotMonitored(failure.Err)
+		r.Recorder.Eventf(echo, nil, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
+	}
+}
+
+// Memories returns functions that drop one memory of the reconciler each.
+func (r *Reconciler) Memories() []func() {
+	return []func(){r.failures.Clear, r.reported.Clear}
+}

@@ -1,0 +1,63 @@
+package podmonitor
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
+)
+
+func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
+
+// podMonitor returns the PodMonitor of an Echo as the API server would hold it.
+func podMonitor(changes ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	object := children.PodMonitor(fakecluster.StoredEcho(monitored)).Want
+	object.SetUID("monitor-uid")
+	for _, change := range changes {
+		change(object)
+	}
+	return object
+}
+
+func TestPodMonitors(t *testing.T) {
+	foreign := func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }
+	unlabelled := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
+	for name, c := range map[string]struct {
+		echo         *v1.Echo
+		cached, live []client.Object
+		writes       []string
+		event        string
+	}{
+		"it is missing":                  {fakecluster.StoredEcho(monitored), nil, nil, []string{"apply Unstructured"}, ""},
+		"it is there":                    {fakecluster.StoredEcho(monitored), []client.Object{podMonitor()}, []client.Object{podMonitor()}, nil, ""},
+		"it lost its labels":             {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(unlabelled)}, []string{"apply Unstructured"}, ""},
+		"it is not wanted any more":      {fakecluster.StoredEcho(), []client.Object{podMonitor()}, []client.Object{podMonitor()}, []string{"delete x"}, ""},
+		"it was never wanted":            {fakecluster.StoredEcho(), nil, nil, nil, ""},
+		"somebody has the name":          {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(foreign)}, nil, "Warning NotMonitored"},
+		"a foreign one, nothing wanted":  {fakecluster.StoredEcho(), []client.Object{podMonitor(foreign)}, []client.Object{podMonitor(foreign)}, nil, ""},
+		"the Echo is paused":             {fakecluster.StoredEcho(monitored, func(e *v1.Echo) { e.Spec.Paused = true }), nil, nil, nil, ""},
+		"the Echo is paused, not wanted": {fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Paused = true }), []client.Object{podMonitor()}, []client.Object{podMonitor()}, nil, ""},
+		"the Echo is being deleted":      {fakecluster.StoredEcho(monitored, func(e *v1.Echo) { e.DeletionTimestamp = new(metav1.Now()) }), nil, nil, nil, ""},
+	} {
+		w := fakecluster.NewLate(t, append(c.cached, c.echo), append(c.live, c.echo))
+		r := &Reconciler{Dependencies: w.Dependencies, Cached: w.Cache}
+		for range 2 {
+			_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c.echo)}) // the error of a foreign object
+			if c.event == "" {
+				break
+			}
+		}
+		NewWithT(t).Expect(w.Writes).To(HaveExactElements(c.writes), name)
+		if events := w.Events(); c.event == "" && len(events) > 0 || c.event != "" && (len(events) != 1 || !strings.HasPrefix(events[0], c.event)) {
+			t.Errorf("%s: the events are %q, want one of %q", name, events, c.event)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// Find reads an object. It returns nil if the object does not exist, or if its name is empty.
+func Find[T client.Object](ctx context.Context, reader client.Reader, key client.ObjectKey, object T) (T, error) {
+	var none T
+	if key.Name == "" {
+		return none, nil
+	}
+	if err := reader.Get(ctx, key, object); err != nil {
+		return none, client.IgnoreNotFound(err)
+	}
+	return object, nil
+}
+
+// ReadChild returns the object that has the name of a child, and nil if there is none.
+func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (client.Object, error) {
+	live, err := Find(ctx, reader, c.Key, c.Blank())
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", c.Kind, c.Key, err)
+	}
+	return live, nil
+}
+
+// ReadCached returns a child as the cache holds it, nil if it holds none that the Echo controls.
+func ReadCached(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
+	live, err := ReadChild(ctx, cached, c)
+	if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {
+		return nil, err
+	}
+	return live, nil
+}
+
+// ReadOwned returns a child as it exists, nil if it does not, and a NameConflictError if its name is taken. The cache holds only objects
+// with the operator's labels and may be late, so that an object is called absent only after the API server was asked: no object is
+// taken over because it was not seen.
+func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
+	live, err := ReadCached(ctx, cached, echo, c)
+	if err != nil || live != nil || c.Want == nil { // where nothing is created, nothing can be taken over
+		return live, err
+	}
+	live, err = ReadChild(ctx, d.Live, c)
+	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
+		return live, err
+	}
+	return nil, &children.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: "Delete or rename it, or give the Echo another name."}
+}

@@ -1,0 +1,71 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// DeletionPeriod is how soon the operator checks at first whether what it deleted is gone, in case no event reports it.
+const DeletionPeriod = 2 * time.Second
+
+// noVersion is a resource version that no object has: the first revision of etcd is empty. The API server refuses as a conflict to apply
+// it to an object that exists.
+const noVersion = "1"
+
+// Apply writes a child by server-side apply and returns it as the API server answers. An existing child is identified by its UID, so
+// that another object that took its place is not changed. A new child is created, or the answer is a conflict.
+func Apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
+	options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}
+	uid, version := types.UID(""), noVersion
+	if live != nil {
+		uid, version = live.GetUID(), ""
+		options = append(options, client.ForceOwnership)
+	}
+	body, err := c.Body(uid, version)
+	if err != nil {
+		return nil, err
+	}
+	after := c.Blank()
+	after.SetNamespace(c.Key.Namespace)
+	after.SetName(c.Key.Name)
+	if err := writer.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
+		return nil, fmt.Errorf("applying %s %s: %w", c.Kind, c.Key, err)
+	}
+	return after, nil
+}
+
+// DeleteChild deletes an object and its dependents, in the foreground the object last. It does nothing if the object is already being
+// deleted. That there is none is an error: the cache holds one, and a pass that tries again finds out which of the two is right.
+func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, order metav1.DeletionPropagation) error {
+	if !live.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	uid, version := live.GetUID(), live.GetResourceVersion()
+	err := writer.Delete(ctx, live,
+		client.PropagationPolicy(order),
+		client.Preconditions{UID: &uid, ResourceVersion: &version})
+	if err != nil {
+		return fmt.Errorf("deleting %T %s: %w", live, client.ObjectKeyFromObject(live), err)
+	}
+	return nil
+}
+
+// DeleteCompanion deletes a companion, and no other pod of its name. It does nothing if the companion is already being deleted.
+func DeleteCompanion(ctx context.Context, writer client.Writer, pod *corev1.Pod) error {
+	if !pod.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	err := writer.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting the companion %s: %w", pod.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package fakecluster
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
+
+// Updates are updates of objects, and whether a predicate selects them.
+type Updates map[string]struct {
+	Before, After client.Object
+	Selected      bool
+}
+
+// Check fails a test if a predicate selects other updates.
+func (u Updates) Check(t *testing.T, selects predicate.Predicate) {
+	t.Helper()
+	for name, c := range u {
+		selected := selects.Update(event.UpdateEvent{ObjectOld: c.Before, ObjectNew: c.After})
+		NewWithT(t).Expect(selected).To(Equal(c.Selected), name)
+	}
+}
