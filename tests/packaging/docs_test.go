@@ -12,8 +12,8 @@ import (
 // documents returns the text of the documentation by file.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
-	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"}
-	for _, folder := range []string{"docs", "docs/runbooks", "docs/explanation", "docs/decisions"} {
+	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md"}
+	for _, folder := range []string{"docs", "docs/runbooks", "docs/explanation", "docs/decisions", "tests/*"} {
 		files = append(files, filesAt(t, folder+"/*.md")...)
 	}
 	all := map[string]string{}
