@@ -1,10 +1,5 @@
 ##@ Echo server
 
-.PHONY: race
-race: ## Run the tests of the echo server with the race detector. Requires a C compiler.
-	@tools/make/require gcc gcc libc6-dev
-	@CGO_ENABLED=1 go test -trimpath -race -short -count=1 $(TESTFLAGS) ./echoserver/... ./cmd/echo-server
-
 .PHONY: fuzz
 fuzz: ## Send random requests to the parsers and the handler of the echo server, each for FUZZTIME.
 	@tools/make/fuzz ./echoserver/... $(FUZZTIME)

@@ -50,6 +50,14 @@ test-oldest: ## Run the integration tests on the oldest API server that is suppo
 coverage: ## Measure the coverage of the tests, and fail below 90 %.
 	@$(assets) tools/make/coverage $(least) $(covered)
 
+# The packages that have a lock. `make test` checks that none is left out.
+raced := ./controllers/... ./internal/... ./echoserver/... ./pathcheck/... ./cmd/echo-server
+
+.PHONY: race
+race: ## Run the unit tests of every package that has a lock with the race detector. Requires a C compiler.
+	@tools/make/require gcc gcc libc6-dev
+	@CGO_ENABLED=1 go test -trimpath -race -short -count=1 $(TESTFLAGS) $(raced)
+
 .PHONY: test-dockerfiles
 test-dockerfiles: build ## Build Dockerfiles by buildah and compare the programs with those of make. Skipped without buildah.
 	@tools/make/test-dockerfiles

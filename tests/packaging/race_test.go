@@ -1,0 +1,37 @@
+package packaging
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEveryPackageWithALockIsRaced checks that `make race` runs the tests of each package that ships and synchronizes goroutines.
+func TestEveryPackageWithALockIsRaced(t *testing.T) {
+	setting := regexp.MustCompile(`(?m)^raced := (.*)$`).FindStringSubmatch(text(t, "tools", "make", "tests.mk"))
+	if setting == nil {
+		t.Fatal("tools/make/tests.mk has no setting raced")
+	}
+	raced := strings.Fields(setting[1])
+	locks := regexp.MustCompile(`(?m)^(?:import )?\s*"sync(?:/atomic)?"$`)
+	var found []string
+	for _, file := range filesNamed(t, "*.go") {
+		folder := path.Dir(file)
+		isShipped := !strings.HasSuffix(file, "_test.go") && !strings.HasPrefix(file, "tests/") && !strings.HasPrefix(file, "tools/")
+		if !isShipped || slices.Contains(found, folder) || !locks.MatchString(text(t, file)) {
+			continue
+		}
+		found = append(found, folder)
+		if !slices.ContainsFunc(raced, func(pattern string) bool {
+			below, all := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
+			return folder == below || all && strings.HasPrefix(folder, below+"/")
+		}) {
+			t.Errorf("%s has a lock, but make race does not run its tests: it runs %s", folder, setting[1])
+		}
+	}
+	if len(found) < 10 {
+		t.Errorf("only %v have a lock", found)
+	}
+}
