@@ -7,9 +7,9 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// TestAReplacedRefusalIsNone checks that an Echo that refuses a control is not taken for one that allows it, if the path has pages for
+// TestRun_replacedRefusal checks that an Echo that refuses a control is not taken for one that allows it, if the path has pages for
 // errors.
-func TestAReplacedRefusalIsNone(t *testing.T) {
+func TestRun_replacedRefusal(t *testing.T) {
 	address, _ := startEcho(t)
 	pages := changesResponses(func(r *http.Response) error {
 		if r.StatusCode == http.StatusBadRequest {

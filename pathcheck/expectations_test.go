@@ -6,7 +6,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 )
 
-func TestExpectations(t *testing.T) {
+func TestParseExpectation(t *testing.T) {
 	for text, c := range map[string]struct {
 		value string
 		want  bool

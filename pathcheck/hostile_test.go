@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// TestStrangers sends requests to servers that are no Echo: each gets one request.
-func TestStrangers(t *testing.T) {
+// TestRun_strangers sends requests to servers that are no Echo: each gets one request.
+func TestRun_strangers(t *testing.T) {
 	other, _ := startEcho(t, "SERVICE_NAME=other")
 	for name, h := range map[string]http.HandlerFunc{
 		"another server": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") },
@@ -49,9 +49,9 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestDeserters prove once that they are an Echo, and then respond as something else: each group ends with the first such response, and a
+// TestRun_deserters prove once that they are an Echo, and then respond as something else: each group ends with the first such response, and a
 // plain request that confirms it.
-func TestDeserters(t *testing.T) {
+func TestRun_deserters(t *testing.T) {
 	for _, proven := range []int64{1, 3, 20} {
 		for _, status := range []int{200, 302, 404, 503} {
 			var received atomic.Int64
@@ -116,8 +116,8 @@ func provenHeader(c net.Conn) string {
 	return "HTTP/1.1 200 OK\r\n" + proof.ResponseHeader + ": " + digest + "\r\n"
 }
 
-// TestHostileServers prove that they are an Echo and then do harm: the report comes in time, and memory is bounded.
-func TestHostileServers(t *testing.T) {
+// TestRun_hostileServers prove that they are an Echo and then do harm: the report comes in time, and memory is bounded.
+func TestRun_hostileServers(t *testing.T) {
 	const megabyte = 1 << 20
 	endless := func(c net.Conn, piece string, bytes int) {
 		for sent := 0; sent < bytes; sent += len(piece) {
@@ -223,8 +223,8 @@ func watchMemory(t *testing.T, most uint64) (stop func()) {
 	}
 }
 
-// TestDeadline ends a run at its deadline: what is known is reported.
-func TestDeadline(t *testing.T) {
+// TestRun_deadline ends a run at its deadline: what is known is reported.
+func TestRun_deadline(t *testing.T) {
 	address, _ := startEcho(t)
 	proxy := proxyTo(address, nothing)
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,8 +14,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// TestARunThatIsOverMakesNoFacts ends runs early, and expects that nothing is taken for what the path does.
-func TestARunThatIsOverMakesNoFacts(t *testing.T) {
+// TestRun_overMakesNoFacts ends runs early, and expects that nothing is taken for what the path does.
+func TestRun_overMakesNoFacts(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	for group, fact := range map[string]string{"grpc": "grpc.stream", "answer": "answer.stream"} {
 		t.Run(group, func(t *testing.T) {
@@ -29,8 +29,8 @@ func TestARunThatIsOverMakesNoFacts(t *testing.T) {
 	}
 }
 
-// TestAnEchoThatGoesMakesNoFacts ends the Echo while a stream is read, and expects that nothing is taken for what the path does.
-func TestAnEchoThatGoesMakesNoFacts(t *testing.T) {
+// TestRun_echoThatGoesMakesNoFacts ends the Echo while a stream is read, and expects that nothing is taken for what the path does.
+func TestRun_echoThatGoesMakesNoFacts(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	var gone atomic.Bool
 	proxy := proxyTo(address, nothing)
@@ -52,8 +52,8 @@ func TestAnEchoThatGoesMakesNoFacts(t *testing.T) {
 	}
 }
 
-// TestAGroupThatEndsMakesAVerdictIncomplete checks which reasons another run may not have.
-func TestAGroupThatEndsMakesAVerdictIncomplete(t *testing.T) {
+// TestRunGroups_unfinished checks which reasons another run may not have.
+func TestRunGroups_unfinished(t *testing.T) {
 	k := &run.Known{Plain: &wire.Response{}}
 	for want, err := range map[bool]error{true: errors.New("the Echo does not respond any more"),
 		false: run.NotApplicable("the URL has no TLS")} {

@@ -167,8 +167,8 @@ func bodyCases() map[string]proxyCase {
 	}
 }
 
-// TestACacheOfAllTellsNothing checks that what a cache stored of an earlier request is not taken for what happens to a later one.
-func TestACacheOfAllTellsNothing(t *testing.T) {
+// TestRun_cacheOfAll checks that what a cache stored of an earlier request is not taken for what happens to a later one.
+func TestRun_cacheOfAll(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	plain := func(r *http.Request) bool { return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/-/") }
 	report := check(t, Options{URL: serve(t, cacheOf(address, plain)), Groups: []string{"client", "request"},

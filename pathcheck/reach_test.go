@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRSAKeyExchange checks that a server is reached that knows no other exchange of keys.
-func TestRSAKeyExchange(t *testing.T) {
+// TestRun_rsaKeyExchange checks that a server is reached that knows no other exchange of keys.
+func TestRun_rsaKeyExchange(t *testing.T) {
 	address, _ := startEcho(t)
 	server := httptest.NewUnstartedServer(proxyTo(address, nothing))
 	server.TLS = &tls.Config{MaxVersion: tls.VersionTLS12,
@@ -21,8 +21,8 @@ func TestRSAKeyExchange(t *testing.T) {
 	expectFacts(t, report, map[string]string{"tls.cipher": "RSA_WITH_AES_128_GCM_SHA256"})
 }
 
-// TestDirectRequestsHaveTheSource checks that requests without the proxies come from the address that was asked for, too.
-func TestDirectRequestsHaveTheSource(t *testing.T) {
+// TestRun_directRequestsHaveTheSource checks that requests without the proxies come from the address that was asked for, too.
+func TestRun_directRequestsHaveTheSource(t *testing.T) {
 	address, _ := startEcho(t)
 	proxy, sources := proxyTo(address, nothing), sync.Map{}
 	direct := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

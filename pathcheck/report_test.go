@@ -24,7 +24,7 @@ func fullReport() *Report {
 	return r
 }
 
-func TestReportHTML(t *testing.T) {
+func TestReport_WriteHTML(t *testing.T) {
 	var b strings.Builder
 	if err := fullReport().WriteHTML(&b); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestReportHTML(t *testing.T) {
 	}
 }
 
-func TestReportText(t *testing.T) {
+func TestReport_WriteText(t *testing.T) {
 	var b strings.Builder
 	if err := fullReport().WriteText(&b); err != nil {
 		t.Fatal(err)
@@ -54,8 +54,8 @@ func TestReportText(t *testing.T) {
 	}
 }
 
-// TestVerdict checks that a verdict has room in a termination message, and what remains of a report that is too long.
-func TestVerdict(t *testing.T) {
+// TestReport_Verdict checks that a verdict has room in a termination message, and what remains of a report that is too long.
+func TestReport_Verdict(t *testing.T) {
 	for name, r := range map[string]*Report{"full": fullReport(), "a problem": {Problem: strings.Repeat("x", 10_000)},
 		"many facts": {Facts: fullReport().Facts}} {
 		data := r.Verdict()
@@ -73,8 +73,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestVerdictOfALatency checks that two runs that measure different latencies above a bound say the same, and that what lasts is told.
-func TestVerdictOfALatency(t *testing.T) {
+// TestReport_Verdict_latency checks that two runs that measure different latencies above a bound say the same, and that what lasts is told.
+func TestReport_Verdict_latency(t *testing.T) {
 	verdicts := map[string]bool{}
 	for _, took := range []string{"61.20ms", "70.01ms"} {
 		r := &Report{Facts: []fact.Fact{fact.New("request.host", fact.Kept, "", "", "m"), fact.Detail(fact.New("latency.p99", took, "", "", "m")),
@@ -89,8 +89,8 @@ func TestVerdictOfALatency(t *testing.T) {
 	}
 }
 
-// TestFactsCanBePinned checks that a check takes all facts of the groups that are not opt-in, and that they hold in a second run.
-func TestFactsCanBePinned(t *testing.T) {
+// TestReport_pinned checks that a check takes all facts of the groups that are not opt-in, and that they hold in a second run.
+func TestReport_pinned(t *testing.T) {
 	folder := t.TempDir()
 	writeCertificate(t, folder)
 	_, secure := startEcho(t, "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+folder, "ECHO_CONTROLS=Full")

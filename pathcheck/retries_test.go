@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRetriesByOtherPods sends requests through a path that tries each GET once more, on another pod.
-func TestRetriesByOtherPods(t *testing.T) {
+// TestRun_retriesByOtherPods sends requests through a path that tries each GET once more, on another pod.
+func TestRun_retriesByOtherPods(t *testing.T) {
 	for _, c := range []struct {
 		pods   int
 		hidden string

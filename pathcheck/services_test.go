@@ -46,8 +46,8 @@ func signed(t *testing.T, name string, until time.Time) (*x509.Certificate, *ecd
 	return parsed, key
 }
 
-// TestServices examines WebSockets, gRPC and retries behind proxies.
-func TestServices(t *testing.T) {
+// TestRun_services examines WebSockets, gRPC and retries behind proxies.
+func TestRun_services(t *testing.T) {
 	address, _ := startEcho(t)
 	for name, w := range map[string]proxyCase{
 		"WebSocket": {[]string{"websocket"}, changes(nothing), map[string]string{"websocket.upgrade": fact.Yes,
@@ -135,8 +135,8 @@ func ejecting(address string) http.Handler {
 	})
 }
 
-// TestSpread examines a proxy in front of two servers.
-func TestSpread(t *testing.T) {
+// TestRun_spread examines a proxy in front of two servers.
+func TestRun_spread(t *testing.T) {
 	one, _ := startEcho(t, "POD_NAME=web-1")
 	two, _ := startEcho(t, "POD_NAME=web-2")
 	var number atomic.Int64
@@ -180,8 +180,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestTLS examines TLS that ends at a proxy, at the Echo, and at both.
-func TestTLS(t *testing.T) {
+// TestRun_tls examines TLS that ends at a proxy, at the Echo, and at both.
+func TestRun_tls(t *testing.T) {
 	folder := t.TempDir()
 	authority := writeCertificate(t, folder)
 	address, secure := startEcho(t, "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+folder)
@@ -247,8 +247,8 @@ func writeCertificate(t *testing.T, folder string) []byte {
 	return data
 }
 
-// TestSettingsOfTheEcho examines Echoes that tell less.
-func TestSettingsOfTheEcho(t *testing.T) {
+// TestRun_settingsOfTheEcho examines Echoes that tell less.
+func TestRun_settingsOfTheEcho(t *testing.T) {
 	for name, c := range map[string]struct {
 		environ   string
 		notTested []string

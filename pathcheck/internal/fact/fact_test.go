@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestFactsAreBounded(t *testing.T) {
+func TestNew_bounded(t *testing.T) {
 	f := New("a", strings.Repeat("v", 1000)+"\n", "\x1b[31m"+strings.Repeat("s", 10_000), "\u202e<b>", "m")
 	if len(f.Value) > MaxValue || len(f.Sent) > MaxText || strings.ContainsAny(f.Sent+f.Received+f.Value, "\x1b\n\u202e") {
 		t.Errorf("the fact is %+v", f)

@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// TestForwarded reads the header Forwarded as RFC 7239 writes it.
-func TestForwarded(t *testing.T) {
+// TestParseForwarded reads the header Forwarded as RFC 7239 writes it.
+func TestParseForwarded(t *testing.T) {
 	of := func(lines ...string) *wire.Description {
 		return &wire.Description{Method: http.MethodGet, Headers: http.Header{"Forwarded": lines}}
 	}

@@ -33,8 +33,8 @@ func listen(t *testing.T, handle func(net.Conn)) string {
 	return "http://" + listener.Addr().String()
 }
 
-// TestARequestOfHTTP2IsSentOnce sends requests to servers that ask for them again and again.
-func TestARequestOfHTTP2IsSentOnce(t *testing.T) {
+// TestClient_DoHTTP2_sendsOnce sends requests to servers that ask for them again and again.
+func TestClient_DoHTTP2_sendsOnce(t *testing.T) {
 	for name, refuse := range map[string]func(*http2.Framer, uint32) error{
 		"the server goes away":   func(f *http2.Framer, _ uint32) error { return f.WriteGoAway(0, http2.ErrCodeNo, nil) },
 		"the stream is refused":  func(f *http2.Framer, id uint32) error { return f.WriteRSTStream(id, http2.ErrCodeRefusedStream) },

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestTargets(t *testing.T) {
+func TestParseTarget(t *testing.T) {
 	for _, c := range []struct{ url, address, dial, host, base string }{
 		{"http://a", "", "a:80", "a", ""}, {"https://a/shop/", "", "a:443", "a", "/shop"},
 		{"http://[::1]:8080/", "", "[::1]:8080", "[::1]:8080", ""},
