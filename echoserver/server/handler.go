@@ -10,6 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 
 // handler serves the requests to the HTTP port.
@@ -26,9 +27,10 @@ type handler struct {
 	vary    []string // the value of Vary, which no response changes
 	failed  *failureCounts
 	// attempts counts the requests with the same nonce.
-	attempts *failureCounts
-	random   func(n int64) int64 // returns a number from 0 to n-1
-	calls    *callHandler
+	attempts  *failureCounts
+	random    func(n int64) int64 // returns a number from 0 to n-1
+	calls     *callHandler
+	webSocket *websocket.Handler
 }
 
 func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
@@ -36,6 +38,8 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 		budget: metrics.budget,
 		vary:   []string{s.controls.vary()}, failed: newFailureCounts(), attempts: newFailureCounts(), random: rand.Int64N,
 		delays: &exchange.Delays{Ending: life.ending, Limited: metrics.limited}}
+	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Limited: metrics.limited,
+		Page: h.pages.webSocket.serve}
 	h.calls = newCallHandler(s, life, metrics, h.delays)
 	return h
 }
@@ -86,7 +90,7 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request) {
 	case routeBody:
 		h.streamBody(e, r)
 	case routeWebSocket:
-		h.webSocket(e, r)
+		h.webSocket.Serve(e, r)
 	case routeEvents:
 		h.events(e, r, time.Second)
 	case routeUnknown:

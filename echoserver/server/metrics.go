@@ -13,12 +13,12 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 
 // The reasons of echo_limited_total.
 const (
-	limitBody    = "body"
-	limitMessage = "websocket_message"
+	limitBody = "body"
 )
 
 // metrics contains all metrics. Clients cannot choose the values of labels.
@@ -95,7 +95,7 @@ func (m *metrics) startWithZero() {
 		"set-header", "size", "status"} {
 		m.controls.WithLabelValues(control)
 	}
-	for _, reason := range []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes, connection.LimitHeader, connection.LimitMemory, limitMessage,
+	for _, reason := range []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes, connection.LimitHeader, connection.LimitMemory, websocket.LimitMessage,
 		limitGRPCMessage} {
 		m.limits.WithLabelValues(reason)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What frames have (RFC 6455, 5.2).
@@ -24,6 +25,14 @@ const (
 	maskBit            = 0x80
 	length16           = 126 // the length follows in 2 bytes
 	length64           = 127 // the length follows in 8 bytes
+)
+
+// The limits of package websocket.
+const (
+	maxMessage   = 1 << 20
+	firstChunk   = 4 << 10
+	maxChunk     = 64 << 10
+	closeTimeout = 5 * time.Second
 )
 
 // rawClient is a WebSocket client that can break every rule.

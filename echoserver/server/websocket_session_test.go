@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -11,9 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coder/websocket"
-
-	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
@@ -251,25 +247,5 @@ func TestWebSocketAtTheEnd(t *testing.T) {
 	close(h.life.ending)
 	if got := openRaw(t, echotest.Dial(t, serve(t, h).URL)).all(t); !slices.Equal(got, []string{"close 1001 the server is stopping"}) {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestCloseFor(t *testing.T) {
-	for _, c := range []struct {
-		err   error
-		code  websocket.StatusCode
-		limit string
-	}{
-		{websocket.ErrMessageTooBig, websocket.StatusMessageTooBig, limitMessage},
-		{errMessageMemory, websocket.StatusTryAgainLater, connection.LimitMemory},
-		{errNotUTF8, websocket.StatusInvalidFramePayloadData, ""},
-		{io.ErrUnexpectedEOF, websocket.StatusProtocolError, ""},
-		{websocket.CloseError{Code: websocket.StatusMessageTooBig}, websocket.StatusProtocolError, ""}, // of the client, which has its response
-		{websocket.CloseError{Code: websocket.StatusTryAgainLater}, websocket.StatusProtocolError, ""},
-	} {
-		code, reason, limit := closeFor(fmt.Errorf("reading: %w", c.err))
-		if code != c.code || limit != c.limit || len(reason) > 123 {
-			t.Errorf("%v: closes with %d %q and counts %q, want %d and %q", c.err, code, reason, limit, c.code, c.limit)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package websocket
 
 import (
 	"io"
@@ -18,8 +18,8 @@ const (
 	closeTimeout = 5 * time.Second
 )
 
-// webSocketConnection is the connection of a WebSocket. Its timers close the WebSocket of a client that takes too long.
-type webSocketConnection struct {
+// sessionConnection is the connection of a WebSocket. Its timers close the WebSocket of a client that takes too long.
+type sessionConnection struct {
 	*connection.Connection
 	idle    *time.Timer // runs between frames
 	stall   *time.Timer // runs within a frame or message, since its last byte
@@ -30,7 +30,7 @@ type webSocketConnection struct {
 }
 
 // startTimers starts the timers. idle is called if no frame begins for IdleTimeout, and late if a message takes too long.
-func (c *webSocketConnection) startTimers(idle, late func()) {
+func (c *sessionConnection) startTimers(idle, late func()) {
 	c.idle = time.AfterFunc(connection.IdleTimeout, idle)
 	c.stall = time.AfterFunc(exchange.StallTimeout, late)
 	c.message = time.AfterFunc(messageTimeout, late)
@@ -41,33 +41,33 @@ func (c *webSocketConnection) startTimers(idle, late func()) {
 }
 
 // stopTimers is called when the WebSocket has ended.
-func (c *webSocketConnection) stopTimers() {
+func (c *sessionConnection) stopTimers() {
 	c.idle.Stop()
 	c.stall.Stop()
 	c.message.Stop()
 }
 
 // messageReceived is called when no message is being received.
-func (c *webSocketConnection) messageReceived() {
+func (c *sessionConnection) messageReceived() {
 	c.message.Stop()
 	c.awaitFrame()
 }
 
 // awaitFrame is called when a frame has been received. A part of the next frame that came with it counts as idle. Within a message, the
 // time for the whole message goes on.
-func (c *webSocketConnection) awaitFrame() {
+func (c *sessionConnection) awaitFrame() {
 	c.stall.Stop()
 	c.idle.Reset(connection.IdleTimeout)
 }
 
 // partReceived is called when a part of a frame has been received.
-func (c *webSocketConnection) partReceived() {
+func (c *sessionConnection) partReceived() {
 	c.idle.Stop()
 	c.stall.Reset(exchange.StallTimeout)
 }
 
 // Read implements net.Conn.
-func (c *webSocketConnection) Read(p []byte) (int, error) {
+func (c *sessionConnection) Read(p []byte) (int, error) {
 	if c.failed.Load() {
 		return 0, net.ErrClosed
 	}
@@ -82,7 +82,7 @@ func (c *webSocketConnection) Read(p []byte) (int, error) {
 }
 
 // end lets reading and writing end after closeTimeout. Only the first call counts, which returns true.
-func (c *webSocketConnection) end() (first bool) {
+func (c *sessionConnection) end() (first bool) {
 	c.ends.Do(func() {
 		first = true
 		_ = c.SetDeadline(time.Now().Add(closeTimeout)) // if it fails, so do reading and writing
@@ -92,7 +92,7 @@ func (c *webSocketConnection) end() (first bool) {
 
 // Close implements net.Conn. It waits until the client has closed: what the client sends to a connection that is closed would reset it,
 // and the client might not receive the close frame (RFC 6455, 7.1.1).
-func (c *webSocketConnection) Close() error {
+func (c *sessionConnection) Close() error {
 	c.end()
 	if c.CloseWrite() == nil {
 		_, _ = io.Copy(io.Discard, c.Conn) // the connection is closed afterwards

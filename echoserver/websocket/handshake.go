@@ -1,4 +1,4 @@
-package server
+package websocket
 
 import (
 	"encoding/base64"
@@ -11,10 +11,10 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-const webSocketVersion = "13"
+const version = "13"
 
-// asksForWebSocket returns whether a request asks for the protocol WebSocket. HTTP/1.0 and HTTP/2 have no upgrades.
-func asksForWebSocket(r *http.Request) bool {
+// isHandshake returns whether a request asks for the protocol WebSocket. HTTP/1.0 and HTTP/2 have no upgrades.
+func isHandshake(r *http.Request) bool {
 	return r.ProtoMajor == 1 && r.ProtoMinor >= 1 && httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
 }
 
@@ -29,8 +29,8 @@ func checkHandshake(r *http.Request) (subprotocol string, status int, err error)
 		err = errors.New("a WebSocket handshake must not have a body")
 	case !isNonce(r.Header["Sec-Websocket-Key"]):
 		err = errors.New("the header Sec-WebSocket-Key must be 16 bytes in base64")
-	case strings.Join(r.Header["Sec-Websocket-Version"], ",") != webSocketVersion:
-		return "", http.StatusUpgradeRequired, errors.New("the header Sec-WebSocket-Version must be " + webSocketVersion)
+	case strings.Join(r.Header["Sec-Websocket-Version"], ",") != version:
+		return "", http.StatusUpgradeRequired, errors.New("the header Sec-WebSocket-Version must be " + version)
 	case !isToken:
 		err = errors.New("the header Sec-WebSocket-Protocol must be a list of tokens")
 	}
@@ -58,12 +58,12 @@ func firstElement(values []string) (string, bool) {
 	return "", true
 }
 
-// refuseHandshake responds to a request for a WebSocket that is not valid.
-func refuseHandshake(e *exchange.Exchange, status int, err error) {
+// rejectHandshake responds to a request for a WebSocket that is not valid.
+func rejectHandshake(e *exchange.Exchange, status int, err error) {
 	if status == http.StatusUpgradeRequired {
 		e.Header().Add("Connection", "Upgrade")
 		e.Header().Set("Upgrade", "websocket")
-		e.Header().Set("Sec-WebSocket-Version", webSocketVersion)
+		e.Header().Set("Sec-WebSocket-Version", version)
 	}
 	exchange.Reject(e, status, err.Error())
 }

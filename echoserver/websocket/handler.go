@@ -1,4 +1,4 @@
-package server
+package websocket
 
 import (
 	"bufio"
@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"sync"
+	"sync/atomic"
 
 	"github.com/coder/websocket"
 
@@ -14,40 +16,49 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// webSocket echoes the messages of a WebSocket. It responds to other requests with a page that opens one.
-func (h *handler) webSocket(e *exchange.Exchange, r *http.Request) {
+// Handler echoes the messages of WebSockets.
+type Handler struct {
+	Ending   <-chan struct{}           // closed when the server stops
+	Sessions *sync.WaitGroup           // of WebSockets, for which http.Server does not wait
+	Open     *atomic.Int64             // the number of WebSockets
+	Limited  func(reason string)       // counts a message that is rejected because of a limit
+	Page     func(http.ResponseWriter) // responds with a page that opens a WebSocket
+}
+
+// Serve echoes the messages of a WebSocket. It responds to other requests with the page.
+func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	if r.Method != http.MethodGet {
 		e.Header().Set("Allow", http.MethodGet)
 		exchange.Reject(e, http.StatusMethodNotAllowed, "a WebSocket requires GET")
 		return
 	}
-	if !asksForWebSocket(r) {
-		h.pages.webSocket.serve(e)
+	if !isHandshake(r) {
+		h.Page(e)
 		return
 	}
 	subprotocol, status, err := checkHandshake(r)
 	if err != nil {
-		refuseHandshake(e, status, err)
+		rejectHandshake(e, status, err)
 		return
 	}
-	h.life.webSockets.Add(1) // before the connection is hijacked: http.Server does not wait for hijacked connections
-	defer h.life.webSockets.Done()
-	connection := &webSocketConnection{Connection: connection.Of(r)}
-	socket, err := acceptWebSocket(e, r, subprotocol, connection)
+	h.Sessions.Add(1) // before the connection is hijacked
+	defer h.Sessions.Done()
+	connection := &sessionConnection{Connection: connection.Of(r)}
+	socket, err := accept(e, r, subprotocol, connection)
 	if err != nil {
 		return // the library has responded
 	}
-	h.metrics.webSockets.Add(1)
-	defer h.metrics.webSockets.Add(-1)
-	session := &webSocketSession{exchange: e, socket: socket, connection: connection}
-	if limit := session.run(h.life.ending); limit != "" {
-		h.metrics.limited(limit)
+	h.Open.Add(1)
+	defer h.Open.Add(-1)
+	session := &session{exchange: e, socket: socket, connection: connection}
+	if limit := session.run(h.Ending); limit != "" {
+		h.Limited(limit)
 	}
 }
 
-// acceptWebSocket responds to a valid handshake. Any origin may connect: it receives only what it sent, and gateways change the Host
+// accept responds to a valid handshake. Any origin may connect: it receives only what it sent, and gateways change the Host
 // header that the library would compare it with. Compressors would hold memory outside of the budget.
-func acceptWebSocket(e *exchange.Exchange, r *http.Request, subprotocol string, c *webSocketConnection) (*websocket.Conn, error) {
+func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessionConnection) (*websocket.Conn, error) {
 	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { return name != proof.ResponseHeader }) // the others mean nothing here
 	socket, err := websocket.Accept(upgrade{e, c}, r, &websocket.AcceptOptions{
 		Subprotocols:       []string{subprotocol},
@@ -69,7 +80,7 @@ func acceptWebSocket(e *exchange.Exchange, r *http.Request, subprotocol string, 
 // upgrade is the response to a handshake. The library hijacks the connection through it.
 type upgrade struct {
 	*exchange.Exchange
-	connection *webSocketConnection
+	connection *sessionConnection
 }
 
 // Hijack implements http.Hijacker.

@@ -1,4 +1,4 @@
-package server
+package websocket
 
 import (
 	"context"
@@ -10,16 +10,16 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// webSocketSession echoes the messages of a WebSocket. One goroutine reads and writes. Timers and the end of the server close the WebSocket
+// session echoes the messages of a WebSocket. One goroutine reads and writes. Timers and the end of the server close the WebSocket
 // from other goroutines.
-type webSocketSession struct {
+type session struct {
 	exchange   *exchange.Exchange
 	socket     *websocket.Conn
-	connection *webSocketConnection
+	connection *sessionConnection
 }
 
 // run returns messages until the WebSocket has ended. It returns the limit that ended it, empty if there is none.
-func (s *webSocketSession) run(ending <-chan struct{}) (limit string) {
+func (s *session) run(ending <-chan struct{}) (limit string) {
 	s.connection.startTimers(
 		func() {
 			s.close(websocket.StatusGoingAway, "nothing was received for "+connection.IdleTimeout.String())
@@ -48,7 +48,7 @@ func (s *webSocketSession) run(ending <-chan struct{}) (limit string) {
 }
 
 // echo receives a message and sends it back.
-func (s *webSocketSession) echo() error {
+func (s *session) echo() error {
 	kind, reader, err := s.socket.Reader(context.Background())
 	if err != nil {
 		return err
@@ -57,8 +57,8 @@ func (s *webSocketSession) echo() error {
 	if kind == websocket.MessageText {
 		reader = &utf8Reader{reader: reader}
 	}
-	m := webSocketMessage{exchange: s.exchange}
-	defer m.drop()
+	m := message{exchange: s.exchange}
+	defer m.release()
 	if err := m.receive(reader); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (s *webSocketSession) echo() error {
 }
 
 // send sends a message of several chunks in several frames (RFC 6455, 5.4).
-func (s *webSocketSession) send(kind websocket.MessageType, chunks [][]byte) error {
+func (s *session) send(kind websocket.MessageType, chunks [][]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), exchange.StallTimeout)
 	defer cancel()
 	if len(chunks) == 1 {
@@ -86,7 +86,7 @@ func (s *webSocketSession) send(kind websocket.MessageType, chunks [][]byte) err
 }
 
 // close sends a close frame, and waits until the WebSocket has ended. Only the first call counts.
-func (s *webSocketSession) close(code websocket.StatusCode, reason string) {
+func (s *session) close(code websocket.StatusCode, reason string) {
 	s.connection.end() // the library does not bound all that it waits for
 	_ = s.socket.Close(code, reason)
 }
@@ -96,7 +96,7 @@ func (s *webSocketSession) close(code websocket.StatusCode, reason string) {
 func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return websocket.StatusMessageTooBig, "", limitMessage
+		return websocket.StatusMessageTooBig, "", LimitMessage
 	case errors.Is(err, errMessageMemory):
 		return websocket.StatusTryAgainLater, err.Error(), connection.LimitMemory
 	case errors.Is(err, errNotUTF8):

@@ -1,4 +1,4 @@
-package server
+package websocket
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 )
 
 const (
+	// LimitMessage is the reason why a message is rejected that is too long.
+	LimitMessage = "websocket_message"
 	// maxMessage is the maximum size of a WebSocket message, in bytes.
 	maxMessage = 1 << 20
 	// firstChunk and maxChunk are the sizes of the first and of the largest chunk of a message. Each is twice as large as the one before.
@@ -17,21 +19,21 @@ const (
 
 var errMessageMemory = errors.New("the server holds too much already, try again later")
 
-// webSocketMessage is a message. It holds little more than what has been received of it, in chunks, because a client can announce
+// message is a message. It holds little more than what has been received of it, in chunks, because a client can announce
 // more than it sends.
-type webSocketMessage struct {
+type message struct {
 	exchange *exchange.Exchange // accounts for what is held
 	chunks   [][]byte           // at least one, when the message is complete
-	held     int64
+	reserved int64
 }
 
 // receive reads the whole message.
-func (m *webSocketMessage) receive(reader io.Reader) error {
+func (m *message) receive(reader io.Reader) error {
 	for size := firstChunk; ; size = min(2*size, maxChunk) {
 		if !m.exchange.Acquire(int64(size)) {
 			return errMessageMemory
 		}
-		m.held += int64(size)
+		m.reserved += int64(size)
 		chunk := make([]byte, size)
 		n, err := io.ReadFull(reader, chunk)
 		if n > 0 || len(m.chunks) == 0 {
@@ -46,5 +48,5 @@ func (m *webSocketMessage) receive(reader io.Reader) error {
 	}
 }
 
-// drop releases the memory of the message.
-func (m *webSocketMessage) drop() { m.exchange.Release(m.held) }
+// release releases the memory of the message.
+func (m *message) release() { m.exchange.Release(m.reserved) }

@@ -1,0 +1,2 @@
+// Package websocket echoes the messages of WebSockets.
+package websocket
