@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
@@ -24,12 +25,12 @@ type answer struct {
 	Headers map[string][]string `json:"headers"`
 	Port    string              `json:"httpPort"` // on which the server listens
 	identity
-	TLS     *tlsAnswer `json:"tls,omitempty"`
-	Request request    `json:"request"`
-	Client  client     `json:"client"`
-	Trace   *trace     `json:"trace,omitempty"`
-	Server  server     `json:"server"`
-	Applied *applied   `json:"applied,omitempty"`
+	TLS     *tlsAnswer       `json:"tls,omitempty"`
+	Request request          `json:"request"`
+	Client  client           `json:"client"`
+	Trace   *trace           `json:"trace,omitempty"`
+	Server  server           `json:"server"`
+	Applied controls.Applied `json:"applied,omitempty"`
 }
 
 type request struct {
@@ -63,7 +64,7 @@ func headerNames(r *http.Request) []string {
 }
 
 // describe returns the description of a request. It contains only data of the request and the settings.
-func (h *handler) describe(e *exchange.Exchange, r *http.Request, wanted *controls, body *exchange.Body) *answer {
+func (h *handler) describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *answer {
 	var query url.Values
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {
 		query, _ = url.ParseQuery(r.URL.RawQuery) // path contains what cannot be parsed
@@ -81,7 +82,7 @@ func (h *handler) describe(e *exchange.Exchange, r *http.Request, wanted *contro
 		Server: server{Node: h.identity.Node, PodIP: h.identity.PodIP, HostIP: h.identity.HostIP, Info: h.identity.Info,
 			Version: h.version, Uptime: time.Since(h.started).Truncate(time.Second).String(),
 			Draining: h.life.draining.Load()},
-		Applied: wanted.applied(),
+		Applied: applied,
 	}
 	a.Client.hideRedacted(&h.redaction)
 	if h.redaction.adds("Traceparent") {

@@ -40,7 +40,7 @@ func TestEcho(t *testing.T) {
 		if proto == "HTTP/1.1" {
 			want.Request.HeaderNames = []string{"Host", "Content-Length", "Traceparent", "X-Many", "X-Many", "X-Request-Id", "Accept-Encoding"}
 		}
-		if diff := cmp.Diff(want, a, cmp.AllowUnexported(answer{}, applied{})); diff != "" {
+		if diff := cmp.Diff(want, a.answer, cmp.AllowUnexported(answer{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", proto, diff)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
@@ -32,26 +33,26 @@ type content struct {
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format.
-func (h *handler) content(e *exchange.Exchange, r *http.Request, wanted *controls, body *exchange.Body) content {
+func (h *handler) content(e *exchange.Exchange, r *http.Request, wanted *controls.Controls, applied controls.Applied, body *exchange.Body) content {
 	switch {
-	case wanted.size != nil:
-		text := io.NewSectionReader(filler{}, 0, int64(*wanted.size))
-		return content{mediaType: connection.PlainText, length: *wanted.size, source: text, text: text, held: min(*wanted.size, copyBuffer)}
-	case wanted.body != "":
-		return content{mediaType: connection.PlainText, length: len(wanted.body), source: strings.NewReader(wanted.body)}
+	case wanted.Size != nil:
+		text := io.NewSectionReader(filler{}, 0, int64(*wanted.Size))
+		return content{mediaType: connection.PlainText, length: *wanted.Size, source: text, text: text, held: min(*wanted.Size, copyBuffer)}
+	case wanted.Body != "":
+		return content{mediaType: connection.PlainText, length: len(wanted.Body), source: strings.NewReader(wanted.Body)}
 	}
-	format := wanted.format
+	format := wanted.Format
 	if format == "" {
-		format = accepted(r.Header["Accept"])
+		format = controls.AcceptedFormat(r.Header["Accept"])
 	}
-	echo := h.describe(e, r, wanted, body)
+	echo := h.describe(e, r, applied, body)
 	switch format {
-	case formatHTML:
+	case controls.HTML:
 		return h.pages.echo.with(echo.compactJSON(true))
-	case formatText:
+	case controls.Text:
 		return contentOf(connection.PlainText, echo.text())
 	}
-	if namesJSON(r.Header["Accept"]) { // a program
+	if controls.NamesJSON(r.Header["Accept"]) { // a program
 		return contentOf("application/json", echo.compactJSON(false))
 	}
 	return contentOf("application/json", echo.indentedJSON(e.DescribedSize(body)))

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
@@ -82,7 +83,7 @@ func TestFillerText(t *testing.T) {
 
 // TestContentWriteDeadline checks that only responses over 64 KiB have a time limit, and which.
 func TestContentWriteDeadline(t *testing.T) {
-	for size, limited := range map[int]bool{0: false, 65535: false, 65536: false, 65537: true, maxSize: true} {
+	for size, limited := range map[int]bool{0: false, 65535: false, 65536: false, 65537: true, controls.MaxSize: true} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newStreamWriter()
 			handlerOf(t).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?echo.size="+strconv.Itoa(size), http.NoBody))

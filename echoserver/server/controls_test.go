@@ -1,11 +1,9 @@
 package server
 
 import (
-	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -148,30 +146,6 @@ func TestDelayOfOneWhoLeaves(t *testing.T) {
 	}
 	echotest.Until(t, "it is counted", func() bool {
 		return counted(h.metrics.requests, "http", "HTTP/1.1", "GET", "499") == 1
-	})
-}
-
-func FuzzControls(f *testing.F) {
-	for _, seed := range []string{"echo.status=503&echo.delay=0s", "echo.set-header=X-A:%201", "echo.size=5&echo.format=text", "%65cho.status=1", "echo.set-header=a:%0a"} {
-		f.Add(seed, "X-A: 1, X-B: 2")
-	}
-	f.Fuzz(func(t *testing.T, query, list string) {
-		r := &http.Request{URL: &url.URL{RawQuery: query}, Header: http.Header{"X-Echo-Set-Header": {list}}}
-		wanted, err := controls{}.with(r, controlsFull)
-		if err != nil {
-			return
-		}
-		if status := wanted.statusOrOK(); status < 200 || status > 599 || wanted.delay < 0 || wanted.delay > maxDelay {
-			t.Errorf("accepted: %+v", wanted)
-		}
-		if size := wanted.size; size != nil && (*size < 0 || *size > maxSize) {
-			t.Errorf("the size %d is accepted", *size)
-		}
-		for _, each := range wanted.headers {
-			if err := errors.Join(checkSyntax(each), checkFraming(each.Name), checkTrust(each.Name)); err != nil {
-				t.Errorf("%+v is accepted: %v", each, err)
-			}
-		}
 	})
 }
 

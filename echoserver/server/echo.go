@@ -3,10 +3,10 @@ package server
 import (
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
@@ -25,16 +25,15 @@ func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	if !h.admitTrailer(e, r) {
 		return
 	}
-	wanted, err := h.response.with(r, h.controls)
+	wanted, err := h.chooser.For(r)
 	if err != nil {
 		exchange.Reject(e, http.StatusBadRequest, err.Error())
 		return
 	}
-	wanted = h.decide(r, wanted)
 	switch {
-	case !h.hold(e, r, wanted.delay):
-	case wanted.connection == connectionReset:
-		h.metrics.applied(wanted.applied())
+	case !h.hold(e, r, wanted.Delay):
+	case wanted.Connection == controls.ConnectionReset:
+		h.metrics.applied(wanted.Applied())
 		e.Status = statusNoResponse
 		resetConnection(r)
 	default:
@@ -43,15 +42,16 @@ func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 }
 
 // answer writes the response.
-func (h *handler) answer(e *exchange.Exchange, r *http.Request, wanted *controls, body *exchange.Body) {
-	worst := worstResponse(e, body, wanted.size)
+func (h *handler) answer(e *exchange.Exchange, r *http.Request, wanted *controls.Controls, body *exchange.Body) {
+	worst := worstResponse(e, body, wanted.Size)
 	if worst > 0 && !e.Acquire(worst) {
 		h.exhausted(e)
 		return
 	}
-	content := h.content(e, r, wanted, body)
+	applied := wanted.Applied()
+	content := h.content(e, r, wanted, applied, body)
 	e.Release(worst - max(0, int64(content.held-connection.IncludedResponse)))
-	header, applied := e.Header(), wanted.applied()
+	header := e.Header()
 	if applied != nil {
 		header.Set("X-Echo-Applied", applied.String())
 		h.metrics.applied(applied)
@@ -60,35 +60,16 @@ func (h *handler) answer(e *exchange.Exchange, r *http.Request, wanted *controls
 	if content.policy != "" {
 		header.Set("Content-Security-Policy", content.policy)
 	}
-	wanted.setHeaders(header)
-	if wanted.earlyHints && r.ProtoAtLeast(1, 1) {
+	wanted.SetHeaders(header)
+	if wanted.EarlyHints && r.ProtoAtLeast(1, 1) {
 		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // it is not the status of the exchange
 	}
-	if wanted.connection == connectionTruncate {
-		content.truncate(e, r, wanted.statusOrOK())
+	if wanted.Connection == controls.ConnectionTruncate {
+		content.truncate(e, r, wanted.StatusOrOK())
 		return
 	}
-	content.write(e, r, wanted.statusOrOK())
+	content.write(e, r, wanted.StatusOrOK())
 }
-
-// setHeaders sets the headers of the controls. They replace those of the server, except for Vary: the response depends on what the
-// server lists there, whatever else it depends on. Vary remains one line, because nginx before 1.23 obeys only the last.
-func (c *controls) setHeaders(target http.Header) {
-	for _, each := range c.headers {
-		if !isVary(each) {
-			target.Del(each.Name)
-		}
-	}
-	for _, each := range c.headers {
-		if isVary(each) {
-			target.Set(each.Name, target.Get(each.Name)+","+each.Value)
-		} else {
-			target.Add(each.Name, each.Value)
-		}
-	}
-}
-
-func isVary(h header) bool { return strings.EqualFold(h.Name, "Vary") }
 
 // statusClientClosedRequest is logged if a client disconnects before its response.
 const statusClientClosedRequest = 499

@@ -49,7 +49,7 @@ func TestFaults(t *testing.T) {
 			environ = []string{"ECHO_RESPONSE_FAULTS=[" + c.faults + "]"}
 		}
 		h := handlerOf(t, environ...)
-		h.random = rolls(c.rolls...)
+		h.chooser.Random = rolls(c.rolls...)
 		var got []string
 		for _, target := range c.targets {
 			w := echotest.Record(h, target)
@@ -78,7 +78,7 @@ func TestFaultDelays(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t, "ECHO_RESPONSE_DELAY=5s", "ECHO_RESPONSE_FAULTS=["+c.faults+"]")
-			h.random = rolls(7)
+			h.chooser.Random = rolls(7)
 			began := time.Now()
 			echotest.Record(h, c.target)
 			if took := time.Since(began); took != c.want {
@@ -94,36 +94,5 @@ func TestFaultDelaysAreBounded(t *testing.T) {
 	h.delays.Waiting.Store(exchange.MaxWaiting)
 	if w := echotest.Record(h, "/"); w.Code != http.StatusTooManyRequests {
 		t.Errorf("answered %d", w.Code)
-	}
-}
-
-func TestFaultsRefused(t *testing.T) {
-	for text, why := range map[string]string{
-		"x":                                    "ECHO_RESPONSE_FAULTS: not a list such as ",
-		`{}`:                                   "not a list such as ",
-		`[{}]`:                                 "faults[0]: requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection",
-		`[null]`:                               "faults[0]: requires",
-		`[{"percentage":30}]`:                  "faults[0]: requires",
-		`[{"statusCode":503},{"status":503}]`:  `faults[1]: json: unknown field "status"`,
-		`[{"statusCode":"503"}]`:               "statusCode of type int",
-		`[{"statusCode":503.5}]`:               "faults[0]: json: ",
-		`[{"statusCode":199}]`:                 "faults[0].statusCode: 199 is not from 200 to 599",
-		`[{"statusCode":503,"percentage":0}]`:  "faults[0].percentage: 0 is not from 1 to 100",
-		`[{"statusCode":503,"failures":1001}]`: "faults[0].failures: 1001 is not from 1 to 1000",
-		`[{"delayMilliseconds":30001}]`:        "faults[0].delayMilliseconds: 30001 is not from 0 to 30000",
-		`[{"maxDelayMilliseconds":-1}]`:        "faults[0].maxDelayMilliseconds: -1 is not",
-		`[{"delayMilliseconds":2,"maxDelayMilliseconds":1}]`:                   "faults[0].maxDelayMilliseconds: less than delayMilliseconds",
-		`[{"connection":"reset"}]`:                                             `faults[0].connection: "reset" is neither Reset nor Truncate`,
-		`[{"connection":"Reset","statusCode":503}]`:                            "faults[0].statusCode: connection Reset sends no response",
-		"[" + strings.Repeat(`{"statusCode":503},`, 8) + `{"statusCode":503}]`: "there are 9 faults, more than 8",
-	} {
-		if _, err := ParseSettings(nil, []string{"ECHO_RESPONSE_FAULTS=" + text}, nil); err == nil || !strings.Contains(err.Error(), why) {
-			t.Errorf("%s: %v, want %s", text, err, why)
-		}
-	}
-	s := settingsOf(t, `ECHO_RESPONSE_FAULTS=[{"connection":"Truncate","statusCode":599,"percentage":100,"failures":1000,"delayMilliseconds":30000},{"connection":"Reset"}]`)
-	want := []fault{{percentage: 100, failures: 1000, status: 599, delay: 30 * time.Second, delays: true, connection: connectionTruncate}, {connection: connectionReset}}
-	if !slices.Equal(s.faults, want) {
-		t.Errorf("parsed as %+v, want %+v", s.faults, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
@@ -22,8 +23,8 @@ type grpcControls struct {
 // with returns the controls of a call, with g as the defaults.
 func (g grpcControls) with(metadata http.Header) (grpcControls, error) {
 	for name, set := range map[string]func(string) error{
-		"X-Echo-Grpc-Status": parsedInto(&g.code, parseGRPCCode),
-		"X-Echo-Delay":       parsedInto(&g.delay, parseDelay),
+		"X-Echo-Grpc-Status": controls.Into(&g.code, parseGRPCCode),
+		"X-Echo-Delay":       controls.Into(&g.delay, controls.ParseDelay),
 	} {
 		values := metadata[name]
 		if len(values) == 0 {
@@ -60,8 +61,8 @@ func (h *callHandler) control(ctx context.Context, _ connect.Spec, _ connect.Pee
 }
 
 func (h *callHandler) applyControls(ctx context.Context, c *call) error {
-	desired := grpcControls{delay: h.response.delay}
-	if h.controls != controlsOff {
+	desired := grpcControls{delay: h.response.Delay}
+	if h.controls != controls.Off {
 		var err error
 		if desired, err = desired.with(c.request.Header); err != nil {
 			return err
@@ -96,6 +97,6 @@ func (h *callHandler) delayCall(ctx context.Context, c *call, delay time.Duratio
 }
 
 func parseGRPCCode(text string) (grpcCode, error) {
-	code, err := parseWhole(text, 0, len(grpcCodeNames())-1)
+	code, err := controls.ParseWhole(text, 0, len(grpcCodeNames())-1)
 	return grpcCode(code), err
 }

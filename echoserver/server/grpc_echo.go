@@ -10,6 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 )
 
@@ -57,10 +58,10 @@ func checkStream(request *echov1.ServerStreamRequest) error {
 	switch {
 	case request.Count > maxStreamCount:
 		return invalidArgument("count: %d is not a number from 0 to %d", request.Count, maxStreamCount)
-	case int64(request.IntervalMilliseconds) > maxDelay.Milliseconds():
-		return invalidArgument("interval_milliseconds: %d is not a number from 0 to %d", request.IntervalMilliseconds, maxDelay.Milliseconds())
-	case int(request.Count)*size > maxSize: // count is at most maxStreamCount
-		return invalidArgument("count: %d responses of %d bytes are more than %d bytes", request.Count, size, maxSize)
+	case int64(request.IntervalMilliseconds) > controls.MaxDelay.Milliseconds():
+		return invalidArgument("interval_milliseconds: %d is not a number from 0 to %d", request.IntervalMilliseconds, controls.MaxDelay.Milliseconds())
+	case int(request.Count)*size > controls.MaxSize: // count is at most maxStreamCount
+		return invalidArgument("count: %d responses of %d bytes are more than %d bytes", request.Count, size, controls.MaxSize)
 	}
 	return nil
 }

@@ -3,11 +3,11 @@ package server
 import (
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
@@ -25,10 +25,9 @@ type handler struct {
 	delays  *exchange.Delays
 	budget  *connection.Budget
 	vary    []string // the value of Vary, which no response changes
-	failed  *failureCounts
+	chooser *controls.Chooser
 	// attempts counts the requests with the same nonce.
-	attempts  *failureCounts
-	random    func(n int64) int64 // returns a number from 0 to n-1
+	attempts  *controls.Counts
 	calls     *callHandler
 	webSocket *websocket.Handler
 }
@@ -36,8 +35,9 @@ type handler struct {
 func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
 	h := &handler{Settings: s, port: port, started: time.Now(), life: life, metrics: metrics, log: log, pages: newPages(),
 		budget: metrics.budget,
-		vary:   []string{s.controls.vary()}, failed: newFailureCounts(), attempts: newFailureCounts(), random: rand.Int64N,
+		vary:   []string{s.controls.Vary()}, attempts: controls.NewCounts(),
 		delays: &exchange.Delays{Ending: life.ending, Limited: metrics.limited}}
+	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, func(r *http.Request) string { return describeClient(r, s.trustedProxies).Address })
 	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Limited: metrics.limited,
 		Page: h.pages.webSocket.serve}
 	h.calls = newCallHandler(s, life, metrics, h.delays)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
@@ -157,7 +158,7 @@ func TestOrderOfRefusals(t *testing.T) {
 
 // TestHeadersAreReplaced sets headers that the server sets itself, some of them several times.
 func TestHeadersAreReplaced(t *testing.T) {
-	own := controlsFull.vary()
+	own := controls.Full.Vary()
 	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"vary","value":"A"},{"name":"Vary","value":"B"}]`)
 	for name, c := range map[string]struct {
 		target, header string

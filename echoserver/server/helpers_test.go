@@ -72,15 +72,21 @@ func boundsOf(m *metrics) *connection.Bounds {
 	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Limited: m.limited, MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
-func decode(t testing.TB, text string) answer {
+// decoded is a response of a server. What was applied to it has no type of its own.
+type decoded struct {
+	answer
+	Applied map[string]any `json:"applied"`
+}
+
+func decode(t testing.TB, text string) decoded {
 	t.Helper()
-	var a answer
+	var d decoded
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&a); err != nil {
+	if err := decoder.Decode(&d); err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
-	return a
+	return d
 }
 
 // programFolder is what program has made, if it was called.

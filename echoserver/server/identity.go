@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 )
@@ -58,14 +57,4 @@ func (c *client) hideProxies(trusted []netip.Prefix) {
 		c.Address = ""
 	}
 	c.Remote = ""
-}
-
-func parseBoolean(text string) (bool, error) {
-	switch text {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, fmt.Errorf("%q is neither true nor false", text)
 }

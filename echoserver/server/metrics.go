@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
@@ -91,8 +92,7 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 
 // startWithZero makes series that do not begin with the first event, whose increase Prometheus could not see.
 func (m *metrics) startWithZero() {
-	for _, control := range []string{"body", "connection", "delay", "failures", "fault", "format", "grpc-status", "percentage",
-		"set-header", "size", "status"} {
+	for _, control := range append(controls.CountedFromStart(), "grpc-status") {
 		m.controls.WithLabelValues(control)
 	}
 	for _, reason := range []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes, connection.LimitHeader, connection.LimitMemory, websocket.LimitMessage,
@@ -134,8 +134,8 @@ func (m *metrics) ended(listener string, r *http.Request, status int, took time.
 	m.duration.Observe(took.Seconds())
 }
 
-func (m *metrics) applied(a *applied) {
-	a.each(func(name, _ string) { m.controls.WithLabelValues(name).Inc() })
+func (m *metrics) applied(a controls.Applied) {
+	a.Each(func(name, _ string) { m.controls.WithLabelValues(name).Inc() })
 }
 
 // limited counts a request or message that was rejected or truncated because of a limit.

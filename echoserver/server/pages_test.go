@@ -106,7 +106,7 @@ func TestPageWithData(t *testing.T) {
 // TestPageReadsFieldsThatExist compares the names in the page's script with those of the response.
 func TestPageReadsFieldsThatExist(t *testing.T) {
 	var known map[string]any
-	full := fullAnswer()
+	full := fullAnswer(t)
 	if err := json.Unmarshal(full.compactJSON(false), &known); err != nil {
 		t.Fatal(err)
 	}
@@ -163,4 +163,28 @@ func rendered(t *testing.T, c content) string {
 		t.Errorf("the page has %d bytes, %v, and the length is %d", len(document), err, c.length)
 	}
 	return string(document)
+}
+
+// TestPage holds the pages to their limits, and what is embedded to where nothing of it is markup.
+func TestPage(t *testing.T) {
+	for name, page := range map[string]string{"echo": echoPage, "WebSocket": webSocketPage} {
+		if len(page) > 8<<10 || strings.Contains(page, "://") || strings.Contains(page, "innerHTML") {
+			t.Errorf("the %s page has %d bytes, or reaches out", name, len(page))
+		}
+	}
+	const attack = "</script><script>alert(1)</script><!--"
+	h := handlerOf(t)
+	got := echotest.Record(h, "/?echo.format=html&x="+strings.ReplaceAll(attack, " ", "+"), "X-Attack", attack, attack, attack)
+	if got.Header().Get("Content-Type") != pageType {
+		t.Fatalf("the page has the type %s", got.Header().Get("Content-Type"))
+	}
+	page := newPage(echoPage)
+	data, ok := strings.CutPrefix(got.Body.String(), page.head)
+	data, ok2 := strings.CutSuffix(data, page.tail)
+	if !ok || !ok2 || strings.ContainsAny(data, "<>&") {
+		t.Errorf("the page is %s", got.Body)
+	}
+	if a := decode(t, data); a.Headers["X-Attack"][0] != attack {
+		t.Errorf("the page holds %q", a.Headers)
+	}
 }

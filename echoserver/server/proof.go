@@ -15,6 +15,6 @@ func (h *handler) prove(header http.Header, r *http.Request) {
 	}
 	echo := proof.Echo{Namespace: h.identity.Namespace, Name: h.identity.Service} // a Service has the name of its Echo
 	if nonce, digest, ok := echo.Respond(values[0]); ok {
-		header.Set(proof.ResponseHeader, proof.Value(digest, h.attempts.next(h.attempts.hash(nonce))))
+		header.Set(proof.ResponseHeader, proof.Value(digest, h.attempts.Next(h.attempts.Hash(nonce))))
 	}
 }

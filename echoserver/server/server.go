@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
@@ -59,7 +60,7 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 		attributes = append(attributes, "https", public[1].Addr().String())
 	}
 	log.Info("listening", attributes...)
-	if s.controls == controlsFull {
+	if s.controls == controls.Full {
 		log.Warn("controls are Full: requests can set headers that proxies, caches and browsers act upon; use this only in private networks")
 	}
 	select {

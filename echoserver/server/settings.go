@@ -7,12 +7,12 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
@@ -24,10 +24,10 @@ type Settings struct {
 	drainDelay     time.Duration
 	trustedProxies []netip.Prefix
 	redaction      redaction
-	response       controls // the default response
-	faults         []fault
+	response       controls.Controls // the default response
+	faults         []controls.Fault
 	maxHeaderBytes int
-	controls       controlsPolicy
+	controls       controls.Policy
 	identity       identity
 	showIdentity   bool
 	tls            tlsserver.Settings
@@ -49,52 +49,34 @@ func (o option) variable() string {
 // options returns all settings; they are parsed into s.
 func (s *Settings) options() []option {
 	return append([]option{
-		{"http-addr", ":8080", "the address to serve HTTP/1.1 and HTTP/2 without TLS on", parsedInto(&s.httpAddress, parseAddress)},
-		{"admin-addr", ":9090", "the address to serve /metrics, /livez and /readyz on", parsedInto(&s.AdminAddress, parseAddress)},
-		{"drain-delay", "5s", "how long to respond after SIGTERM before stopping", parsedInto(&s.drainDelay, parseDrainDelay)},
+		{"http-addr", ":8080", "the address to serve HTTP/1.1 and HTTP/2 without TLS on", controls.Into(&s.httpAddress, parseAddress)},
+		{"admin-addr", ":9090", "the address to serve /metrics, /livez and /readyz on", controls.Into(&s.AdminAddress, parseAddress)},
+		{"drain-delay", "5s", "how long to respond after SIGTERM before stopping", controls.Into(&s.drainDelay, parseDrainDelay)},
 		{"trusted-proxies", "", "addresses and CIDRs of proxies whose X-Forwarded-For and Forwarded are trusted, separated by commas",
-			parsedInto(&s.trustedProxies, parseTrustedProxies)},
+			controls.Into(&s.trustedProxies, parseTrustedProxies)},
 		{"redact-headers", "", "additional request headers to redact, separated by commas; none redacts nothing",
-			parsedInto(&s.redaction, parseRedaction)},
+			controls.Into(&s.redaction, parseRedaction)},
 		{"max-header-bytes", strconv.Itoa(connection.DefaultHeaderBytes), "the maximum size of a request header in bytes, the request line included",
-			parsedInto(&s.maxHeaderBytes, connection.ParseHeaderBytes)},
-		{"response-status", "", "the default status of responses", optional(&s.response.status, parseStatus)},
-		{"response-delay", "", "the default delay of responses", optional(&s.response.delay, parseDelay)},
+			controls.Into(&s.maxHeaderBytes, connection.ParseHeaderBytes)},
+		{"response-status", "", "the default status of responses", optional(&s.response.Status, controls.ParseStatus)},
+		{"response-delay", "", "the default delay of responses", optional(&s.response.Delay, controls.ParseDelay)},
 		{"response-headers", "", `headers to add to responses, such as [{"name": "Retry-After", "value": "7"}]`,
-			optional(&s.response.headers, parseDefaultHeaders)},
-		{"response-faults", "", `faults of some responses, such as [{"percentage": 30, "statusCode": 503}]`, optional(&s.faults, parseFaults)},
+			optional(&s.response.Headers, controls.ParseDefaultHeaders)},
+		{"response-faults", "", `faults of some responses, such as [{"percentage": 30, "statusCode": 503}]`, optional(&s.faults, controls.ParseFaults)},
 		{"controls", "Safe", "what requests can control: Safe, Full (only for private networks) or Off",
-			parsedInto(&s.controls, oneOf("is not Safe, Full or Off", controlsSafe, controlsFull, controlsOff))},
-		{"identity", "true", "whether responses include pod, node, addresses and version", parsedInto(&s.showIdentity, parseBoolean)},
-		{"response-body", "", "the default body of responses; it replaces the echo", parsedInto(&s.response.body, asIs)},
+			controls.Into(&s.controls, controls.OneOf("is not Safe, Full or Off", controls.Safe, controls.Full, controls.Off))},
+		{"identity", "true", "whether responses include pod, node, addresses and version", controls.Into(&s.showIdentity, controls.ParseBoolean)},
+		{"response-body", "", "the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
 	}, tlsOptions(&s.tls)...)
 }
 
-// parsedInto returns a function that parses a text and stores the result in target.
-func parsedInto[T any](target *T, parse func(string) (T, error)) func(string) error {
-	return func(text string) (err error) {
-		*target, err = parse(text)
-		return err
-	}
-}
-
-// optional returns a function like that of parsedInto, which leaves target unchanged if the text is empty.
+// optional returns a function like Into, which leaves target unchanged if the text is empty.
 func optional[T any](target *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		if text == "" {
 			return nil
 		}
-		return parsedInto(target, parse)(text)
-	}
-}
-
-// oneOf returns a function that parses one of some values. The reason of its error follows another text.
-func oneOf[T ~string](reason string, values ...T) func(string) (T, error) {
-	return func(text string) (T, error) {
-		if slices.Contains(values, T(text)) {
-			return T(text), nil
-		}
-		return "", fmt.Errorf("%.100q %s", text, reason)
+		return controls.Into(target, parse)(text)
 	}
 }
 
@@ -118,7 +100,7 @@ func ParseSettings(arguments, environ []string, help io.Writer) (Settings, error
 			return s, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return s, s.response.consistent()
+	return s, s.response.Consistent()
 }
 
 // parseFlags returns the values of the flags that are set.

@@ -15,7 +15,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("from the environment: %+v, %v", s, err)
 	}
 	s, err = ParseSettings([]string{"--http-addr=:2", "-response-status", "418"}, []string{"ECHO_HTTP_ADDR=:1", "ECHO_RESPONSE_STATUS=nonsense"}, nil)
-	if err != nil || s.httpAddress != ":2" || s.response.status != 418 || s.drainDelay != 5*time.Second {
+	if err != nil || s.httpAddress != ":2" || s.response.Status != 418 || s.drainDelay != 5*time.Second {
 		t.Errorf("flags win: %+v, %v", s, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
@@ -41,7 +42,9 @@ func TestAnswerText(t *testing.T) {
 			a.TLS = &tlsAnswer{Version: "TLSv1.3", CipherSuite: "c"}
 			a.Client.Certificate = &certificate{Subject: "CN=a", Verified: true}
 		}, begin + end + "tls: TLSv1.3\ncipher: c\nclient certificate: CN=a (verified)\n"},
-		"controls": {func(a *answer) { a.Applied = &applied{Status: 503, SetHeader: []string{"X-A", "X-B"}} },
+		"controls": {func(a *answer) {
+			a.Applied = controls.Controls{Status: 503, Headers: []controls.Header{{Name: "X-A"}, {Name: "X-B"}}}.Applied()
+		},
 			begin + end + "applied: status=503, set-header=X-A, set-header=X-B\n"},
 		"a body": {func(a *answer) {
 			a.Request.Body = &exchange.Body{Size: 5, SHA256: "2cf2", Data: "hello", Encoding: "utf-8"}

@@ -65,7 +65,7 @@ func rules() []struct {
 			{"internal/mustgather/*.go pathcheck/*.go cmd/pathcheck/*.go", variable, "", "docs/must-gather.md", ""},
 			{"cmd/scorecard/*.go internal/scorecard/*.go", variable, "", "CONTRIBUTING.md", ""},
 		}},
-		{"Controls of the echo server", []rule{{"echoserver/server/controls.go", `case "([a-z-]+)":`, "echo.$1", "docs/echo-server.md", "$1"}}},
+		{"Controls of the echo server", []rule{{"echoserver/controls/table.go", `name: "([a-z-]+)", set:`, "echo.$1", "docs/echo-server.md", "$1"}}},
 		{"Headers of the echo server", []rule{{"echoserver/*/*.go internal/proof/*.go", `"((?:X-)?Echo-[A-Z][A-Za-z-]*[a-z])"`, "", "docs/echo-server.md", ""}}},
 		{"Metrics", []rule{
 			{"echoserver/server/*metrics.go", `"(echo_[a-z_]+)"`, "", "docs/echo-server.md", ""},

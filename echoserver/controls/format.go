@@ -1,4 +1,4 @@
-package server
+package controls
 
 import (
 	"slices"
@@ -10,19 +10,19 @@ import (
 type format string
 
 const (
-	formatJSON format = "json"
-	formatText format = "text"
-	formatHTML format = "html"
+	JSON format = "json"
+	Text format = "text"
+	HTML format = "html"
 )
 
-// accepted returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.
-func accepted(accept []string) format {
-	best, quality := formatJSON, 0.0
+// AcceptedFormat returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer or accept none.
+func AcceptedFormat(accept []string) format {
+	best, quality := JSON, 0.0
 	ranges := mediaRanges(accept)
 	for _, candidate := range []struct {
 		format    format
 		mediaType string
-	}{{formatJSON, "application/json"}, {formatText, "text/plain"}, {formatHTML, "text/html"}} {
+	}{{JSON, "application/json"}, {Text, "text/plain"}, {HTML, "text/html"}} {
 		if q := qualityOf(candidate.mediaType, ranges); q > quality {
 			best, quality = candidate.format, q
 		}
@@ -30,8 +30,8 @@ func accepted(accept []string) format {
 	return best
 }
 
-// namesJSON reports whether the values of Accept name JSON, and not just everything.
-func namesJSON(accept []string) bool {
+// NamesJSON reports whether the values of Accept name JSON, and not just everything.
+func NamesJSON(accept []string) bool {
 	return slices.ContainsFunc(mediaRanges(accept), func(r mediaRange) bool { return r.mediaType == "application/json" && r.quality > 0 })
 }
 

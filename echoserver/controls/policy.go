@@ -1,4 +1,4 @@
-package server
+package controls
 
 import (
 	"errors"
@@ -8,57 +8,57 @@ import (
 	"strings"
 )
 
-// controlsPolicy is what requests can control.
-type controlsPolicy string
+// Policy is what requests can control.
+type Policy string
 
 const (
-	// controlsSafe allows nothing by which a request could change what a cache, a proxy or a browser does for others.
-	controlsSafe controlsPolicy = "Safe"
-	// controlsFull allows everything but what browsers store. It is for private networks.
-	controlsFull controlsPolicy = "Full"
-	// controlsOff ignores all controls of requests.
-	controlsOff controlsPolicy = "Off"
+	// Safe allows nothing by which a request could change what a cache, a proxy or a browser does for others.
+	Safe Policy = "Safe"
+	// Full allows everything but what browsers store. It is for private networks.
+	Full Policy = "Full"
+	// Off ignores all controls of requests.
+	Off Policy = "Off"
 )
 
-// needsFull describes how to allow what controlsSafe refuses.
+// needsFull describes how to allow what Safe rejects.
 const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it"
 
-// parseStatus refuses, unless the policy is Full, the statuses that make clients show the login of a proxy or of a network.
-func (p controlsPolicy) parseStatus(text string) (int, error) {
-	status, err := parseStatus(text)
+// ParseStatus rejects, unless the policy is Full, the statuses that make clients show the login of a proxy or of a network.
+func (p Policy) parseStatus(text string) (int, error) {
+	status, err := ParseStatus(text)
 	if err != nil {
 		return 0, err
 	}
 	isLogin := status == http.StatusProxyAuthRequired || status == http.StatusNetworkAuthenticationRequired
-	if p != controlsFull && isLogin {
+	if p != Full && isLogin {
 		return 0, fmt.Errorf("%d asks for a login; %s", status, needsFull)
 	}
 	return status, nil
 }
 
-// parseConnection refuses faults of the connection unless the policy is Full: gateways send no requests to a server whose connections
+// parseConnection rejects faults of the connection unless the policy is Full: gateways send no requests to a server whose connections
 // break, so that a request could keep others from it.
-func (p controlsPolicy) parseConnection(text string) (connectionFault, error) {
-	if p != controlsFull {
+func (p Policy) parseConnection(text string) (ConnectionFault, error) {
+	if p != Full {
 		return "", errors.New("a request cannot break the connection, because gateways stop using a server that does; " + needsFull)
 	}
-	return oneOf("is neither reset nor truncate", connectionReset, connectionTruncate)(text)
+	return OneOf("is neither reset nor truncate", ConnectionReset, ConnectionTruncate)(text)
 }
 
-// parseEarlyHints refuses a response with status 103 unless the policy is Full: a proxy that does not know it can take what follows for the
-// response to the next request, which may be somebody else's.
-func (p controlsPolicy) parseEarlyHints(text string) (bool, error) {
-	if p != controlsFull {
+// parseEarlyHints rejects a response with status 103 unless the policy is Full: a proxy that does not know it can take what follows for the
+// response to the next request, which may be another client's.
+func (p Policy) parseEarlyHints(text string) (bool, error) {
+	if p != Full {
 		return false, errors.New("a request cannot ask for a response with status 103, which not all proxies understand; " + needsFull)
 	}
-	return parseBoolean(text)
+	return ParseBoolean(text)
 }
 
-// CheckHeader refuses, unless the policy is Full, all headers but those that no proxy, cache or browser is known to act upon for
+// CheckHeader rejects, unless the policy is Full, all headers but those that no proxy, cache or browser is known to act upon for
 // others. The name is canonical.
-func (p controlsPolicy) checkHeader(h header) error {
+func (p Policy) checkHeader(h Header) error {
 	switch {
-	case p == controlsFull, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):
+	case p == Full, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):
 		return nil
 	case h.Name == "Location":
 		if !isLocalPath(h.Value) {
@@ -77,7 +77,7 @@ func isLocalPath(location string) bool {
 	return strings.HasPrefix(location, "/") && !strings.Contains(location, "//") && !strings.ContainsFunc(location, isOther)
 }
 
-// isOwnName reports whether the canonical name of a header belongs to nobody. Names that proxies, content delivery networks and
+// isOwnName reports whether the canonical name of a header has no meaning to anyone. Names that proxies, content delivery networks and
 // frameworks act upon begin with X-, too, and no list of them is complete. They nearly always have several words after it, such as
 // X-Accel-Redirect. So it accepts one word, unless it is known, and any words after one of a few prefixes.
 func isOwnName(name string) bool {
@@ -112,24 +112,15 @@ func isAlphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// vary returns the value of Vary: the request headers on which an echo depends. It leaves out X-Echo-Percentage, which requires one of
-// the others, and spaces, because nginx does not cache a response whose Vary is longer than 128 bytes.
-func (p controlsPolicy) vary() string {
-	if p == controlsOff {
-		return "Accept"
-	}
-	return "Accept,X-Echo-Status,X-Echo-Delay,X-Echo-Set-Header,X-Echo-Size,X-Echo-Format,X-Echo-Failures,X-Echo-Connection"
-}
-
 // withoutCaching returns headers without those that let caches store a response.
-func withoutCaching(headers []header) []header {
+func withoutCaching(headers []Header) []Header {
 	if !slices.ContainsFunc(headers, letsCache) {
 		return headers
 	}
 	return slices.DeleteFunc(slices.Clone(headers), letsCache)
 }
 
-func letsCache(h header) bool {
+func letsCache(h Header) bool {
 	switch name := http.CanonicalHeaderKey(h.Name); name {
 	case "Edge-Control", "Expires", "Pragma", "Surrogate-Control", "X-Accel-Expires":
 		return true

@@ -1,4 +1,4 @@
-package server
+package controls
 
 import (
 	"net/url"
@@ -20,13 +20,13 @@ func TestControlsIn(t *testing.T) {
 		"x=%zz&y=1;2&echo.a=1":                 {"a": {"1"}},
 		strings.Repeat("a&", 20000) + "echo.a": {"a": {""}},
 	} {
-		got, err := controlsIn(query)
+		got, err := queryControls(query)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%.40q: %v (-want +got):\n%s", query, err, diff)
 		}
 	}
 	for _, query := range []string{"echo.a=1;2", "echo.a=%zz", "echo.a%=1", "a&%65cho.a=%"} {
-		if got, err := controlsIn(query); err == nil {
+		if got, err := queryControls(query); err == nil {
 			t.Errorf("%q is parsed as %v", query, got)
 		}
 	}
@@ -51,7 +51,7 @@ func FuzzControlsIn(f *testing.F) {
 				want[short] = values
 			}
 		}
-		got, err := controlsIn(query)
+		got, err := queryControls(query)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%q: %v (-want +got):\n%s", query, err, diff)
 		}

@@ -1,4 +1,4 @@
-package server
+package controls
 
 import (
 	"fmt"
@@ -14,15 +14,15 @@ import (
 const tokenCharacters = "!#$%&'*+-.^_`|~"
 
 // parseHeader parses "Name: value" and rejects headers that a request must not set.
-func parseHeader(text string, policy controlsPolicy) (header, error) {
+func parseHeader(text string, policy Policy) (Header, error) {
 	name, value, ok := strings.Cut(text, ":")
 	if !ok {
-		return header{}, fmt.Errorf("%.100q is not a header such as X-Colour: blue", text)
+		return Header{}, fmt.Errorf("%.100q is not a header such as X-Colour: blue", text)
 	}
-	h := header{Name: http.CanonicalHeaderKey(strings.TrimSpace(name)), Value: strings.TrimSpace(value)}
+	h := Header{Name: http.CanonicalHeaderKey(strings.TrimSpace(name)), Value: strings.TrimSpace(value)}
 	for _, err := range []error{checkSyntax(h), checkFraming(h.Name), checkTrust(h.Name), policy.checkHeader(h)} {
 		if err != nil {
-			return header{}, err
+			return Header{}, err
 		}
 	}
 	if h.Name == "Content-Type" {
@@ -32,7 +32,7 @@ func parseHeader(text string, policy controlsPolicy) (header, error) {
 }
 
 // splitHeaders splits lists of headers that are separated by commas (RFC 9110, 5.3). A comma that is not followed by a header name is
-// part of the value. It returns lists that are too large as they are, because addHeaders refuses them.
+// part of the value. It returns lists that are too large as they are, because addHeaders rejects them.
 func splitHeaders(lists []string) []string {
 	text := strings.Join(lists, ",")
 	if len(text) > maxSetBytes {
@@ -59,7 +59,7 @@ func splitHeaders(lists []string) []string {
 	return append(headers, text[begin:])
 }
 
-func checkSyntax(h header) error {
+func checkSyntax(h Header) error {
 	if !httpguts.ValidHeaderFieldName(h.Name) {
 		return fmt.Errorf("%.100q is not a header name, which consists of letters, digits and %s", h.Name, tokenCharacters)
 	}

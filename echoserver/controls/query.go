@@ -1,4 +1,4 @@
-package server
+package controls
 
 import (
 	"encoding/hex"
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// controlsIn returns the parameters of a query that are controls, by their names without prefix, or nil if there are none. Other
+// queryControls returns the parameters of a query that are controls, by their names without prefix, or nil if there are none. Other
 // parameters may be malformed. It does not split them, because there can be very many.
-func controlsIn(query string) (url.Values, error) {
+func queryControls(query string) (url.Values, error) {
 	var given url.Values
 	isStart := true // of a parameter
 	for i := range len(query) {

@@ -1,9 +1,8 @@
-package server
+package controls
 
 import (
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,15 +10,14 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestFailureKeys compares the keys of requests with that of one.
-func TestFailureKeys(t *testing.T) {
-	counts := newFailureCounts()
-	trusted := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+// TestCounts_key compares the keys of requests with that of one.
+func TestCounts_key(t *testing.T) {
+	counts := NewCounts()
 	key := func(change func(r *http.Request)) uint64 {
 		r := httptest.NewRequest(http.MethodGet, "/shop?a=b", http.NoBody)
 		r.Header.Set("X-Forwarded-For", "10.0.0.1")
 		change(r)
-		return counts.key(r, 1, trusted)
+		return counts.key(r, 1, func(r *http.Request) string { return r.Header.Get("X-Forwarded-For") })
 	}
 	same := key(func(*http.Request) {})
 	id := key(func(r *http.Request) { r.Header.Set("X-Request-Id", "a") })
@@ -45,34 +43,35 @@ func TestFailureKeys(t *testing.T) {
 			t.Errorf("%s: the key is %x, want %x", name, got, c.want)
 		}
 	}
-	if r := httptest.NewRequest(http.MethodGet, "/", http.NoBody); counts.key(r, 1, nil) == counts.key(r, 2, nil) {
+	client := func(*http.Request) string { return "" }
+	if r := httptest.NewRequest(http.MethodGet, "/", http.NoBody); counts.key(r, 1, client) == counts.key(r, 2, client) {
 		t.Error("two faults have the same key")
 	}
 }
 
-func TestFailureCounts(t *testing.T) {
+func TestCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		counts := newFailureCounts()
+		counts := NewCounts()
 		expect := func(key uint64, want int) {
 			t.Helper()
-			if got := counts.next(key); got != want {
+			if got := counts.Next(key); got != want {
 				t.Errorf("%d is counted as number %d, want %d", key, got, want)
 			}
 		}
 		expect(1, 1)
 		expect(2, 1)
 		expect(1, 2)
-		<-time.After(failureMemory - 1)
+		<-time.After(countMemory - 1)
 		expect(1, 3)
 		<-time.After(1)
 		expect(1, 1)
 
-		for key := range uint64(maxFailureKeys - 1) {
+		for key := range uint64(maxKeys - 1) {
 			expect(1, int(key)+2)
 			expect(key+10, 1)
 		}
-		expect(1, maxFailureKeys+1) // it was used all the time
-		if len(counts.counts) != maxFailureKeys || counts.recent.Len() != maxFailureKeys {
+		expect(1, maxKeys+1) // it was used all the time
+		if len(counts.counts) != maxKeys || counts.recent.Len() != maxKeys {
 			t.Errorf("%d and %d are remembered", len(counts.counts), counts.recent.Len())
 		}
 		expect(2, 1) // forgotten, and 10 with it now

@@ -1,4 +1,4 @@
-package server
+package controls
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ type faultSetting struct {
 	Failures             *int    `json:"failures"`
 }
 
-// parseFaults parses the list of faults. Errors begin with the path of the field, such as faults[0].percentage.
-func parseFaults(text string) ([]fault, error) {
+// ParseFaults parses the list of faults. Errors begin with the path of the field, such as faults[0].percentage.
+func ParseFaults(text string) ([]Fault, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		return nil, fmt.Errorf(`not a list such as [{"percentage": 30, "statusCode": 503}]: %w`, err)
@@ -30,7 +30,7 @@ func parseFaults(text string) ([]fault, error) {
 	if len(list) > maxFaults {
 		return nil, fmt.Errorf("there are %d faults, more than %d", len(list), maxFaults)
 	}
-	faults := make([]fault, len(list))
+	faults := make([]Fault, len(list))
 	for i, element := range list {
 		parsed, err := parseFault(element)
 		if err != nil {
@@ -42,21 +42,21 @@ func parseFaults(text string) ([]fault, error) {
 }
 
 // parseFault parses a fault. Errors begin with the rest of the path of the field, and a colon.
-func parseFault(data []byte) (fault, error) {
+func parseFault(data []byte) (Fault, error) {
 	var s faultSetting
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&s); err != nil {
-		return fault{}, fmt.Errorf(": %w", err)
+		return Fault{}, fmt.Errorf(": %w", err)
 	}
 	return s.fault()
 }
 
-func (s *faultSetting) fault() (fault, error) {
+func (s *faultSetting) fault() (Fault, error) {
 	if s.StatusCode == nil && s.DelayMilliseconds == nil && s.MaxDelayMilliseconds == nil && s.Connection == nil {
-		return fault{}, errors.New(": requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection")
+		return Fault{}, errors.New(": requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection")
 	}
-	longest := int(maxDelay / time.Millisecond)
+	longest := int(MaxDelay / time.Millisecond)
 	for _, err := range []error{
 		checkRange("percentage", s.Percentage, 1, 100),
 		checkRange("statusCode", s.StatusCode, 200, 599),
@@ -66,10 +66,10 @@ func (s *faultSetting) fault() (fault, error) {
 		s.checkConnection(),
 	} {
 		if err != nil {
-			return fault{}, err
+			return Fault{}, err
 		}
 	}
-	f := fault{percentage: valueOf(s.Percentage), failures: valueOf(s.Failures), status: valueOf(s.StatusCode),
+	f := Fault{percentage: valueOf(s.Percentage), failures: valueOf(s.Failures), status: valueOf(s.StatusCode),
 		delay: milliseconds(s.DelayMilliseconds), delayUpTo: milliseconds(s.MaxDelayMilliseconds),
 		delays: s.DelayMilliseconds != nil || s.MaxDelayMilliseconds != nil, connection: s.connection()}
 	if s.MaxDelayMilliseconds != nil && f.delayUpTo < f.delay {
@@ -90,12 +90,12 @@ func (s *faultSetting) checkConnection() error {
 	return nil
 }
 
-func (s *faultSetting) connection() connectionFault {
+func (s *faultSetting) connection() ConnectionFault {
 	switch valueOf(s.Connection) {
 	case "Reset":
-		return connectionReset
+		return ConnectionReset
 	case "Truncate":
-		return connectionTruncate
+		return ConnectionTruncate
 	}
 	return ""
 }

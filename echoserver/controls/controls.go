@@ -1,0 +1,175 @@
+package controls
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	queryPrefix  = "echo."
+	headerPrefix = "X-Echo-"
+
+	// maxSetHeaders is how many headers a request can set.
+	maxSetHeaders = 32
+	// maxSetBytes is the maximum size of the names and values of these headers together.
+	maxSetBytes = 8 << 10
+)
+
+// Controls change the response, which by default is the echo with status 200 and without delay.
+type Controls struct {
+	Status     int           // 0 means 200
+	Delay      time.Duration // 0 means none
+	delayUpTo  time.Duration // if it is longer than delay, the delay is between the two
+	Headers    []Header
+	Size       *int            // the size of the text that replaces the echo; nil means the echo
+	Format     format          // empty means by the Accept header
+	Body       string          // replaces the echo, unless it is empty; a request cannot set it
+	Connection ConnectionFault // empty means that the response is sent
+	percentage int             // the share of the requests to which the controls apply; 0 means all
+	EarlyHints bool            // whether a response with status 103 comes first
+	failures   int             // to how many requests with the same key the controls apply; 0 means all
+	fault      int             // the number of the configured fault that applies, starting at 1; 0 means none
+	requested  requested
+}
+
+// requested describes the controls of a request, as opposed to the defaults.
+type requested struct {
+	names      []string // without prefix; those in headers come first
+	setHeaders int
+	setBytes   int
+}
+
+// Header is a header that a control sets.
+type Header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// with returns the controls of a request, with c as the defaults. The query takes precedence over headers. Errors contain the name of
+// the control and describe the valid values.
+func (c Controls) with(r *http.Request, policy Policy) (Controls, error) {
+	if policy == Off {
+		return c, nil
+	}
+	given, err := queryControls(r.URL.RawQuery)
+	if err == nil && given == nil && !hasControls(r.Header) { // nearly all requests
+		return c, nil
+	}
+	return c.requestedBy(r.Header, given, err, policy)
+}
+
+// hasControls reports whether a header contains a control.
+func hasControls(headers http.Header) bool {
+	for name := range headers {
+		if strings.HasPrefix(name, headerPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// requestedBy returns the controls of a request with these headers and this query, or the error of the query.
+func (c Controls) requestedBy(headers http.Header, query url.Values, queryErr error, policy Policy) (Controls, error) {
+	if err := c.fromHeaders(headers, policy); err != nil {
+		return c, err
+	}
+	if queryErr != nil {
+		return c, queryErr
+	}
+	for name, values := range query {
+		if err := c.set(name, values, policy); err != nil {
+			return c, fmt.Errorf("%s%.100s: %w", queryPrefix, name, err)
+		}
+	}
+	return c, c.checkRequestedFault()
+}
+
+func (c *Controls) fromHeaders(headers http.Header, policy Policy) error {
+	for name, values := range headers {
+		short, ok := strings.CutPrefix(name, headerPrefix)
+		if !ok {
+			continue
+		}
+		short = strings.ToLower(short)
+		if rowOf(short).repeats {
+			values = splitHeaders(values)
+		}
+		if err := c.set(short, values, policy); err != nil {
+			return fmt.Errorf("%.100s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// set sets the named control to a value from a request.
+func (c *Controls) set(name string, values []string, policy Policy) error {
+	row := rowOf(name)
+	if len(values) > 1 && !row.repeats {
+		return errors.New("specified more than once")
+	}
+	c.addRequested(name)
+	if row.set == nil {
+		return errors.New("unknown control: the controls are " + requestable())
+	}
+	return row.set(c, values, policy)
+}
+
+// addRequested records that the request has a control. The first one removes the default headers by which caches would store the response
+// and send it to others.
+func (c *Controls) addRequested(name string) {
+	if len(c.requested.names) == 0 {
+		c.Headers = withoutCaching(c.Headers)
+	}
+	c.requested.names = append(c.requested.names, name)
+}
+
+// requests reports whether the request has one of the named controls.
+func (c *Controls) requests(names ...string) bool {
+	return slices.ContainsFunc(c.requested.names, func(name string) bool { return slices.Contains(names, name) })
+}
+
+// addHeaders adds headers, which replace existing ones of the same names.
+func (c *Controls) addHeaders(values []string, policy Policy) error {
+	c.requested.setHeaders += len(values)
+	for _, text := range values {
+		c.requested.setBytes += len(text)
+	}
+	if c.requested.setHeaders > maxSetHeaders || c.requested.setBytes > maxSetBytes {
+		return fmt.Errorf("a request can set up to %d headers of together %d bytes", maxSetHeaders, maxSetBytes)
+	}
+	added := make([]Header, len(values))
+	for i, text := range values {
+		each, err := parseHeader(text, policy)
+		if err != nil {
+			return err
+		}
+		added[i] = each
+	}
+	replaced := func(old Header) bool {
+		return slices.ContainsFunc(added, func(each Header) bool { return strings.EqualFold(each.Name, old.Name) })
+	}
+	c.Headers = append(slices.DeleteFunc(slices.Clone(c.Headers), replaced), added...)
+	return nil
+}
+
+// StatusOrOK returns the status, which is 200 if no control sets it.
+func (c *Controls) StatusOrOK() int { return cmp.Or(c.Status, http.StatusOK) }
+
+// Consistent returns an error if the defaults contradict each other. Only a fixed body may have any Content-Type, because the echo
+// contains what clients send.
+func (c *Controls) Consistent() error {
+	for _, each := range c.Headers {
+		if c.Body == "" && strings.EqualFold(each.Name, "Content-Type") {
+			if err := checkMediaType(each.Value); err != nil {
+				return fmt.Errorf("ECHO_RESPONSE_HEADERS: without ECHO_RESPONSE_BODY, %w", err)
+			}
+		}
+	}
+	return nil
+}

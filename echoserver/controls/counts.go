@@ -1,0 +1,89 @@
+package controls
+
+import (
+	"container/list"
+	"hash/maphash"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
+)
+
+const (
+	// maxKeys is how many keys of failed requests are remembered.
+	maxKeys = 1024
+	// countMemory is how long a key is remembered after its first failure.
+	countMemory = 5 * time.Minute
+)
+
+// Counts counts the requests with the same key. If there are too many keys, the one that has not been used for the longest time
+// is forgotten.
+type Counts struct {
+	seed maphash.Seed
+
+	mutex  sync.Mutex
+	counts map[uint64]*list.Element // of recent
+	recent *list.List               // of *count; the one used last comes first
+}
+
+type count struct {
+	key   uint64
+	began time.Time
+	count int
+}
+
+// NewCounts returns counts without a key.
+func NewCounts() *Counts {
+	return &Counts{seed: maphash.MakeSeed(), counts: map[uint64]*list.Element{}, recent: list.New()}
+}
+
+// key identifies a request and its repetitions: by the X-Request-Id, which proxies keep when they retry, or else by method, path, query
+// and client. It is a hash, because a query can be long. The number is that of the fault.
+func (c *Counts) key(r *http.Request, number int, client func(*http.Request) string) uint64 {
+	parts := []string{exchange.SentRequestID(r.Header)}
+	if parts[0] == "" {
+		parts = []string{r.Method, r.Host, r.RequestURI, client(r)}
+	}
+	return c.Hash(append(parts, strconv.Itoa(number))...)
+}
+
+// Hash returns the key of some texts.
+func (c *Counts) Hash(parts ...string) uint64 {
+	var hash maphash.Hash
+	hash.SetSeed(c.seed)
+	for _, part := range parts {
+		_, _ = hash.WriteString(part) // never fails
+		_ = hash.WriteByte(0)         // never fails
+	}
+	return hash.Sum64()
+}
+
+// Next counts a request and returns how many there are with its key, this one included.
+func (c *Counts) Next(key uint64) int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	now := time.Now()
+	element, found := c.counts[key]
+	switch {
+	case !found:
+		if len(c.counts) == maxKeys {
+			oldest := c.recent.Back()
+			delete(c.counts, countOf(oldest).key)
+			c.recent.Remove(oldest)
+		}
+		element = c.recent.PushFront(&count{key: key, began: now})
+		c.counts[key] = element
+	case now.Sub(countOf(element).began) >= countMemory:
+		*countOf(element) = count{key: key, began: now}
+	}
+	c.recent.MoveToFront(element)
+	countOf(element).count++
+	return countOf(element).count
+}
+
+func countOf(element *list.Element) *count {
+	count, _ := element.Value.(*count) // the list has no others
+	return count
+}

@@ -1,0 +1,120 @@
+package controls
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+// ConnectionFault is what happens to the connection instead of a whole response.
+type ConnectionFault string
+
+const (
+	// ConnectionReset resets the connection before the response.
+	ConnectionReset ConnectionFault = "reset"
+	// ConnectionTruncate closes the connection after half of the response.
+	ConnectionTruncate ConnectionFault = "truncate"
+)
+
+// Fault is a deviation from the default response that applies to some requests.
+type Fault struct {
+	percentage       int // 0 means all requests
+	failures         int // to how many requests with the same key it applies; 0 means all
+	status           int // 0 means that of the response
+	delay, delayUpTo time.Duration
+	delays           bool // whether the delay replaces that of the response
+	connection       ConnectionFault
+}
+
+// requestedFault is the number of the fault that a request defines by its controls. Those of the settings start at 1.
+const requestedFault = 0
+
+// Chooser chooses the controls of requests.
+type Chooser struct {
+	policy   Policy
+	defaults Controls
+	faults   []Fault
+	client   func(*http.Request) string // returns the address of the client, empty if it is not known
+	Random   func(n int64) int64        // returns a number from 0 to n-1
+	failed   *Counts
+}
+
+// NewChooser returns a chooser. client returns the address of the client of a request, empty if it is not known.
+func NewChooser(policy Policy, defaults Controls, faults []Fault, client func(*http.Request) string) *Chooser {
+	return &Chooser{policy: policy, defaults: defaults, faults: faults, client: client, Random: rand.Int64N, failed: NewCounts()}
+}
+
+// For returns the controls that apply to a request. Its error is why those of the request are not valid.
+func (c *Chooser) For(r *http.Request) (Controls, error) {
+	desired, err := c.defaults.with(r, c.policy)
+	if err != nil {
+		return desired, err
+	}
+	return c.decide(r, desired), nil
+}
+
+// decide returns the controls that apply to a request. A request that controls status, delay or connection is exempt from the faults of
+// the settings; all others get the first of these faults that applies.
+func (c *Chooser) decide(r *http.Request, desired Controls) Controls {
+	if desired.requests("status", "delay", "connection", "percentage", "failures") {
+		if !c.applies(r, requestedFault, desired.percentage, desired.failures) {
+			return c.chosen(c.defaults.plain(desired.requested))
+		}
+		return c.chosen(desired)
+	}
+	for i := range c.faults {
+		if fault := &c.faults[i]; c.applies(r, i+1, fault.percentage, fault.failures) {
+			desired.apply(fault, i+1)
+			break
+		}
+	}
+	return c.chosen(desired)
+}
+
+// applies decides by chance, and by the number of earlier requests with the same key, whether a fault applies to a request.
+func (c *Chooser) applies(r *http.Request, number, percentage, failures int) bool {
+	if percentage != 0 && c.Random(100) >= int64(percentage) {
+		return false
+	}
+	return failures == 0 || c.failed.Next(c.failed.key(r, number, c.client)) <= failures
+}
+
+// chosen returns the controls with a delay chosen from its range.
+func (c *Chooser) chosen(desired Controls) Controls {
+	if desired.delayUpTo > desired.Delay {
+		desired.Delay += time.Duration(c.Random(int64(desired.delayUpTo-desired.Delay) + 1))
+	}
+	return desired
+}
+
+// plain returns the defaults for a request whose controls do not apply. Caches must not store its response either.
+func (c Controls) plain(of requested) Controls {
+	c.Headers = withoutCaching(c.Headers)
+	c.requested = of
+	return c
+}
+
+func (c *Controls) apply(f *Fault, number int) {
+	c.fault, c.Connection = number, f.connection
+	if f.status != 0 {
+		c.Status = f.status
+	}
+	if f.delays {
+		c.Delay, c.delayUpTo = f.delay, f.delayUpTo
+	}
+}
+
+// checkRequestedFault completes the controls of a request that define a fault, and returns an error if they contradict each other.
+func (c *Controls) checkRequestedFault() error {
+	if c.requests("status") && c.Connection == ConnectionReset {
+		return errors.New("connection reset sends no response: it excludes status")
+	}
+	if c.requests("failures") && !c.requests("status", "delay", "connection") {
+		c.Status = http.StatusServiceUnavailable
+	}
+	if c.requests("percentage") && len(c.requested.names) == 1 {
+		return errors.New("percentage is the share of requests to which other controls apply, such as status=503: there are none")
+	}
+	return nil
+}

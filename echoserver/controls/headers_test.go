@@ -1,0 +1,97 @@
+package controls
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseHeader(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want Header
+	}{
+		"a canonical name":           {"X-A:1", Header{"X-A", "1"}},
+		"a name in lower case":       {"x-colour:blue", Header{"X-Colour", "blue"}},
+		"spaces and tabs around":     {" \tx-a \t: \t1 \t", Header{"X-A", "1"}},
+		"spaces and tabs within":     {"X-A:1 \t 2", Header{"X-A", "1 \t 2"}},
+		"an empty value":             {"X-A:", Header{"X-A", ""}},
+		"a colon in the value":       {"Location:https://example.com:8443/", Header{"Location", "https://example.com:8443/"}},
+		"a name of one letter":       {"a:1", Header{"A", "1"}},
+		"a name of marks":            {"!#$%&'*+-.^_`|~:1", Header{"!#$%&'*+-.^_`|~", "1"}},
+		"a value beyond ASCII":       {"X-A:größe", Header{"X-A", "größe"}},
+		"a value that is not UTF-8":  {"X-A:\xff", Header{"X-A", "\xff"}},
+		"the lowest that is visible": {"X-A:!", Header{"X-A", "!"}},
+		"JSON with a charset":        {"content-type:application/json; charset=utf-8", Header{"Content-Type", "application/json; charset=utf-8"}},
+		"a type in upper case":       {"Content-Type:TEXT/CSV", Header{"Content-Type", "TEXT/CSV"}},
+	} {
+		got, err := parseHeader(c.text, Full)
+		if err != nil || got != c.want {
+			t.Errorf("%s: %q is %q, %v, want %q", name, c.text, got, err, c.want)
+		}
+	}
+}
+
+// TestValuesHaveNoControlCharacters puts each byte at the start, in the middle and at the end of a value.
+func TestValuesHaveNoControlCharacters(t *testing.T) {
+	for b := range 256 {
+		isControl := b < 0x20 && b != '\t' || b == 0x7f
+		for _, value := range []string{string([]byte{byte(b)}), "x" + string([]byte{byte(b)}) + "y", "x" + string([]byte{byte(b)})} {
+			err := checkSyntax(Header{"X-A", value})
+			if (err != nil) != isControl {
+				t.Errorf("%q: %v, want an error: %t", value, err, isControl)
+			}
+			if err != nil && err.Error() != "the value of X-A contains a control character" {
+				t.Errorf("%q: the reason is %v", value, err)
+			}
+		}
+	}
+}
+
+func TestMediaTypes(t *testing.T) {
+	for text, allowed := range map[string]bool{
+		"application/json": true, "application/problem+json": true, "application/octet-stream": true, "text/csv": true, "text/plain": true,
+		"Text/Plain": true, "text/plain;charset=iso-8859-1": true, `text/plain; charset="utf-8"`: true, "text/plain ; CHARSET=utf-8": true, "text/plain;": true,
+		"": false, "text": false, "text/": false, "/plain": false, "text/html": false, "text/xml": false, "text/javascript": false, "text/css": false,
+		"image/svg+xml": false, "application/xhtml+xml": false, "application/pdf": false, "application/wasm": false, "multipart/x-mixed-replace": false,
+		"text/event-stream": false, "application/json-seq": false, "application/ld+json": false, "text/*": false, "*/*": false,
+		"text/plain, text/html": false, "text/plain; x=y": false, "text/plain; charset=utf-8; x=y": false, "text/plain; charset": false,
+		"text/plain; charset=a; charset=b": false, "text/html; charset=text/plain": false,
+	} {
+		err := checkMediaType(text)
+		if (err == nil) != allowed {
+			t.Errorf("%q: %v, want it allowed: %t", text, err, allowed)
+		}
+		if want := "is not one of application/json, application/problem+json, application/octet-stream, text/csv, text/plain"; err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: the reason is %v", text, err)
+		}
+	}
+}
+
+// TestSplitHeaderLists splits lists whose values have commas and colons.
+func TestSplitHeaderLists(t *testing.T) {
+	for name, c := range map[string]struct {
+		lists []string
+		want  []string
+	}{
+		"none":                          {nil, nil},
+		"an empty list":                 {[]string{""}, []string{""}},
+		"one header":                    {[]string{"A:1"}, []string{"A:1"}},
+		"a space before a name":         {[]string{"A:1, B:2"}, []string{"A:1", " B:2"}},
+		"a value with a comma":          {[]string{"A:1,2,B:3"}, []string{"A:1,2", "B:3"}},
+		"a value with a date":           {[]string{"Date:Mon, 02 Jan 10:00"}, []string{"Date:Mon, 02 Jan 10:00"}},
+		"two headers":                   {[]string{"A:1", "B:2,C:3"}, []string{"A:1", "B:2", "C:3"}},
+		"a value with an address":       {[]string{"Via:1.1 a:80, 1.1 b:80,X-B:2"}, []string{"Via:1.1 a:80, 1.1 b:80", "X-B:2"}},
+		"a name with a space is a part": {[]string{"A:1,b c:2"}, []string{"A:1,b c:2"}},
+		"no name before a colon":        {[]string{"A:1,:2"}, []string{"A:1,:2"}},
+		"a trailing comma":              {[]string{"A:1,"}, []string{"A:1,"}},
+		"a value with a quoted comma":   {[]string{`A:"1,2",B:3`}, []string{`A:"1,2"`, "B:3"}},
+		"no name in the first":          {[]string{"x,A:1"}, []string{"x", "A:1"}},
+		"the rest of a value":           {[]string{"A:1", "2"}, []string{"A:1,2"}},
+	} {
+		if diff := cmp.Diff(c.want, splitHeaders(c.lists)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

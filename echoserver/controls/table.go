@@ -1,0 +1,168 @@
+package controls
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// control is a row of the table of controls.
+type control struct {
+	name string
+	// set sets the control to the values of a request, as far as the policy allows it; nil if a request cannot set it.
+	set func(c *Controls, values []string, policy Policy) error
+	// value returns the value that is reported if the control changed a response: a number, a text, true or a list of texts; otherwise nil.
+	value func(c Controls) any
+	// repeats is whether a request can have it more than once, or as a list in one header.
+	repeats bool
+	// isHidden is whether the description of a request leaves it out.
+	isHidden bool
+	// varies is whether Vary names its header. Percentage and early-hints change nothing without another one: nginx does not cache a response
+	// whose Vary is longer than 128 bytes.
+	varies bool
+	// startsAtZero is whether its metric exists before it is applied the first time.
+	startsAtZero bool
+}
+
+// table returns all controls. X-Echo-Applied and the description of a request have their order. A new control is a row here and a field of
+// controls.
+func table() [11]control {
+	return [...]control{
+		{name: "status", set: (*Controls).setStatus, value: Controls.statusValue, varies: true, startsAtZero: true},
+		{name: "delay", set: (*Controls).setDelay, value: Controls.delayValue, varies: true, startsAtZero: true},
+		{name: "set-header", set: (*Controls).addHeaders, value: Controls.headerNames, repeats: true, varies: true, startsAtZero: true},
+		{name: "size", set: (*Controls).setSize, value: Controls.sizeValue, varies: true, startsAtZero: true},
+		{name: "format", set: (*Controls).setFormat, value: Controls.formatValue, varies: true, startsAtZero: true},
+		{name: "percentage", set: (*Controls).setPercentage, value: func(c Controls) any { return orNil(c.percentage) }, startsAtZero: true},
+		{name: "failures", set: (*Controls).setFailures, value: func(c Controls) any { return orNil(c.failures) }, varies: true, startsAtZero: true},
+		{name: "early-hints", set: (*Controls).setEarlyHints, value: func(c Controls) any { return orNil(c.EarlyHints) }},
+		{name: "connection", set: (*Controls).setConnection, value: Controls.connectionValue, varies: true, startsAtZero: true},
+		{name: "fault", value: Controls.faultIndex, startsAtZero: true},
+		{name: "body", value: Controls.bodyValue, isHidden: true, startsAtZero: true},
+	}
+}
+
+// rowOf returns the row of a control, or one that is empty.
+func rowOf(name string) control {
+	for _, row := range table() {
+		if row.name == name {
+			return row
+		}
+	}
+	return control{}
+}
+
+// requestable returns the names of the controls that a request can set, for messages.
+func requestable() string {
+	var names []string
+	for _, row := range table() {
+		if row.set != nil {
+			names = append(names, row.name)
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// CountedFromStart returns the names of the controls whose metric exists before they are applied the first time.
+func CountedFromStart() []string {
+	var names []string
+	for _, row := range table() {
+		if row.startsAtZero {
+			names = append(names, row.name)
+		}
+	}
+	return names
+}
+
+// Vary returns the value of Vary: the request headers on which an echo depends. It has no spaces, which would make it longer.
+func (p Policy) Vary() string {
+	names := []string{"Accept"}
+	for _, row := range table() {
+		if row.varies && p != Off {
+			names = append(names, http.CanonicalHeaderKey(headerPrefix+row.name))
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// orNil returns nil for the zero value.
+func orNil[T comparable](value T) any {
+	if value == *new(T) {
+		return nil
+	}
+	return value
+}
+
+func (c *Controls) setStatus(values []string, policy Policy) error {
+	return Into(&c.Status, policy.parseStatus)(values[0])
+}
+
+func (c *Controls) setSize(values []string, _ Policy) error {
+	return Into(&c.Size, parseSize)(values[0])
+}
+
+func (c *Controls) setFormat(values []string, _ Policy) error {
+	return Into(&c.Format, OneOf("is not json, text or html", JSON, Text, HTML))(values[0])
+}
+
+func (c *Controls) setPercentage(values []string, _ Policy) error {
+	return Into(&c.percentage, parsePercentage)(values[0])
+}
+
+func (c *Controls) setFailures(values []string, _ Policy) error {
+	return Into(&c.failures, parseFailures)(values[0])
+}
+
+func (c *Controls) setEarlyHints(values []string, policy Policy) error {
+	return Into(&c.EarlyHints, policy.parseEarlyHints)(values[0])
+}
+
+func (c *Controls) setConnection(values []string, policy Policy) error {
+	return Into(&c.Connection, policy.parseConnection)(values[0])
+}
+
+func (c Controls) statusValue() any { return orNil(c.Status) }
+
+func (c Controls) formatValue() any { return orNil(c.Format) }
+
+func (c Controls) connectionValue() any { return orNil(c.Connection) }
+
+func (c Controls) delayValue() any {
+	if c.Delay == 0 {
+		return nil
+	}
+	return c.Delay.Round(time.Millisecond).String()
+}
+
+func (c Controls) headerNames() any {
+	if len(c.Headers) == 0 {
+		return nil
+	}
+	names := make([]string, len(c.Headers))
+	for i, each := range c.Headers {
+		names[i] = each.Name
+	}
+	return names
+}
+
+func (c Controls) sizeValue() any {
+	if c.Size == nil {
+		return nil
+	}
+	return *c.Size
+}
+
+func (c Controls) faultIndex() any {
+	if c.fault == 0 {
+		return nil
+	}
+	return c.fault - 1
+}
+
+func (c Controls) bodyValue() any {
+	if c.Body == "" {
+		return nil
+	}
+	return "fixed"
+}

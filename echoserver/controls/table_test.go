@@ -1,0 +1,48 @@
+package controls
+
+import (
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTable checks what each row of the table says about its control.
+func TestTable(t *testing.T) {
+	document, err := os.ReadFile("../../docs/echo-server.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range table() {
+		if row.value(Controls{}) != nil {
+			t.Errorf("%s is applied by default", row.name)
+		}
+		if row.set == nil {
+			if row.varies {
+				t.Errorf("Vary names %s, which a request cannot set", row.name)
+			}
+			continue
+		}
+		if err := (&Controls{}).set(row.name, []string{""}, Safe); err == nil || strings.Contains(err.Error(), "unknown control") {
+			t.Errorf("%s with an empty value: %v", row.name, err)
+		}
+		if !strings.Contains(string(document), "`echo."+row.name) && !strings.Contains(string(document), "| `"+row.name+"`") {
+			t.Errorf("docs/echo-server.md does not describe %s", row.name)
+		}
+		vary := strings.Split(Safe.Vary(), ",")
+		if header := http.CanonicalHeaderKey(headerPrefix + row.name); slices.Contains(vary, header) != row.varies {
+			t.Errorf("Vary is %q, with %s: %t", vary, header, row.varies)
+		}
+		if slices.Contains(CountedFromStart(), row.name) != row.startsAtZero {
+			t.Errorf("%s: the metric begins at zero: %t", row.name, !row.startsAtZero)
+		}
+	}
+	if length := len(Safe.Vary()) + len(",Accept-Encoding"); length > 128 {
+		t.Errorf("nginx would not cache: Vary has %d bytes", length)
+	}
+	const want = "status, delay, set-header, size, format, percentage, failures, early-hints and connection"
+	if got := requestable(); got != want {
+		t.Errorf("a request can set %s, want %s", got, want)
+	}
+}
