@@ -133,6 +133,7 @@ func podEdits() []edit {
 		return reverted(kind, what, `[{"op": "add", "path": "`+path+`", "value": `+value+`}]`)
 	}
 	containers := []string{"spec", "template", "spec", "containers"}
+	volume := place{path: []string{"spec", "template", "spec", "volumes"}, field: "name", value: "theirs"}
 	return []edit{
 		set("the image", container+"/image", `"theirs"`),
 		set("the name of the container", container+"/name", `"renamed"`),
@@ -157,7 +158,8 @@ func podEdits() []edit {
 		added(kind, "a foreign container", pod+"/containers/-", `{"name": "theirs", "image": "theirs"}`, place{path: containers, field: "name", value: "theirs"}),
 		added(kind, "a foreign container before the others", pod+"/containers/0", `{"name": "first", "image": "theirs"}`,
 			place{path: containers, field: "name", value: "first"}),
-		added(kind, "a foreign volume", pod+"/volumes", `[{"name": "theirs", "emptyDir": {}}]`, place{path: []string{"spec", "template", "spec"}, field: "volumes"}),
+		added(kind, "a foreign volume", pod+"/volumes", `[{"name": "theirs", "emptyDir": {}}]`, volume).unless("tls"),
+		added(kind, "a foreign volume after the others", pod+"/volumes/-", `{"name": "theirs", "emptyDir": {}}`, volume).with("tls"),
 		added(kind, "a foreign spread constraint", pod+"/topologySpreadConstraints/-",
 			`{"maxSkew": 1, "topologyKey": "theirs", "whenUnsatisfiable": "ScheduleAnyway"}`,
 			place{path: []string{"spec", "template", "spec", "topologySpreadConstraints"}, field: "topologyKey", value: "theirs"}),

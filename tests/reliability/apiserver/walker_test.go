@@ -284,6 +284,9 @@ func (p place) takeOut(plain any) bool {
 			}
 		}
 		at[last] = others
+		if len(others) == 0 { // the API server does not store a list without items
+			delete(at, last)
+		}
 		return len(others) < len(list)
 	}
 	held, _ := at[last].(map[string]any)
