@@ -3,11 +3,34 @@ package pathcheck
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// TestGroups_haveEachExamineFunction checks that no function that examines a group is left out of the table.
+func TestGroups_haveEachExamineFunction(t *testing.T) {
+	table, found := text(t, "groups.go"), 0
+	for _, room := range []string{"requests", "responses"} {
+		files, err := filepath.Glob("internal/" + room + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			for _, function := range regexp.MustCompile(`(?m)^func (Examine\w+)\(`).FindAllStringSubmatch(text(t, file), -1) {
+				found++
+				if want := "examine: " + room + "." + function[1] + ","; !strings.Contains(table, want) {
+					t.Errorf("%s has %s, but no group in groups.go has %s", file, function[1], want)
+				}
+			}
+		}
+	}
+	if found != len(groups()) {
+		t.Errorf("there are %d functions for %d groups", found, len(groups()))
+	}
+}
 
 // TestGroupNames_areInTheAPI compares the table of groups with the field of the CustomResourceDefinition that chooses them.
 func TestGroupNames_areInTheAPI(t *testing.T) {
