@@ -1,5 +1,5 @@
-// pathcheck finds out what the way to an Echo, such as an ingress, a gateway or a proxy, does to requests and responses. It sends requests to a
-// URL that leads to an Echo, and compares what arrived with what was sent.
+// pathcheck finds out what the path to an Echo, such as an ingress, a gateway or a proxy, does to requests and responses. It sends requests
+// to a URL that leads to an Echo, and compares what arrived with what was sent.
 package main
 
 import (
@@ -28,14 +28,15 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes a command line and returns the exit code: 0 if all expectations are met, 1 if one is not or no Echo responds, 2 for an error. With
-// a verdict it is 0 as soon as that is written.
+// run executes a command line and returns the exit code: 0 if all expectations are met, 1 if one is not or no Echo responds, 2 for an
+// error. With a verdict it is 0 as soon as that is written.
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)
 	flags.Usage = func() {} // an error is one line
 	command.Flags(flags)
-	verdict := flags.String("verdict-file", "", "a file for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then 0 whatever it says")
+	verdict := flags.String("verdict-file", "",
+		"a file for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then 0 whatever it says")
 	err := flags.Parse(arguments)
 	if errors.Is(err, pflag.ErrHelp) {
 		_, _ = fmt.Fprint(stdout, "usage: pathcheck [flags] URL\n", flags.FlagUsages())

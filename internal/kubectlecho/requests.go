@@ -115,8 +115,8 @@ func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, sche
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	latency, named := time.Since(began), struct{ Pod string }{pod.Name}
-	_ = json.Unmarshal(body, &named) // that of another image is something else
-	if told := echo.Spec.Response; response.StatusCode >= 400 && (told == nil || int(told.StatusCode) != response.StatusCode) {
+	_ = json.Unmarshal(body, &named) // another image responds with something else
+	if desired := echo.Spec.Response; response.StatusCode >= 400 && (desired == nil || int(desired.StatusCode) != response.StatusCode) {
 		err = cmp.Or(err, errors.New(response.Status))
 	}
 	return named.Pod, response.Status, latency, err
@@ -134,7 +134,8 @@ func (c *cluster) forward(ctx context.Context, pod *corev1.Pod, port string) (st
 	dialer := portforward.NewFallbackDialer(webSocket, spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url),
 		func(err error) bool { return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) })
 	ready, ended := make(chan struct{}), make(chan error, 1)
-	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf(":%d", number)}, ready, io.Discard, io.Discard)
+	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf(":%d", number)}, ready,
+		io.Discard, io.Discard)
 	if err != nil {
 		return "", err
 	}

@@ -18,10 +18,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// errNo ends a command whose answer is no: an Echo is not Ready, or a request failed.
+// errNo ends a command whose result is no: an Echo is not Ready, or a request failed.
 var errNo = errors.New("no")
 
-// Run runs a command line of a version of the plugin, and returns the exit code: 0 for yes, 1 for no, 2 if there is no answer, as for an invalid
+// Run runs a command line of a version of the plugin, and returns the exit code: 0 for yes, 1 for no, and 2 for errors, such as an invalid
 // command line.
 func Run(version string, arguments []string, stdout, stderr io.Writer) int {
 	flags := genericclioptions.NewConfigFlags(true)
@@ -55,8 +55,8 @@ func usage(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w\nSee '%s --help' for usage", err, c.CommandPath())
 }
 
-// yes returns the error for an answer.
-func yes(answer bool) error { return map[bool]error{false: errNo}[answer] }
+// yes returns errNo unless the result of a command is yes.
+func yes(result bool) error { return map[bool]error{false: errNo}[result] }
 
 // printTable prints rows of cells in columns, unless there is only the row of the titles.
 func printTable(out io.Writer, rows [][]string) error {

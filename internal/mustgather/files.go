@@ -36,7 +36,7 @@ func (g *gatherer) finish() error {
 	return g.unwritten
 }
 
-// writeObjects writes the objects of a kind, those of a namespace to one file.
+// writeObjects writes the objects of a kind, one file for each namespace.
 func (g *gatherer) writeObjects(kind string) {
 	resource, _ := schema.ParseResourceArg(kind)
 	lists := map[string][]any{}

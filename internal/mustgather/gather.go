@@ -64,7 +64,7 @@ func (g *gatherer) gather(ctx context.Context) {
 	}
 }
 
-// scope returns the namespaces to read, "" for all. Others are those to read beside the ones that were asked for.
+// scope returns the namespaces to read, "" for all. Others are read in addition to the ones that were asked for.
 func (g *gatherer) scope(others ...string) []string {
 	if len(g.namespaces) == 0 {
 		return []string{""}
@@ -115,14 +115,17 @@ func (g *gatherer) operatorNamespaces() []string {
 }
 
 func (g *gatherer) readChildren(ctx context.Context) {
-	named := []string{deployments, services, disruptionBudgets, ingresses, networkPolicies, podMonitors, backendTLSPolicies, httpRoutes, grpcRoutes}
+	named := []string{deployments, services, disruptionBudgets, ingresses, networkPolicies, podMonitors, backendTLSPolicies, httpRoutes,
+		grpcRoutes}
 	for _, kind := range slices.Concat(named, []string{cronJobs, jobs, replicaSets, endpointSlices, pods}) {
 		before := len(g.found[kind])
 		g.list(ctx, kind, g.scope(), childrenSelector, g.keep(kind))
 		g.say("  %d %s", len(g.found[kind])-before, where(kind, "", ""))
 	}
-	// An object of somebody else may have the name of one of an Echo, which the operator then does not create.
-	notReady := slices.DeleteFunc(slices.Clone(g.found[echoes]), func(echo object) bool { return textOf(echo, "status", "phase") == v1.PhaseReady })
+	// Another object may have the name of a child of an Echo, which the operator then does not create.
+	notReady := slices.DeleteFunc(slices.Clone(g.found[echoes]), func(echo object) bool {
+		return textOf(echo, "status", "phase") == v1.PhaseReady
+	})
 	for _, echo := range notReady[:min(len(notReady), mostLookups)] {
 		for _, kind := range named {
 			g.get(ctx, kind, echo.GetNamespace(), echo.GetName())

@@ -18,7 +18,8 @@ const (
 	mostLogs = 100
 )
 
-// readLogs reads the logs of the operator and of its echo servers. Those of other images are not read, because nobody knows what they log.
+// readLogs reads the logs of the operator and of its echo servers. The logs of other images are not read, because it is not known what they
+// log.
 func (g *gatherer) readLogs(ctx context.Context) {
 	for _, pod := range ofOperator(g.found[pods]) {
 		g.readLog(ctx, pod, operatorLines)

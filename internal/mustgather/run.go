@@ -33,8 +33,9 @@ func parse(arguments []string, getenv func(string) string) (options, error) {
 	flags.StringVar(&o.operatorNamespace, "operator-namespace", "", "the namespace of the operator; not set: it is searched for")
 	flags.StringVar(&o.folder, "dest-dir", folder, "the folder to write to")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to read at most; what was read until then is written")
-	flags.StringVar(&o.metricsAccount, "metrics-account", "", "a service account, as `NAMESPACE/NAME`, that may read the metrics of the operator: "+
-		"a token of ten minutes is requested for it. In a pod its own token is used; elsewhere the metrics are not read without this flag")
+	flags.StringVar(&o.metricsAccount, "metrics-account", "",
+		"a service account, as `NAMESPACE/NAME`, that may read the metrics of the operator: "+
+			"a token of ten minutes is requested for it. In a pod its own token is used; elsewhere the metrics are not read without this flag")
 	err := flags.Parse(arguments)
 	if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("unknown argument %q", flags.Arg(0))

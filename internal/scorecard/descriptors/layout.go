@@ -40,7 +40,7 @@ func parentOf(path string) string {
 	return ""
 }
 
-// isIn reports whether a path is that of a field, or of something in it.
+// isIn reports whether a path leads to a field, or to something in it.
 func isIn(path, field string) bool {
 	return path == field || strings.HasPrefix(path, field+".") || strings.HasPrefix(path, field+"[")
 }
