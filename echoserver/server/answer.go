@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -63,33 +64,62 @@ func headerNames(r *http.Request) []string {
 	return names
 }
 
+// describer describes requests. It shows only data of the request and the settings.
+type describer struct {
+	identity       identity
+	showIdentity   bool // whether descriptions include pod, node, addresses and version
+	trustedProxies []netip.Prefix
+	redaction      redaction
+	version        string // of the program
+	port           string // without TLS
+	started        time.Time
+	draining       func() bool
+}
+
+// portOf returns the port on which a request came.
+func (d *describer) portOf(r *http.Request) string {
+	if secure := tlsserver.Of(r); secure != nil {
+		return secure.Port()
+	}
+	return d.port
+}
+
+// client describes the client of a request.
+func (d *describer) client(r *http.Request) client {
+	c := describeClient(r, d.trustedProxies)
+	if !d.showIdentity {
+		c.hideProxies(d.trustedProxies)
+	}
+	return c
+}
+
 // describe returns the description of a request. It contains only data of the request and the settings.
-func (h *handler) describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *answer {
+func (d *describer) describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *answer {
 	var query url.Values
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {
 		query, _ = url.ParseQuery(r.URL.RawQuery) // path contains what cannot be parsed
 	}
 	a := &answer{
 		Path: r.RequestURI, Host: r.Host, Method: r.Method, Proto: r.Proto,
-		Headers:  h.redaction.apply(r.Header),
-		Port:     h.portOf(r),
-		identity: h.identity,
+		Headers:  d.redaction.apply(r.Header),
+		Port:     d.portOf(r),
+		identity: d.identity,
 		TLS:      describeTLS(tlsserver.State(r)),
 		Request: request{ID: e.ID, Time: e.Began.UTC(), Query: query, HeaderNames: headerNames(r),
-			ContentLength: r.ContentLength, Body: body, Trailers: h.redaction.apply(r.Trailer)},
-		Client: describeClient(r, h.trustedProxies),
+			ContentLength: r.ContentLength, Body: body, Trailers: d.redaction.apply(r.Trailer)},
+		Client: d.client(r),
 		Trace:  parseTraceparent(r.Header["Traceparent"]),
-		Server: server{Node: h.identity.Node, PodIP: h.identity.PodIP, HostIP: h.identity.HostIP, Info: h.identity.Info,
-			Version: h.version, Uptime: time.Since(h.started).Truncate(time.Second).String(),
-			Draining: h.life.draining.Load()},
+		Server: server{Node: d.identity.Node, PodIP: d.identity.PodIP, HostIP: d.identity.HostIP, Info: d.identity.Info,
+			Version: d.version, Uptime: time.Since(d.started).Truncate(time.Second).String(),
+			Draining: d.draining()},
 		Applied: applied,
 	}
-	a.Client.hideRedacted(&h.redaction)
-	if h.redaction.adds("Traceparent") {
+	a.Client.hideRedacted(&d.redaction)
+	if d.redaction.adds("Traceparent") {
 		a.Trace = nil
 	}
-	if !h.showIdentity {
-		a.hideIdentity(h.trustedProxies)
+	if !d.showIdentity {
+		a.hideIdentity()
 	}
 	return a
 }

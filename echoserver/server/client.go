@@ -28,6 +28,11 @@ func describeClient(r *http.Request, trusted []netip.Prefix) client {
 	return c
 }
 
+// clientAddressOf returns the address of the client of a request, empty if it is not known.
+func clientAddressOf(r *http.Request, trusted []netip.Prefix) string {
+	return describeClient(r, trusted).Address
+}
+
 // hideRedacted removes the parsed copies of headers that are redacted.
 func (c *client) hideRedacted(r *redaction) {
 	if r.adds("X-Forwarded-For") {

@@ -45,10 +45,12 @@ func (h *handler) content(e *exchange.Exchange, r *http.Request, wanted *control
 	if format == "" {
 		format = controls.AcceptedFormat(r.Header["Accept"])
 	}
-	echo := h.describe(e, r, applied, body)
+	echo := h.describer.describe(e, r, applied, body)
 	switch format {
 	case controls.HTML:
-		return h.pages.echo.with(echo.compactJSON(true))
+		data := echo.compactJSON(true)
+		source, length := h.pages.echo.with(data)
+		return content{mediaType: pageType, policy: h.pages.echo.policy, length: length, held: cap(data), source: source}
 	case controls.Text:
 		return contentOf(connection.PlainText, echo.text())
 	}

@@ -57,30 +57,42 @@ func isGRPCHealthCheck(r *http.Request) bool {
 
 // callMetrics counts what happens to calls.
 type callMetrics interface {
-	called(method string, code grpcCode)
-	appliedToCall(desired grpcControls)
-	limited(reason string)
+	// Called counts a call by its method, "other" if it is unknown, and the name of its status.
+	Called(method, status string)
+	// Applied counts a control that changed a response.
+	Applied(control string)
+	// Limited counts a message that was rejected because of a limit.
+	Limited(reason string)
+}
+
+// callConfig is what calls need of the server.
+type callConfig struct {
+	describer *describer
+	delay     time.Duration // the default delay of responses
+	controls  bool          // whether calls can have controls
+	delays    *exchange.Delays
+	metrics   callMetrics
+	notReady  <-chan struct{} // closed when the server begins to drain
+	ending    <-chan struct{} // closed when the server stops
 }
 
 // callHandler serves the calls of gRPC, gRPC-Web and Connect.
 type callHandler struct {
-	Settings
-	life       *lifecycle
-	metrics    callMetrics
-	delays     *exchange.Delays
+	callConfig
 	procedures map[string]http.Handler // by path
 	unknown    *connect.ErrorWriter
 }
 
-func newCallHandler(s Settings, life *lifecycle, metrics callMetrics, delays *exchange.Delays) *callHandler {
-	h := &callHandler{Settings: s, life: life, metrics: metrics, delays: delays, procedures: map[string]http.Handler{},
+// newCallHandler returns a handler for all services.
+func newCallHandler(c callConfig) *callHandler {
+	h := &callHandler{callConfig: c, procedures: map[string]http.Handler{},
 		unknown: connect.NewErrorWriter()}
 	echoes := connect.WithHandlerOptions(h.options(maxGRPCMessage), connect.WithRequestGate(h.control))
 	h.add("Unary", "ServerStream", "ClientStream", "BidiStream")(echov1.NewEchoHandler(&echoService{h}, echoes))
 	h.add("Echo", "EchoTwo", "EchoThree")(grpcecho.NewGrpcEchoHandler(&gatewayAPIService{handler: h}, echoes))
 
 	short := h.options(maxShortMessage)
-	h.add("Check", "Watch")(grpchealth.NewHandler(&healthChecker{life}, short))
+	h.add("Check", "Watch")(grpchealth.NewHandler(&healthChecker{draining: c.describer.draining, notReady: c.notReady}, short))
 	reflector := grpcreflect.NewStaticReflector(echov1.EchoName, grpcecho.GrpcEchoName, grpchealth.HealthV1ServiceName,
 		grpcreflect.ReflectV1ServiceName, grpcreflect.ReflectV1AlphaServiceName)
 	h.add("ServerReflectionInfo")(grpcreflect.NewHandlerV1(reflector, short))
@@ -121,7 +133,7 @@ func (h *callHandler) serve(e *exchange.Exchange, r *http.Request) {
 		_ = h.unknown.Write(c, forConnect, c.err) // the client may have disconnected
 	}
 	if code, ok := c.code(); ok {
-		h.metrics.called(label, code)
+		h.metrics.Called(label, code.String())
 		e.GRPCStatus = code.String()
 	}
 }
@@ -162,7 +174,7 @@ func (h *callHandler) begin(ctx context.Context, spec connect.Spec, _ connect.Pe
 	}
 	c.watching.Go(func() {
 		select {
-		case <-h.life.ending:
+		case <-h.ending:
 			c.cancel(connect.NewError(connect.CodeUnavailable, errors.New("the server is stopping")))
 			_ = c.controller.SetReadDeadline(time.Now()) // ends reading
 		case <-ctx.Done():

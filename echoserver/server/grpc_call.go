@@ -35,6 +35,9 @@ const (
 	prefixSize = 5
 )
 
+// limitGRPCMessage is the reason of echo_limited_total for messages over maxGRPCMessage.
+const limitGRPCMessage = "grpc_message"
+
 // call is a call in progress. Connect reads the request from it, and writes the response to it.
 type call struct {
 	*exchange.Exchange
@@ -116,7 +119,7 @@ func (c *call) receive(n int64) bool {
 	before := min(c.received, limit)
 	c.received += n
 	if before < limit && c.received > limit {
-		c.metrics.limited(limitGRPCMessage)
+		c.metrics.Limited(limitGRPCMessage)
 	}
 	return c.acquire(messageFactor * (min(c.received, limit) - before))
 }
@@ -138,7 +141,7 @@ func (c *call) releaseMessage() {
 
 // outOfMemory counts that memory could not be acquired, and returns the error that ends the call.
 func (c *call) outOfMemory() error {
-	c.metrics.limited(connection.LimitMemory)
+	c.metrics.Limited(connection.LimitMemory)
 	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server has no memory for the message"))
 	return c.err
 }

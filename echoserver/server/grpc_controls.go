@@ -14,6 +14,9 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
+// controlStatus is the name of the control that sets the status of a call.
+const controlStatus = "grpc-status"
+
 // grpcControls are the controls that apply to calls of the echo services. The others apply only to HTTP.
 type grpcControls struct {
 	code  grpcCode // 0 does not change it
@@ -45,12 +48,22 @@ func (g grpcControls) with(metadata http.Header) (grpcControls, error) {
 func (g grpcControls) applied() string {
 	var parts []string
 	if g.code != grpcOK {
-		parts = append(parts, "grpc-status="+strconv.Itoa(int(g.code)))
+		parts = append(parts, controlStatus+"="+strconv.Itoa(int(g.code)))
 	}
 	if g.delay > 0 {
 		parts = append(parts, "delay="+g.delay.Round(time.Millisecond).String())
 	}
 	return strings.Join(parts, ", ")
+}
+
+// count counts the controls that are set.
+func (g grpcControls) count(m callMetrics) {
+	if g.code != grpcOK {
+		m.Applied(controlStatus)
+	}
+	if g.delay > 0 {
+		m.Applied("delay")
+	}
 }
 
 // control applies the controls of a call before connect reads its first message. It returns an error if the call ends with that.
@@ -61,8 +74,8 @@ func (h *callHandler) control(ctx context.Context, _ connect.Spec, _ connect.Pee
 }
 
 func (h *callHandler) applyControls(ctx context.Context, c *call) error {
-	desired := grpcControls{delay: h.response.Delay}
-	if h.controls != controls.Off {
+	desired := grpcControls{delay: h.delay}
+	if h.controls {
 		var err error
 		if desired, err = desired.with(c.request.Header); err != nil {
 			return err
@@ -70,7 +83,7 @@ func (h *callHandler) applyControls(ctx context.Context, c *call) error {
 	}
 	if applied := desired.applied(); applied != "" {
 		c.Header().Set("X-Echo-Applied", applied)
-		h.metrics.appliedToCall(desired)
+		desired.count(h.metrics)
 	}
 	if err := h.delayCall(ctx, c, desired.delay); err != nil {
 		return err

@@ -19,13 +19,10 @@ func (h *callHandler) describe(c *call) (*echov1.Call, error) {
 	if !c.acquireDescription() {
 		return nil, c.outOfMemory()
 	}
-	client := describeClient(r, h.trustedProxies)
-	if !h.showIdentity {
-		client.hideProxies(h.trustedProxies)
-	}
+	client := h.describer.client(r)
 	described := &echov1.Call{Method: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), RequestId: utf8Text(c.ID),
 		RemoteAddress: client.Remote, ClientAddress: client.Address, Server: h.describeServer()}
-	eachMetadata(h.redaction.apply(r.Header), func(key, value string) {
+	eachMetadata(h.describer.redaction.apply(r.Header), func(key, value string) {
 		described.Metadata = append(described.Metadata, &echov1.Metadata{Key: key, Value: value})
 	})
 	if state := describeTLS(tlsserver.State(r)); state != nil {
@@ -42,12 +39,12 @@ func (c *call) acquireDescription() bool {
 
 // describeServer describes the pod.
 func (h *callHandler) describeServer() *echov1.Server {
-	i := &h.identity
-	server := &echov1.Server{Draining: h.life.draining.Load(), Info: map[string]string{}}
-	if h.showIdentity {
+	i := &h.describer.identity
+	server := &echov1.Server{Draining: h.describer.draining(), Info: map[string]string{}}
+	if h.describer.showIdentity {
 		server.Namespace, server.Ingress, server.Service = utf8Text(i.Namespace), utf8Text(i.Ingress), utf8Text(i.Service)
 		server.Pod, server.Node, server.PodIp, server.HostIp = utf8Text(i.Pod), utf8Text(i.Node), utf8Text(i.PodIP), utf8Text(i.HostIP)
-		server.Version = h.version
+		server.Version = h.describer.version
 	}
 	for name, value := range i.Info {
 		server.Info[utf8Text(name)] = utf8Text(value)
@@ -81,12 +78,12 @@ func (s *gatewayAPIService) Echo(ctx context.Context, _ *grpcecho.EchoRequest) (
 		return nil, c.outOfMemory()
 	}
 	assertions := &grpcecho.Assertions{FullyQualifiedMethod: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), Context: &grpcecho.Context{}}
-	if i := &h.identity; h.showIdentity {
+	if i := &h.describer.identity; h.describer.showIdentity {
 		assertions.Context = &grpcecho.Context{Namespace: utf8Text(i.Namespace), Ingress: utf8Text(i.Ingress),
 			ServiceName: utf8Text(i.Service), Pod: utf8Text(i.Pod)}
 	}
 	assertions.Headers = append(assertions.Headers, &grpcecho.Header{Key: ":authority", Value: assertions.Authority})
-	eachMetadata(h.redaction.apply(r.Header), func(key, value string) {
+	eachMetadata(h.describer.redaction.apply(r.Header), func(key, value string) {
 		assertions.Headers = append(assertions.Headers, &grpcecho.Header{Key: key, Value: value})
 	})
 	if state := describeTLS(tlsserver.State(r)); state != nil {

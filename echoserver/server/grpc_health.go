@@ -17,7 +17,10 @@ import (
 const statusServiceUnknown grpchealth.Status = 3
 
 // healthChecker implements grpchealth.Checker and grpchealth.Watcher.
-type healthChecker struct{ life *lifecycle }
+type healthChecker struct {
+	draining func() bool
+	notReady <-chan struct{} // closed when the server begins to drain
+}
 
 var _ grpchealth.Watcher = (*healthChecker)(nil) // which grpchealth finds out at run time
 
@@ -30,7 +33,7 @@ func (h *healthChecker) Check(ctx context.Context, request *grpchealth.CheckRequ
 			return nil, connect.NewError(connect.CodeNotFound, errors.New("unknown service "+exchange.Truncate(request.Service)))
 		}
 		status = statusServiceUnknown
-	case h.life.draining.Load():
+	case h.draining():
 		status = grpchealth.StatusNotServing
 	}
 	return &grpchealth.CheckResponse{Status: status}, nil
@@ -41,7 +44,7 @@ func (h *healthChecker) Watch(ctx context.Context, _ *grpchealth.CheckRequest, o
 	ctx, stop = context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-h.life.notReady:
+		case <-h.notReady:
 			onChange()
 		case <-ctx.Done():
 		}

@@ -38,11 +38,13 @@ func (c *callCounts) count(what string) {
 	c.counts[what]++
 }
 
-func (c *callCounts) called(method string, code grpcCode) {
-	c.count(strings.TrimPrefix(method, "echo.v1.Echo/") + " " + code.String())
+// Called implements callMetrics.
+func (c *callCounts) Called(method, status string) {
+	c.count(strings.TrimPrefix(method, "echo.v1.Echo/") + " " + status)
 }
 
-func (c *callCounts) limited(reason string) { c.count("limit " + reason) }
+// Limited implements callMetrics.
+func (c *callCounts) Limited(reason string) { c.count("limit " + reason) }
 
 // all returns the counts that are not 0, sorted.
 func (c *callCounts) all() []string {

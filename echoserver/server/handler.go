@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
@@ -16,16 +17,15 @@ import (
 // handler serves the requests to the HTTP port.
 type handler struct {
 	Settings
-	port    string
-	started time.Time
-	life    *lifecycle
-	metrics *metrics
-	log     *slog.Logger
-	pages   pages
-	delays  *exchange.Delays
-	budget  *connection.Budget
-	vary    []string // the value of Vary, which no response changes
-	chooser *controls.Chooser
+	describer *describer
+	life      *lifecycle
+	metrics   *metrics
+	log       *slog.Logger
+	pages     pages
+	delays    *exchange.Delays
+	budget    *connection.Budget
+	vary      []string // the value of Vary, which no response changes
+	chooser   *controls.Chooser
 	// attempts counts the requests with the same nonce.
 	attempts  *controls.Counts
 	calls     *callHandler
@@ -33,14 +33,17 @@ type handler struct {
 }
 
 func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
-	h := &handler{Settings: s, port: port, started: time.Now(), life: life, metrics: metrics, log: log, pages: newPages(),
+	h := &handler{Settings: s, life: life, metrics: metrics, log: log, pages: newPages(),
 		budget: metrics.budget,
 		vary:   []string{s.controls.Vary()}, attempts: controls.NewCounts(),
-		delays: &exchange.Delays{Ending: life.ending, Limited: metrics.limited}}
-	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, func(r *http.Request) string { return describeClient(r, s.trustedProxies).Address })
-	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Limited: metrics.limited,
+		delays: &exchange.Delays{Ending: life.ending, Limited: metrics.Limited}}
+	h.describer = &describer{identity: s.identity, showIdentity: s.showIdentity, trustedProxies: s.trustedProxies, redaction: s.redaction,
+		version: s.version, port: port, started: time.Now(), draining: life.draining.Load}
+	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, func(r *http.Request) string { return clientAddressOf(r, s.trustedProxies) })
+	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Limited: metrics.Limited,
 		Page: h.pages.webSocket.serve}
-	h.calls = newCallHandler(s, life, metrics, h.delays)
+	h.calls = newCallHandler(callConfig{describer: h.describer, delay: s.response.Delay, controls: s.controls != controls.Off, delays: h.delays,
+		metrics: metrics, ending: life.ending, notReady: life.notReady})
 	return h
 }
 
@@ -108,14 +111,6 @@ func health(w http.ResponseWriter, healthy bool) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// portOf returns the port on which a request came.
-func (h *handler) portOf(r *http.Request) string {
-	if secure := tlsserver.Of(r); secure != nil {
-		return secure.Port()
-	}
-	return h.port
-}
-
 // listenerOf returns the label of the port of a request.
 func listenerOf(r *http.Request) string {
 	if tlsserver.Of(r) != nil {
@@ -123,3 +118,42 @@ func listenerOf(r *http.Request) string {
 	}
 	return "http"
 }
+
+// reserved is the prefix of the paths with a special meaning. Requests to all other paths are echoed, unless they end in a route that
+// exists under any prefix.
+const reserved = "/-/"
+
+// route is what the server does with a request.
+type route int
+
+const (
+	routeEcho route = iota
+	routeLive
+	routeReady
+	routeBody
+	routeWebSocket
+	routeEvents
+	routeUnknown
+)
+
+// routeOf returns the route of a path. Streams exist under any prefix, so that they are reachable through an Ingress with a path. Probes
+// exist only at the root: load balancers send them without the prefix, and a path of an application may end like them.
+func routeOf(path string) route {
+	switch {
+	case path == "/-/livez":
+		return routeLive
+	case path == "/-/readyz":
+		return routeReady
+	case strings.HasSuffix(path, "/-/body"):
+		return routeBody
+	case strings.HasSuffix(path, "/-/ws"):
+		return routeWebSocket
+	case strings.HasSuffix(path, "/-/sse"):
+		return routeEvents
+	case strings.HasPrefix(path, reserved):
+		return routeUnknown
+	}
+	return routeEcho
+}
+
+func isProbe(path string) bool { return path == "/-/livez" || path == "/-/readyz" }

@@ -69,7 +69,7 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 
 // boundsOf returns the default bounds of connections.
 func boundsOf(m *metrics) *connection.Bounds {
-	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Limited: m.limited, MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
+	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Limited: m.Limited, MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
 // decoded is a response of a server. What was applied to it has no type of its own.

@@ -42,10 +42,9 @@ func identify(env map[string]string) identity {
 
 // hideIdentity removes from an answer what tells clients where the server runs: pod, node, addresses, version and uptime. What remains
 // is the information that the author of the Echo wrote.
-func (a *answer) hideIdentity(trusted []netip.Prefix) {
+func (a *answer) hideIdentity() {
 	a.identity = identity{}
 	a.Server = server{Draining: a.Server.Draining, Info: a.Server.Info}
-	a.Client.hideProxies(trusted)
 }
 
 // hideProxies removes the remote address, and the address of the client unless a trusted proxy reports it: without one, both can be

@@ -92,7 +92,7 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 
 // startWithZero makes series that do not begin with the first event, whose increase Prometheus could not see.
 func (m *metrics) startWithZero() {
-	for _, control := range append(controls.CountedFromStart(), "grpc-status") {
+	for _, control := range append(controls.CountedFromStart(), controlStatus) {
 		m.controls.WithLabelValues(control)
 	}
 	for _, reason := range []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes, connection.LimitHeader, connection.LimitMemory, websocket.LimitMessage,
@@ -134,12 +134,19 @@ func (m *metrics) ended(listener string, r *http.Request, status int, took time.
 	m.duration.Observe(took.Seconds())
 }
 
+// applied counts the controls of a response.
 func (m *metrics) applied(a controls.Applied) {
-	a.Each(func(name, _ string) { m.controls.WithLabelValues(name).Inc() })
+	a.Each(func(name, _ string) { m.Applied(name) })
 }
 
-// limited counts a request or message that was rejected or truncated because of a limit.
-func (m *metrics) limited(reason string) { m.limits.WithLabelValues(reason).Inc() }
+// Called implements callMetrics.
+func (m *metrics) Called(method, status string) { m.calls.WithLabelValues(method, status).Inc() }
+
+// Applied implements callMetrics.
+func (m *metrics) Applied(control string) { m.controls.WithLabelValues(control).Inc() }
+
+// Limited counts a request or message that was rejected or truncated because of a limit.
+func (m *metrics) Limited(reason string) { m.limits.WithLabelValues(reason).Inc() }
 
 func knownProto(r *http.Request) string {
 	switch {

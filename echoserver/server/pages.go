@@ -56,10 +56,9 @@ func source(document, element string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
-// with returns the page with data, which is JSON without characters to which HTML gives a meaning.
-func (p *page) with(data []byte) content {
-	return content{mediaType: pageType, policy: p.policy, length: len(p.head) + len(data) + len(p.tail), held: cap(data),
-		source: io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail))}
+// with returns the page with data, which is JSON without characters to which HTML gives a meaning, and its length.
+func (p *page) with(data []byte) (source io.Reader, length int) {
+	return io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail)), len(p.head) + len(data) + len(p.tail)
 }
 
 // serve responds with the page without data.

@@ -91,7 +91,7 @@ func TestPageWithData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := strings.CutPrefix(rendered(t, page.with(encoded)), page.head)
+		got, ok := strings.CutPrefix(rendered(t, &page, encoded), page.head)
 		got, ok2 := strings.CutSuffix(got, page.tail)
 		if !ok || !ok2 || c.forbidden != "" && strings.ContainsAny(got, c.forbidden) {
 			t.Errorf("%s: the page holds %q", name, got)
@@ -156,11 +156,12 @@ func TestPagesAreServed(t *testing.T) {
 	}
 }
 
-func rendered(t *testing.T, c content) string {
+func rendered(t *testing.T, p *page, data []byte) string {
 	t.Helper()
-	document, err := io.ReadAll(c.source)
-	if err != nil || c.length != len(document) {
-		t.Errorf("the page has %d bytes, %v, and the length is %d", len(document), err, c.length)
+	source, length := p.with(data)
+	document, err := io.ReadAll(source)
+	if err != nil || length != len(document) {
+		t.Errorf("the page has %d bytes, %v, and the length is %d", len(document), err, length)
 	}
 	return string(document)
 }
