@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/echo-operator/echo-operator/echoserver/grpc"
 )
 
 // FuzzAnswer asks for anything and holds every answer to what must never happen: a secret of the environment shown, a stranger's
@@ -25,7 +27,6 @@ func FuzzAnswer(f *testing.F) {
 	} {
 		f.Add(seed.path, seed.query, seed.name, seed.value, seed.body)
 	}
-	page := newPage(echoPage)
 	f.Fuzz(func(t *testing.T, path, query, name, value, body string) {
 		h, log := loggedHandler(t, "SECRET="+canary)
 		close(h.life.ending) // nothing is held back
@@ -35,7 +36,7 @@ func FuzzAnswer(f *testing.F) {
 		r.Header.Set(name, value)
 		w := httptest.NewRecorder()
 		route := routeOf(path)
-		if route == routeEvents || route == routeBody || isCall(r) { // a recorder cannot stream, and FuzzCall sends calls
+		if route == routeEvents || route == routeBody || grpc.IsCall(r) { // a recorder cannot stream, and FuzzCall sends calls
 			return
 		}
 		h.ServeHTTP(w, r)
@@ -44,7 +45,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("the secret is given away: %s", given)
 		}
 		if route != routeWebSocket {
-			checkContent(t, page, w.Header(), w.Body.String())
+			checkContent(t, w.Header(), w.Body.String())
 		}
 		if logged := log.String(); logged != "" && !json.Valid([]byte(logged)) {
 			t.Errorf("logged: %s", logged)
@@ -53,7 +54,7 @@ func FuzzAnswer(f *testing.F) {
 }
 
 // checkContent holds an answer to a type that fits what it is, and that no browser runs.
-func checkContent(t *testing.T, page page, header http.Header, given string) {
+func checkContent(t *testing.T, header http.Header, given string) {
 	t.Helper()
 	mediaType, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil && given != "" {
@@ -61,9 +62,8 @@ func checkContent(t *testing.T, page page, header http.Header, given string) {
 	}
 	switch mediaType {
 	case "text/html":
-		data, ok := strings.CutPrefix(given, page.head)
-		data, ok2 := strings.CutSuffix(data, page.tail)
-		if !ok || !ok2 || strings.ContainsAny(data, "<>") || !json.Valid([]byte(data)) {
+		data, ok := dataOf(t, given)
+		if !ok || strings.ContainsAny(data, "<>") || !json.Valid([]byte(data)) {
 			t.Errorf("served as HTML: %s", given)
 		}
 	case "application/json":

@@ -10,6 +10,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
@@ -33,31 +34,31 @@ type content struct {
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format.
-func (h *handler) content(e *exchange.Exchange, r *http.Request, wanted *controls.Controls, applied controls.Applied, body *exchange.Body) content {
+func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *controls.Controls, applied controls.Applied, body *exchange.Body) content {
 	switch {
-	case wanted.Size != nil:
-		text := io.NewSectionReader(filler{}, 0, int64(*wanted.Size))
-		return content{mediaType: connection.PlainText, length: *wanted.Size, source: text, text: text, held: min(*wanted.Size, copyBuffer)}
-	case wanted.Body != "":
-		return content{mediaType: connection.PlainText, length: len(wanted.Body), source: strings.NewReader(wanted.Body)}
+	case desired.Size != nil:
+		text := io.NewSectionReader(filler{}, 0, int64(*desired.Size))
+		return content{mediaType: connection.PlainText, length: *desired.Size, source: text, text: text, held: min(*desired.Size, copyBuffer)}
+	case desired.Body != "":
+		return content{mediaType: connection.PlainText, length: len(desired.Body), source: strings.NewReader(desired.Body)}
 	}
-	format := wanted.Format
+	format := desired.Format
 	if format == "" {
 		format = controls.AcceptedFormat(r.Header["Accept"])
 	}
-	echo := h.describer.describe(e, r, applied, body)
+	echo := h.describer.Describe(e, r, applied, body)
 	switch format {
 	case controls.HTML:
-		data := echo.compactJSON(true)
-		source, length := h.pages.echo.with(data)
-		return content{mediaType: pageType, policy: h.pages.echo.policy, length: length, held: cap(data), source: source}
+		data := echo.CompactJSON(true)
+		source, length := h.pages.Echo.With(data)
+		return content{mediaType: describe.PageType, policy: h.pages.Echo.Policy, length: length, held: cap(data), source: source}
 	case controls.Text:
-		return contentOf(connection.PlainText, echo.text())
+		return contentOf(connection.PlainText, echo.Text())
 	}
 	if controls.NamesJSON(r.Header["Accept"]) { // a program
-		return contentOf("application/json", echo.compactJSON(false))
+		return contentOf("application/json", echo.CompactJSON(false))
 	}
-	return contentOf("application/json", echo.indentedJSON(e.DescribedSize(body)))
+	return contentOf("application/json", echo.IndentedJSON(e.DescribedSize(body)))
 }
 
 func contentOf(mediaType string, data []byte) content {

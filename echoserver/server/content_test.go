@@ -15,6 +15,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
@@ -31,7 +32,7 @@ func TestContentPrecedence(t *testing.T) {
 	}{
 		"the echo":                            {nil, "/", "", "application/json", "{\n \"path\": \"/\",\n"},
 		"by Accept":                           {nil, "/", "text/plain", connection.PlainText, "GET / HTTP/1.1\n"},
-		"a page by Accept":                    {nil, "/", "text/html", pageType, "<!doctype html>\n"},
+		"a page by Accept":                    {nil, "/", "text/html", describe.PageType, "<!doctype html>\n"},
 		"the format before Accept":            {nil, "/?echo.format=json", "text/html", "application/json", "{\n"},
 		"the format before another Accept":    {nil, "/?echo.format=text", "application/json", connection.PlainText, "GET "},
 		"a size before the format":            {nil, "/?echo.format=html&echo.size=3", "", connection.PlainText, "012"},
@@ -54,7 +55,7 @@ func TestContentPrecedence(t *testing.T) {
 		if got := w.Header().Get("Content-Length"); got != strconv.Itoa(w.Body.Len()) {
 			t.Errorf("%s: announced are %s bytes, there are %d", name, got, w.Body.Len())
 		}
-		if isPage := c.mediaType == pageType; isPage == (w.Header().Get("Content-Security-Policy") == exchange.Sandbox) {
+		if isPage := c.mediaType == describe.PageType; isPage == (w.Header().Get("Content-Security-Policy") == exchange.Sandbox) {
 			t.Errorf("%s: the policy is %s", name, w.Header().Get("Content-Security-Policy"))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
@@ -32,7 +33,7 @@ func TestControls(t *testing.T) {
 		"headers by header":           {nil, "/", []string{"X-Echo-Set-Header", "x-a:1, X-B: 2", "X-Echo-Set-Header", "X-C:a,b"}, 200, "set-header=X-A, set-header=X-B, set-header=X-C", map[string]string{"X-A": "1", "X-B": "2", "X-C": "a,b"}},
 		"a content type":              {nil, "/?echo.set-header=Content-Type:text/plain%3Bcharset=utf-8", nil, 200, "set-header=Content-Type", map[string]string{"Content-Type": "text/plain;charset=utf-8"}},
 		"format by query":             {nil, "/?echo.format=text", nil, 200, "format=text", map[string]string{"Content-Type": connection.PlainText}},
-		"format by header":            {nil, "/", []string{"X-Echo-Format", "html"}, 200, "format=html", map[string]string{"Content-Type": pageType}},
+		"format by header":            {nil, "/", []string{"X-Echo-Format", "html"}, 200, "format=html", map[string]string{"Content-Type": describe.PageType}},
 		"default status":              {[]string{"ECHO_RESPONSE_STATUS=503"}, "/", nil, 503, "status=503", nil},
 		"a request against a default": {[]string{"ECHO_RESPONSE_STATUS=503"}, "/?echo.status=200", nil, 200, "status=200", nil},
 		"default headers": {[]string{`ECHO_RESPONSE_HEADERS=[{"name":"retry-after","value":"7"},{"name":"Set-Cookie","value":"a=b"}]`}, "/", nil, 200,

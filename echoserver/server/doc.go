@@ -1,2 +1,2 @@
-// Package server responds to every HTTP request with the request that it received.
+// Package server responds to every HTTP request with the request that it received: it listens, admits requests, routes them, and ends.
 package server

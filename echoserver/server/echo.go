@@ -25,31 +25,31 @@ func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	if !h.admitTrailer(e, r) {
 		return
 	}
-	wanted, err := h.chooser.For(r)
+	desired, err := h.chooser.For(r)
 	if err != nil {
 		exchange.Reject(e, http.StatusBadRequest, err.Error())
 		return
 	}
 	switch {
-	case !h.hold(e, r, wanted.Delay):
-	case wanted.Connection == controls.ConnectionReset:
-		h.metrics.applied(wanted.Applied())
+	case !h.delay(e, r, desired.Delay):
+	case desired.Connection == controls.ConnectionReset:
+		h.metrics.applied(desired.Applied())
 		e.Status = statusNoResponse
 		resetConnection(r)
 	default:
-		h.answer(e, r, &wanted, body)
+		h.respond(e, r, &desired, body)
 	}
 }
 
-// answer writes the response.
-func (h *handler) answer(e *exchange.Exchange, r *http.Request, wanted *controls.Controls, body *exchange.Body) {
-	worst := worstResponse(e, body, wanted.Size)
+// respond writes the response.
+func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *controls.Controls, body *exchange.Body) {
+	worst := worstResponse(e, body, desired.Size)
 	if worst > 0 && !e.Acquire(worst) {
 		h.exhausted(e)
 		return
 	}
-	applied := wanted.Applied()
-	content := h.content(e, r, wanted, applied, body)
+	applied := desired.Applied()
+	content := h.content(e, r, desired, applied, body)
 	e.Release(worst - max(0, int64(content.held-connection.IncludedResponse)))
 	header := e.Header()
 	if applied != nil {
@@ -60,23 +60,23 @@ func (h *handler) answer(e *exchange.Exchange, r *http.Request, wanted *controls
 	if content.policy != "" {
 		header.Set("Content-Security-Policy", content.policy)
 	}
-	wanted.SetHeaders(header)
-	if wanted.EarlyHints && r.ProtoAtLeast(1, 1) {
+	desired.SetHeaders(header)
+	if desired.EarlyHints && r.ProtoAtLeast(1, 1) {
 		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // it is not the status of the exchange
 	}
-	if wanted.Connection == controls.ConnectionTruncate {
-		content.truncate(e, r, wanted.StatusOrOK())
+	if desired.Connection == controls.ConnectionTruncate {
+		content.truncate(e, r, desired.StatusOrOK())
 		return
 	}
-	content.write(e, r, wanted.StatusOrOK())
+	content.write(e, r, desired.StatusOrOK())
 }
 
 // statusClientClosedRequest is logged if a client disconnects before its response.
 const statusClientClosedRequest = 499
 
-// hold waits for the delay. It returns false if too many responses are delayed, and aborts if the client disconnects: a client that has
+// delay waits for the delay. It returns false if too many responses are delayed, and aborts if the client disconnects: a client that has
 // closed only its sending side would take an empty response for a valid one.
-func (h *handler) hold(e *exchange.Exchange, r *http.Request, delay time.Duration) bool {
+func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Duration) bool {
 	switch err := h.delays.Await(r.Context(), e, delay); {
 	case err == nil:
 		return true

@@ -10,12 +10,27 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
+)
+
+// What package grpc limits, and what a call holds.
+const (
+	grpcType             = "application/grpc"
+	grpcWebType          = "application/grpc-web"
+	healthCheckProcedure = "/grpc.health.v1.Health/Check"
+	maxGRPCMessage       = 1 << 20
+	messageTimeout       = 30 * time.Second
+	betweenMessages      = 10 * time.Minute
+	messageFactor        = 3
+	callCost             = 8 << 10
+	streamCost           = 8 << 10
+	prefixSize           = 5
 )
 
 const (

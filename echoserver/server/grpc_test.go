@@ -15,20 +15,21 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/grpc"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 )
 
 // callCounts counts what happens to calls.
 type callCounts struct {
-	callMetrics
+	grpc.Metrics
 	mutex  sync.Mutex
 	counts map[string]int
 }
 
 // countCalls counts the calls of a handler.
 func countCalls(h *handler) *callCounts {
-	c := &callCounts{callMetrics: h.calls.metrics, counts: map[string]int{}}
-	h.calls.metrics = c
+	c := &callCounts{Metrics: h.calls.Metrics, counts: map[string]int{}}
+	h.calls.Metrics = c
 	return c
 }
 
@@ -38,12 +39,12 @@ func (c *callCounts) count(what string) {
 	c.counts[what]++
 }
 
-// Called implements callMetrics.
+// Called implements Metrics.
 func (c *callCounts) Called(method, status string) {
 	c.count(strings.TrimPrefix(method, "echo.v1.Echo/") + " " + status)
 }
 
-// Limited implements callMetrics.
+// Limited implements Metrics.
 func (c *callCounts) Limited(reason string) { c.count("limit " + reason) }
 
 // all returns the counts that are not 0, sorted.

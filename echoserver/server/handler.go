@@ -9,7 +9,9 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/grpc"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
@@ -17,33 +19,33 @@ import (
 // handler serves the requests to the HTTP port.
 type handler struct {
 	Settings
-	describer *describer
+	describer *describe.Describer
 	life      *lifecycle
 	metrics   *metrics
 	log       *slog.Logger
-	pages     pages
+	pages     describe.Pages
 	delays    *exchange.Delays
 	budget    *connection.Budget
 	vary      []string // the value of Vary, which no response changes
 	chooser   *controls.Chooser
 	// attempts counts the requests with the same nonce.
 	attempts  *controls.Counts
-	calls     *callHandler
+	calls     *grpc.Handler
 	webSocket *websocket.Handler
 }
 
 func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
-	h := &handler{Settings: s, life: life, metrics: metrics, log: log, pages: newPages(),
+	h := &handler{Settings: s, life: life, metrics: metrics, log: log, pages: describe.NewPages(),
 		budget: metrics.budget,
 		vary:   []string{s.controls.Vary()}, attempts: controls.NewCounts(),
 		delays: &exchange.Delays{Ending: life.ending, Limited: metrics.Limited}}
-	h.describer = &describer{identity: s.identity, showIdentity: s.showIdentity, trustedProxies: s.trustedProxies, redaction: s.redaction,
-		version: s.version, port: port, started: time.Now(), draining: life.draining.Load}
-	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, func(r *http.Request) string { return clientAddressOf(r, s.trustedProxies) })
+	h.describer = &describe.Describer{Identity: s.identity, ShowIdentity: s.showIdentity, TrustedProxies: s.trustedProxies, Redaction: s.redaction,
+		Version: s.version, Port: port, Started: time.Now(), Draining: life.draining.Load}
+	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, func(r *http.Request) string { return describe.ClientAddress(r, s.trustedProxies) })
 	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Limited: metrics.Limited,
-		Page: h.pages.webSocket.serve}
-	h.calls = newCallHandler(callConfig{describer: h.describer, delay: s.response.Delay, controls: s.controls != controls.Off, delays: h.delays,
-		metrics: metrics, ending: life.ending, notReady: life.notReady})
+		Page: h.pages.WebSocket.Serve}
+	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Delay: s.response.Delay, Controls: s.controls != controls.Off, Delays: h.delays,
+		Metrics: metrics, Ending: life.ending, NotReady: life.notReady})
 	return h
 }
 
@@ -51,19 +53,19 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := exchange.New(w, r)
 	e.Pool = &h.budget.Requests
-	if h.redaction.adds("X-Request-Id") {
+	if h.redaction.Adds("X-Request-Id") {
 		e.ID = exchange.NewRequestID()
 	}
 	h.metrics.began()
 	defer func() { // also if the response is aborted
 		h.metrics.ended(listenerOf(r), r, e.StatusOrOK(), time.Since(e.Began))
-		if !e.OverBudget && !isProbe(r.URL.Path) && !isGRPCHealthCheck(r) {
+		if !e.OverBudget && !isProbe(r.URL.Path) && !grpc.IsHealthCheck(r) {
 			exchange.LogAccess(h.log, e, r)
 		}
 		e.End() // last, because the request is held while its log line waits for earlier ones
 	}()
 	exchange.SetSecurityHeaders(w.Header())
-	h.prove(w.Header(), r)
+	h.sign(w.Header(), r)
 	if h.life.draining.Load() {
 		w.Header().Set("Connection", "close") // so that the next request of the client goes to another pod
 	}
@@ -79,8 +81,8 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request) {
 		exchange.Reject(e, http.StatusMethodNotAllowed, "this server is not a proxy")
 		return
 	}
-	if isCall(r) {
-		h.calls.serve(e, r)
+	if grpc.IsCall(r) {
+		h.calls.Serve(e, r)
 		return
 	}
 	switch routeOf(r.URL.Path) {

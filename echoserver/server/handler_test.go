@@ -15,6 +15,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
@@ -188,7 +189,7 @@ func TestResponsesAreNotMixed(t *testing.T) {
 			for i := range 50 {
 				marker := strings.Repeat(fmt.Sprintf("%d-%d.", worker, i), 1+i%3*connection.IncludedResponse/6)
 				w := echotest.Record(h, "/"+marker, "X-Marker", marker)
-				var got answer
+				var got describe.Response
 				if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Path != "/"+marker || got.Headers["X-Marker"][0] != marker {
 					t.Errorf("worker %d, request %d: the response is of %s", worker, i, got.Path)
 					return

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
@@ -74,7 +75,7 @@ func boundsOf(m *metrics) *connection.Bounds {
 
 // decoded is a response of a server. What was applied to it has no type of its own.
 type decoded struct {
-	answer
+	describe.Response
 	Applied map[string]any `json:"applied"`
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/grpc"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
@@ -92,11 +93,11 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 
 // startWithZero makes series that do not begin with the first event, whose increase Prometheus could not see.
 func (m *metrics) startWithZero() {
-	for _, control := range append(controls.CountedFromStart(), controlStatus) {
+	for _, control := range append(controls.CountedFromStart(), grpc.ControlStatus) {
 		m.controls.WithLabelValues(control)
 	}
 	for _, reason := range []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes, connection.LimitHeader, connection.LimitMemory, websocket.LimitMessage,
-		limitGRPCMessage} {
+		grpc.LimitMessage} {
 		m.limits.WithLabelValues(reason)
 	}
 }
@@ -139,10 +140,10 @@ func (m *metrics) applied(a controls.Applied) {
 	a.Each(func(name, _ string) { m.Applied(name) })
 }
 
-// Called implements callMetrics.
+// Called implements Metrics.
 func (m *metrics) Called(method, status string) { m.calls.WithLabelValues(method, status).Inc() }
 
-// Applied implements callMetrics.
+// Applied implements Metrics.
 func (m *metrics) Applied(control string) { m.controls.WithLabelValues(control).Inc() }
 
 // Limited counts a request or message that was rejected or truncated because of a limit.

@@ -6,9 +6,9 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
-// prove responds to a nonce with a proof that this is an Echo, whatever else the response is, and with the number of requests with the
+// sign responds to a nonce with a proof that this is an Echo, whatever else the response is, and with the number of requests with the
 // nonce: more than one means that a proxy has sent the request again.
-func (h *handler) prove(header http.Header, r *http.Request) {
+func (h *handler) sign(header http.Header, r *http.Request) {
 	values := r.Header[proof.RequestHeader]
 	if len(values) != 1 {
 		return

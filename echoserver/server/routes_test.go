@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
@@ -56,7 +57,7 @@ func TestRoutesUnderPrefix(t *testing.T) {
 		if got := echotest.Send(t, client, http.MethodPost, server.URL+"/shop/-/body", "hello"); got.Text != "hello" {
 			t.Errorf("%s: the body comes back as %q", proto, got.Text)
 		}
-		if got := echotest.Send(t, client, http.MethodGet, server.URL+"/shop/-/ws?colour=blue", ""); got.Header.Get("Content-Type") != pageType {
+		if got := echotest.Send(t, client, http.MethodGet, server.URL+"/shop/-/ws?colour=blue", ""); got.Header.Get("Content-Type") != describe.PageType {
 			t.Errorf("%s: the page for WebSockets is %s", proto, got.Header.Get("Content-Type"))
 		}
 		if got := echotest.Send(t, client, http.MethodPost, server.URL+"/shop/-/sse", ""); got.StatusCode != http.StatusMethodNotAllowed {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
@@ -23,12 +24,12 @@ type Settings struct {
 	AdminAddress   string
 	drainDelay     time.Duration
 	trustedProxies []netip.Prefix
-	redaction      redaction
+	redaction      describe.Redaction
 	response       controls.Controls // the default response
 	faults         []controls.Fault
 	maxHeaderBytes int
 	controls       controls.Policy
-	identity       identity
+	identity       describe.Identity
 	showIdentity   bool
 	tls            tlsserver.Settings
 	version        string // of the program
@@ -53,9 +54,9 @@ func (s *Settings) options() []option {
 		{"admin-addr", ":9090", "the address to serve /metrics, /livez and /readyz on", controls.Into(&s.AdminAddress, parseAddress)},
 		{"drain-delay", "5s", "how long to respond after SIGTERM before stopping", controls.Into(&s.drainDelay, parseDrainDelay)},
 		{"trusted-proxies", "", "addresses and CIDRs of proxies whose X-Forwarded-For and Forwarded are trusted, separated by commas",
-			controls.Into(&s.trustedProxies, parseTrustedProxies)},
+			controls.Into(&s.trustedProxies, describe.ParseTrustedProxies)},
 		{"redact-headers", "", "additional request headers to redact, separated by commas; none redacts nothing",
-			controls.Into(&s.redaction, parseRedaction)},
+			controls.Into(&s.redaction, describe.ParseRedaction)},
 		{"max-header-bytes", strconv.Itoa(connection.DefaultHeaderBytes), "the maximum size of a request header in bytes, the request line included",
 			controls.Into(&s.maxHeaderBytes, connection.ParseHeaderBytes)},
 		{"response-status", "", "the default status of responses", optional(&s.response.Status, controls.ParseStatus)},
@@ -84,7 +85,7 @@ func optional[T any](target *T, parse func(string) (T, error)) func(string) erro
 // contain the name of the flag or variable and describe the valid values.
 func ParseSettings(arguments, environ []string, help io.Writer) (Settings, error) {
 	env := environment(environ)
-	s := Settings{identity: identify(env)}
+	s := Settings{identity: describe.Identify(env)}
 	given, err := parseFlags(s.options(), arguments, help)
 	if err != nil {
 		return s, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
@@ -89,7 +90,7 @@ func TestClientCertificateIsTold(t *testing.T) {
 	pair := known.Issue(t, "client").Pair(t)
 	s := serveTLS(t, known.PEM, "ECHO_TLS_CLIENT_CERTIFICATE=Request")
 	digest := sha256.Sum256(pair.Leaf.Raw)
-	want := &certificate{Subject: "CN=client", Issuer: "CN=known", NotBefore: pair.Leaf.NotBefore, NotAfter: pair.Leaf.NotAfter,
+	want := &describe.Certificate{Subject: "CN=client", Issuer: "CN=known", NotBefore: pair.Leaf.NotBefore, NotAfter: pair.Leaf.NotAfter,
 		AlternativeNames: []string{"DNS:client", "IP:127.0.0.1"}, SHA256: hex.EncodeToString(digest[:]), Verified: true}
 	for proto, client := range tlsClients(t, s.config(pair)) {
 		told := decode(t, echotest.Send(t, client, http.MethodGet, "https://"+s.address, "").Text)

@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
@@ -29,7 +30,7 @@ func TestTLS(t *testing.T) {
 	for proto, client := range tlsClients(t, config) {
 		got := echotest.Send(t, client, http.MethodPost, "https://"+s.address+"/a", "hello")
 		told := decode(t, got.Text)
-		want := &tlsAnswer{Version: "TLSv1.3", ServerName: "first", NegotiatedProtocol: alpn[proto], CipherSuite: "TLS_AES_128_GCM_SHA256"}
+		want := &describe.TLS{Version: "TLSv1.3", ServerName: "first", NegotiatedProtocol: alpn[proto], CipherSuite: "TLS_AES_128_GCM_SHA256"}
 		if diff := cmp.Diff(want, told.TLS); diff != "" || got.Proto != proto || told.Proto != proto || told.Port != port || told.Request.Body.Data != "hello" {
 			t.Errorf("%s: the response is by %s: %s (-want +got):\n%s", proto, got.Proto, got.Text, diff)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
@@ -111,7 +112,7 @@ func TestRequestsForThePage(t *testing.T) {
 		"HTTP/1.0":         rawResponse(t, server.URL, "GET /-/ws HTTP/1.0", valid),
 		"another protocol": rawResponse(t, server.URL, "GET /-/ws HTTP/1.1", other),
 	} {
-		if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != pageType {
+		if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != describe.PageType {
 			t.Errorf("%s: the response is %d %s", name, got.StatusCode, got.Header.Get("Content-Type"))
 		}
 	}

@@ -61,7 +61,7 @@ func rules() []struct {
 		{"Environment variables", []rule{
 			{"main.go internal/operator/*.go internal/tracing/*.go", variable, "", "docs/configuration.md", ""},
 			{"echoserver/server/*settings.go", option, "ECHO_$1", "docs/echo-server.md", ""},
-			{"echoserver/server/identity.go", ofPods, "", "docs/echo-server.md", ""},
+			{"echoserver/describe/identity.go", ofPods, "", "docs/echo-server.md", ""},
 			{"internal/mustgather/*.go pathcheck/*.go cmd/pathcheck/*.go", variable, "", "docs/must-gather.md", ""},
 			{"cmd/scorecard/*.go internal/scorecard/*.go", variable, "", "CONTRIBUTING.md", ""},
 		}},

@@ -1,0 +1,60 @@
+package describe
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// Identity contains the pod of the server and where it runs, which the operator sets. The response includes no other environment variables.
+type Identity struct {
+	Namespace string `json:"namespace,omitempty"`
+	Ingress   string `json:"ingress,omitempty"`
+	Service   string `json:"service,omitempty"`
+	Pod       string `json:"pod,omitempty"`
+	// The response includes these in the group "server".
+	Node   string            `json:"-"`
+	PodIP  string            `json:"-"`
+	HostIP string            `json:"-"`
+	Info   map[string]string `json:"-"`
+}
+
+// infoPrefix is the prefix of variables that the response includes: ECHO_INFO_COLOUR=blue becomes COLOUR: blue.
+const infoPrefix = "ECHO_INFO_"
+
+// Identify returns the identity that the environment contains.
+func Identify(env map[string]string) Identity {
+	i := Identity{
+		Namespace: env["POD_NAMESPACE"],
+		Ingress:   env["INGRESS_NAME"],
+		Service:   env["SERVICE_NAME"],
+		Pod:       env["POD_NAME"],
+		Node:      env["NODE_NAME"],
+		PodIP:     env["POD_IP"],
+		HostIP:    env["HOST_IP"],
+		Info:      map[string]string{},
+	}
+	for name, value := range env {
+		if short, ok := strings.CutPrefix(name, infoPrefix); ok {
+			i.Info[short] = value
+		}
+	}
+	return i
+}
+
+// hideIdentity removes what shows clients where the server runs: pod, node, addresses, version and uptime. What remains
+// is the information that the author of the Echo wrote.
+func (a *Response) hideIdentity() {
+	a.Identity = Identity{}
+	a.Server = Server{Draining: a.Server.Draining, Info: a.Server.Info}
+}
+
+// hideProxies removes the remote address, and the address of the client unless a trusted proxy reports it: without one, both can be
+// the address of a proxy within the cluster.
+func (c *Client) hideProxies(trusted []netip.Prefix) {
+	remote, _ := parseNode(c.Remote)
+	address, ok := parseNode(c.Address)
+	if !ok || address == remote || isTrusted(address, trusted) {
+		c.Address = ""
+	}
+	c.Remote = ""
+}

@@ -1,0 +1,71 @@
+package describe
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // for the pages
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// PageType is the media type of a page.
+const PageType = "text/html; charset=utf-8"
+
+//go:embed page_echo.html
+var echoPage string
+
+//go:embed page_websocket.html
+var webSocketPage string
+
+// Pages contains the HTML pages.
+type Pages struct {
+	Echo      page
+	WebSocket page
+}
+
+// NewPages returns the pages.
+func NewPages() Pages {
+	return Pages{Echo: newPage(echoPage), WebSocket: newPage(webSocketPage)}
+}
+
+// page is a static document with a placeholder for data. Its policy allows a browser to execute only the script of the page, and to
+// connect only to this server.
+type page struct {
+	head, tail string
+	Policy     string
+}
+
+// newPage returns the page of a document. Its data is inserted after id="data">, if the document contains that.
+func newPage(document string) page {
+	const placeholder = `id="data">`
+	head, tail, found := strings.Cut(document, placeholder)
+	if found {
+		head += placeholder
+	}
+	return page{head: head, tail: tail, Policy: fmt.Sprintf(
+		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src data:; connect-src 'self'; "+
+			"script-src %s; style-src %s", source(document, "script"), source(document, "style"))}
+}
+
+// source returns the digest of the content of the only script or style element of the document (Content Security Policy, 2.3.1).
+func source(document, element string) string {
+	_, after, _ := strings.Cut(document, "<"+element+">")
+	text, _, _ := strings.Cut(after, "</"+element+">")
+	digest := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
+}
+
+// With returns the page with data, which is JSON without characters to which HTML gives a meaning, and its length.
+func (p *page) With(data []byte) (source io.Reader, length int) {
+	return io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail)), len(p.head) + len(data) + len(p.tail)
+}
+
+// Serve responds with the page without data.
+func (p *page) Serve(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", PageType)
+	w.Header().Set("Content-Security-Policy", p.Policy)
+	_, _ = io.WriteString(w, p.head+p.tail) // the client may have disconnected
+}

@@ -1,0 +1,141 @@
+package describe
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// directives returns the directives of a Content-Security-Policy by their names.
+func directives(t *testing.T, policy string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for directive := range strings.SplitSeq(policy, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), " ")
+		if _, again := found[name]; again {
+			t.Errorf("%q has %s twice, of which browsers ignore the second", policy, name)
+		}
+		found[name] = value
+	}
+	return found
+}
+
+// TestPolicies checks that browsers run and apply exactly what is in the pages.
+func TestPolicies(t *testing.T) {
+	for name, document := range map[string]string{"echo": echoPage, "WebSocket": webSocketPage} {
+		want := map[string]string{"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'", "img-src": "data:",
+			"connect-src": "'self'", "script-src": digestOf(t, document, "script"), "style-src": digestOf(t, document, "style")}
+		if diff := cmp.Diff(want, directives(t, newPage(document).Policy)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if blocked := regexp.MustCompile(`(?i)<[^>]*\s(on\w+|style|src)=|javascript:|<link [^>]*href="[^d]|eval\(`).FindString(document); blocked != "" {
+			t.Errorf("the policy blocks %q in the page for %s", blocked, name)
+		}
+	}
+}
+
+func TestNewPage(t *testing.T) {
+	for name, c := range map[string]struct{ document, head, tail string }{
+		"a place":        {`<p id="data"></p>`, `<p id="data">`, `</p>`},
+		"no place":       {`<p></p>`, `<p></p>`, ""},
+		"the first of 2": {`<p id="data"></p><p id="data">`, `<p id="data">`, `</p><p id="data">`},
+		"empty":          {"", "", ""},
+	} {
+		page := newPage(c.document)
+		if page.head != c.head || page.tail != c.tail {
+			t.Errorf("%s: split into %q and %q", name, page.head, page.tail)
+		}
+	}
+	w, whole := httptest.NewRecorder(), newPage(`<p id="data"></p>`)
+	if whole.Serve(w); w.Body.String() != `<p id="data"></p>` || w.Header().Get("Content-Security-Policy") != whole.Policy {
+		t.Errorf("served is %q with %v", w.Body, w.Header())
+	}
+	if page := NewPages().Echo; !strings.HasSuffix(page.head, `<script type="application/json" id="data">`) || !strings.HasPrefix(page.tail, "</script>\n<script>") {
+		t.Errorf("the page's data goes between %q and %q", page.head[len(page.head)-50:], page.tail[:50])
+	}
+}
+
+// TestPageWithData puts text into a page that could end the data's element, and reads it again.
+func TestPageWithData(t *testing.T) {
+	page := newPage(`<script id="data"></script>`)
+	for name, c := range map[string]struct{ text, forbidden string }{
+		"plain":             {"hello", ""},
+		"an end of element": {"</script><script>alert(1)</script>", "<>"},
+		"a comment":         {"<!-- -->", "<>"},
+		"an entity":         {"&lt;", "&"},
+		"line separators":   {"a\u2028b\u2029c", "\u2028\u2029"},
+		"quotes":            {`"'\`, ""},
+	} {
+		encoded, err := json.Marshal(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := strings.CutPrefix(rendered(t, &page, encoded), page.head)
+		got, ok2 := strings.CutSuffix(got, page.tail)
+		if !ok || !ok2 || c.forbidden != "" && strings.ContainsAny(got, c.forbidden) {
+			t.Errorf("%s: the page holds %q", name, got)
+		}
+		var read string
+		if err := json.Unmarshal([]byte(got), &read); err != nil || read != c.text {
+			t.Errorf("%s: read again it is %q, %v", name, read, err)
+		}
+	}
+}
+
+// TestPageReadsFieldsThatExist compares the names in the page's script with those of the response.
+func TestPageReadsFieldsThatExist(t *testing.T) {
+	var known map[string]any
+	full := fullResponse(t)
+	if err := json.Unmarshal(full.CompactJSON(false), &known); err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, match := range regexp.MustCompile(`\becho\.([a-z]+)\b[^=]`).FindAllStringSubmatch(echoPage, -1) {
+		used[match[1]] = true
+	}
+	groups := regexp.MustCompile(`const \{ (.*), \.\.\.place \} = echo;`).FindStringSubmatch(echoPage)
+	if groups == nil || len(used) < 5 {
+		t.Fatalf("the script reads %v and the groups %v", used, groups)
+	}
+	for name := range strings.SplitSeq(groups[1], ", ") {
+		used[name] = true
+	}
+	for name := range used {
+		if _, ok := known[name]; !ok && name != "format" { // the text without JavaScript names the parameter echo.format
+			t.Errorf("the script reads %s, which no response has", name)
+		}
+	}
+	for name, value := range known {
+		if _, isGroup := value.(map[string]any); isGroup && !used[name] {
+			t.Errorf("the response has the group %s, which the page does not show", name)
+		}
+	}
+}
+
+func rendered(t *testing.T, p *page, data []byte) string {
+	t.Helper()
+	source, length := p.With(data)
+	document, err := io.ReadAll(source)
+	if err != nil || length != len(document) {
+		t.Errorf("the page has %d bytes, %v, and the length is %d", len(document), err, length)
+	}
+	return string(document)
+}
+
+// digestOf returns the source expression for an element, found independently of the program.
+func digestOf(t *testing.T, document, element string) string {
+	t.Helper()
+	all := regexp.MustCompile(`(?s)<`+element+`>(.*?)</`+element+`>`).FindAllStringSubmatch(document, -1)
+	if len(all) != 1 {
+		t.Fatalf("there are %d elements %s that a browser would run or apply", len(all), element)
+	}
+	digest := sha256.Sum256([]byte(all[0][1]))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
+}

@@ -1,0 +1,75 @@
+package describe
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Redaction decides which request headers contain secrets, whose values the response does not include.
+type Redaction struct {
+	off   bool
+	names []string // additional ones, canonical
+}
+
+// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing.
+func ParseRedaction(text string) (Redaction, error) {
+	if text == "none" {
+		return Redaction{off: true}, nil
+	}
+	var r Redaction
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if !httpguts.ValidHeaderFieldName(name) {
+			return r, fmt.Errorf("%q is neither none nor a list of header names such as X-Token,X-Session", text)
+		}
+		r.names = append(r.names, http.CanonicalHeaderKey(name))
+	}
+	return r, nil
+}
+
+// hides reports whether the values of a header are redacted. The name is canonical.
+func (r *Redaction) hides(name string) bool {
+	return !r.off && (isSecretName(name) || r.Adds(name))
+}
+
+// Adds reports whether the settings add a header, which is not redacted by default. The name is canonical.
+func (r *Redaction) Adds(name string) bool { return slices.Contains(r.names, name) }
+
+// Apply returns a copy of headers with redacted values, or headers itself if there are none to redact. The names are canonical.
+func (r *Redaction) Apply(headers http.Header) http.Header {
+	shown := headers
+	copied := false
+	for name, values := range headers {
+		if !r.hides(name) {
+			continue
+		}
+		if !copied {
+			shown, copied = maps.Clone(headers), true
+		}
+		redacted := make([]string, len(values))
+		for i, value := range values {
+			redacted[i] = redact(value)
+		}
+		shown[name] = redacted
+	}
+	return shown
+}
+
+// redact returns the scheme of a secret if it has one, its length, and the first digits of its SHA-256, to compare it with another.
+func redact(value string) string {
+	scheme, secret, ok := strings.Cut(value, " ")
+	known := []string{"basic", "bearer", "digest", "dpop", "negotiate", "ntlm"}
+	if !ok || !slices.Contains(known, strings.ToLower(scheme)) {
+		scheme, secret = "", value
+	}
+	digest := sha256.Sum256([]byte(secret))
+	return strings.TrimSpace(fmt.Sprintf("%s [redacted: %d bytes, sha256 %x]", scheme, len(secret), digest[:4]))
+}

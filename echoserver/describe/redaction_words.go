@@ -1,0 +1,82 @@
+package describe
+
+import (
+	"bytes"
+	"strings"
+)
+
+// No word that isSecretWord or isWordOfKey knows is shorter than the first of these or as long as the second, in bytes.
+const (
+	minSecretWord = 3
+	maxSecretWord = 16
+)
+
+// isSecretName reports whether the name of a header contains a word for a secret. It allocates nothing, because it examines every
+// header of every request.
+func isSecretName(name string) bool {
+	if strings.HasPrefix(name, "X-Amzn-Oidc-") { // claims and tokens of the user
+		return true
+	}
+	previous := ""
+	for begin := 0; begin <= len(name); {
+		end := begin
+		for end < len(name) && name[end] != '-' && name[end] != '_' {
+			end++
+		}
+		word := name[begin:end]
+		if len(word) >= minSecretWord && isSecretWord(word, previous) {
+			return true
+		}
+		previous = word
+		begin = end + 1
+	}
+	return false
+}
+
+// isSecretWord reports whether a word means a secret, in any case and number. The word key does after some others, such as api.
+func isSecretWord(word, previous string) bool {
+	var buffer [maxSecretWord]byte
+	switch lower := lowerEnd(buffer[:], word); string(lower) {
+	case "assertion", "authorization", "cookie", "credential", "dpop", "jwt", "passphrase", "passwd", "pwd", "session":
+		return true
+	case "key":
+		return isWordOfKey(lowerEnd(buffer[:], previous))
+	default:
+		return endsLikeSecret(lower)
+	}
+}
+
+// endsLikeSecret finds the words that are written together with others, such as csrftoken.
+func endsLikeSecret(lower []byte) bool {
+	switch lower[len(lower)-1] {
+	case 'd':
+		return bytes.HasSuffix(lower, []byte("password"))
+	case 'n':
+		return bytes.HasSuffix(lower, []byte("token"))
+	case 't':
+		return bytes.HasSuffix(lower, []byte("secret"))
+	case 'y':
+		return bytes.HasSuffix(lower, []byte("apikey"))
+	}
+	return false
+}
+
+func isWordOfKey(lower []byte) bool {
+	switch string(lower) {
+	case "acces", "account", "admin", "api", "auth", "customer", "encryption", "function", "license", "master", "private", "shared",
+		"signing", "subscription": // without the s of a plural, as in access
+		return true
+	}
+	return false
+}
+
+// lowerEnd returns the end of a word, as long as the buffer, in lower case and without the s of a plural.
+func lowerEnd(buffer []byte, word string) []byte {
+	n := copy(buffer, word[max(0, len(word)-len(buffer)):])
+	for i, c := range buffer[:n] {
+		if 'A' <= c && c <= 'Z' {
+			buffer[i] = c + 'a' - 'A'
+		}
+	}
+	return bytes.TrimSuffix(buffer[:n], []byte("s"))
+}

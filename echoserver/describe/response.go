@@ -1,0 +1,127 @@
+package describe
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/controls"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+)
+
+// maxParameters is the maximum number of parameters of a query that the response shows parsed.
+const maxParameters = 200
+
+// Response is the response that describes a request. The top-level fields have the same meaning as in the echo server of the Gateway API
+// conformance suite, whose client can parse it. The groups are additions of this server. Empty fields are omitted.
+type Response struct {
+	Path    string              `json:"path"` // as in the request line, with the query
+	Host    string              `json:"host"`
+	Method  string              `json:"method"`
+	Proto   string              `json:"proto"`
+	Headers map[string][]string `json:"headers"`
+	Port    string              `json:"httpPort"` // on which the server listens
+	Identity
+	TLS     *TLS             `json:"tls,omitempty"`
+	Request Request          `json:"request"`
+	Client  Client           `json:"client"`
+	Trace   *Trace           `json:"trace,omitempty"`
+	Server  Server           `json:"server"`
+	Applied controls.Applied `json:"applied,omitempty"`
+}
+
+// Request describes a request.
+type Request struct {
+	ID            string              `json:"id"`
+	Time          time.Time           `json:"time"`
+	Query         map[string][]string `json:"query,omitempty"`
+	HeaderNames   []string            `json:"headerNames,omitempty"` // as they were sent, by HTTP/1
+	ContentLength int64               `json:"contentLength"`         // in bytes; -1 if unknown
+	Body          *exchange.Body      `json:"body,omitempty"`
+	Trailers      map[string][]string `json:"trailers,omitempty"`
+}
+
+// Server describes the server and its pod.
+type Server struct {
+	Node     string            `json:"node,omitempty"`
+	PodIP    string            `json:"podIP,omitempty"`
+	HostIP   string            `json:"hostIP,omitempty"`
+	Version  string            `json:"version,omitempty"`
+	Uptime   string            `json:"uptime,omitempty"`
+	Draining bool              `json:"draining,omitempty"`
+	Info     map[string]string `json:"info,omitempty"`
+}
+
+// headerNames returns the names of the fields in the header of a request of HTTP/1 in the order and case in which they were sent.
+func headerNames(r *http.Request) []string {
+	c := connection.Of(r)
+	if c == nil {
+		return nil
+	}
+	names, _ := c.FieldNames(r)
+	return names
+}
+
+// Describer describes requests. It shows only data of the request and the settings.
+type Describer struct {
+	Identity       Identity
+	ShowIdentity   bool // whether descriptions include pod, node, addresses and version
+	TrustedProxies []netip.Prefix
+	Redaction      Redaction
+	Version        string // of the program
+	Port           string // without TLS
+	Started        time.Time
+	Draining       func() bool
+}
+
+// portOf returns the port on which a request came.
+func (d *Describer) portOf(r *http.Request) string {
+	if secure := tlsserver.Of(r); secure != nil {
+		return secure.Port()
+	}
+	return d.Port
+}
+
+// Client describes the client of a request.
+func (d *Describer) Client(r *http.Request) Client {
+	c := describeClient(r, d.TrustedProxies)
+	if !d.ShowIdentity {
+		c.hideProxies(d.TrustedProxies)
+	}
+	return c
+}
+
+// Describe returns the description of a request. It contains only data of the request and the settings.
+func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *Response {
+	var query url.Values
+	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {
+		query, _ = url.ParseQuery(r.URL.RawQuery) // path contains what cannot be parsed
+	}
+	a := &Response{
+		Path: r.RequestURI, Host: r.Host, Method: r.Method, Proto: r.Proto,
+		Headers:  d.Redaction.Apply(r.Header),
+		Port:     d.portOf(r),
+		Identity: d.Identity,
+		TLS:      DescribeTLS(tlsserver.State(r)),
+		Request: Request{ID: e.ID, Time: e.Began.UTC(), Query: query, HeaderNames: headerNames(r),
+			ContentLength: r.ContentLength, Body: body, Trailers: d.Redaction.Apply(r.Trailer)},
+		Client: d.Client(r),
+		Trace:  parseTraceparent(r.Header["Traceparent"]),
+		Server: Server{Node: d.Identity.Node, PodIP: d.Identity.PodIP, HostIP: d.Identity.HostIP, Info: d.Identity.Info,
+			Version: d.Version, Uptime: time.Since(d.Started).Truncate(time.Second).String(),
+			Draining: d.Draining()},
+		Applied: applied,
+	}
+	a.Client.hideRedacted(&d.Redaction)
+	if d.Redaction.Adds("Traceparent") {
+		a.Trace = nil
+	}
+	if !d.ShowIdentity {
+		a.hideIdentity()
+	}
+	return a
+}

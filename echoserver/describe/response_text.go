@@ -1,0 +1,51 @@
+package describe
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Text returns the response as plain text: the request, then the client and the server.
+func (a *Response) Text() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s %s\nHost: %s\n", a.Method, a.Path, a.Proto, a.Host)
+	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
+		for _, value := range a.Headers[name] {
+			fmt.Fprintf(&b, "%s: %s\n", name, value)
+		}
+	}
+	b.WriteString("\n")
+	for _, line := range a.facts() {
+		if line[1] != "" {
+			fmt.Fprintf(&b, "%s: %s\n", line[0], line[1])
+		}
+	}
+	if body := a.Request.Body; body != nil {
+		fmt.Fprintf(&b, "body: %d bytes, sha256 %s\n\n%s\n", body.Size, body.SHA256, body.Data)
+	}
+	return b.Bytes()
+}
+
+// facts returns names and values; empty values are omitted by the caller.
+func (a *Response) facts() [][2]string {
+	facts := [][2]string{
+		{"request", a.Request.ID},
+		{"client", a.Client.Address},
+		{"namespace", a.Namespace},
+		{"ingress", a.Ingress},
+		{"service", a.Service},
+		{"pod", a.Pod},
+		{"node", a.Server.Node},
+		{"version", a.Server.Version},
+	}
+	facts = append(facts, a.TLS.facts(a.Client.Certificate)...)
+	for _, name := range slices.Sorted(maps.Keys(a.Server.Info)) {
+		facts = append(facts, [2]string{name, a.Server.Info[name]})
+	}
+	if a.Applied != nil {
+		facts = append(facts, [2]string{"applied", a.Applied.String()})
+	}
+	return facts
+}

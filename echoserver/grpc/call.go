@@ -1,0 +1,222 @@
+package grpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
+)
+
+const (
+	// messageTimeout is how long a client may take to send a message.
+	messageTimeout = 30 * time.Second
+	// betweenMessages is how long a stream may be idle between two messages of the client.
+	betweenMessages = 10 * time.Minute
+	// messageFactor is how often a message is held: as received, which takes up to twice its size, and as decoded or as a response.
+	messageFactor = 3
+	// descriptionFactor is how often a header is held that a response describes: each second byte can need three, in the message and as sent.
+	descriptionFactor = 4
+	// callCost is what a call holds besides its request, in bytes: the state of connect, and a deeper stack.
+	callCost = 8 << 10
+	// streamCost is what a stream holds in addition, in bytes: it lasts long, and has a goroutine that waits for the end of the server.
+	streamCost = 8 << 10
+	// prefixSize is the size of what precedes a message, in bytes.
+	prefixSize = 5
+)
+
+// LimitMessage is the reason of echo_limited_total for messages over maxMessage.
+const LimitMessage = "grpc_message"
+
+// call is a call in progress. Connect reads the request from it, and writes the response to it.
+type call struct {
+	*exchange.Exchange
+	request    *http.Request
+	metrics    Metrics
+	controller *http.ResponseController
+	cancel     context.CancelCauseFunc
+	watching   sync.WaitGroup
+	cause      func() error  // why the call ends early, or nil
+	deadline   time.Time     // of the client; zero for none
+	patience   time.Duration // how long a message may take to begin
+
+	received  int64 // bytes since the previous message
+	acquired  int64 // bytes that the message holds
+	isWriting bool  // since the last Flush
+	isHandled bool  // by a service: if connect rejects a request itself, err does not contain why
+	err       error
+}
+
+type callKey struct{}
+
+// callOf returns the call that a context belongs to.
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call) // serve has set it
+	return c
+}
+
+// end ends what begin has started. Over HTTP/1.1, net/http then reads what the client still sends, and writes the end of the response.
+func (c *call) end() {
+	c.cancel(nil)
+	c.watching.Wait()
+	exchange.SetDeadlines(c.Exchange, time.Now().Add(exchange.StallTimeout))
+}
+
+// Read implements io.Reader for connect, which reads messages into buffers that grow with what arrives.
+func (c *call) Read(p []byte) (int, error) {
+	if c.received == 0 {
+		c.setReadDeadline(c.patience)
+	}
+	n, err := c.request.Body.Read(p)
+	if c.received == 0 && n > 0 {
+		c.setReadDeadline(messageTimeout)
+	}
+	if !c.receive(int64(n)) {
+		return 0, c.outOfMemory()
+	}
+	switch {
+	case err == nil:
+		return n, nil
+	case errors.Is(err, io.EOF):
+		c.clearReadDeadline()
+		return n, err
+	}
+	c.err = c.readError(err)
+	return n, c.err
+}
+
+// Close implements io.Closer. It does not close the body: net/http would reset the stream if more of it arrived, and the client might never
+// read the status.
+func (*call) Close() error { return nil }
+
+// setReadDeadline sets how long reading may take.
+func (c *call) setReadDeadline(timeout time.Duration) {
+	deadline := time.Now().Add(timeout)
+	if !c.deadline.IsZero() && c.deadline.Before(deadline) {
+		deadline = c.deadline
+	}
+	_ = c.controller.SetReadDeadline(deadline) // if it fails, reading fails too
+	if c.cause() != nil {                      // the server may have ended reading before
+		_ = c.controller.SetReadDeadline(time.Now())
+	}
+}
+
+func (c *call) clearReadDeadline() { _ = c.controller.SetReadDeadline(time.Time{}) }
+
+// receive acquires memory for bytes that were received. What exceeds the limit is discarded by connect.
+func (c *call) receive(n int64) bool {
+	const limit = maxMessage + prefixSize
+	before := min(c.received, limit)
+	c.received += n
+	if before < limit && c.received > limit {
+		c.metrics.Limited(LimitMessage)
+	}
+	return c.acquire(messageFactor * (min(c.received, limit) - before))
+}
+
+// acquire acquires memory until the next message is received, or the call ends.
+func (c *call) acquire(bytes int64) bool {
+	ok := c.Acquire(bytes)
+	if ok {
+		c.acquired += bytes
+	}
+	return ok
+}
+
+// releaseMessage releases the memory of a message, so that the next one can be received.
+func (c *call) releaseMessage() {
+	c.Release(c.acquired)
+	c.acquired, c.received = 0, 0
+}
+
+// outOfMemory counts that memory could not be acquired, and returns the error that ends the call.
+func (c *call) outOfMemory() error {
+	c.metrics.Limited(connection.LimitMemory)
+	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server has no memory for the message"))
+	return c.err
+}
+
+// readError returns the error of a call whose request could not be read.
+func (c *call) readError(err error) error {
+	cause := c.cause()
+	switch {
+	case cause != nil:
+		return callError(cause)
+	case !c.deadline.IsZero() && !time.Now().Before(c.deadline): // the context is about to end
+		return callError(context.DeadlineExceeded)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("no message was received in time"))
+	}
+	return callError(err)
+}
+
+// callError returns the error of a call whose context has ended, or whose connection has failed.
+func callError(cause error) error {
+	if e, ok := errors.AsType[*connect.Error](cause); ok {
+		return e
+	}
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("the deadline of the call was exceeded"))
+	}
+	return connect.NewError(connect.CodeCanceled, fmt.Errorf("the client ended the call: %w", cause))
+}
+
+// Write implements http.ResponseWriter.
+func (c *call) Write(data []byte) (int, error) {
+	c.beginWriting()
+	if c.Status >= http.StatusBadRequest && c.err == nil { // Connect's response to a request that it rejects itself
+		var rejected struct{ Code connect.Code }
+		if json.Unmarshal(data, &rejected) == nil {
+			c.err = connect.NewError(rejected.Code, nil)
+		}
+	}
+	n, err := c.Exchange.Write(data)
+	if err != nil {
+		c.err = callError(err)
+		return n, c.err
+	}
+	return n, nil
+}
+
+// Flush implements http.Flusher. It waits until the client can receive what was written.
+func (c *call) Flush() {
+	c.beginWriting()
+	_ = c.controller.Flush() // the client may have disconnected
+	// A deadline that passes while nothing is sent would also reset the stream.
+	_ = c.controller.SetWriteDeadline(time.Time{})
+	c.isWriting = false
+}
+
+// beginWriting sets the deadline of a message.
+func (c *call) beginWriting() {
+	if !c.isWriting {
+		_ = c.controller.SetWriteDeadline(time.Now().Add(exchange.StallTimeout)) // if it fails, writing fails too
+		c.isWriting = true
+	}
+}
+
+// code returns the code of a call that has ended, or false if the response is one of HTTP alone, such as 415.
+func (c *call) code() (statusCode, bool) {
+	if c.err != nil {
+		return statusCode(connect.CodeOf(c.err)), true
+	}
+	if c.isHandled {
+		return codeOK, true
+	}
+	for _, name := range []string{http.TrailerPrefix + "Grpc-Status", "Grpc-Status"} { // of gRPC and gRPC-Web
+		if code, err := strconv.Atoi(c.Header().Get(name)); err == nil {
+			return statusCode(code), true
+		}
+	}
+	return codeUnknown, c.StatusOrOK() == http.StatusOK
+}

@@ -1,0 +1,115 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/echo-operator/echo-operator/echoserver/controls"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
+)
+
+// ControlStatus is the name of the control that sets the status of a call.
+const ControlStatus = "grpc-status"
+
+// callControls are the controls that apply to calls of the echo services. The others apply only to HTTP.
+type callControls struct {
+	code  statusCode // 0 does not change it
+	delay time.Duration
+}
+
+// with returns the controls of a call, with g as the defaults.
+func (g callControls) with(metadata http.Header) (callControls, error) {
+	for name, set := range map[string]func(string) error{
+		"X-Echo-Grpc-Status": controls.Into(&g.code, parseCode),
+		"X-Echo-Delay":       controls.Into(&g.delay, controls.ParseDelay),
+	} {
+		values := metadata[name]
+		if len(values) == 0 {
+			continue
+		}
+		err := set(values[0])
+		if len(values) > 1 {
+			err = errors.New("specified more than once")
+		}
+		if err != nil {
+			return g, invalidArgument("%s: %w", strings.ToLower(name), err)
+		}
+	}
+	return g, nil
+}
+
+// applied returns the value of X-Echo-Applied, or "" if no control is set.
+func (g callControls) applied() string {
+	var parts []string
+	if g.code != codeOK {
+		parts = append(parts, ControlStatus+"="+strconv.Itoa(int(g.code)))
+	}
+	if g.delay > 0 {
+		parts = append(parts, "delay="+g.delay.Round(time.Millisecond).String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+// count counts the controls that are set.
+func (g callControls) count(m Metrics) {
+	if g.code != codeOK {
+		m.Applied(ControlStatus)
+	}
+	if g.delay > 0 {
+		m.Applied("delay")
+	}
+}
+
+// control applies the controls of a call before connect reads its first message. It returns an error if the call ends with that.
+func (h *Handler) control(ctx context.Context, _ connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
+	c := callOf(ctx)
+	c.err = h.applyControls(ctx, c)
+	return ctx, c.err
+}
+
+func (h *Handler) applyControls(ctx context.Context, c *call) error {
+	desired := callControls{delay: h.Delay}
+	if h.Controls {
+		var err error
+		if desired, err = desired.with(c.request.Header); err != nil {
+			return err
+		}
+	}
+	if applied := desired.applied(); applied != "" {
+		c.Header().Set("X-Echo-Applied", applied)
+		desired.count(h.Metrics)
+	}
+	if err := h.delayCall(ctx, c, desired.delay); err != nil {
+		return err
+	}
+	if desired.code != codeOK {
+		return connect.NewError(connect.Code(desired.code), errors.New("requested by x-echo-grpc-status"))
+	}
+	return nil
+}
+
+// delayCall waits for the delay.
+func (h *Handler) delayCall(ctx context.Context, c *call, delay time.Duration) error {
+	err := h.Delays.Await(ctx, c.Exchange, delay)
+	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has deadlines of its own
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, exchange.ErrTooManyDelays):
+		return connect.NewError(connect.CodeResourceExhausted, err)
+	case errors.Is(err, exchange.ErrOverBudget):
+		return c.outOfMemory()
+	}
+	return callError(err)
+}
+
+func parseCode(text string) (statusCode, error) {
+	code, err := controls.ParseWhole(text, 0, len(codeNames())-1)
+	return statusCode(code), err
+}

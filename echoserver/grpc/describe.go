@@ -1,0 +1,100 @@
+package grpc
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
+	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
+	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+)
+
+// describe describes a call as it arrived.
+func (h *Handler) describe(c *call) (*echov1.Call, error) {
+	r := c.request
+	if !c.acquireDescription() {
+		return nil, c.outOfMemory()
+	}
+	client := h.Describer.Client(r)
+	described := &echov1.Call{Method: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), RequestId: utf8Text(c.ID),
+		RemoteAddress: client.Remote, ClientAddress: client.Address, Server: h.describeServer()}
+	eachMetadata(h.Describer.Redaction.Apply(r.Header), func(key, value string) {
+		described.Metadata = append(described.Metadata, &echov1.Metadata{Key: key, Value: value})
+	})
+	if state := describe.DescribeTLS(tlsserver.State(r)); state != nil {
+		described.Tls = &echov1.TLS{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
+			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
+	}
+	return described, nil
+}
+
+// acquireDescription acquires the memory of a description, as far as the cost of the request does not include it.
+func (c *call) acquireDescription() bool {
+	return c.acquire(descriptionFactor * max(0, c.HeaderSize-connection.IncludedHeader))
+}
+
+// describeServer describes the pod.
+func (h *Handler) describeServer() *echov1.Server {
+	i := &h.Describer.Identity
+	server := &echov1.Server{Draining: h.Describer.Draining(), Info: map[string]string{}}
+	if h.Describer.ShowIdentity {
+		server.Namespace, server.Ingress, server.Service = utf8Text(i.Namespace), utf8Text(i.Ingress), utf8Text(i.Service)
+		server.Pod, server.Node, server.PodIp, server.HostIp = utf8Text(i.Pod), utf8Text(i.Node), utf8Text(i.PodIP), utf8Text(i.HostIP)
+		server.Version = h.Describer.Version
+	}
+	for name, value := range i.Info {
+		server.Info[utf8Text(name)] = utf8Text(value)
+	}
+	return server
+}
+
+// eachMetadata calls visit with each value of the metadata, sorted by key. Keys are in lower case, as they were received.
+func eachMetadata(metadata http.Header, visit func(key, value string)) {
+	for _, name := range slices.Sorted(maps.Keys(metadata)) {
+		for _, value := range metadata[name] {
+			visit(utf8Text(strings.ToLower(name)), utf8Text(value))
+		}
+	}
+}
+
+// utf8Text replaces invalid UTF-8, because protobuf rejects a message that contains it.
+func utf8Text(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// gatewayAPIService implements GrpcEcho of the conformance suite of the Gateway API, whose client can parse the response.
+type gatewayAPIService struct {
+	grpcecho.UnimplementedGrpcEchoHandler
+	handler *Handler
+}
+
+// Echo implements grpcecho.GrpcEchoHandler.
+func (s *gatewayAPIService) Echo(ctx context.Context, _ *grpcecho.EchoRequest) (*grpcecho.EchoResponse, error) {
+	c, h := callOf(ctx), s.handler
+	r := c.request
+	if !c.acquireDescription() {
+		return nil, c.outOfMemory()
+	}
+	assertions := &grpcecho.Assertions{FullyQualifiedMethod: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), Context: &grpcecho.Context{}}
+	if i := &h.Describer.Identity; h.Describer.ShowIdentity {
+		assertions.Context = &grpcecho.Context{Namespace: utf8Text(i.Namespace), Ingress: utf8Text(i.Ingress),
+			ServiceName: utf8Text(i.Service), Pod: utf8Text(i.Pod)}
+	}
+	assertions.Headers = append(assertions.Headers, &grpcecho.Header{Key: ":authority", Value: assertions.Authority})
+	eachMetadata(h.Describer.Redaction.Apply(r.Header), func(key, value string) {
+		assertions.Headers = append(assertions.Headers, &grpcecho.Header{Key: key, Value: value})
+	})
+	if state := describe.DescribeTLS(tlsserver.State(r)); state != nil {
+		assertions.TlsAssertions = &grpcecho.TLSAssertions{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
+			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
+	}
+	return &grpcecho.EchoResponse{Assertions: assertions}, nil
+}
+
+// EchoTwo implements grpcecho.GrpcEchoHandler.
+func (s *gatewayAPIService) EchoTwo(ctx context.Context, request *grpcecho.EchoRequest) (*grpcecho.EchoResponse, error) {
+	return s.Echo(ctx, request)
+}

@@ -1,0 +1,185 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+	"connectrpc.com/grpcreflect"
+
+	"github.com/echo-operator/echo-operator/echoserver/describe"
+	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
+)
+
+const (
+	// grpcMediaType is the media type of gRPC with protobuf. The media types of gRPC-Web and of other encodings begin with it.
+	grpcMediaType = "application/grpc"
+	// webMediaType and connectMediaType are what the media types of gRPC-Web and of Connect's streams begin with.
+	webMediaType     = "application/grpc-web"
+	connectMediaType = "application/connect+"
+
+	// maxMessage is the maximum size of a message of the echo services, in bytes.
+	maxMessage = 1 << 20
+	// maxShortMessage is the maximum size of a message of health and reflection, which respond with what they received, in bytes.
+	maxShortMessage = 4 << 10
+	// maxQuoted is how much of a value of a client an error contains, in bytes.
+	maxQuoted = 128
+
+	healthCheckProcedure = "/" + grpchealth.HealthV1ServiceName + "/Check"
+)
+
+// IsCall reports whether a request is a call of gRPC, gRPC-Web or Connect. gRPC requires HTTP/2. Calls of Connect with one message have the
+// media types of ordinary requests, and need the header of the protocol.
+func IsCall(r *http.Request) bool {
+	if r.Method != http.MethodPost {
+		return false
+	}
+	contentType := strings.ToLower(r.Header.Get("Content-Type"))
+	switch {
+	case strings.HasPrefix(contentType, webMediaType), strings.HasPrefix(contentType, connectMediaType):
+		return true
+	case strings.HasPrefix(contentType, grpcMediaType):
+		return r.ProtoMajor == 2
+	}
+	return r.Header.Get("Connect-Protocol-Version") != ""
+}
+
+// IsHealthCheck reports whether a request is a probe, which is not logged.
+func IsHealthCheck(r *http.Request) bool {
+	return r.RequestURI == healthCheckProcedure && IsCall(r)
+}
+
+// Metrics counts what happens to calls.
+type Metrics interface {
+	// Called counts a call by its method, "other" if it is unknown, and the name of its status.
+	Called(method, status string)
+	// Applied counts a control that changed a response.
+	Applied(control string)
+	// Limited counts a message that was rejected because of a limit.
+	Limited(reason string)
+}
+
+// Config is what calls need of the server.
+type Config struct {
+	Describer *describe.Describer
+	Delay     time.Duration // the default delay of responses
+	Controls  bool          // whether calls can have controls
+	Delays    *exchange.Delays
+	Metrics   Metrics
+	NotReady  <-chan struct{} // closed when the server begins to drain
+	Ending    <-chan struct{} // closed when the server stops
+}
+
+// Handler serves the calls of gRPC, gRPC-Web and Connect.
+type Handler struct {
+	Config
+	procedures map[string]http.Handler // by path
+	unknown    *connect.ErrorWriter
+}
+
+// NewHandler returns a handler for all services.
+func NewHandler(c Config) *Handler {
+	h := &Handler{Config: c, procedures: map[string]http.Handler{},
+		unknown: connect.NewErrorWriter()}
+	echoes := connect.WithHandlerOptions(h.options(maxMessage), connect.WithRequestGate(h.control))
+	h.add("Unary", "ServerStream", "ClientStream", "BidiStream")(echov1.NewEchoHandler(&echoService{h}, echoes))
+	h.add("Echo", "EchoTwo", "EchoThree")(grpcecho.NewGrpcEchoHandler(&gatewayAPIService{handler: h}, echoes))
+
+	short := h.options(maxShortMessage)
+	h.add("Check", "Watch")(grpchealth.NewHandler(&healthChecker{draining: c.Describer.Draining, notReady: c.NotReady}, short))
+	reflector := grpcreflect.NewStaticReflector(echov1.EchoName, grpcecho.GrpcEchoName, grpchealth.HealthV1ServiceName,
+		grpcreflect.ReflectV1ServiceName, grpcreflect.ReflectV1AlphaServiceName)
+	h.add("ServerReflectionInfo")(grpcreflect.NewHandlerV1(reflector, short))
+	h.add("ServerReflectionInfo")(grpcreflect.NewHandlerV1Alpha(reflector, short))
+	return h
+}
+
+// add returns a function that adds methods of a service.
+func (h *Handler) add(methods ...string) func(path string, handler http.Handler) {
+	return func(path string, handler http.Handler) {
+		for _, method := range methods {
+			h.procedures[path+method] = handler
+		}
+	}
+}
+
+// options returns the options of all services. There is no compression, because a message could be much larger than what is received.
+func (h *Handler) options(maxMessage int) connect.HandlerOption {
+	return connect.WithHandlerOptions(connect.WithCompression("gzip", nil, nil), connect.WithReadMaxBytes(maxMessage),
+		connect.WithCodec(jsonCodec{}), connect.WithRequestGate(h.begin), connect.WithInterceptors(callInterceptor{}))
+}
+
+// Serve serves a call. Its path is compared as it was received: the paths of methods are not encoded.
+func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
+	c := &call{Exchange: e, request: r, metrics: h.Metrics, controller: http.NewResponseController(e)}
+	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))
+	c.cancel = cancel
+	defer c.end()
+	_ = c.controller.EnableFullDuplex() // else a response over HTTP/1.1 would wait for the whole request; HTTP/2 always is
+	forConnect := r.WithContext(ctx)
+	forConnect.Body, forConnect.Header = c, shortHeader(r.Header)
+	label := "other"
+	if procedure := h.procedures[r.RequestURI]; procedure != nil {
+		label = r.RequestURI[1:]
+		procedure.ServeHTTP(c, forConnect)
+	} else {
+		c.err = connect.NewError(connect.CodeUnimplemented, fmt.Errorf("unknown method %s", exchange.Truncate(r.RequestURI)))
+		_ = h.unknown.Write(c, forConnect, c.err) // the client may have disconnected
+	}
+	if code, ok := c.code(); ok {
+		h.Metrics.Called(label, code.String())
+		e.GRPCStatus = code.String()
+	}
+}
+
+// shortHeader returns a header for connect, which does not expect parameters of media types. Its errors quote values: long ones are cut.
+func shortHeader(header http.Header) http.Header {
+	short := make(http.Header, len(header))
+	for name, values := range header {
+		if len(values[0]) > maxQuoted {
+			values = []string{values[0][:maxQuoted]}
+		}
+		short[name] = values
+	}
+	mediaType, _, _ := strings.Cut(short.Get("Content-Type"), ";")
+	short.Set("Content-Type", strings.ToLower(strings.TrimSpace(mediaType)))
+	return short
+}
+
+// begin is called by connect before it reads the first message of a call. It returns the context of the call, which ends at the deadline
+// of the client and, if the call is a stream, when the server ends.
+func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
+	c := callOf(ctx)
+	c.cause = func() error { return context.Cause(ctx) }
+	c.deadline, _ = ctx.Deadline()
+	c.patience = messageTimeout
+	if spec.StreamType&connect.StreamTypeClient != 0 {
+		c.patience = betweenMessages
+	}
+	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has deadlines of its own
+	if !c.Acquire(callCost) {
+		return nil, c.outOfMemory()
+	}
+	if spec.StreamType == connect.StreamTypeUnary {
+		return ctx, nil
+	}
+	if !c.Acquire(streamCost) {
+		return nil, c.outOfMemory()
+	}
+	c.watching.Go(func() {
+		select {
+		case <-h.Ending:
+			c.cancel(connect.NewError(connect.CodeUnavailable, errors.New("the server is stopping")))
+			_ = c.controller.SetReadDeadline(time.Now()) // ends reading
+		case <-ctx.Done():
+		}
+	})
+	return ctx, nil
+}

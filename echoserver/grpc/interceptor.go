@@ -1,0 +1,62 @@
+package grpc
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+)
+
+// callInterceptor is what connect calls when it has read a message.
+type callInterceptor struct{}
+
+// WrapUnary implements connect.Interceptor.
+func (callInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		response, err := next(ctx, request)
+		if err = callOf(ctx).handled(err); err != nil {
+			return nil, err
+		}
+		return response, nil
+	}
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (callInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		c := callOf(ctx)
+		return c.handled(next(ctx, &callConn{conn, c}))
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor.
+func (callInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// handled returns the error that ends a call, which a service has handled.
+func (c *call) handled(err error) error {
+	if cause := c.cause(); cause != nil {
+		err = callError(cause)
+	}
+	c.isHandled = true
+	if err != nil {
+		c.err = err
+	}
+	return err
+}
+
+// callConn is the connection of a stream.
+type callConn struct {
+	connect.StreamingHandlerConn
+	call *call
+}
+
+// Receive implements connect.StreamingHandlerConn. For a client that sends one message, connect calls it twice, to be sure that there is no
+// other: what the message holds remains acquired.
+func (c *callConn) Receive(message any) error {
+	if c.Spec().StreamType&connect.StreamTypeClient != 0 {
+		c.call.releaseMessage()
+		defer c.call.clearReadDeadline()
+	}
+	return c.StreamingHandlerConn.Receive(message)
+}

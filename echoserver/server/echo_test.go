@@ -1,0 +1,143 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
+)
+
+func TestEcho(t *testing.T) {
+	address := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "POD_NAME=p-1", "SERVICE_NAME=s", "INGRESS_NAME=i", "NODE_NAME=n",
+		"POD_IP=10.1.2.3", "HOST_IP=10.0.0.1", "ECHO_INFO_COLOUR=blue", "ECHO_INFO_=nameless")).URL
+	for proto, sender := range echotest.Clients(t) {
+		got := echotest.Send(t, sender, http.MethodPut, address+"/a//b/../c?x=1&x=%20&=3", "hello", "X-Many", "1", "X-Many", "2",
+			"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "id-7", "User-Agent", "")
+		if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "application/json" || got.Proto != proto {
+			t.Fatalf("%s: answered %d with %v", proto, got.StatusCode, got.Header)
+		}
+		a := decode(t, got.Text)
+		if since := time.Since(a.Request.Time); since < 0 || since > echotest.Patience {
+			t.Errorf("%s: the time is %s", proto, a.Request.Time)
+		}
+		want := describe.Response{
+			Path: "/a//b/../c?x=1&x=%20&=3", Host: strings.TrimPrefix(address, "http://"), Method: "PUT", Proto: proto, Port: "8080",
+			Headers: map[string][]string{"X-Many": {"1", "2"}, "Accept-Encoding": {"gzip"}, "Content-Length": {"5"}, "X-Request-Id": {"id-7"},
+				"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}},
+			Identity: describe.Identity{Namespace: "ns", Ingress: "i", Service: "s", Pod: "p-1"},
+			Request: describe.Request{ID: "id-7", Time: a.Request.Time, Query: map[string][]string{"x": {"1", " "}, "": {"3"}}, ContentLength: 5,
+				Body: &exchange.Body{Size: 5, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Data: "hello", Encoding: "utf-8"}},
+			Client: describe.Client{Remote: a.Client.Remote, Address: "127.0.0.1"},
+			Trace:  &describe.Trace{Version: "00", TraceID: "0af7651916cd43dd8448eb211c80319c", ParentID: "b7ad6b7169203331", Sampled: true},
+			Server: describe.Server{Node: "n", PodIP: "10.1.2.3", HostIP: "10.0.0.1", Version: "dev", Uptime: a.Server.Uptime,
+				Info: map[string]string{"COLOUR": "blue", "": "nameless"}},
+		}
+		if proto == "HTTP/1.1" {
+			want.Request.HeaderNames = []string{"Host", "Content-Length", "Traceparent", "X-Many", "X-Many", "X-Request-Id", "Accept-Encoding"}
+		}
+		if diff := cmp.Diff(want, a.Response, cmp.AllowUnexported(describe.Response{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", proto, diff)
+		}
+	}
+}
+
+func TestHardening(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range echotest.Clients(t) {
+		for _, path := range []string{"/", "/?echo.format=html", "/?echo.format=text", "/?echo.status=1", "/?echo.size=9", "/-/livez", "/-/readyz", "/-/ws",
+			"/-/body", "/-/other", "/?echo.status=204"} {
+			got := echotest.Send(t, client, http.MethodGet, server.URL+path, "", "Origin", "http://elsewhere.example")
+			header := got.Header
+			if header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s %s: %v", proto, path, header)
+			}
+			if isPage := path == "/?echo.format=html" || path == "/-/ws"; isPage == (header.Get("Content-Security-Policy") == exchange.Sandbox) {
+				t.Errorf("%s %s has the policy %q", proto, path, header.Get("Content-Security-Policy"))
+			}
+			if got.Text != "" && header.Get("Content-Type") == "" {
+				t.Errorf("%s %s has no type", proto, path)
+			}
+			for name := range header {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("%s %s has %s", proto, path, name)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryPathIsEchoedButTheReserved(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	client := echotest.Clients(t)["HTTP/1.1"]
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for path, want := range map[string]int{"/": 200, "/livez": 200, "/-": 200, "//double": 200, "/a/../-/x": 200, "/-/livez": 200, "/-/readyz": 200,
+		"/-/": 404, "/-/other": 404, "/-//livez": 404, "/-/../x": 404, "/%2D/livez": 200} {
+		if got := echotest.Send(t, client, http.MethodGet, server.URL+path, ""); got.StatusCode != want {
+			t.Errorf("%s is answered %d, want %d", path, got.StatusCode, want)
+		}
+	}
+	if got := decode(t, echotest.Send(t, client, http.MethodOptions, server.URL+"/x", "").Text); got.Method != http.MethodOptions {
+		t.Errorf("OPTIONS is told as %s", got.Method)
+	}
+}
+
+func TestHeadAnswersLikeGet(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for proto, client := range echotest.Clients(t) {
+		got := echotest.Send(t, client, http.MethodHead, server.URL+"/?echo.size=1000", "")
+		if got.StatusCode != http.StatusOK || got.ContentLength != 1000 || got.Text != "" {
+			t.Errorf("%s: %d, %d bytes announced, %q", proto, got.StatusCode, got.ContentLength, got.Text)
+		}
+	}
+}
+
+// TestIndentation checks who gets JSON that is indented.
+func TestIndentation(t *testing.T) {
+	h := handlerOf(t)
+	for name, c := range map[string]struct {
+		accept   string
+		header   int
+		indented bool
+	}{
+		"curl":              {"*/*", 0, true},
+		"nothing accepted":  {"", 0, true},
+		"a program":         {"application/json", 0, false},
+		"a program, others": {"application/json, text/plain, */*", 0, false},
+		"anything else":     {"application/*", 0, true},
+		"a long response":   {"*/*", 16 << 10, false},
+	} {
+		got := echotest.Record(h, "/", "Accept", c.accept, "X-A", strings.Repeat("x", c.header)).Body.String()
+		if indented := strings.Count(got, "\n") > 1; indented != c.indented || !json.Valid([]byte(got)) {
+			t.Errorf("%s: the response is %.100q", name, got)
+		}
+	}
+}
+
+// TestTextOfRequest sends a body, which a request without one does not show.
+func TestTextOfRequest(t *testing.T) {
+	server := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "INGRESS_NAME=i", "SERVICE_NAME=s", "POD_NAME=p", "NODE_NAME=n",
+		"ECHO_INFO_COLOUR=blue"))
+	for proto, client := range echotest.Clients(t) {
+		for name, c := range map[string]struct{ body, end string }{
+			"text":   {"hello", "body: 5 bytes, sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824\n\nhello\n"},
+			"binary": {"\xff\x00", "body: 2 bytes, sha256 ea5dbf9596d187e9500f23e9a680109475341cf4e81f7e043f7d97152c10772f\n\n/wA=\n"},
+		} {
+			got := echotest.Send(t, client, http.MethodPut, server.URL+"/a?b=c", c.body, "Accept", "text/plain", "X-Request-Id", "id", "User-Agent", "", "X-A", "1")
+			want := "PUT /a?b=c " + proto + "\nHost: " + strings.TrimPrefix(server.URL, "http://") + "\nAccept: text/plain\nAccept-Encoding: gzip\nContent-Length: " +
+				strconv.Itoa(len(c.body)) + "\nX-A: 1\nX-Request-Id: id\n\n" +
+				"request: id\nclient: 127.0.0.1\nnamespace: ns\ningress: i\nservice: s\npod: p\nnode: n\nversion: dev\nCOLOUR: blue\n" + c.end
+			if diff := cmp.Diff(want, got.Text); diff != "" || got.Header.Get("Content-Type") != connection.PlainText {
+				t.Errorf("%s, %s: the type is %s (-want +got):\n%s", proto, name, got.Header.Get("Content-Type"), diff)
+			}
+		}
+	}
+}
