@@ -22,9 +22,9 @@ import (
 const (
 	// workers is how many objects a controller reconciles at once. More would not help, because the API server is the limit.
 	workers = 16
-	// passTimeout ends a pass that waits for an API server that does not answer.
-	passTimeout = time.Minute
-	// FirstRetry and lastRetry bound how long a failed pass waits before it is retried.
+	// reconcileTimeout ends a reconcile that waits for an API server that does not answer.
+	reconcileTimeout = time.Minute
+	// FirstRetry and lastRetry bound how long a failed reconcile waits before it is retried.
 	FirstRetry = 5 * time.Millisecond
 	lastRetry  = time.Minute
 )
@@ -47,7 +47,7 @@ type Dependencies struct {
 	Policy children.Policy
 	// Metrics are what is measured.
 	Metrics *monitoring.Metrics
-	// Traces make spans of the passes. The zero value makes none.
+	// Traces make spans of the reconciles. The zero value makes none.
 	Traces tracing.Tracer
 	// Now is the clock.
 	Now func() time.Time
@@ -58,12 +58,12 @@ func Options() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
 		SkipNameValidation:      new(true), // a process of a test suite starts the operator more than once
-		ReconciliationTimeout:   passTimeout,
+		ReconciliationTimeout:   reconcileTimeout,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](FirstRetry, lastRetry),
 	}
 }
 
-// Count counts a pass that failed, and says so in its span. failure is nil if it succeeded.
+// Count counts a reconcile that failed, and says so in its span. failure is nil if it succeeded.
 func (d *Dependencies) Count(ctx context.Context, controller string, failure *status.Failure) {
 	if failure == nil {
 		return
@@ -74,6 +74,18 @@ func (d *Dependencies) Count(ctx context.Context, controller string, failure *st
 	}
 	d.Metrics.Failures.Add(controller, failure.Transient, reason)
 	tracing.SetFailure(ctx, reason, failure.Err)
+}
+
+// Publish writes the status of an Echo if it differs, and then reports transitions. The API server rejects a status that was computed from
+// an old version of the Echo, so that no transition is reported twice.
+func (d *Dependencies) Publish(
+	ctx context.Context, writer *EchoWriter, echo *v1.Echo, current *v1.EchoStatus, transitions []status.Transition,
+) error {
+	if err := writer.SetStatus(ctx, echo, current); err != nil {
+		return err
+	}
+	d.Announce(ctx, echo, transitions...)
+	return nil
 }
 
 // Announce reports transitions as events, and in the log.

@@ -18,7 +18,7 @@ func EchoChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, finalizers)
 }
 
-// SinceStart leaves out the objects that were there when the process began to lead: each Echo that was there has a pass anyway.
+// SinceStart leaves out the objects that were there when the process began to lead: each Echo that was there is reconciled anyway.
 func SinceStart() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 }

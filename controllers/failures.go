@@ -14,10 +14,10 @@ import (
 // Tolerance is how long a failure that may go away by itself is retried before the status reports it.
 const Tolerance = 2 * time.Second
 
-// Failures holds since when the passes over each object have failed.
+// Failures holds since when the reconciles of each object have failed.
 type Failures struct{ Memory[time.Time] }
 
-// Tolerate marks a failure as tolerated if it is transient and the passes over the object have not failed for long. A conflict
+// Tolerate marks a failure as tolerated if it is transient and the reconciles of the object have not failed for long. A conflict
 // and an object that is gone, which are signs of an old cache, are then retried after as long as the failures have lasted.
 func (f *Failures) Tolerate(object types.NamespacedName, failure *status.Failure, now time.Time) *status.Failure {
 	if failure == nil || !failure.Transient {
@@ -42,14 +42,14 @@ func (f *Failures) Last(object types.NamespacedName, now time.Time) bool {
 	return failing && now.Sub(since) >= Tolerance
 }
 
-// End ends a series of failures, unless the pass that ends had a transient one. failure is nil if it succeeded.
+// End ends a series of failures, unless the reconcile that ends had a transient one. failure is nil if it succeeded.
 func (f *Failures) End(object types.NamespacedName, failure *status.Failure) {
 	if failure == nil || !failure.Transient {
 		f.Forget(object)
 	}
 }
 
-// Result returns what Reconcile returns to the work queue: when to repeat a pass that succeeded, zero if only an event calls for it,
+// Result returns what Reconcile returns to the work queue: when to repeat a reconcile that succeeded, zero if only an event calls for it,
 // or what a failure requires.
 func Result(next time.Duration, failure *status.Failure) (ctrl.Result, error) {
 	switch {

@@ -45,6 +45,7 @@ func ReadCached(ctx context.Context, cached client.Reader, echo *v1.Echo, c chil
 // with the operator's labels and may be late, so that an object is called absent only after the API server was asked: no object is
 // taken over because it was not seen.
 func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
+	const advice = "Delete or rename it, or give the Echo another name."
 	live, err := ReadCached(ctx, cached, echo, c)
 	if err != nil || live != nil || c.Want == nil { // where nothing is created, nothing can be taken over
 		return live, err
@@ -53,5 +54,5 @@ func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo
 	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
 		return live, err
 	}
-	return nil, &children.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: "Delete or rename it, or give the Echo another name."}
+	return nil, &children.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: advice}
 }

@@ -43,7 +43,7 @@ func Apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 }
 
 // DeleteChild deletes an object and its dependents, in the foreground the object last. It does nothing if the object is already being
-// deleted. That there is none is an error: the cache holds one, and a pass that tries again finds out which of the two is right.
+// deleted. That there is none is an error: the cache holds one, and a reconcile that tries again finds out which of the two is right.
 func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, order metav1.DeletionPropagation) error {
 	if !live.GetDeletionTimestamp().IsZero() {
 		return nil

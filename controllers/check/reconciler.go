@@ -20,8 +20,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
-// Reconciler runs the checks of Echoes, and reports what they find. It is apart from the reconciler of Echoes: no Echo is less ready because
-// of the way to it. All fields are required.
+// Reconciler runs the checks of Echoes, and reports what they find. It is apart from the reconciler of Echoes: no Echo is less ready
+// because of the way to it. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
 	failures controllers.Failures
@@ -29,7 +29,7 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups=batch,resources=cronjobs,verbs=get;list;watch;create;patch;delete
 
-// Reconcile makes one pass over the checks of an Echo.
+// Reconcile runs the checks of an Echo.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
 	if err != nil {
@@ -41,7 +41,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	tracing.SetGeneration(ctx, echo.Generation)
-	next, failure := r.pass(ctx, echo)
+	next, failure := r.reconcileEcho(ctx, echo)
 	r.failures.End(request.NamespacedName, failure)
 	r.Count(ctx, "check", failure)
 	return controllers.Result(next, failure)
@@ -50,9 +50,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // hasChecks reports whether an Echo has checks, or had.
 func hasChecks(echo *v1.Echo) bool { return len(echo.Spec.Checks)+len(echo.Status.Checks) > 0 }
 
-// pass makes the CronJobs of an Echo as wanted, and writes what their last runs found out, even if the former failed. It returns when to look
-// again if no event arrives earlier, and what failed.
-func (r *Reconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
+// reconcileEcho makes the CronJobs of an Echo as they are desired, and writes what their last runs found out, even if the former failed. It
+// returns when to look again if no event arrives earlier, and what failed.
+func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	key := client.ObjectKeyFromObject(echo)
 	seen, err := r.converge(ctx, echo)
 	failure := r.failures.Tolerate(key, status.Classify(err), r.Now())
@@ -69,8 +69,9 @@ func (r *Reconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, *s
 	return report.Next, failure
 }
 
-// converge makes the CronJobs of an Echo as wanted, and returns what is known of its checks. A check that cannot be made as wanted does not keep
-// others from it. The status names a check before its CronJob is created, so that the CronJob is found again whatever happens to either.
+// converge makes the CronJobs of an Echo as they are desired, and returns what is known of its checks. A check that cannot be made so does
+// not keep others from it. The status names a check before its CronJob is created, so that the CronJob is found again whatever happens to
+// either.
 func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.ChecksObservation, error) {
 	seen := status.ChecksObservation{Checks: map[string]status.CheckObservation{}, Gone: map[string]bool{}}
 	if !status.NamesAllChecks(echo) {
@@ -112,7 +113,7 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 	return pods, nil
 }
 
-// ensure makes the CronJob of a check as wanted, and returns what is known of it. A check that is not allowed has none.
+// ensure makes the CronJob of a check as it is desired, and returns what is known of it. A check that is not allowed has none.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck) (status.CheckObservation, error) {
 	seen, refused := status.CheckObservation{}, r.Policy.CheckCheck(echo, check, r.Images)
 	child, err := children.Check(echo, check, r.Images)
@@ -137,36 +138,27 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 		}
 		return seen, refused
 	}
-	return seen, cmp.Or(r.makeAsWanted(ctx, child, live), refused)
+	return seen, cmp.Or(r.write(ctx, child, live), refused)
 }
 
-// makeAsWanted applies a CronJob that is not as wanted, and deletes one that is not wanted, or of which somebody edited the key of a list item:
-// then to apply it would add another item.
-func (r *Reconciler) makeAsWanted(ctx context.Context, child children.Child, live client.Object) error {
-	if live != nil && child.Want == nil {
-		return controllers.DeleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground)
-	}
-	if child.Want == nil {
-		return nil
-	}
-	if live != nil {
+// write makes a CronJob as it is desired. A CronJob of which another client edited the key of a list item is deleted and recreated: to
+// apply it would add another item.
+func (r *Reconciler) write(ctx context.Context, child children.Child, live client.Object) error {
+	writer := controllers.ChildWriter{Client: r.Client, Live: r.Live}
+	writer.Compare = func(child children.Child, live client.Object) (children.Difference, error) {
 		difference, err := r.Schema.Compare(child, live)
-		if err != nil || difference.None {
-			return err
-		}
-		if !difference.Renamed.Empty() {
-			return controllers.DeleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground)
-		}
+		difference.Replace = difference.Replace || difference.Renamed != nil && !difference.Renamed.Empty()
+		return difference, err
 	}
-	if _, err := controllers.Apply(ctx, r.Client, child, live); err != nil {
-		return err
+	ensured, err := writer.Ensure(ctx, child, live)
+	if err == nil && ensured.Applied {
+		log.FromContext(ctx).Info("Applied a CronJob.", "cronJob", child.Key.Name)
 	}
-	log.FromContext(ctx).Info("Applied a CronJob.", "cronJob", child.Key.Name)
-	return nil
+	return err
 }
 
-// prune deletes the CronJobs of the checks that an Echo no longer has, and notes which are gone. It asks the API server, because the cache may
-// not hold yet what the pass before this one created.
+// prune deletes the CronJobs of the checks that an Echo no longer has, and notes which are gone. It asks the API server, because the cache
+// may not hold yet what the reconcile before this one created.
 func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]bool) error {
 	for _, former := range status.FormerChecks(echo) {
 		live, err := controllers.ReadChild(ctx, r.Live, children.CronJob(echo, former))
@@ -185,21 +177,13 @@ func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]b
 	return nil
 }
 
-// publish writes the results of the checks of an Echo if they differ, and then reports what changed. The API server rejects results that were
-// computed from an old version of the Echo, so that nothing is reported twice.
+// publish writes the results of the checks of an Echo if they differ, and then reports what changed.
 func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report status.CheckReport) error {
-	if !controllers.SameStatus(&echo.Status, &report.Status) {
-		patch, err := controllers.StatusPatch(echo, &report.Status)
-		if err != nil {
-			return fmt.Errorf("comparing the results of the checks: %w", err)
-		}
-		_, err = patch.Write(echo, func(answer client.Object, body client.Patch) error { return r.Client.Status().Patch(ctx, answer, body) })
-		if err != nil {
-			return fmt.Errorf("writing the results of the checks: %w", err)
-		}
+	writer := &controllers.EchoWriter{Client: r.Client}
+	if err := r.Publish(ctx, writer, echo, &report.Status, report.Transitions); err != nil {
+		return fmt.Errorf("writing the results of the checks: %w", err)
 	}
 	r.Metrics.Checks.Reported(client.ObjectKeyFromObject(echo), report.Status.Checks)
-	r.Announce(ctx, echo, report.Transitions...)
 	return nil
 }
 

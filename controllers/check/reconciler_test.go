@@ -55,7 +55,8 @@ func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 	}
 }
 
-// TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt checks that the status names a former check until the API server says that its CronJob is gone.
+// TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt checks that the status names a former check until the API server says that its
+// CronJob is gone.
 func TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
@@ -78,7 +79,8 @@ func TestCronJobsOfOthersStay(t *testing.T) {
 	}
 }
 
-// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a failure that may pass is retried, though another check of the Echo waits for an edit.
+// TestARefusedCheckKeepsNoOtherFromBeingRetried checks that a failure that may pass is retried, though another check of the Echo waits for
+// an edit.
 func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Replicas, e.Spec.Service.Port = 1, 80

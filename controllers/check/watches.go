@@ -18,7 +18,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when it, a pod of a check or a CronJob changes.
+// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when it, a pod of a check or a CronJob
+// changes.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	return ctrl.NewControllerManagedBy(mgr).
@@ -30,7 +31,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Traces.Passes("check", r))
 }
 
-// checksChanged selects the Echoes with checks, so that others start no passes.
+// checksChanged selects the Echoes with checks, so that others start no reconciles.
 func checksChanged() predicate.Predicate {
 	return predicate.And(predicate.ResourceVersionChangedPredicate{}, predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return isEchoWithChecks(e.Object) },

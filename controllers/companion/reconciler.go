@@ -31,9 +31,9 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 
-// Reconcile makes one pass over a pod that asks for a companion, or did.
+// Reconcile makes the companion of a pod that asks for one, or did, as it is desired.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	owner, next, err := r.pass(ctx, request)
+	owner, next, err := r.reconcilePod(ctx, request)
 	failure := r.failures.Tolerate(request.NamespacedName, status.Classify(err), r.Now())
 	r.failures.End(request.NamespacedName, failure)
 	r.Count(ctx, "companion", failure)
@@ -44,8 +44,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return controllers.Result(next, failure)
 }
 
-// pass makes the companion of a pod as wanted. It returns the pod, and when to look again if no event arrives earlier.
-func (r *Reconciler) pass(ctx context.Context, request ctrl.Request) (*corev1.Pod, time.Duration, error) {
+// reconcilePod makes the companion of a pod as it is desired. It returns the pod, and when to look again if no event arrives earlier.
+func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*corev1.Pod, time.Duration, error) {
 	view, err := r.observe(ctx, request.NamespacedName)
 	if err != nil {
 		return nil, 0, err

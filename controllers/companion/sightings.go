@@ -30,7 +30,7 @@ func (l *lastSeen) hidden(pod types.NamespacedName, view *children.CompanionStat
 	return name
 }
 
-// record keeps what a pass over a pod saw and did, for the next one.
+// record keeps what a reconcile of a pod saw and did, for the next one.
 func (l *lastSeen) record(pod types.NamespacedName, view *children.CompanionState, plan children.CompanionPlan) {
 	switch name := view.Name(); {
 	case plan.None && view.Owner == nil:

@@ -71,7 +71,7 @@ func TestAFailedPassIsInTheStatus(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.FailOn("apply Service", errors.New("no"))
-	g.Expect(failing(w).Reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred(), "it is hidden from the queue")
+	g.Expect(failing(w).reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred(), "it is hidden from the queue")
 	got := w.Current(t).Status
 	g.Expect(got.Phase).To(Equal(v1.PhaseWarning))
 	g.Expect(got.Conditions[0].Reason).To(Equal(v1.ReasonApplyFailed.String()))

@@ -14,16 +14,16 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// longestDeletionPeriod bounds how long the operator waits before it checks again whether the pods of a deleted Echo are gone, in case no event
-// reports it. It begins with controllers.DeletionPeriod: where thousands are deleted, that takes many minutes.
+// longestDeletionPeriod bounds how long the operator waits before it checks again whether the pods of a deleted Echo are gone, in case no
+// event reports it. It begins with controllers.DeletionPeriod: where thousands are deleted, that takes many minutes.
 const longestDeletionPeriod = 30 * time.Second
 
-// orphanedAfter is how long an Echo waits for pods that nobody deletes: its Deployment was deleted with --cascade=orphan. The garbage
+// orphanedAfter is how long an Echo waits for pods that no one deletes: its Deployment was deleted with --cascade=orphan. The garbage
 // collector takes less to begin with those that it deletes.
 const orphanedAfter = time.Minute
 
-// finalize deletes what was created for an Echo, and releases the Echo when the last of its pods is gone.
-func (r *Reconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
+// reconcileDelete deletes what was created for an Echo, and releases the Echo when the last of its pods is gone.
+func (r *Reconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	if !controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return 0, nil
 	}
@@ -31,14 +31,14 @@ func (r *Reconciler) finalize(ctx context.Context, echo *v1.Echo) (time.Duration
 		return 0, r.classify(echo, r.release(ctx, echo, status.Orphaned()))
 	}
 	seen := status.Observation{}
-	left, err := r.remaining(ctx, echo)
+	left, err := r.leftoversOf(ctx, echo)
 	if err == nil {
 		seen = left.observation()
 		err = r.deleteRemaining(ctx, left)
 	}
 	failure := r.classify(echo, err)
 	var unwritten error
-	if failure != nil || left.any() { // at the end there is nothing to tell: the Echo is gone then
+	if failure != nil || left.any() { // at the end there is nothing to report: the Echo is gone then
 		unwritten = r.publish(ctx, echo, status.EvaluateDeletion(echo, seen, failure, r.Now()))
 	}
 	switch { // a status that cannot be written must not keep an Echo
@@ -59,32 +59,33 @@ func nextDeletionCheck(elapsed time.Duration) time.Duration {
 	return min(max(elapsed/share, controllers.DeletionPeriod), longestDeletionPeriod)
 }
 
-// observation returns what the status tells of what is left.
-func (r remains) observation() status.Observation {
-	seen := status.Observation{Pods: r.pods, Companions: r.companions}
-	for _, object := range r.objects {
+// observation returns what the status reports of what is left.
+func (l leftovers) observation() status.Observation {
+	seen := status.Observation{Pods: l.pods, Companions: l.companions}
+	for _, object := range l.objects {
 		seen.See(object)
 	}
-	seen.NoDeployment = seen.Deployment == nil && !r.orphaned
+	seen.NoDeployment = seen.Deployment == nil && !l.orphaned
 	return seen
 }
 
 // release removes the operator's finalizer from an Echo, and no other, and reports the end of the Echo.
 func (r *Reconciler) release(ctx context.Context, echo *v1.Echo, end status.Transition) error {
 	others := slices.DeleteFunc(slices.Clone(echo.Finalizers), func(finalizer string) bool { return finalizer == v1.Finalizer })
-	if err := r.patchFinalizers(ctx, echo, others); err != nil {
-		r.unreported.releasing(echo, end, err)
+	if err := r.echoWriter().SetFinalizers(ctx, echo, others); err != nil {
+		r.memory.pending.releasing(echo, end, err)
 		return err
 	}
-	r.unreported.Forget(client.ObjectKeyFromObject(echo))
+	r.memory.pending.Forget(client.ObjectKeyFromObject(echo))
 	r.Announce(ctx, echo, end)
 	return nil
 }
 
 // deleteRemaining deletes what is left of an Echo. Its pods are deleted with their Deployment.
-func (r *Reconciler) deleteRemaining(ctx context.Context, left remains) error {
+func (r *Reconciler) deleteRemaining(ctx context.Context, left leftovers) error {
 	for _, object := range left.objects {
-		if err := controllers.DeleteChild(ctx, r.Client, object, metav1.DeletePropagationForeground); client.IgnoreNotFound(err) != nil { // it is looked at again
+		err := controllers.DeleteChild(ctx, r.Client, object, metav1.DeletePropagationForeground)
+		if client.IgnoreNotFound(err) != nil { // it is looked at again
 			return err
 		}
 	}

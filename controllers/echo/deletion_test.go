@@ -35,11 +35,11 @@ func gone(t *testing.T, w *fakecluster.World) bool {
 func TestAnEchoIsReleasedOnlyWhenItsObjectsAreGone(t *testing.T) {
 	echo := deletedEcho(v1.Finalizer)
 	w := fakecluster.New(t, echo, fakecluster.OwnedService(echo))
-	result, err := reconciler(w).Reconcile(t.Context(), w.Current(t))
+	result, err := reconciler(w).reconcile(t.Context(), w.Current(t))
 	if err != nil || result.RequeueAfter != controllers.DeletionPeriod || !slices.Equal(w.Writes, []string{"delete x", "patch status"}) {
 		t.Errorf("at first it wrote %v, %+v, %v", w.Writes, result, err)
 	}
-	if result, err = reconciler(w).Reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != 0 || !gone(t, w) {
+	if result, err = reconciler(w).reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != 0 || !gone(t, w) {
 		t.Errorf("then it wrote %v, %+v, %v", w.Writes, result, err)
 	}
 	NewWithT(t).Expect(w.Events()).To(HaveExactElements(HavePrefix("Normal DeleteRequested"), HavePrefix("Normal Deleted")))
@@ -50,7 +50,7 @@ func TestAFailedDeleteKeepsTheEcho(t *testing.T) {
 	echo := deletedEcho(v1.Finalizer)
 	w := fakecluster.New(t, echo, fakecluster.OwnedService(echo))
 	w.Fail = func(string) error { return errors.New("no") }
-	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred())
+	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred())
 	g.Expect(gone(t, w)).To(BeFalse())
 }
 
@@ -58,17 +58,17 @@ func TestAStatusThatCannotBeWrittenDoesNotKeepTheEcho(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, deletedEcho(v1.Finalizer))
 	w.FailOn("patch status", errors.New("no"))
-	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	g.Expect(gone(t, w)).To(BeTrue())
 }
 
 func TestFinalizersOfOthersStay(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, deletedEcho(v1.Finalizer, "example.org/theirs"))
-	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	g.Expect(w.Current(t).Finalizers).To(HaveExactElements("example.org/theirs"))
 	w.Writes = nil
-	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	g.Expect(w.Writes).To(BeNil())
 }
 
@@ -76,7 +76,7 @@ func TestOrphanedObjectsStay(t *testing.T) {
 	g := NewWithT(t)
 	echo := deletedEcho(v1.Finalizer, metav1.FinalizerOrphanDependents)
 	w := fakecluster.New(t, echo, fakecluster.OwnedService(echo))
-	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	g.Expect(w.Writes).To(HaveExactElements("patch x"))
 	g.Expect(w.Events()).To(HaveExactElements(ContainSubstring("are kept")))
 }
@@ -84,7 +84,7 @@ func TestOrphanedObjectsStay(t *testing.T) {
 func TestThePodsOfAnOrphanedDeploymentDoNotKeepTheEcho(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, deletedEcho(v1.Finalizer), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}})
-	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	g.Expect(gone(t, w)).To(BeTrue())
 	g.Expect(w.Events()).To(HaveExactElements(ContainSubstring("are kept")))
 }
@@ -92,7 +92,7 @@ func TestThePodsOfAnOrphanedDeploymentDoNotKeepTheEcho(t *testing.T) {
 func TestCompanionsThatTheCacheDoesNotHoldAreDeleted(t *testing.T) {
 	echo, companion := deletedEcho(v1.Finalizer), fakecluster.CompanionPod(t)
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, companion})
-	result, err := reconciler(w).Reconcile(t.Context(), w.Current(t))
+	result, err := reconciler(w).reconcile(t.Context(), w.Current(t))
 	if err != nil || result.RequeueAfter != controllers.DeletionPeriod || !slices.Contains(w.Writes, "delete "+companion.Name) || gone(t, w) {
 		t.Errorf("it wrote %v, %+v, %v", w.Writes, result, err)
 	}
@@ -119,7 +119,7 @@ func TestPodsThatNobodyDeletesAreLeft(t *testing.T) {
 		"a companion":     {time.Hour, []client.Object{fakecluster.CompanionPod(t)}, false},
 	} {
 		w := fakecluster.New(t, append(c.others, deletedAgo(c.age), fakecluster.EchoPod())...)
-		g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
+		g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
 		g.Expect(gone(t, w)).To(Equal(c.released), name)
 		if got := w.Events(); c.released != slices.ContainsFunc(got, func(event string) bool { return strings.Contains(event, "are kept") }) {
 			t.Errorf("%s: it sent %q", name, got)
@@ -131,7 +131,7 @@ func TestPodsThatAreLeftKeepTheEcho(t *testing.T) {
 	echo, pod := deletedEcho(v1.Finalizer), fakecluster.EchoPod()
 	for name, cached := range map[string][]client.Object{"cached": {echo, pod}, "not in the cache": {echo}} {
 		w := fakecluster.NewLate(t, cached, []client.Object{echo, pod})
-		if result, err := reconciler(w).Reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != controllers.DeletionPeriod || gone(t, w) {
+		if result, err := reconciler(w).reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != controllers.DeletionPeriod || gone(t, w) {
 			t.Errorf("%s: it wrote %v, %+v, %v", name, w.Writes, result, err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestTheStatusTellsWhichPodsDrain(t *testing.T) {
 		echo := deletedEcho(v1.Finalizer)
 		echo.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Companions: 2, Pods: map[string][]string{"Ready": {"x-1", "x-2"}}}
 		w := fakecluster.New(t, append(c.left, echo)...)
-		g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
+		g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
 		got := w.Current(t).Status
 		got = v1.EchoStatus{Replicas: got.Replicas, ReadyReplicas: got.ReadyReplicas, UpdatedReplicas: got.UpdatedReplicas, Companions: got.Companions, Pods: got.Pods}
 		g.Expect(got).To(BeComparableTo(c.want, cmpopts.EquateEmpty()), name)

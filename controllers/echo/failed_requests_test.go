@@ -39,7 +39,7 @@ func TestEachWriteOfAPassThatFails(t *testing.T) {
 			g := NewWithT(t)
 			w := fakecluster.New(t, echo, unwantedBudget(echo))
 			w.FailOn(write, fakecluster.ErrRefused)
-			_, err := failing(w).Reconcile(t.Context(), w.Current(t))
+			_, err := failing(w).reconcile(t.Context(), w.Current(t))
 			g.Expect(err).To(MatchError(fakecluster.ErrRefused))
 			g.Expect(w.Writes).To(BeComparableTo(append(slices.Clone(all[:i+1]), "patch status")), "what was written")
 			got := meta.FindStatusCondition(w.Current(t).Status.Conditions, v1.ConditionDegraded)
@@ -49,7 +49,7 @@ func TestEachWriteOfAPassThatFails(t *testing.T) {
 		})
 	}
 	w := fakecluster.New(t, echo, unwantedBudget(echo))
-	g.Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	g.Expect(w.Writes).To(HaveExactElements(append(all, "patch status")))
 }
 
@@ -58,7 +58,7 @@ func readsOf(t *testing.T, objects []client.Object, least int) []string {
 	t.Helper()
 	w := fakecluster.New(t, objects...)
 	echo, pass := w.Current(t), w.FailRead(0)
-	if _, err := reconciler(w).Reconcile(t.Context(), echo); err != nil || len(pass.Reads) < least {
+	if _, err := reconciler(w).reconcile(t.Context(), echo); err != nil || len(pass.Reads) < least {
 		t.Fatalf("the pass reads %v: %v", pass.Reads, err)
 	}
 	return pass.Reads
@@ -67,7 +67,7 @@ func readsOf(t *testing.T, objects []client.Object, least int) []string {
 func TestAFailureIsNotReportedAtOnce(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.Fail = func(string) error { return fakecluster.ErrRefused }
-	if _, err := reconciler(w).Reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) || !slices.Equal(w.Writes, []string{"apply Service"}) || w.Events() != nil {
+	if _, err := reconciler(w).reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) || !slices.Equal(w.Writes, []string{"apply Service"}) || w.Events() != nil {
 		t.Errorf("it wrote %v: %v", w.Writes, err)
 	}
 }
@@ -81,7 +81,7 @@ func TestEachReadOfAPassThatFails(t *testing.T) {
 			w := fakecluster.New(t, objects...)
 			current := w.Current(t)
 			w.FailRead(i + 1)
-			g.Expect(failing(w).Reconcile(t.Context(), current)).Error().To(MatchError(fakecluster.ErrRefused))
+			g.Expect(failing(w).reconcile(t.Context(), current)).Error().To(MatchError(fakecluster.ErrRefused))
 			g.Expect(w.Writes).To(HaveExactElements("patch status"))
 			if status := w.Current(t).Status; status.Phase != v1.PhaseWarning || status.Conditions[0].Status != metav1.ConditionUnknown {
 				t.Errorf("the status is %+v", status)
@@ -98,7 +98,7 @@ func TestEachReadOfADeletionThatFails(t *testing.T) {
 			w := fakecluster.New(t, echo)
 			current := w.Current(t)
 			w.FailRead(i + 1)
-			if _, err := reconciler(w).Reconcile(t.Context(), current); !errors.Is(err, fakecluster.ErrRefused) || w.Writes != nil || gone(t, w) {
+			if _, err := reconciler(w).reconcile(t.Context(), current); !errors.Is(err, fakecluster.ErrRefused) || w.Writes != nil || gone(t, w) {
 				t.Errorf("it wrote %v: %v", w.Writes, err)
 			}
 		})
@@ -117,7 +117,7 @@ func TestEachWriteOfADeletionThatFails(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := reconciler(w).Reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) || !slices.Equal(w.Writes, all[:i+1]) || gone(t, w) {
+		if _, err := reconciler(w).reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) || !slices.Equal(w.Writes, all[:i+1]) || gone(t, w) {
 			t.Errorf("write %d: it wrote %v: %v", i+1, w.Writes, err)
 		}
 		NewWithT(t).Expect(w.Events()).To(BeNil(), "write %d", i+1)
@@ -131,7 +131,7 @@ func TestAnEchoThatCannotBeReleasedStays(t *testing.T) {
 	} {
 		w := fakecluster.New(t, echo)
 		w.FailOn("patch x", fakecluster.ErrRefused)
-		_, err := reconciler(w).Reconcile(t.Context(), w.Current(t))
+		_, err := reconciler(w).reconcile(t.Context(), w.Current(t))
 		if !errors.Is(err, fakecluster.ErrRefused) || gone(t, w) {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -152,12 +152,12 @@ func TestAnEchoThatCannotBeReadIsRemembered(t *testing.T) {
 	r.History.AddPass(request.NamespacedName, w.Dependencies.Now(), nil)
 	f := &fakecluster.Fallible{Fails: 1}
 	r.Client = f.Over(w.Server, "cache")
-	g.Expect(r.ReconcileNamed(t.Context(), request)).Error().To(MatchError(fakecluster.ErrRefused))
+	g.Expect(r.Reconcile(t.Context(), request)).Error().To(MatchError(fakecluster.ErrRefused))
 	g.Expect(r.History.Passes()).To(HaveLen(1))
-	g.Expect(r.ReconcileNamed(t.Context(), request)).Error().NotTo(HaveOccurred())
+	g.Expect(r.Reconcile(t.Context(), request)).Error().NotTo(HaveOccurred())
 	g.Expect(r.History.Passes()[request.NamespacedName].Error).To(BeEmpty())
 	r.Client = fakecluster.New(t).Server
-	if result, err := r.ReconcileNamed(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Passes()) != 0 {
+	if result, err := r.Reconcile(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Passes()) != 0 {
 		t.Errorf("of an Echo that is gone it keeps %v: %+v, %v", r.History.Passes(), result, err)
 	}
 }
@@ -167,7 +167,7 @@ func TestTheErrorOfAPassIsRemembered(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.Fail = func(string) error { return fakecluster.ErrRefused }
 	r := reconciler(w)
-	_, err := r.ReconcileNamed(t.Context(), request)
+	_, err := r.Reconcile(t.Context(), request)
 	if got := r.History.Passes()[request.NamespacedName].Error; err == nil || got != err.Error() {
 		t.Errorf("it keeps %q of %v", got, err)
 	}

@@ -17,6 +17,6 @@ func reconciler(w *fakecluster.World) *Reconciler {
 // failing returns a reconciler whose passes over the Echo have failed for so long that a failure is reported.
 func failing(w *fakecluster.World) *Reconciler {
 	r := reconciler(w)
-	r.failures.Tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(fakecluster.ErrRefused), w.Dependencies.Now().Add(-controllers.Tolerance))
+	r.memory.failures.Tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(fakecluster.ErrRefused), w.Dependencies.Now().Add(-controllers.Tolerance))
 	return r
 }

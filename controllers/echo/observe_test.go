@@ -21,7 +21,7 @@ func TestTheNumbersOfADeploymentThatIsGoneAreNotTold(t *testing.T) {
 		e.Spec.Paused, e.Finalizers = true, []string{v1.Finalizer}
 		e.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Image: "a:1"}
 	}))
-	NewWithT(t).Expect(reconciler(w).Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	NewWithT(t).Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	if s := w.Current(t).Status; s.Replicas+s.ReadyReplicas+s.UpdatedReplicas != 0 || s.Image != "" {
 		t.Errorf("the status tells of %d, %d and %d replicas of %q", s.Replicas, s.ReadyReplicas, s.UpdatedReplicas, s.Image)
 	}
@@ -80,11 +80,10 @@ func TestAChildThatLostItsLabelIsNotWatched(t *testing.T) {
 		service := fakecluster.OwnedService(fakecluster.StoredEcho())
 		service.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
 		w := fakecluster.New(t, fakecluster.StoredEcho(), service)
-		wanted, err := children.Of(fakecluster.StoredEcho(), children.Config{Images: w.Dependencies.Images})
+		desired, err := children.Of(fakecluster.StoredEcho(), children.Config{Images: w.Dependencies.Images})
 		g.Expect(err).NotTo(HaveOccurred())
-		seen := status.Observation{}
-		_, err = reconciler(w).readAll(t.Context(), fakecluster.StoredEcho(), wanted, reconciler(w).read, &seen)
+		found, err := readAll(t.Context(), fakecluster.StoredEcho(), desired, reconciler(w).read)
 		g.Expect(err).NotTo(HaveOccurred(), "with the label %s", label)
-		g.Expect(seen.Unwatched).To(Equal(want), "with the label %s", label)
+		g.Expect(withChildren(status.Observation{}, found).Unwatched).To(Equal(want), "with the label %s", label)
 	}
 }

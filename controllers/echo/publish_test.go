@@ -55,7 +55,7 @@ func TestAStatusOfAnOldEchoIsRejected(t *testing.T) {
 func TestAnEchoThatIsGoneIsRetriedQuietly(t *testing.T) {
 	w := fakecluster.New(t)
 	gone := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Spec.Paused = "1", true })
-	if result, err := reconciler(w).Reconcile(t.Context(), gone); err != nil || result.RequeueAfter != controllers.FirstRetry || w.Events() != nil {
+	if result, err := reconciler(w).reconcile(t.Context(), gone); err != nil || result.RequeueAfter != controllers.FirstRetry || w.Events() != nil {
 		t.Errorf("got %+v, %v", result, err)
 	}
 }
@@ -67,9 +67,9 @@ func TestAStatusThatWasWrittenAlthoughTheAnswerWasAnErrorIsReported(t *testing.T
 	w.Fail = func(string) error { return errors.New("no answer") }
 	g.Expect(r.publish(t.Context(), w.Current(t), readyReport())).To(HaveOccurred())
 	g.Expect(w.Events()).To(BeNil())
-	g.Expect(r.unreported.published(fakecluster.StoredEcho())).To(BeNil())
+	g.Expect(r.memory.pending.published(fakecluster.StoredEcho())).To(BeNil())
 	written := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status = readyReport().Status })
 	for _, want := range [][]status.Transition{readyReport().Transitions, nil} {
-		g.Expect(r.unreported.published(written)).To(BeComparableTo(want))
+		g.Expect(r.memory.pending.published(written)).To(BeComparableTo(want))
 	}
 }

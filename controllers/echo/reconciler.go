@@ -10,7 +10,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/controllers/echo/queue"
 	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/history"
@@ -21,15 +20,12 @@ import (
 // Reconciler makes the objects of a cluster match its Echoes. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
-	// History records each pass.
+	// History records each reconcile.
 	History *history.History
 	// Gateways is what the cluster offers of Gateway API. It may be empty.
 	Gateways gatewayapi.API
 
-	failures   controllers.Failures
-	unreported unreported
-	own        queue.Expectations
-	compared   queue.UpToDate
+	memory memory
 }
 
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
@@ -41,8 +37,8 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses;networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// ReconcileNamed makes one pass over the Echo of a name, if it exists.
-func (r *Reconciler) ReconcileNamed(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+// Reconcile makes the objects of the Echo of a name match the Echo, if it exists.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	began := r.Now()
 	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
 	if err != nil {
@@ -53,12 +49,12 @@ func (r *Reconciler) ReconcileNamed(ctx context.Context, request ctrl.Request) (
 		return ctrl.Result{}, nil
 	}
 	tracing.SetGeneration(ctx, echo.Generation)
-	if wait := r.own.Begin(echo, r.Now()); wait > 0 {
+	if wait := r.memory.expectations.Begin(echo, r.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	defer r.own.End(request.NamespacedName)
-	r.Announce(ctx, echo, r.unreported.published(echo)...)
-	answer, err := r.Reconcile(ctx, echo)
+	defer r.memory.expectations.End(request.NamespacedName)
+	r.Announce(ctx, echo, r.memory.pending.published(echo)...)
+	answer, err := r.reconcile(ctx, echo)
 	r.History.AddPass(request.NamespacedName, began, err)
 	return answer, err
 }
@@ -66,35 +62,31 @@ func (r *Reconciler) ReconcileNamed(ctx context.Context, request ctrl.Request) (
 // forget drops what is held of an Echo that is gone.
 func (r *Reconciler) forget(ctx context.Context, echo types.NamespacedName) {
 	r.History.Forget(echo)
-	r.failures.End(echo, nil)
-	r.own.Forget(echo)
-	r.compared.Forget(echo)
 	r.Metrics.Echoes.Forget(echo)
-	if end := r.unreported.gone(echo); end != nil {
+	if end := r.memory.forget(echo); end != nil {
 		r.Announce(ctx, end.echo, end.transition)
 	}
 }
 
-// Reconcile makes one pass over an Echo.
-func (r *Reconciler) Reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
+func (r *Reconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
 	var next time.Duration
 	var failure *status.Failure
 	if echo.DeletionTimestamp.IsZero() {
-		next, failure = r.pass(ctx, echo)
+		next, failure = r.reconcileEcho(ctx, echo)
 	} else {
-		next, failure = r.finalize(ctx, echo)
+		next, failure = r.reconcileDelete(ctx, echo)
 	}
-	r.failures.End(client.ObjectKeyFromObject(echo), failure)
+	r.memory.failures.End(client.ObjectKeyFromObject(echo), failure)
 	r.Count(ctx, "echo", failure)
 	return controllers.Result(next, failure)
 }
 
-// pass makes the children of an Echo as wanted and writes its status, even if the former failed. It returns when to look again if no
-// event arrives earlier, and what failed.
-func (r *Reconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
+// reconcileEcho makes the children of an Echo as they are desired and writes its status, even if the former failed. It returns when to look
+// again if no event arrives earlier, and what failed.
+func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	seen, err := r.converge(ctx, echo)
 	failure := r.classify(echo, err)
-	seen.Changes = r.unreported.add(client.ObjectKeyFromObject(echo), seen)
+	seen.Changes = r.memory.pending.add(client.ObjectKeyFromObject(echo), seen)
 	report := status.Evaluate(echo, seen, failure, r.Now())
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)
@@ -105,9 +97,9 @@ func (r *Reconciler) pass(ctx context.Context, echo *v1.Echo) (time.Duration, *s
 	return report.Next, failure
 }
 
-// classify returns what the error of a pass over an Echo calls for, and nil for nil.
+// classify returns what the error of a reconcile calls for, and nil for nil.
 func (r *Reconciler) classify(echo *v1.Echo, err error) *status.Failure {
-	return r.failures.Tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
+	return r.memory.failures.Tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
 }
 
 // config returns what the children of Echoes depend on.
@@ -117,7 +109,15 @@ func (r *Reconciler) config() children.Config {
 	return config
 }
 
-// Memories returns functions that drop one memory of the reconciler each.
-func (r *Reconciler) Memories() []func() {
-	return []func(){r.own.Clear, r.compared.Clear, r.unreported.Clear, r.failures.Clear}
+// wrote says that the reconcile of an Echo wrote an object.
+func (r *Reconciler) wrote(echo client.ObjectKey, before, after client.Object) {
+	r.memory.expectations.Wrote(echo, before, after, r.Now())
+}
+
+func (r *Reconciler) childWriter() *controllers.ChildWriter {
+	return &controllers.ChildWriter{Client: r.Client, Live: r.Live, Compare: r.Schema.Compare, Wrote: r.wrote}
+}
+
+func (r *Reconciler) echoWriter() *controllers.EchoWriter {
+	return &controllers.EchoWriter{Client: r.Client, Wrote: r.wrote}
 }

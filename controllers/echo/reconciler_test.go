@@ -18,7 +18,7 @@ func TestARefusedEchoIsLookedAtAgainIfAnObjectIsNotWatched(t *testing.T) {
 	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
 		deployment.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
 		w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Replicas = 21 }), deployment)
-		answer, err := reconciler(w).Reconcile(t.Context(), w.Current(t))
+		answer, err := reconciler(w).reconcile(t.Context(), w.Current(t))
 		if looks := answer.RequeueAfter > 0; looks != want || (err == nil) != want {
 			t.Errorf("with the label %s: %+v, %v", label, answer, err)
 		}
@@ -33,12 +33,12 @@ func TestTheWritesOfAnEchoThatIsGoneAreForgotten(t *testing.T) {
 	g := NewWithT(t)
 	r := reconciler(fakecluster.New(t))
 	key := client.ObjectKeyFromObject(version("1"))
-	r.own.Begin(version("1"), r.Now())
-	r.own.Wrote(key, version("1"), version("2"), r.Now())
-	r.own.End(key)
-	g.Expect(r.own.Begin(version("1"), r.Now())).NotTo(BeZero(), "it does not wait for the write")
-	g.Expect(r.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: key})).Error().NotTo(HaveOccurred())
-	g.Expect(r.own.Begin(version("1"), r.Now())).To(BeZero())
+	r.memory.expectations.Begin(version("1"), r.Now())
+	r.memory.expectations.Wrote(key, version("1"), version("2"), r.Now())
+	r.memory.expectations.End(key)
+	g.Expect(r.memory.expectations.Begin(version("1"), r.Now())).NotTo(BeZero(), "it does not wait for the write")
+	g.Expect(r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})).Error().NotTo(HaveOccurred())
+	g.Expect(r.memory.expectations.Begin(version("1"), r.Now())).To(BeZero())
 }
 
 func TestNoPassIsMadeBeforeTheCacheHoldsTheOperatorsOwnWrite(t *testing.T) {
@@ -48,7 +48,7 @@ func TestNoPassIsMadeBeforeTheCacheHoldsTheOperatorsOwnWrite(t *testing.T) {
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(fakecluster.StoredEcho())}
 	for i, writes := range []bool{true, false} {
 		w.Writes = nil
-		answer, err := r.ReconcileNamed(t.Context(), request)
+		answer, err := r.Reconcile(t.Context(), request)
 		g.Expect(err).NotTo(HaveOccurred())
 		wrote := len(w.Writes) > 0
 		g.Expect(wrote).To(Equal(writes), "pass %d", i)

@@ -33,21 +33,22 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		}
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(controllers.Options()).WithLogConstructor(echoLog(mgr.GetLogger()))
-	b.Watches(&v1.Echo{}, r.own.Without(queue.EchoEvents(r.Metrics.Echoes.Changed), client.ObjectKeyFromObject),
+	b.Watches(&v1.Echo{}, r.memory.expectations.Without(queue.EchoEvents(r.Metrics.Echoes.Changed), client.ObjectKeyFromObject),
 		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	for _, kind := range children.KindsServed(r.Gateways.Served) {
-		b.Watches(kind, r.own.Without(ofOwner, echoOfChild), builder.WithPredicates(controllers.SinceStart()))
+		b.Watches(kind, r.memory.expectations.Without(ofOwner, echoOfChild), builder.WithPredicates(controllers.SinceStart()))
 	}
 	b.Watches(&corev1.Pod{}, queue.AfterDelay(echoOfPod), builder.WithPredicates(controllers.SinceStart(), podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(controllers.SinceStart(), nodeChanged()))
 	if r.Gateways.Served[children.GatewayKind] {
-		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind), builder.WithPredicates(controllers.SinceStart(), gatewayapi.Changed()))
+		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
+			builder.WithPredicates(controllers.SinceStart(), gatewayapi.Changed()))
 	}
-	return b.Complete(r.Traces.Passes("echo", reconcile.Func(r.ReconcileNamed)))
+	return b.Complete(r.Traces.Passes("echo", r))
 }
 
-// echoLog returns what makes the log of a pass from that of the manager, as for all controllers with a main kind.
+// echoLog returns what makes the log of a reconcile from the log of the manager, as for all controllers with a main kind.
 func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	log = log.WithValues("controller", "echo", "controllerGroup", v1.GroupVersion.Group, "controllerKind", "Echo")
 	return func(r *reconcile.Request) logr.Logger {

@@ -28,31 +28,43 @@ type API struct {
 	Unknown bool
 }
 
-// Observe reads the Gateways of an Echo from the cache, and says what it requires of Gateway API and the operator cannot use.
-func (a *API) Observe(ctx context.Context, cached client.Reader, echo *v1.Echo, seen *status.Observation) error {
+// Seen is what was seen of the Gateways of an Echo. It is empty if the Echo asks for none.
+type Seen struct {
+	// Gateways are those that exist, nil if they cannot be read.
+	Gateways children.Gateways
+	// Unknown is true if the cluster did not answer what it serves of Gateway API.
+	Unknown bool
+	// Refused is why the operator may not read Gateways, empty if it may or if there are none.
+	Refused string
+	// Unserved are the kinds that the Echo requires and the operator cannot use.
+	Unserved []status.Unserved
+}
+
+// Observe reads the Gateways of an Echo from the cache, and returns what the Echo requires of Gateway API and the operator cannot use.
+func (a *API) Observe(ctx context.Context, cached client.Reader, echo *v1.Echo) (Seen, error) {
 	if !children.HasGateway(echo) {
-		return nil
+		return Seen{}, nil
 	}
-	seen.GatewaysUnknown = a.Unknown
+	seen := Seen{Unknown: a.Unknown}
 	for _, kind := range children.Unserved(echo, a.Served) {
 		seen.Unserved = append(seen.Unserved, status.Unserved{Kind: kind, Refused: a.Refused[kind]})
 	}
 	if !a.Served[children.GatewayKind] {
-		seen.GatewaysRefused = a.Refused[children.GatewayKind]
-		return nil
+		seen.Refused = a.Refused[children.GatewayKind]
+		return seen, nil
 	}
 	seen.Gateways = children.Gateways{}
 	for _, parent := range echo.Spec.Gateway.ParentRefs {
 		key := children.GatewayKey(echo, parent)
 		gateway, err := controllers.Find(ctx, cached, key, &gatewayv1.Gateway{})
 		if err != nil {
-			return fmt.Errorf("reading the Gateway %s: %w", key, err)
+			return seen, fmt.Errorf("reading the Gateway %s: %w", key, err)
 		}
 		if gateway != nil {
 			seen.Gateways[key] = gateway
 		}
 	}
-	return nil
+	return seen, nil
 }
 
 // IsGone reports whether a child cannot be written because the cluster no longer serves its kind, or is about to.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,7 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Traces.Passes("podmonitor", r))
 }
 
-// Reconcile makes the PodMonitor of an Echo as wanted.
+// Reconcile makes the PodMonitor of an Echo as it is desired.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
 	if err != nil {
@@ -50,7 +49,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if echo != nil {
 		tracing.SetGeneration(ctx, echo.Generation)
-		err = r.pass(ctx, echo)
+		err = r.reconcileEcho(ctx, echo)
 	}
 	failure := r.failures.Tolerate(request.NamespacedName, status.Classify(err), r.Now())
 	r.failures.End(request.NamespacedName, failure)
@@ -59,26 +58,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return controllers.Result(0, failure)
 }
 
-// pass makes the PodMonitor of an Echo as wanted. It goes with the Echo as an object that the Echo owns.
-func (r *Reconciler) pass(ctx context.Context, echo *v1.Echo) error {
+// reconcileEcho makes the PodMonitor of an Echo as it is desired. It goes with the Echo as an object that the Echo owns.
+func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) error {
 	if echo.Spec.Paused || !echo.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	child := children.PodMonitor(echo)
 	live, err := r.ReadOwned(ctx, r.Cached, echo, child)
-	switch {
-	case err != nil:
-		return err
-	case child.Want == nil && live != nil:
-		return controllers.DeleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground)
-	case child.Want == nil || live != nil && children.IsMonitoredAs(live, child.Want):
-		return nil
-	}
-	if _, err := controllers.Apply(ctx, r.Client, child, live); err != nil {
+	if err != nil {
 		return err
 	}
-	log.FromContext(ctx).Info("Applied a PodMonitor.")
-	return nil
+	writer := controllers.ChildWriter{Client: r.Client, Live: r.Live, Compare: compare}
+	ensured, err := writer.Ensure(ctx, child, live)
+	if err == nil && ensured.Applied {
+		log.FromContext(ctx).Info("Applied a PodMonitor.")
+	}
+	return err
+}
+
+// compare returns how a PodMonitor differs from what is desired. There is no schema of it.
+func compare(child children.Child, live client.Object) (children.Difference, error) {
+	return children.Difference{None: children.IsMonitoredAs(live, child.Want)}, nil
 }
 
 // report sends an event about an Echo that cannot be monitored, unless it was the last one sent.

@@ -79,7 +79,7 @@ var _ = Describe("what an Echo costs", func() {
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		request, skipped := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}, false
 		pass := func() {
-			answer, err := underTest.Echoes.ReconcileNamed(context.WithoutCancel(ctx), request)
+			answer, err := underTest.Echoes.Reconcile(context.WithoutCancel(ctx), request)
 			if err != nil {
 				Fail(err.Error())
 			}

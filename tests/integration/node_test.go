@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -74,7 +75,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "early"), node)
 		early := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History, Gateways: underTest.Echoes.Gateways}
 		early.Client = withoutNodes{underTest.GetClient()}
-		_, err := early.Reconcile(ctx, echo)
+		_, err := early.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
 		Expect(err).NotTo(HaveOccurred())
 		expectNodeEvents(ctx, echo)
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.NodeProblems).To(BeEmpty())

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 )
 
-// podDelay is how long an event of a pod waits for that of the Deployment, which mostly follows, so that one pass does for both. An Echo
-// is not ready later because of it: that depends on the Deployment.
+// podDelay is how long an event of a pod waits for the event of the Deployment, which mostly follows, so that one reconcile does for both.
+// An Echo is not ready later because of it: that depends on the Deployment.
 const podDelay = 200 * time.Millisecond
 
 // AfterDelay returns a handler that adds Echoes to the queue when podDelay is over, unless another event adds them earlier.

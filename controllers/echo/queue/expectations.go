@@ -18,32 +18,32 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// CacheLag is how long the cache may lack what the operator wrote before a pass is made without it.
+// CacheLag is how long the cache may lack what the operator wrote before a reconcile is made without it.
 const CacheLag = 10 * time.Second
 
-// Expectations keeps the operator's own writes from starting passes, which would find nothing to do, and passes from starting before the
-// cache holds what the operator wrote: they would do it again. Its methods may be called concurrently.
+// Expectations keeps the operator's own writes from starting reconciles, which would find nothing to do, and reconciles from starting
+// before the cache holds what the operator wrote: they would do it again. Its methods may be called concurrently.
 //
-// No foreign edit is lost. An event is left out only if it tells of a version that the API server answered to a write of the pass, so
-// that the pass has seen that version: the API server applies to the newest version, or refuses. Each foreign edit makes another version.
-// What arrives during a pass waits for its end, when it is known which versions are its own. Deletions are never left out.
+// No foreign edit is lost. An event is left out only if it is of a version that the API server answered to a write of the reconcile, so
+// that the reconcile has seen that version: the API server applies to the newest version, or refuses. Each foreign edit makes another
+// version. What arrives during a reconcile waits for its end, when it is known which versions are its own. Deletions are never left out.
 type Expectations struct {
 	lock sync.Mutex
 	of   map[types.NamespacedName]*writes
 }
 
-// writes are those of the passes over one Echo.
+// writes are the writes of the reconciles of one Echo.
 type writes struct {
 	echo types.UID
-	// passing is true during a pass.
-	passing bool
-	// held are the events that arrived during the pass.
+	// reconciling is true during a reconcile.
+	reconciling bool
+	// held are the events that arrived during the reconcile.
 	held []heldEvent
 	// awaited are the versions of each object that the cache will hold, the oldest first.
 	awaited map[types.UID][]string
 	// last is when the last of them was written.
 	last time.Time
-	// skipped is true if a pass was not made because of what is awaited.
+	// skipped is true if a reconcile was not made because of what is awaited.
 	skipped bool
 }
 
@@ -53,7 +53,7 @@ type heldEvent struct {
 	deliver func()
 }
 
-// Begin says that a pass over an Echo is to be made. It returns zero if the pass may be made, and else when to ask again if no event
+// Begin says that an Echo is to be reconciled. It returns zero if it may be, and else when to ask again if no event
 // arrives earlier. What was written for an earlier Echo of the name is not awaited.
 func (o *Expectations) Begin(echo *v1.Echo, now time.Time) time.Duration {
 	o.lock.Lock()
@@ -72,11 +72,11 @@ func (o *Expectations) Begin(echo *v1.Echo, now time.Time) time.Duration {
 		return wait
 	}
 	clear(w.awaited)
-	w.passing, w.skipped = true, false
+	w.reconciling, w.skipped = true, false
 	return 0
 }
 
-// Wrote says that the pass over an Echo wrote an object. A write that changed nothing makes no event. before is nil if the object was
+// Wrote says that the reconcile of an Echo wrote an object. A write that changed nothing makes no event. before is nil if the object was
 // created.
 func (o *Expectations) Wrote(echo types.NamespacedName, before, after client.Object, now time.Time) {
 	written := versionOf(after)
@@ -86,7 +86,7 @@ func (o *Expectations) Wrote(echo types.NamespacedName, before, after client.Obj
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	w := o.of[echo]
-	if w == nil { // no pass was begun
+	if w == nil { // no reconcile was begun
 		return
 	}
 	held := len(w.held)
@@ -96,7 +96,7 @@ func (o *Expectations) Wrote(echo types.NamespacedName, before, after client.Obj
 	}
 }
 
-// End says that the pass over an Echo has ended, and delivers the events of others that arrived meanwhile.
+// End says that the reconcile of an Echo has ended, and delivers the events of others that arrived meanwhile.
 func (o *Expectations) End(echo types.NamespacedName) {
 	for _, e := range o.ended(echo) {
 		e.deliver()
@@ -111,14 +111,14 @@ func (o *Expectations) ended(echo types.NamespacedName) []heldEvent {
 		return nil
 	}
 	held := w.held
-	w.passing, w.held = false, nil
+	w.reconciling, w.held = false, nil
 	o.release(echo, w)
 	return held
 }
 
 // release drops what is held of an Echo if there is nothing. The caller holds the lock.
 func (o *Expectations) release(echo types.NamespacedName, w *writes) {
-	if !w.passing && !w.skipped && len(w.awaited) == 0 {
+	if !w.reconciling && !w.skipped && len(w.awaited) == 0 {
 		delete(o.of, echo)
 	}
 }
@@ -133,14 +133,14 @@ func (o *Expectations) Arrived(echo types.NamespacedName, object client.Object, 
 		return true
 	}
 	own := w.caughtUp(version)
-	due := w.skipped && len(w.awaited) == 0 // for the pass that was not made
+	due := w.skipped && len(w.awaited) == 0 // for the reconcile that was not made
 	w.skipped = w.skipped && !due
 	switch {
 	case due:
 	case own:
 		o.release(echo, w)
 		return false
-	case w.passing:
+	case w.reconciling:
 		w.held = append(w.held, heldEvent{version, deliver})
 		return false
 	}
@@ -178,7 +178,7 @@ func (o *Expectations) Forget(echo types.NamespacedName) {
 	delete(o.of, echo)
 }
 
-// Clear drops the expectations. What has arrived during a pass is delivered at its end all the same: it is nowhere else.
+// Clear drops the expectations. What has arrived during a reconcile is delivered at its end all the same: it is nowhere else.
 func (o *Expectations) Clear() {
 	o.lock.Lock()
 	defer o.lock.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// comparison is what was found to be as wanted: what the children of an Echo depend on, and the versions of the children. To build and to
-// compare them again would take most of the time of a pass. No foreign edit is lost: each gives an object another resource version, and a
-// version is here only if it was compared.
+// comparison is what was found to be as it is desired: what the children of an Echo depend on, and the versions of the children. To build
+// and to compare them again would take most of the time of a reconcile. No foreign edit is lost: each gives an object another resource
+// version, and a version is here only if it was compared.
 type comparison struct {
 	echo       types.UID
 	generation int64
@@ -33,15 +33,15 @@ func (c comparison) equal(other comparison) bool {
 	return c.echo == other.echo && c.generation == other.generation && c.config.Equal(other.config) && slices.Equal(c.versions, other.versions)
 }
 
-// UpToDate holds what was last found to be as wanted of each Echo.
+// UpToDate holds which children of each Echo were last found to be as they are desired.
 type UpToDate struct{ controllers.Memory[comparison] }
 
-// Record keeps that the children of an Echo that were found are as wanted.
+// Record keeps that the children of an Echo that were found are as they are desired.
 func (u *UpToDate) Record(echo *v1.Echo, config children.Config, found []client.Object) {
 	u.Set(client.ObjectKeyFromObject(echo), comparisonOf(echo, config, found))
 }
 
-// Holds reports whether nothing has changed since the children of an Echo were found to be as wanted.
+// Holds reports whether nothing has changed since the children of an Echo were found to be as they are desired.
 func (u *UpToDate) Holds(echo *v1.Echo, config children.Config, found []client.Object) bool {
 	last, known := u.Get(client.ObjectKeyFromObject(echo))
 	return known && last.equal(comparisonOf(echo, config, found))

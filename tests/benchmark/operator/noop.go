@@ -97,7 +97,7 @@ func (b *benchmark) noopPass(ctx context.Context, p *controlPlane, o *operator.O
 	result := testing.Benchmark(func(t *testing.B) {
 		t.ReportAllocs()
 		for t.Loop() {
-			if _, problem := o.Echoes.ReconcileNamed(ctx, request); problem != nil {
+			if _, problem := o.Echoes.Reconcile(ctx, request); problem != nil {
 				err = problem
 			}
 		}

@@ -126,7 +126,7 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	dry := &refusing{Client: p.GetClient()}
 	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, History: p.Echoes.History, Gateways: p.Echoes.Gateways}
 	r.Client, r.Live, r.Recorder = dry, live, &events.FakeRecorder{}
-	_, err := r.ReconcileNamed(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: echoName}})
+	_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: echoName}})
 	switch {
 	case len(dry.writes) == 0 && (err == nil || now.echo != nil && isRefused(now.echo)):
 		return nil

@@ -1,5 +1,5 @@
-// Package fakecluster is a fake API server whose cache may hold another state: for errors and delays that a real API server cannot be made to
-// have.
+// Package fakecluster is a fake API server whose cache may hold another state: for errors and delays that a real API server cannot be made
+// to have.
 package fakecluster
 
 import (

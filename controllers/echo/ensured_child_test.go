@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// firstChild returns the Service of an Echo as it is wanted.
+// firstChild returns the Service of an Echo as it is desired.
 func firstChild(t *testing.T) children.Child {
 	t.Helper()
 	all, err := children.Of(fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
@@ -43,7 +44,7 @@ func applied(t *testing.T, c children.Child) client.Object {
 }
 
 func TestEnsure(t *testing.T) {
-	asWanted := applied(t, firstChild(t))
+	desired := applied(t, firstChild(t))
 	unwanted := firstChild(t)
 	unwanted.Want = nil
 	for name, c := range map[string]struct {
@@ -54,7 +55,7 @@ func TestEnsure(t *testing.T) {
 	}{
 		"missing":           {firstChild(t), nil, []string{"apply Service"}, 1},
 		"different":         {firstChild(t), fakecluster.OwnedService(fakecluster.StoredEcho()), []string{"apply Service"}, 1},
-		"as wanted":         {firstChild(t), asWanted, nil, 0},
+		"as desired":        {firstChild(t), desired, nil, 0},
 		"unwanted":          {unwanted, fakecluster.OwnedService(fakecluster.StoredEcho()), []string{"delete x"}, 0},
 		"unwanted, missing": {unwanted, nil, nil, 0},
 	} {
@@ -65,10 +66,10 @@ func TestEnsure(t *testing.T) {
 				there = append(there, c.live)
 				c.live.SetResourceVersion("999") // that of the first version of the fake API server
 			}
-			w, seen := fakecluster.New(t, there...), status.Observation{}
-			g.Expect(reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), c.child, c.live, &seen)).To(Succeed())
+			w, ensured := fakecluster.New(t, there...), ensuredChild{child: c.child, before: c.live}
+			g.Expect(reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), &ensured)).To(Succeed())
 			g.Expect(w.Writes).To(HaveExactElements(c.writes))
-			g.Expect(seen.Changes).To(HaveLen(c.changes))
+			g.Expect(withChildren(status.Observation{}, []ensuredChild{ensured}).Changes).To(HaveLen(c.changes))
 		})
 	}
 }
@@ -82,7 +83,7 @@ func TestOnlyAConflictLeadsToALiveRead(t *testing.T) {
 		writes []string
 		taken  bool
 	}{
-		"of somebody else":     {[]client.Object{foreign}, conflict, []string{"apply Service"}, true},
+		"of another owner":     {[]client.Object{foreign}, conflict, []string{"apply Service"}, true},
 		"not in the cache yet": {[]client.Object{fakecluster.OwnedService(fakecluster.StoredEcho())}, conflict, []string{"apply Service", "apply Service"}, false},
 		"gone meanwhile":       {nil, conflict, []string{"apply Service"}, false},
 		"refused":              {[]client.Object{foreign}, fakecluster.ErrRefused, []string{"apply Service"}, false},
@@ -90,7 +91,7 @@ func TestOnlyAConflictLeadsToALiveRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := fakecluster.NewLate(t, nil, c.live)
 			w.Fail = func(string) error { return c.answer }
-			err := reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), firstChild(t), nil, &status.Observation{})
+			err := reconciler(w).ensure(t.Context(), fakecluster.StoredEcho(), &ensuredChild{child: firstChild(t)})
 			if taken := errors.As(err, new(*children.NameConflictError)); taken != c.taken || !taken && !errors.Is(err, c.answer) {
 				t.Errorf("got %v", err)
 			}
@@ -115,4 +116,31 @@ func TestFinalizersAreNotWrittenOverANewerEcho(t *testing.T) {
 	old := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Finalizers = "1", nil })
 	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = nil }))
 	NewWithT(t).Expect(reconciler(w).addFinalizer(t.Context(), old)).To(Satisfy(apierrors.IsConflict))
+}
+
+func TestAllUnchanged(t *testing.T) {
+	d, desired := &appsv1.Deployment{}, children.Child{Kind: "Deployment", Want: &unstructured.Unstructured{}}
+	for name, c := range map[string]struct {
+		found []ensuredChild
+		want  bool
+	}{
+		"unchanged":           {[]ensuredChild{{child: desired, before: d, after: d}, {}}, true},
+		"applied":             {[]ensuredChild{{child: desired, before: d, after: &appsv1.Deployment{}}, {}}, false},
+		"created":             {[]ensuredChild{{child: desired, after: d}, {}}, false},
+		"pruned":              {[]ensuredChild{{child: desired, before: d, after: d}, {before: &corev1.Service{}}}, false},
+		"nothing is there":    {[]ensuredChild{{child: desired}, {}}, false},
+		"nothing was ensured": {[]ensuredChild{{child: desired, before: d}, {}}, false},
+	} {
+		NewWithT(t).Expect(allUnchanged(c.found)).To(Equal(c.want), name)
+	}
+}
+
+// TestWithChildren_readAfterAFailure checks that what a failed write may have created is not taken for what was there before it.
+func TestWithChildren_readAfterAFailure(t *testing.T) {
+	g := NewWithT(t)
+	d := &appsv1.Deployment{}
+	failed := ensuredChild{child: children.Child{Kind: "Deployment", RunsPods: true}, found: d, ambiguous: fakecluster.ErrRefused}
+	seen := withChildren(status.Observation{}, []ensuredChild{failed})
+	g.Expect(seen.Deployment).To(BeIdenticalTo(d))
+	g.Expect(seen.Unsure).To(HaveExactElements(status.Attempt{Kind: "Deployment", Err: fakecluster.ErrRefused}))
 }

@@ -1,4 +1,4 @@
-package echo
+package controllers_test
 
 import (
 	"context"
@@ -13,8 +13,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
+
+// replacing returns a writer to which each child has to be recreated.
+func replacing(w *fakecluster.World) *controllers.ChildWriter {
+	return &controllers.ChildWriter{Client: w.Server, Compare: func(children.Child, client.Object) (children.Difference, error) {
+		return children.Difference{Replace: true}, nil
+	}}
+}
 
 // TestOnlyWhatWouldBeAcceptedIsReplaced: a Service that works is worth more than none.
 func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
@@ -36,16 +45,16 @@ func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
 			g := NewWithT(t)
 			w, live := fakecluster.New(t, fakecluster.OwnedService(fakecluster.StoredEcho())), fakecluster.OwnedService(fakecluster.StoredEcho())
 			g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(live), live)).To(Succeed())
-			r := reconciler(w)
+			writer := replacing(w)
 			var asked []string
-			r.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+			writer.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
 				Create: func(_ context.Context, _ client.WithWatch, object client.Object, given ...client.CreateOption) error {
 					options := client.CreateOptions{}
 					options.ApplyOptions(given)
 					asked = slices.Concat(options.DryRun, []string{object.GetNamespace() + "/" + object.GetName()})
 					return c.answer
 				}})
-			if err := r.replace(t.Context(), firstChild(t), live); (err == nil) != (c.writes != nil) || c.writes == nil && !errors.Is(err, c.answer) {
+			if _, err := writer.Ensure(t.Context(), service(t), live); (err == nil) != (c.writes != nil) || c.writes == nil && !errors.Is(err, c.answer) {
 				t.Errorf("got %v", err)
 			}
 			g.Expect(w.Writes).To(HaveExactElements(c.writes))
@@ -58,6 +67,7 @@ func TestWhatIsBeingDeletedIsAwaited(t *testing.T) {
 	g := NewWithT(t)
 	w, live := fakecluster.New(t), fakecluster.OwnedService(fakecluster.StoredEcho())
 	live.Finalizers, live.DeletionTimestamp = []string{"example.org/theirs"}, &metav1.Time{Time: w.Dependencies.Now()}
-	g.Expect(reconciler(w).replace(t.Context(), firstChild(t), live)).To(Succeed())
+	writer := replacing(w)
+	g.Expect(writer.Ensure(t.Context(), service(t), live)).Error().NotTo(HaveOccurred())
 	g.Expect(w.Writes).To(BeNil())
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// unreported holds what happened to each Echo that no event has reported yet, because a pass failed. Events are for people, and no decision
-// depends on them.
-type unreported struct {
+// pendingEvents holds what happened to each Echo that no event has reported yet, because a reconcile failed. Events are for people, and no
+// decision depends on them.
+type pendingEvents struct {
 	controllers.Memory[*unreportedNews]
 }
 
@@ -37,8 +37,8 @@ type ending struct {
 	transition status.Transition
 }
 
-// news returns what is held of an Echo, which only the pass over that Echo reads and changes.
-func (u *unreported) news(echo types.NamespacedName) *unreportedNews {
+// news returns what is held of an Echo, which only the reconcile of that Echo reads and changes.
+func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 	news, found := u.Get(echo)
 	if !found {
 		news = &unreportedNews{generations: map[types.UID]int64{}, unsure: map[string]client.Object{}}
@@ -47,10 +47,10 @@ func (u *unreported) news(echo types.NamespacedName) *unreportedNews {
 	return news
 }
 
-// add returns the changes of a pass after those that were not reported before it. A child that is as wanted after a write that failed
-// was changed by that. A change that the API server has answered before is left out: the cache did not hold it yet, so that the pass made
-// it again.
-func (u *unreported) add(echo types.NamespacedName, seen status.Observation) []status.Change {
+// add returns the changes of a reconcile after the changes that were not reported before it. A child that is unchanged after a write that
+// failed was changed by that. A change that the API server has answered before is left out: the cache did not hold it yet, so that the
+// reconcile made it again.
+func (u *pendingEvents) add(echo types.NamespacedName, seen status.Observation) []status.Change {
 	if _, found := u.Get(echo); !found && len(seen.Changes)+len(seen.Unsure) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (u *unreported) add(echo types.NamespacedName, seen status.Observation) []s
 }
 
 // publishing records the report whose status could not be written, if it may have been written all the same.
-func (u *unreported) publishing(echo types.NamespacedName, report status.Report, err error) {
+func (u *pendingEvents) publishing(echo types.NamespacedName, report status.Report, err error) {
 	if !isRefusal(err) {
 		u.news(echo).report = &report
 	}
@@ -86,7 +86,7 @@ func (u *unreported) publishing(echo types.NamespacedName, report status.Report,
 
 // published returns the transitions that turn out to be due, because the status of an Echo is that of the report that could not be
 // written. Nothing is left to report then.
-func (u *unreported) published(echo *v1.Echo) []status.Transition {
+func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	news, _ := u.Get(client.ObjectKeyFromObject(echo))
 	if news == nil || news.report == nil || !controllers.SameStatus(&echo.Status, &news.report.Status) {
 		return nil
@@ -97,21 +97,21 @@ func (u *unreported) published(echo *v1.Echo) []status.Transition {
 }
 
 // done forgets what is reported now.
-func (u *unreported) done(echo types.NamespacedName) {
+func (u *pendingEvents) done(echo types.NamespacedName) {
 	if news, found := u.Get(echo); found {
 		news.changes, news.report = nil, nil
 	}
 }
 
 // releasing records the last transition of an Echo that could not be released, if it may have been released all the same.
-func (u *unreported) releasing(echo *v1.Echo, transition status.Transition, err error) {
+func (u *pendingEvents) releasing(echo *v1.Echo, transition status.Transition, err error) {
 	if !isRefusal(err) {
 		u.news(client.ObjectKeyFromObject(echo)).ending = &ending{echo, transition}
 	}
 }
 
 // gone drops what is held of an Echo that is gone, and returns its last transition if that was not reported.
-func (u *unreported) gone(echo types.NamespacedName) *ending {
+func (u *pendingEvents) gone(echo types.NamespacedName) *ending {
 	news, found := u.Get(echo)
 	if !found {
 		return nil

@@ -20,7 +20,7 @@ import (
 
 func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
 	g := NewWithT(t)
-	u, x := &unreported{}, types.NamespacedName{Name: "x"}
+	u, x := &pendingEvents{}, types.NamespacedName{Name: "x"}
 	change := func(generation int64) []status.Change {
 		return []status.Change{{After: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: generation}}}}
 	}
@@ -42,7 +42,7 @@ func TestAChangeIsKeptUntilItIsReported(t *testing.T) {
 }
 
 func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
-	u, x := &unreported{}, types.NamespacedName{Name: "x"}
+	u, x := &pendingEvents{}, types.NamespacedName{Name: "x"}
 	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
 	failed := func(err error) status.Observation {
 		return status.Observation{Unsure: []status.Attempt{{Kind: "Deployment", Before: before, Err: err}}}
@@ -72,11 +72,11 @@ func TestTheEndOfAnEchoIsReportedAlthoughTheAnswerWasAnError(t *testing.T) {
 	w := fakecluster.New(t, deletedEcho(v1.Finalizer))
 	r, echo := reconciler(w), w.Current(t)
 	w.FailOn("patch x", errors.New("no answer"))
-	g.Expect(r.Reconcile(t.Context(), echo)).Error().To(HaveOccurred(), "the failure is hidden")
+	g.Expect(r.reconcile(t.Context(), echo)).Error().To(HaveOccurred(), "the failure is hidden")
 	w.Events()
 	r.Client = fakecluster.New(t).Server
 	for _, want := range [][]any{{HavePrefix("Normal Deleted")}, nil} {
-		g.Expect(r.ReconcileNamed(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})).Error().NotTo(HaveOccurred())
+		g.Expect(r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})).Error().NotTo(HaveOccurred())
 		g.Expect(w.Events()).To(HaveExactElements(want...))
 	}
 }
@@ -86,9 +86,9 @@ func TestEventsOfChangesSurviveAStatusThatCannotBeWritten(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.FailOn("patch status", errors.New("no"))
 	r := reconciler(w)
-	g.Expect(r.Reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred())
+	g.Expect(r.reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred())
 	g.Expect(w.Events()).To(BeNil())
 	w.Fail = func(string) error { return nil }
-	g.Expect(r.Reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(r.reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	g.Expect(w.Events()).To(ContainElement(HavePrefix("Normal Deployed")))
 }

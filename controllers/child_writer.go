@@ -1,0 +1,110 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// ChildWriter makes children as they are desired.
+type ChildWriter struct {
+	// Client writes to the API server.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Compare returns how an object differs from a child.
+	Compare func(children.Child, client.Object) (children.Difference, error)
+	// Wrote is called with each version that the API server returned. It may be nil.
+	Wrote func(child client.ObjectKey, before, after client.Object)
+}
+
+// Ensured is what became of a child.
+type Ensured struct {
+	// Object is the child as it exists now: as before if nothing differed, nil if there is none.
+	Object client.Object
+	// Applied is true if an apply was sent. If it failed, it may have been done all the same.
+	Applied bool
+}
+
+// Ensure applies a child that differs from what is desired, and deletes one that is not desired. live is nil if the child does not exist.
+func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.Object) (Ensured, error) {
+	if c.Want == nil {
+		return Ensured{}, w.remove(ctx, live)
+	}
+	if live != nil {
+		c = c.Given(live)
+		difference, err := w.Compare(c, live)
+		switch {
+		case err != nil:
+			return Ensured{}, err
+		case difference.None:
+			return Ensured{Object: live}, nil
+		case difference.Replace:
+			return Ensured{}, w.replace(ctx, c, live)
+		}
+		if err := w.reclaim(ctx, c, difference.Renamed); err != nil {
+			return Ensured{}, err
+		}
+	}
+	after, err := Apply(ctx, w.Client, c, live)
+	if err != nil {
+		return Ensured{Applied: true}, err
+	}
+	w.wrote(c.Key, live, after)
+	return Ensured{Object: after, Applied: true}, nil
+}
+
+// reclaim makes the operator own the list items whose key another client edited, so that they are replaced and not added to. The cache
+// does not hold what others own.
+func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fieldpath.Set) error {
+	if renamed == nil || renamed.Empty() {
+		return nil
+	}
+	current := c.Blank()
+	if err := w.Live.Get(ctx, c.Key, current); err != nil {
+		return fmt.Errorf("reading %s %s: %w", c.Kind, c.Key, err)
+	}
+	before := current.DeepCopyObject().(client.Object)
+	if err := children.GiveToOperator(current, renamed, c.Want.GetAPIVersion()); err != nil {
+		return err
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := w.Client.Patch(ctx, current, patch, client.FieldOwner(children.FieldOwner)); err != nil {
+		return fmt.Errorf("taking over fields of %s %s: %w", c.Kind, c.Key, err)
+	}
+	w.wrote(c.Key, before, current)
+	return nil
+}
+
+// replace deletes a child that has to be recreated, unless the API server would refuse the new one. An event creates it when the old one is
+// gone.
+func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client.Object) error {
+	if trial := c.Trial(); trial != nil && live.GetDeletionTimestamp().IsZero() {
+		err := w.Client.Create(ctx, trial, client.DryRunAll, client.FieldOwner(children.FieldOwner))
+		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) && !status.IsQuotaExceeded(err) { // the old one counts in the quota
+			return fmt.Errorf("replacing %s %s: %w", c.Kind, c.Key, err)
+		}
+	}
+	return w.remove(ctx, live)
+}
+
+// remove deletes a child that exists. Nothing depends on a child that an Echo can be without.
+func (w *ChildWriter) remove(ctx context.Context, live client.Object) error {
+	if live == nil {
+		return nil
+	}
+	return DeleteChild(ctx, w.Client, live, metav1.DeletePropagationBackground)
+}
+
+func (w *ChildWriter) wrote(child client.ObjectKey, before, after client.Object) {
+	if w.Wrote != nil {
+		w.Wrote(child, before, after)
+	}
+}

@@ -1,0 +1,86 @@
+package echo
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// leftovers are what is left of an Echo that is being deleted.
+type leftovers struct {
+	objects          []client.Object
+	pods, companions []corev1.Pod
+	// orphaned is true if the Deployment was orphaned. Its pods are kept then, and not among pods.
+	orphaned bool
+}
+
+func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companions) > 0 }
+
+// leftoversOf returns what is left of an Echo. The cache is enough to say that something is left. It may not hold what was created a moment
+// ago, so that the API server is asked before nothing is left. Pods that no one deletes for long are kept.
+func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers, error) {
+	desired, err := children.Of(echo, r.config())
+	if err != nil {
+		return leftovers{}, err
+	}
+	left, err := r.leftoversIn(ctx, source{r.Client, r.readCached, controllers.CachedPodsOf}, echo, desired)
+	if err == nil && !left.any() {
+		left, err = r.leftoversIn(ctx, source{r.Live, r.read, livePodsOf}, echo, desired)
+	}
+	if left.onlyKeptPods() && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
+		left.pods, left.orphaned = nil, true
+	}
+	return left, err
+}
+
+// source is where the objects of an Echo are read: the cache or the API server.
+type source struct {
+	reader client.Reader
+	child  childReader
+	podsOf func(*v1.Echo) client.ListOption
+}
+
+// livePodsOf selects the pods and companions of an Echo in the API server.
+func livePodsOf(echo *v1.Echo) client.ListOption {
+	return client.MatchingLabels(children.InstanceLabels(echo))
+}
+
+// leftoversIn returns what is left of an Echo in the cache or in the API server. A child whose name is taken was orphaned, or was never
+// the Echo's: only the API server knows whether the Deployment was orphaned. Another client may have deleted the Deployment in the
+// background, which does not wait for its pods.
+func (r *Reconciler) leftoversIn(ctx context.Context, from source, echo *v1.Echo, desired []children.Child) (leftovers, error) {
+	left := leftovers{}
+	for _, c := range desired {
+		readThis := from.child
+		if c.RunsPods {
+			readThis = r.read
+		}
+		object, err := readThis(ctx, echo, c)
+		switch {
+		case errors.As(err, new(*children.NameConflictError)):
+			left.orphaned = left.orphaned || c.RunsPods
+		case err != nil:
+			return left, err
+		case object != nil:
+			left.objects = append(left.objects, object)
+		}
+	}
+	var err error
+	if left.pods, left.companions, err = listPods(ctx, from.reader, echo, from.podsOf(echo)); left.orphaned {
+		left.pods = nil
+	}
+	return left, err
+}
+
+// onlyKeptPods reports whether only pods are left, and no one deletes them.
+func (l leftovers) onlyKeptPods() bool {
+	deleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
+	return len(l.objects)+len(l.companions) == 0 && len(l.pods) > 0 && !slices.ContainsFunc(l.pods, deleted)
+}

@@ -1,0 +1,30 @@
+package echo
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/controllers/echo/queue"
+)
+
+// memory is all that outlives a reconcile.
+type memory struct {
+	failures     controllers.Failures
+	pending      pendingEvents
+	expectations queue.Expectations
+	upToDate     queue.UpToDate
+}
+
+// forget drops what is held of an Echo that is gone. It returns the last transition of the Echo if no event has reported it.
+func (m *memory) forget(echo types.NamespacedName) *ending {
+	m.failures.End(echo, nil)
+	m.expectations.Forget(echo)
+	m.upToDate.Forget(echo)
+	return m.pending.gone(echo)
+}
+
+// Memories returns functions that drop one memory of the reconciler each.
+func (r *Reconciler) Memories() []func() {
+	m := &r.memory
+	return []func(){m.expectations.Clear, m.upToDate.Clear, m.pending.Clear, m.failures.Clear}
+}

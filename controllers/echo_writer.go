@@ -1,0 +1,111 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// EchoWriter writes the finalizers and the status of Echoes, unless an Echo has changed since it was read.
+type EchoWriter struct {
+	Client client.Client
+	// Wrote is called with each version that the API server returned. It may be nil.
+	Wrote func(echo client.ObjectKey, before, after client.Object)
+}
+
+// echoPatch is a merge patch of an Echo. The API server refuses it if the Echo is not of the resource version.
+type echoPatch struct {
+	Metadata struct {
+		ResourceVersion string `json:"resourceVersion"`
+		// Finalizers replace all.
+		Finalizers *[]string `json:"finalizers,omitempty"`
+	} `json:"metadata"`
+	// Status holds the fields that change.
+	Status json.RawMessage `json:"status,omitempty"`
+}
+
+// SetFinalizers sets the finalizers of an Echo.
+func (w *EchoWriter) SetFinalizers(ctx context.Context, echo *v1.Echo, finalizers []string) error {
+	patch := echoPatch{}
+	patch.Metadata.Finalizers = &finalizers
+	err := w.patch(echo, patch, func(answer client.Object, body client.Patch) error { return w.Client.Patch(ctx, answer, body) })
+	if err != nil {
+		return fmt.Errorf("writing the finalizers: %w", err)
+	}
+	echo.Finalizers = finalizers
+	return nil
+}
+
+// SetStatus sets the status of an Echo, if it differs.
+func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.EchoStatus) error {
+	if SameStatus(&echo.Status, status) {
+		return nil
+	}
+	patch, err := statusPatch(echo, status)
+	if err != nil {
+		return err
+	}
+	err = w.patch(echo, patch, func(answer client.Object, body client.Patch) error { return w.Client.Status().Patch(ctx, answer, body) })
+	if err != nil {
+		return err
+	}
+	echo.Status = *status
+	return nil
+}
+
+// patch writes a patch and updates the version of the Echo. The API server answers the metadata alone, which is enough to know what was
+// written: if a webhook changed the spec as well, the event starts another reconcile.
+func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Object, client.Patch) error) error {
+	patch.Metadata.ResourceVersion = echo.ResourceVersion
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	answer := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}}
+	answer.SetGroupVersionKind(v1.GroupVersion.WithKind("Echo"))
+	if err := write(answer, client.RawPatch(types.MergePatchType, body)); err != nil {
+		return err
+	}
+	if answer.Generation == echo.Generation && w.Wrote != nil {
+		w.Wrote(client.ObjectKeyFromObject(echo), echo, answer)
+	}
+	echo.ResourceVersion = answer.ResourceVersion
+	return nil
+}
+
+// statusPatch returns the patch that sets the status of an Echo.
+func statusPatch(echo *v1.Echo, status *v1.EchoStatus) (patch echoPatch, err error) {
+	var before any = &echo.Status
+	if reflect.ValueOf(echo.Status).IsZero() {
+		before = struct{}{} // nothing is stored, nor are counts of 0
+	}
+	patch.Status, err = difference(before, status)
+	return patch, err
+}
+
+// difference returns the merge patch that makes one value the other.
+func difference(before, after any) (json.RawMessage, error) {
+	old, err := json.Marshal(before)
+	if err != nil {
+		return nil, err
+	}
+	current, err := json.Marshal(after)
+	if err != nil {
+		return nil, err
+	}
+	return jsonpatch.CreateMergePatch(old, current)
+}
+
+// SameStatus reports whether two statuses are equal. Most are identical, which the first comparison finds in a tenth of the time.
+func SameStatus(a, b *v1.EchoStatus) bool {
+	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
+}
