@@ -2,6 +2,8 @@ package status
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,7 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// verdict is what a pass means: the three conditions, the phase and the message.
+// verdict is what a reconcile means: the three conditions, the phase and the message.
 type verdict struct {
 	ready, progressing, degraded                   metav1.ConditionStatus
 	readyReason, progressingReason, degradedReason v1.Reason
@@ -27,7 +29,7 @@ type verdict struct {
 	final bool
 }
 
-// judge decides what a pass means.
+// judge decides what a reconcile means.
 func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) verdict {
 	switch {
 	case failure != nil:
@@ -35,63 +37,139 @@ func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) ver
 	case echo.Spec.Paused:
 		return pausedVerdict(&echo.Status, seen, now)
 	default:
-		return podsVerdict(&echo.Status, rolloutOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now), seen).
-			behind(echo, routeCause(echo, seen, now)).
-			unsaid(echo, seen)
+		pods := rolloutOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now)
+		return podsVerdict(pods, causesOf(echo, seen, pods, now))
 	}
 }
 
-// podsVerdict returns the verdict of a pass that succeeded.
-func podsVerdict(before *v1.EchoStatus, pods rollout, seen Observation) verdict {
-	switch {
-	case pods.ready:
-		return readyVerdict(pods)
-	case pods.progressing:
-		return rollingVerdict(pods).because(causeOf(seen).since(before))
-	default:
-		return missingVerdict(pods).because(causeOf(seen).since(before))
-	}
+// causes are what a verdict depends on besides the counts of pods.
+type causes struct {
+	// pods is why pods are missing, routes why Gateways do not send requests. Each is zero if it is unknown or if there is nothing wrong.
+	pods, routes cause
+	// routed is true if Gateways send requests.
+	routed bool
+	// gatewayNote is why the URL of a Gateway is not known, empty if it is.
+	gatewayNote string
 }
 
-// because returns a verdict with the cause added, if it is known.
-func (v verdict) because(c cause) verdict {
-	if c == (cause{}) {
-		return v
-	}
-	v.readyReason, v.event = c.reason, v1.EventNotReady
-	v.message += " " + c.message
-	if c.warning || c.lasting {
-		v.phase = v1.PhaseWarning
-	}
-	if c.lasting && v.degraded != metav1.ConditionTrue {
-		v.degraded, v.degradedReason = metav1.ConditionTrue, c.reason
-	}
-	return v
-}
-
-// behind returns a verdict with why Gateways do not send requests to the Echo, if they do not. Whether it is ready depends on its pods alone.
-func (v verdict) behind(echo *v1.Echo, c cause) verdict {
-	if c == (cause{}) {
-		v.routed = children.HasGateway(echo)
-		return v
-	}
-	v.message += " " + c.message
-	v.phase, v.routes = v1.PhaseWarning, c
-	if v.degraded != metav1.ConditionTrue {
-		v.degraded, v.degradedReason = metav1.ConditionTrue, c.reason
-	}
-	return v
-}
-
-// unsaid returns a verdict that tells why the URL of a Gateway is not known, if the operator may not read Gateways.
-func (v verdict) unsaid(echo *v1.Echo, seen Observation) verdict {
+// causesOf returns the causes of what is seen of an Echo.
+func causesOf(echo *v1.Echo, seen Observation, pods rollout, now time.Time) causes {
+	c := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now)}
+	c.routed = c.routes == (cause{}) && children.HasGateway(echo)
 	if children.HasGateway(echo) && seen.GatewaysRefused != "" {
-		v.message += " The URL at the Gateway is not known: " + sentence(seen.GatewaysRefused)
+		c.gatewayNote = "The URL at the Gateway is not known: " + sentence(seen.GatewaysRefused)
 	}
+	return c
+}
+
+// podsCause returns why pods are missing, zero if none are.
+func podsCause(before *v1.EchoStatus, seen Observation, pods rollout) cause {
+	if pods.ready {
+		return cause{}
+	}
+	return causeOf(seen).since(before)
+}
+
+// podsVerdict returns the verdict of a reconcile that succeeded. Whether an Echo is ready depends on its pods alone.
+func podsVerdict(pods rollout, why causes) verdict {
+	v := verdict{
+		routes:  why.routes,
+		routed:  why.routed,
+		message: sentences(pods.summary(), why.pods.message, why.routes.message, why.gatewayNote),
+		phase:   pods.phase(why),
+	}
+	v.ready, v.readyReason, v.event = pods.readiness(why.pods)
+	v.progressing, v.progressingReason = pods.progress()
+	v.degraded, v.degradedReason = pods.degradation(why)
 	return v
 }
 
-// failedVerdict returns the verdict of a pass that failed.
+// late reports whether pods are missing although nothing is being rolled out, for longer than the deadline.
+func (r rollout) late() bool { return !r.ready && !r.progressing && r.overdue }
+
+// summary returns what the counts of pods say.
+func (r rollout) summary() string {
+	switch {
+	case r.ready && r.want == 0:
+		return "No pods are requested and none are running."
+	case r.progressing && !r.ready:
+		return fmt.Sprintf("A change is being rolled out: %d of %d pods are updated. %s", r.updated, r.want, r)
+	case r.late():
+		return fmt.Sprintf("%s There has been no progress for %.0f minutes.", r, children.ProgressDeadline.Minutes())
+	default:
+		return r.String()
+	}
+}
+
+// phase returns the phase that pods and causes lead to.
+func (r rollout) phase(why causes) string {
+	switch {
+	case why.routes != (cause{}) || why.pods.warning || why.pods.lasting:
+		return v1.PhaseWarning
+	case r.ready:
+		return v1.PhaseReady
+	case r.progressing && r.first:
+		return v1.PhasePending
+	case r.progressing:
+		return v1.PhaseUpdating
+	default:
+		return v1.PhaseWarning
+	}
+}
+
+// readiness returns the condition Ready and the reason of the event that reports it. A cause changes why an Echo is not ready, and does not
+// hide whether a change is being rolled out.
+func (r rollout) readiness(why cause) (value metav1.ConditionStatus, reason, event v1.Reason) {
+	switch {
+	case r.ready && r.want == 0:
+		return metav1.ConditionTrue, v1.ReasonScaledToZero, v1.EventReady
+	case r.ready:
+		return metav1.ConditionTrue, v1.ReasonAllPodsReady, v1.EventReady
+	case why != (cause{}):
+		return metav1.ConditionFalse, why.reason, v1.EventNotReady
+	case r.progressing:
+		return metav1.ConditionFalse, v1.ReasonRollingOut, v1.EventRollout
+	case r.late():
+		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded, v1.EventNotReady
+	default:
+		return metav1.ConditionFalse, v1.ReasonPodsNotReady, v1.EventNotReady
+	}
+}
+
+// progress returns the condition Progressing.
+func (r rollout) progress() (metav1.ConditionStatus, v1.Reason) {
+	switch {
+	case r.ready:
+		return metav1.ConditionFalse, v1.ReasonRolledOut
+	case r.progressing:
+		return metav1.ConditionTrue, v1.ReasonRollingOut
+	case r.late():
+		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded
+	default:
+		return metav1.ConditionFalse, v1.ReasonPodsNotReady
+	}
+}
+
+// degradation returns the condition Degraded. A cause does not hide that the deadline has passed.
+func (r rollout) degradation(why causes) (metav1.ConditionStatus, v1.Reason) {
+	switch {
+	case r.late():
+		return metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded
+	case why.pods.lasting:
+		return metav1.ConditionTrue, why.pods.reason
+	case why.routes != (cause{}):
+		return metav1.ConditionTrue, why.routes.reason
+	default:
+		return metav1.ConditionFalse, v1.ReasonAsExpected
+	}
+}
+
+// sentences joins the texts that are not empty.
+func sentences(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), " ")
+}
+
+// failedVerdict returns the verdict of a reconcile that failed.
 func failedVerdict(seen Observation, failure *Failure) verdict {
 	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: failure.Reason,
@@ -115,74 +193,25 @@ func failedVerdict(seen Observation, failure *Failure) verdict {
 
 // pausedVerdict returns the verdict on a paused Echo. Its objects are left unchanged, and are measured by their own spec.
 func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdict {
+	const paused = "The Echo is paused: changes are not applied."
 	v := verdict{
-		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused,
-		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: "It has no Deployment.",
-		phase:   v1.PhasePending,
-		event:   v1.EventNotReady,
+		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused, event: v1.EventNotReady,
+		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonPaused,
 	}
-	if d := seen.Deployment; d != nil {
-		pods := rolloutOf(d, *d.Spec.Replicas, before, now)
-		if pods.ready {
-			v = readyVerdict(pods)
-		} else {
-			v.message, v.phase = pods.String(), v1.PhaseWarning
-			v = v.because(causeOf(seen).since(before))
-		}
+	d := seen.Deployment
+	if d == nil {
+		v.degraded, v.degradedReason = metav1.ConditionFalse, v1.ReasonAsExpected
+		v.message, v.phase = sentences(paused, "It has no Deployment."), v1.PhasePending
+		return v
 	}
-	v.progressing, v.progressingReason = metav1.ConditionFalse, v1.ReasonPaused
-	v.message = "The Echo is paused: changes are not applied. " + v.message
-	return v
-}
-
-// readyVerdict returns the verdict on an Echo whose pods are all as wanted.
-func readyVerdict(pods rollout) verdict {
-	v := verdict{
-		ready: metav1.ConditionTrue, readyReason: v1.ReasonAllPodsReady,
-		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonRolledOut,
-		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: pods.String(),
-		phase:   v1.PhaseReady,
-		event:   v1.EventReady,
+	pods := rolloutOf(d, *d.Spec.Replicas, before, now)
+	pods.progressing, pods.overdue = false, false // no one waits for what is paused
+	why := causes{pods: podsCause(before, seen, pods)}
+	if pods.ready || why.pods != (cause{}) {
+		v.ready, v.readyReason, v.event = pods.readiness(why.pods)
 	}
-	if pods.want == 0 {
-		v.readyReason, v.message = v1.ReasonScaledToZero, "No pods are requested and none are running."
-	}
-	return v
-}
-
-// rollingVerdict returns the verdict on an Echo of which a change is being rolled out.
-func rollingVerdict(pods rollout) verdict {
-	v := verdict{
-		ready: metav1.ConditionFalse, readyReason: v1.ReasonRollingOut,
-		progressing: metav1.ConditionTrue, progressingReason: v1.ReasonRollingOut,
-		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: fmt.Sprintf("A change is being rolled out: %d of %d pods are updated. %s", pods.updated, pods.want, pods),
-		phase:   v1.PhaseUpdating,
-		event:   v1.EventRollout,
-	}
-	if pods.first {
-		v.phase = v1.PhasePending
-	}
-	return v
-}
-
-// missingVerdict returns the verdict on an Echo whose pods are missing or not ready although nothing is being rolled out.
-func missingVerdict(pods rollout) verdict {
-	v := verdict{
-		ready: metav1.ConditionFalse, readyReason: v1.ReasonPodsNotReady,
-		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonPodsNotReady,
-		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
-		message: pods.String(),
-		phase:   v1.PhaseWarning,
-		event:   v1.EventNotReady,
-	}
-	if pods.overdue {
-		v.readyReason, v.progressingReason = v1.ReasonProgressDeadlineExceeded, v1.ReasonProgressDeadlineExceeded
-		v.degraded, v.degradedReason = metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded
-		v.message += fmt.Sprintf(" There has been no progress for %.0f minutes.", children.ProgressDeadline.Minutes())
-	}
+	v.degraded, v.degradedReason = pods.degradation(why)
+	v.message, v.phase = sentences(paused, pods.summary(), why.pods.message), pods.phase(why)
 	return v
 }
 

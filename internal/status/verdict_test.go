@@ -90,17 +90,17 @@ func testConfig() children.Config { return children.Config{Images: children.Imag
 // TestACauseChangesOnlyWhyAnEchoIsNotReady checks that a cause does not hide whether a change is being rolled out.
 func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 	g := NewWithT(t)
-	plain := rollingVerdict(rollout{want: 2, updated: 2, available: 1})
-	g.Expect(plain.because(cause{})).To(Equal(plain), "an unknown cause changed the verdict")
-	want := plain
-	want.readyReason, want.event, want.message = v1.ReasonUnschedulable, v1.EventNotReady, plain.message+" No node."
-	g.Expect(plain.because(cause{reason: v1.ReasonUnschedulable, message: "No node."})).To(Equal(want))
+	rolling := rollout{want: 2, updated: 1, available: 1, progressing: true}
+	because := func(c cause) verdict { return podsVerdict(rolling, causes{pods: c}) }
+	want := because(cause{})
+	g.Expect(want.readyReason).To(Equal(v1.ReasonRollingOut))
+	want.readyReason, want.event, want.message = v1.ReasonUnschedulable, v1.EventNotReady, want.message+" No node."
+	g.Expect(because(cause{reason: v1.ReasonUnschedulable, message: "No node."})).To(Equal(want))
 	want.readyReason, want.phase = v1.ReasonNodeProblem, v1.PhaseWarning
-	g.Expect(plain.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", warning: true})).To(Equal(want))
+	g.Expect(because(cause{reason: v1.ReasonNodeProblem, message: "No node.", warning: true})).To(Equal(want))
 	want.degraded, want.degradedReason = yes, v1.ReasonNodeProblem
-	g.Expect(plain.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true})).To(Equal(want))
-	overdue := missingVerdict(rollout{want: 2, overdue: true})
-	late := overdue.because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true})
+	g.Expect(because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true})).To(Equal(want))
+	late := podsVerdict(rollout{want: 2, overdue: true}, causes{pods: cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true}})
 	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
 }
 
