@@ -72,7 +72,7 @@ func (a Applied) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// key returns the name in JSON: that of set-header is setHeader.
+// key returns the name in JSON, such as setHeader for set-header.
 func (c *appliedControl) key() string {
 	name := strings.ReplaceAll(http.CanonicalHeaderKey(c.name), "-", "")
 	return strings.ToLower(name[:1]) + name[1:]

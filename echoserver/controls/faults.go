@@ -45,7 +45,7 @@ func NewChooser(policy Policy, defaults Controls, faults []Fault, client func(*h
 	return &Chooser{policy: policy, defaults: defaults, faults: faults, client: client, Random: rand.Int64N, failed: NewCounts()}
 }
 
-// For returns the controls that apply to a request. Its error is why those of the request are not valid.
+// For returns the controls that apply to a request. Its error is why the controls that the request has are not valid.
 func (c *Chooser) For(r *http.Request) (Controls, error) {
 	desired, err := c.defaults.with(r, c.policy)
 	if err != nil {

@@ -34,7 +34,7 @@ func table() [11]control {
 		{name: "size", set: (*Controls).setSize, value: Controls.sizeValue, varies: true, startsAtZero: true},
 		{name: "format", set: (*Controls).setFormat, value: Controls.formatValue, varies: true, startsAtZero: true},
 		{name: "percentage", set: (*Controls).setPercentage, value: func(c Controls) any { return orNil(c.percentage) }, startsAtZero: true},
-		{name: "failures", set: (*Controls).setFailures, value: func(c Controls) any { return orNil(c.failures) }, varies: true, startsAtZero: true},
+		{name: "failures", set: (*Controls).setFailures, value: Controls.failuresValue, varies: true, startsAtZero: true},
 		{name: "early-hints", set: (*Controls).setEarlyHints, value: func(c Controls) any { return orNil(c.EarlyHints) }},
 		{name: "connection", set: (*Controls).setConnection, value: Controls.connectionValue, varies: true, startsAtZero: true},
 		{name: "fault", value: Controls.faultIndex, startsAtZero: true},
@@ -125,6 +125,8 @@ func (c *Controls) setConnection(values []string, policy Policy) error {
 func (c Controls) statusValue() any { return orNil(c.Status) }
 
 func (c Controls) formatValue() any { return orNil(c.Format) }
+
+func (c Controls) failuresValue() any { return orNil(c.failures) }
 
 func (c Controls) connectionValue() any { return orNil(c.Connection) }
 

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// ResponseTimeout is how long a client may take to read a response, from the end of the header of its request on. It is longer than the time
-	// for the request, so that a client gets a response that ends because of that. Handlers that take longer extend it.
+	// ResponseTimeout is how long a client may take to read a response, from the end of the header of its request on. It is longer than the
+	// time for the request, so that a client gets a response that ends because of that. Handlers that take longer extend it.
 	ResponseTimeout = 35 * time.Second
 	// StallTimeout is how long a stream may make no progress, in either direction.
 	StallTimeout = 30 * time.Second

@@ -89,5 +89,5 @@ func (h *handler) abort(err error) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		h.metrics.Limited(limitBody)
 	}
-	panic(http.ErrAbortHandler) // tells net/http to close the connection
+	panic(http.ErrAbortHandler) // makes net/http close the connection
 }

@@ -34,11 +34,13 @@ type content struct {
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in some format.
-func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *controls.Controls, applied controls.Applied, body *exchange.Body) content {
+func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *controls.Controls, applied controls.Applied,
+	body *exchange.Body) content {
 	switch {
 	case desired.Size != nil:
 		text := io.NewSectionReader(filler{}, 0, int64(*desired.Size))
-		return content{mediaType: connection.PlainText, length: *desired.Size, source: text, text: text, held: min(*desired.Size, copyBuffer)}
+		return content{mediaType: connection.PlainText, length: *desired.Size, source: text, text: text,
+			held: min(*desired.Size, copyBuffer)}
 	case desired.Body != "":
 		return content{mediaType: connection.PlainText, length: len(desired.Body), source: strings.NewReader(desired.Body)}
 	}
@@ -108,8 +110,8 @@ func (filler) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// worstResponse returns how much memory a response can take at most, in bytes, besides what the cost of the request includes. If it describes
-// the request, JSON needs up to six bytes for one; text of a given size is copied from a buffer.
+// worstResponse returns how much memory a response can take at most, in bytes, in addition to what the cost of the request includes. If it
+// describes the request, JSON needs up to six bytes for one; text of a given size is copied from a buffer.
 func worstResponse(e *exchange.Exchange, b *exchange.Body, size *int) int64 {
 	if size != nil {
 		return int64(min(*size, copyBuffer))

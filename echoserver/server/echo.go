@@ -71,9 +71,6 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	content.write(e, r, desired.StatusOrOK())
 }
 
-// statusClientClosedRequest is logged if a client disconnects before its response.
-const statusClientClosedRequest = 499
-
 // delay waits for the delay. It returns false if too many responses are delayed, and aborts if the client disconnects: a client that has
 // closed only its sending side would take an empty response for a valid one.
 func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Duration) bool {
@@ -87,7 +84,7 @@ func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Durati
 		h.exhausted(e)
 	default:
 		e.Status = statusClientClosedRequest
-		panic(http.ErrAbortHandler) // tells net/http to close the connection
+		panic(http.ErrAbortHandler) // makes net/http close the connection
 	}
 	return false
 }

@@ -8,15 +8,12 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// statusNoResponse is logged if the connection is reset instead of a response.
-const statusNoResponse = 444
-
 // resetConnection resets the connection of a request: under HTTP/1.1 by TCP, under HTTP/2 only the stream of the request.
 func resetConnection(r *http.Request) {
 	if c := connection.Of(r); c != nil && r.ProtoMajor == 1 {
 		_ = c.SendReset() // only fails if the client has disconnected
 	}
-	panic(http.ErrAbortHandler) // tells net/http to close the connection, or to reset the stream
+	panic(http.ErrAbortHandler) // makes net/http close the connection, or reset the stream
 }
 
 // truncatedWriter is the writer of a response that ends too early.
@@ -42,5 +39,5 @@ func (t *truncatedWriter) WriteString(text string) (int, error) { return t.Write
 func (c *content) truncate(e *exchange.Exchange, r *http.Request, status int) {
 	c.write(&truncatedWriter{Exchange: e, left: c.length / 2}, r, status)
 	_ = http.NewResponseController(e).Flush() // the client may have disconnected
-	panic(http.ErrAbortHandler)               // tells net/http to close the connection, or to reset the stream
+	panic(http.ErrAbortHandler)               // makes net/http close the connection, or reset the stream
 }

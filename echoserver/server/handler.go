@@ -39,12 +39,15 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 		budget: metrics.budget,
 		vary:   []string{s.controls.Vary()}, attempts: controls.NewCounts(),
 		delays: &exchange.Delays{Ending: life.ending, Limited: metrics.Limited}}
-	h.describer = &describe.Describer{Identity: s.identity, ShowIdentity: s.showIdentity, TrustedProxies: s.trustedProxies, Redaction: s.redaction,
-		Version: s.version, Port: port, Started: time.Now(), Draining: life.draining.Load}
-	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, func(r *http.Request) string { return describe.ClientAddress(r, s.trustedProxies) })
+	h.describer = &describe.Describer{Identity: s.identity, ShowIdentity: s.showIdentity, TrustedProxies: s.trustedProxies,
+		Redaction: s.redaction,
+		Version:   s.version, Port: port, Started: time.Now(), Draining: life.draining.Load}
+	client := func(r *http.Request) string { return describe.ClientAddress(r, s.trustedProxies) }
+	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, client)
 	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Limited: metrics.Limited,
 		Page: h.pages.WebSocket.Serve}
-	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Delay: s.response.Delay, Controls: s.controls != controls.Off, Delays: h.delays,
+	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Delay: s.response.Delay, Controls: s.controls != controls.Off,
+		Delays:  h.delays,
 		Metrics: metrics, Ending: life.ending, NotReady: life.notReady})
 	return h
 }
@@ -65,7 +68,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.End() // last, because the request is held while its log line waits for earlier ones
 	}()
 	exchange.SetSecurityHeaders(w.Header())
-	h.sign(w.Header(), r)
+	sign(w.Header(), r, &h.identity, h.attempts)
 	if h.life.draining.Load() {
 		w.Header().Set("Connection", "close") // so that the next request of the client goes to another pod
 	}

@@ -23,6 +23,12 @@ const (
 	limitBody = "body"
 )
 
+// The statuses of requests without a response.
+const (
+	statusNoResponse          = 444 // the connection is reset instead
+	statusClientClosedRequest = 499 // the client disconnected before
+)
+
 // metrics contains all metrics. Clients cannot choose the values of labels.
 type metrics struct {
 	registry    *prometheus.Registry
@@ -96,7 +102,8 @@ func (m *metrics) startWithZero() {
 	for _, control := range append(controls.CountedFromStart(), grpc.ControlStatus) {
 		m.controls.WithLabelValues(control)
 	}
-	for _, reason := range []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes, connection.LimitHeader, connection.LimitMemory, websocket.LimitMessage,
+	for _, reason := range []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes,
+		connection.LimitHeader, connection.LimitMemory, websocket.LimitMessage,
 		grpc.LimitMessage} {
 		m.limits.WithLabelValues(reason)
 	}

@@ -3,18 +3,20 @@ package server
 import (
 	"net/http"
 
+	"github.com/echo-operator/echo-operator/echoserver/controls"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
 // sign responds to a nonce with a proof that this is an Echo, whatever else the response is, and with the number of requests with the
 // nonce: more than one means that a proxy has sent the request again.
-func (h *handler) sign(header http.Header, r *http.Request) {
+func sign(header http.Header, r *http.Request, by *describe.Identity, attempts *controls.Counts) {
 	values := r.Header[proof.RequestHeader]
 	if len(values) != 1 {
 		return
 	}
-	echo := proof.Echo{Namespace: h.identity.Namespace, Name: h.identity.Service} // a Service has the name of its Echo
+	echo := proof.Echo{Namespace: by.Namespace, Name: by.Service} // a Service has the name of its Echo
 	if nonce, digest, ok := echo.Respond(values[0]); ok {
-		header.Set(proof.ResponseHeader, proof.Value(digest, h.attempts.Next(h.attempts.Hash(nonce))))
+		header.Set(proof.ResponseHeader, proof.Value(digest, attempts.Next(attempts.Hash(nonce))))
 	}
 }
