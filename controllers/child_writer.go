@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -20,7 +21,7 @@ type ChildWriter struct {
 	// Live reads from the API server.
 	Live client.Reader
 	// Compare returns how an object differs from a child.
-	Compare func(children.Child, client.Object) (children.Difference, error)
+	Compare func(children.Child, client.Object) (apply.Difference, error)
 	// Wrote is called with each version that the API server returned. It may be nil.
 	Wrote func(child client.ObjectKey, before, after client.Object)
 }
@@ -35,11 +36,11 @@ type Ensured struct {
 
 // Ensure applies a child that differs from what is desired, and deletes one that is not desired. live is nil if the child does not exist.
 func (w *ChildWriter) Ensure(ctx context.Context, c children.Child, live client.Object) (Ensured, error) {
-	if c.Want == nil {
+	if c.Desired == nil {
 		return Ensured{}, w.remove(ctx, live)
 	}
 	if live != nil {
-		c = c.Given(live)
+		c = c.WithLive(live)
 		difference, err := w.Compare(c, live)
 		switch {
 		case err != nil:
@@ -67,12 +68,12 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 	if renamed == nil || renamed.Empty() {
 		return nil
 	}
-	current := c.Blank()
+	current := c.NewObject()
 	if err := w.Live.Get(ctx, c.Key, current); err != nil {
 		return fmt.Errorf("reading %s %s: %w", c.Kind, c.Key, err)
 	}
 	before := current.DeepCopyObject().(client.Object)
-	if err := children.GiveToOperator(current, renamed, c.Want.GetAPIVersion()); err != nil {
+	if err := apply.GiveToOperator(current, renamed, c.Desired.GetAPIVersion()); err != nil {
 		return err
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
@@ -86,7 +87,7 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 // replace deletes a child that has to be recreated, unless the API server would refuse the new one. An event creates it when the old one is
 // gone.
 func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client.Object) error {
-	if trial := c.Trial(); trial != nil && live.GetDeletionTimestamp().IsZero() {
+	if trial := c.DryRunCopy(); trial != nil && live.GetDeletionTimestamp().IsZero() {
 		err := w.Client.Create(ctx, trial, client.DryRunAll, client.FieldOwner(children.FieldOwner))
 		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) && !status.IsQuotaExceeded(err) { // the old one counts in the quota
 			return fmt.Errorf("replacing %s %s: %w", c.Kind, c.Key, err)

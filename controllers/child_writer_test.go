@@ -15,13 +15,14 @@ import (
 
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
 // replacing returns a writer to which each child has to be recreated.
 func replacing(w *fakecluster.World) *controllers.ChildWriter {
-	return &controllers.ChildWriter{Client: w.Server, Compare: func(children.Child, client.Object) (children.Difference, error) {
-		return children.Difference{Replace: true}, nil
+	return &controllers.ChildWriter{Client: w.Server, Compare: func(children.Child, client.Object) (apply.Difference, error) {
+		return apply.Difference{Replace: true}, nil
 	}}
 }
 

@@ -14,6 +14,8 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/internal/children/policy"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/internal/tracing"
@@ -42,9 +44,9 @@ type Dependencies struct {
 	// TLS is what the cluster requires of endpoints with TLS.
 	TLS children.TLSProfile
 	// Schema compares children with what exists.
-	Schema children.Schema
+	Schema apply.Schema
 	// Policy is what the operator allows.
-	Policy children.Policy
+	Policy policy.Policy
 	// Metrics are what is measured.
 	Metrics *monitoring.Metrics
 	// Traces make spans of the reconciles. The zero value makes none.

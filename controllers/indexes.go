@@ -6,6 +6,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
 const (
@@ -39,7 +40,7 @@ func NodeOfPod(pod client.Object) []string {
 
 // OwnerOfCompanion returns the name of the pod that a companion belongs to, and nothing for other pods.
 func OwnerOfCompanion(pod client.Object) []string {
-	if owner := children.CompanionOwner(pod); owner != "" {
+	if owner := echopod.CompanionOwner(pod); owner != "" {
 		return []string{owner}
 	}
 	return nil

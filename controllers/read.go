@@ -25,7 +25,7 @@ func Find[T client.Object](ctx context.Context, reader client.Reader, key client
 
 // ReadChild returns the object that has the name of a child, and nil if there is none.
 func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (client.Object, error) {
-	live, err := Find(ctx, reader, c.Key, c.Blank())
+	live, err := Find(ctx, reader, c.Key, c.NewObject())
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", c.Kind, c.Key, err)
 	}
@@ -47,7 +47,7 @@ func ReadCached(ctx context.Context, cached client.Reader, echo *v1.Echo, c chil
 func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
 	const advice = "Delete or rename it, or give the Echo another name."
 	live, err := ReadCached(ctx, cached, echo, c)
-	if err != nil || live != nil || c.Want == nil { // where nothing is created, nothing can be taken over
+	if err != nil || live != nil || c.Desired == nil { // where nothing is created, nothing can be taken over
 		return live, err
 	}
 	live, err = ReadChild(ctx, d.Live, c)

@@ -38,7 +38,7 @@ func TestReadOwned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			child := service(t)
 			if c.unwanted {
-				child.Want = nil
+				child.Desired = nil
 			}
 			w := fakecluster.NewLate(t, c.cached, c.live)
 			got, err := w.Dependencies.ReadOwned(t.Context(), w.Cache, echo, child)

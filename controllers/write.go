@@ -33,7 +33,7 @@ func Apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 	if err != nil {
 		return nil, err
 	}
-	after := c.Blank()
+	after := c.NewObject()
 	after.SetNamespace(c.Key.Namespace)
 	after.SetName(c.Key.Name)
 	if err := writer.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {

@@ -17,13 +17,14 @@ import (
 
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
 // service returns the Service of an Echo as it is wanted.
 func service(t *testing.T) children.Child {
 	t.Helper()
-	all, err := children.Of(fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
+	all, err := desired.Of(fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return all[0]
 }

@@ -16,6 +16,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
@@ -106,7 +108,7 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 	pods := map[string][]corev1.Pod{}
 	for _, pod := range list.Items {
 		ofFormer := pod.CreationTimestamp.Before(&echo.CreationTimestamp) // an Echo of the same name was deleted
-		if check := children.CheckOf(&pod); check != "" && !ofFormer {
+		if check := desired.CheckOf(&pod); check != "" && !ofFormer {
 			pods[check] = append(pods[check], pod)
 		}
 	}
@@ -115,15 +117,15 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 
 // ensure makes the CronJob of a check as it is desired, and returns what is known of it. A check that is not allowed has none.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck) (status.CheckObservation, error) {
-	seen, refused := status.CheckObservation{}, r.Policy.CheckCheck(echo, check, r.Images)
-	child, err := children.Check(echo, check, r.Images)
+	seen, refused := status.CheckObservation{}, r.Policy.AllowsPathCheck(echo, check, r.Images)
+	child, err := desired.Check(echo, check, r.Images)
 	if err != nil {
 		return seen, err
 	}
 	if refused != nil {
-		child.Want = nil
+		child.Desired = nil
 	}
-	seen.Hash = children.CheckHash(child)
+	seen.Hash = desired.CheckHash(child)
 	live, err := r.ReadOwned(ctx, r.Client, echo, child)
 	if err != nil {
 		return seen, err
@@ -145,7 +147,7 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 // apply it would add another item.
 func (r *Reconciler) write(ctx context.Context, child children.Child, live client.Object) error {
 	writer := controllers.ChildWriter{Client: r.Client, Live: r.Live}
-	writer.Compare = func(child children.Child, live client.Object) (children.Difference, error) {
+	writer.Compare = func(child children.Child, live client.Object) (apply.Difference, error) {
 		difference, err := r.Schema.Compare(child, live)
 		difference.Replace = difference.Replace || difference.Renamed != nil && !difference.Renamed.Empty()
 		return difference, err
@@ -161,7 +163,7 @@ func (r *Reconciler) write(ctx context.Context, child children.Child, live clien
 // may not hold yet what the reconcile before this one created.
 func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]bool) error {
 	for _, former := range status.FormerChecks(echo) {
-		live, err := controllers.ReadChild(ctx, r.Live, children.CronJob(echo, former))
+		live, err := controllers.ReadChild(ctx, r.Live, desired.CronJob(echo, former))
 		switch {
 		case err != nil:
 			return err

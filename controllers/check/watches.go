@@ -16,6 +16,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when it, a pod of a check or a CronJob
@@ -27,7 +28,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controllers.Options()).
 		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(checksChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheckPod), builder.WithPredicates(controllers.SinceStart(), runChanged())).
-		Watches(children.BlankCronJob(), ofOwner, builder.WithPredicates(controllers.SinceStart())).
+		Watches(desired.NewCronJob(), ofOwner, builder.WithPredicates(controllers.SinceStart())).
 		Complete(r.Traces.Passes("check", r))
 }
 
@@ -47,7 +48,7 @@ func isEchoWithChecks(object client.Object) bool {
 
 // echoOfCheckPod returns the Echo that a pod of a check belongs to.
 func echoOfCheckPod(_ context.Context, pod client.Object) []reconcile.Request {
-	if children.CheckOf(pod) == "" {
+	if desired.CheckOf(pod) == "" {
 		return nil
 	}
 	return controllers.RequestsFor(pod.GetNamespace(), children.EchoOf(pod))

@@ -5,12 +5,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 // newsOf returns what to report on a pod about its companion, nil if nothing is wrong.
-func newsOf(view *children.CompanionState, plan children.CompanionPlan) *status.Transition {
+func newsOf(view *echopod.CompanionState, plan echopod.CompanionPlan) *status.Transition {
 	if !plan.EchoMissing {
 		return nil
 	}

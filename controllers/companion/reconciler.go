@@ -15,6 +15,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -69,8 +70,8 @@ func (r *Reconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*c
 }
 
 // observe reads what decides about the companion of a pod from the caches.
-func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*children.CompanionState, error) {
-	view, companions := &children.CompanionState{}, &corev1.PodList{}
+func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopod.CompanionState, error) {
+	view, companions := &echopod.CompanionState{}, &corev1.PodList{}
 	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{controllers.ByOwner: key.Name})
 	if err != nil {
 		return nil, fmt.Errorf("listing the companions: %w", err)
@@ -89,13 +90,13 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*childr
 
 // planLive asks the API server for a companion that the cache does not hold, before one is created or after one was lost: the cache may
 // be late, and does not hold a companion that lost its labels. A pod that was not created as this companion is not touched.
-func (r *Reconciler) planLive(ctx context.Context, config children.Config, view *children.CompanionState,
-	plan children.CompanionPlan, key client.ObjectKey) (children.CompanionPlan, error) {
+func (r *Reconciler) planLive(ctx context.Context, config children.Config, view *echopod.CompanionState,
+	plan echopod.CompanionPlan, key client.ObjectKey) (echopod.CompanionPlan, error) {
 	live, err := controllers.Find(ctx, r.Live, key, &corev1.Pod{})
 	switch {
 	case err != nil:
 		return plan, fmt.Errorf("reading Pod %s: %w", key, err)
-	case live == nil || plan.None && !children.IsCompanion(live):
+	case live == nil || plan.None && !echopod.IsCompanion(live):
 		return plan, nil
 	case !plan.None && !metav1.IsControlledBy(live, view.Owner):
 		return plan, &children.NameConflictError{Kind: "Pod", Name: key.Name, For: "pod", Advice: "Delete it."}
@@ -109,7 +110,7 @@ func (r *Reconciler) planLive(ctx context.Context, config children.Config, view 
 }
 
 // carryOut does what is planned.
-func (r *Reconciler) carryOut(ctx context.Context, plan children.CompanionPlan) error {
+func (r *Reconciler) carryOut(ctx context.Context, plan echopod.CompanionPlan) error {
 	for _, c := range plan.Remove {
 		if err := controllers.DeleteCompanion(ctx, r.Client, c); err != nil {
 			return err

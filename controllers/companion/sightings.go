@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
 // lastSeen holds the name of the companion that each pod was seen with last, empty if it is known to have none. A new process starts
@@ -13,7 +13,7 @@ type lastSeen struct{ controllers.Memory[string] }
 
 // hidden returns the name of a companion that may exist although the cache does not hold it, and empty if there is none that matters: one
 // that is to be created, or one that is no longer wanted and was not seen to go. Somebody may have removed its labels.
-func (l *lastSeen) hidden(pod types.NamespacedName, view *children.CompanionState, plan children.CompanionPlan) string {
+func (l *lastSeen) hidden(pod types.NamespacedName, view *echopod.CompanionState, plan echopod.CompanionPlan) string {
 	if plan.Apply != nil && plan.Existing == nil {
 		return plan.Apply.Key.Name
 	}
@@ -31,7 +31,7 @@ func (l *lastSeen) hidden(pod types.NamespacedName, view *children.CompanionStat
 }
 
 // record keeps what a reconcile of a pod saw and did, for the next one.
-func (l *lastSeen) record(pod types.NamespacedName, view *children.CompanionState, plan children.CompanionPlan) {
+func (l *lastSeen) record(pod types.NamespacedName, view *echopod.CompanionState, plan echopod.CompanionPlan) {
 	switch name := view.Name(); {
 	case plan.None && view.Owner == nil:
 		l.Forget(pod)

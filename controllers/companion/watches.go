@@ -17,7 +17,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -41,7 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // requestForOwner returns the pod that a companion belongs to.
 func requestForOwner(_ context.Context, pod client.Object) []reconcile.Request {
-	return controllers.RequestsFor(pod.GetNamespace(), children.CompanionOwner(pod))
+	return controllers.RequestsFor(pod.GetNamespace(), echopod.CompanionOwner(pod))
 }
 
 // podsNaming returns the pods that ask for a companion of an Echo.
@@ -78,7 +78,7 @@ func ownerChanged() predicate.TypedPredicate[*corev1.Pod] {
 // companionChanged selects the end of a companion, and changes that others make to it.
 func companionChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Pod) bool {
-		return status.PodState(before) != status.PodState(after) || children.CompanionOwner(before) != children.CompanionOwner(after) ||
+		return status.PodState(before) != status.PodState(after) || echopod.CompanionOwner(before) != echopod.CompanionOwner(after) ||
 			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations)
 	})
 }
@@ -86,6 +86,6 @@ func companionChanged() predicate.Predicate {
 // schedulabilityChanged selects the updates by which a node begins or ceases to accept pods.
 func schedulabilityChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Node) bool {
-		return children.AcceptsPods(before) != children.AcceptsPods(after)
+		return echopod.AcceptsPods(before) != echopod.AcceptsPods(after)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -34,7 +35,7 @@ func (r *Reconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensur
 	if found, err := r.readUpToDate(ctx, echo, config); found != nil || err != nil {
 		return found, err
 	}
-	desired, err := children.Of(echo, config)
+	desired, err := desired.Of(echo, config)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (r *Reconciler) readUpToDate(ctx context.Context, echo *v1.Echo, config chi
 		return nil, nil
 	}
 	found := []ensuredChild{}
-	for _, c := range children.Unbuilt(echo, config.Served) {
+	for _, c := range desired.KindsOf(echo, config.Served) {
 		cached, err := r.readCached(ctx, echo, c)
 		if err != nil {
 			return nil, err

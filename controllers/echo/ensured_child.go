@@ -48,7 +48,7 @@ func (c ensuredChild) unchanged() bool { return c.existed() && c.after == c.befo
 
 // allUnchanged reports whether all children were found as they are desired, those that are not desired gone.
 func allUnchanged(found []ensuredChild) bool {
-	return !slices.ContainsFunc(found, func(c ensuredChild) bool { return !c.unchanged() && (c.existed() || c.child.Want != nil) })
+	return !slices.ContainsFunc(found, func(c ensuredChild) bool { return !c.unchanged() && (c.existed() || c.child.Desired != nil) })
 }
 
 // objectsOf returns the children as they were read.

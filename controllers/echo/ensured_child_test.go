@@ -19,6 +19,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
@@ -26,7 +27,7 @@ import (
 // firstChild returns the Service of an Echo as it is desired.
 func firstChild(t *testing.T) children.Child {
 	t.Helper()
-	all, err := children.Of(fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
+	all, err := desired.Of(fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "i"}})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return all[0]
 }
@@ -36,9 +37,9 @@ func applied(t *testing.T, c children.Child) client.Object {
 	t.Helper()
 	g := NewWithT(t)
 	types := applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)
-	server := managedfieldstest.NewTestFieldManager(types, c.Want.GroupVersionKind())
-	g.Expect(server.Apply(c.Want.DeepCopy(), children.FieldOwner, true)).To(Succeed())
-	object := c.Blank()
+	server := managedfieldstest.NewTestFieldManager(types, c.Desired.GroupVersionKind())
+	g.Expect(server.Apply(c.Desired.DeepCopy(), children.FieldOwner, true)).To(Succeed())
+	object := c.NewObject()
 	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(server.Live().(*unstructured.Unstructured).Object, object)).To(Succeed())
 	return object
 }
@@ -46,7 +47,7 @@ func applied(t *testing.T, c children.Child) client.Object {
 func TestEnsure(t *testing.T) {
 	desired := applied(t, firstChild(t))
 	unwanted := firstChild(t)
-	unwanted.Want = nil
+	unwanted.Desired = nil
 	for name, c := range map[string]struct {
 		child   children.Child
 		live    client.Object
@@ -62,7 +63,7 @@ func TestEnsure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			var there []client.Object
-			if c.child.Want == nil && c.live != nil {
+			if c.child.Desired == nil && c.live != nil {
 				there = append(there, c.live)
 				c.live.SetResourceVersion("999") // that of the first version of the fake API server
 			}
@@ -119,7 +120,7 @@ func TestFinalizersAreNotWrittenOverANewerEcho(t *testing.T) {
 }
 
 func TestAllUnchanged(t *testing.T) {
-	d, desired := &appsv1.Deployment{}, children.Child{Kind: "Deployment", Want: &unstructured.Unstructured{}}
+	d, desired := &appsv1.Deployment{}, children.Child{Kind: "Deployment", Desired: &unstructured.Unstructured{}}
 	for name, c := range map[string]struct {
 		found []ensuredChild
 		want  bool

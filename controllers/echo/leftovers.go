@@ -11,6 +11,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // leftovers are what is left of an Echo that is being deleted.
@@ -26,7 +27,7 @@ func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companio
 // leftoversOf returns what is left of an Echo. The cache is enough to say that something is left. It may not hold what was created a moment
 // ago, so that the API server is asked before nothing is left. Pods that no one deletes for long are kept.
 func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers, error) {
-	desired, err := children.Of(echo, r.config())
+	desired, err := desired.Of(echo, r.config())
 	if err != nil {
 		return leftovers{}, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -38,7 +38,7 @@ func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo, which cl
 	if err := reader.List(ctx, list, client.InNamespace(echo.Namespace), which); err != nil {
 		return nil, nil, fmt.Errorf("listing the pods: %w", err)
 	}
-	pods, companions = children.SplitPods(list.Items)
+	pods, companions = echopod.SplitPods(list.Items)
 	status.SortPods(pods)
 	return pods, companions, nil
 }

@@ -12,6 +12,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
@@ -80,7 +81,7 @@ func TestAChildThatLostItsLabelIsNotWatched(t *testing.T) {
 		service := fakecluster.OwnedService(fakecluster.StoredEcho())
 		service.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
 		w := fakecluster.New(t, fakecluster.StoredEcho(), service)
-		desired, err := children.Of(fakecluster.StoredEcho(), children.Config{Images: w.Dependencies.Images})
+		desired, err := desired.Of(fakecluster.StoredEcho(), children.Config{Images: w.Dependencies.Images})
 		g.Expect(err).NotTo(HaveOccurred())
 		found, err := readAll(t.Context(), fakecluster.StoredEcho(), desired, reconciler(w).read)
 		g.Expect(err).NotTo(HaveOccurred(), "with the label %s", label)

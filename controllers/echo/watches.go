@@ -22,6 +22,9 @@ import (
 	"github.com/echo-operator/echo-operator/controllers/echo/queue"
 	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -36,12 +39,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b.Watches(&v1.Echo{}, r.memory.expectations.Without(queue.EchoEvents(r.Metrics.Echoes.Changed), client.ObjectKeyFromObject),
 		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
-	for _, kind := range children.KindsServed(r.Gateways.Served) {
+	for _, kind := range desired.KindsServed(r.Gateways.Served) {
 		b.Watches(kind, r.memory.expectations.Without(ofOwner, echoOfChild), builder.WithPredicates(controllers.SinceStart()))
 	}
 	b.Watches(&corev1.Pod{}, queue.AfterDelay(echoOfPod), builder.WithPredicates(controllers.SinceStart(), podChanged()))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(controllers.SinceStart(), nodeChanged()))
-	if r.Gateways.Served[children.GatewayKind] {
+	if r.Gateways.Served[routing.GatewayKind] {
 		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
 			builder.WithPredicates(controllers.SinceStart(), gatewayapi.Changed()))
 	}
@@ -80,7 +83,7 @@ func echoOfChild(child client.Object) types.NamespacedName {
 
 // echoOfPod returns the Echo that a pod belongs to by its labels. Pods that are not the operator's are not in the cache.
 func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
-	if children.CheckOf(pod) != "" { // not of the Deployment
+	if desired.CheckOf(pod) != "" { // not of the Deployment
 		return nil
 	}
 	return controllers.RequestsFor(pod.GetNamespace(), children.EchoOf(pod))
@@ -94,7 +97,7 @@ func (r *Reconciler) echoesOnNode(ctx context.Context, node client.Object) []rec
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		if !children.IsCompanion(&list.Items[i]) {
+		if !echopod.IsCompanion(&list.Items[i]) {
 			requests = append(requests, echoOfPod(ctx, &list.Items[i])...)
 		}
 	}
@@ -103,7 +106,7 @@ func (r *Reconciler) echoesOnNode(ctx context.Context, node client.Object) []rec
 
 // echoesBehind returns the Echoes that refer to a Gateway.
 func (r *Reconciler) echoesBehind(ctx context.Context, gateway client.Object) []reconcile.Request {
-	return r.requestsForAll(ctx, func(echo *v1.Echo) bool { return children.AttachesTo(echo, gateway) })
+	return r.requestsForAll(ctx, func(echo *v1.Echo) bool { return routing.AttachesTo(echo, gateway) })
 }
 
 // requestsForAll returns the Echoes of which something is true.

@@ -13,6 +13,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -31,7 +33,7 @@ type API struct {
 // Seen is what was seen of the Gateways of an Echo. It is empty if the Echo asks for none.
 type Seen struct {
 	// Gateways are those that exist, nil if they cannot be read.
-	Gateways children.Gateways
+	Gateways routing.Gateways
 	// Unknown is true if the cluster did not answer what it serves of Gateway API.
 	Unknown bool
 	// Refused is why the operator may not read Gateways, empty if it may or if there are none.
@@ -46,16 +48,16 @@ func (a *API) Observe(ctx context.Context, cached client.Reader, echo *v1.Echo) 
 		return Seen{}, nil
 	}
 	seen := Seen{Unknown: a.Unknown}
-	for _, kind := range children.Unserved(echo, a.Served) {
+	for _, kind := range desired.Unserved(echo, a.Served) {
 		seen.Unserved = append(seen.Unserved, status.Unserved{Kind: kind, Refused: a.Refused[kind]})
 	}
-	if !a.Served[children.GatewayKind] {
-		seen.Refused = a.Refused[children.GatewayKind]
+	if !a.Served[routing.GatewayKind] {
+		seen.Refused = a.Refused[routing.GatewayKind]
 		return seen, nil
 	}
-	seen.Gateways = children.Gateways{}
+	seen.Gateways = routing.Gateways{}
 	for _, parent := range echo.Spec.Gateway.ParentRefs {
-		key := children.GatewayKey(echo, parent)
+		key := routing.GatewayKey(echo, parent)
 		gateway, err := controllers.Find(ctx, cached, key, &gatewayv1.Gateway{})
 		if err != nil {
 			return seen, fmt.Errorf("reading the Gateway %s: %w", key, err)
@@ -69,7 +71,7 @@ func (a *API) Observe(ctx context.Context, cached client.Reader, echo *v1.Echo) 
 
 // IsGone reports whether a child cannot be written because the cluster no longer serves its kind, or is about to.
 func IsGone(c children.Child, err error) bool {
-	return c.Optional && c.Want != nil && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
+	return c.Optional && c.Desired != nil && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
 }
 
 // Changed selects the updates of Gateways from which another URL may follow.

@@ -13,6 +13,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
@@ -37,7 +39,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("podmonitor").
 		WithOptions(controllers.Options()).
 		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(controllers.EchoChanged())).
-		Watches(children.BlankPodMonitor(), ofOwner, builder.WithPredicates(controllers.SinceStart())).
+		Watches(desired.NewPodMonitor(), ofOwner, builder.WithPredicates(controllers.SinceStart())).
 		Complete(r.Traces.Passes("podmonitor", r))
 }
 
@@ -63,7 +65,7 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) error {
 	if echo.Spec.Paused || !echo.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	child := children.PodMonitor(echo)
+	child := desired.PodMonitor(echo)
 	live, err := r.ReadOwned(ctx, r.Cached, echo, child)
 	if err != nil {
 		return err
@@ -77,8 +79,8 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) error {
 }
 
 // compare returns how a PodMonitor differs from what is desired. There is no schema of it.
-func compare(child children.Child, live client.Object) (children.Difference, error) {
-	return children.Difference{None: children.IsMonitoredAs(live, child.Want)}, nil
+func compare(child children.Child, live client.Object) (apply.Difference, error) {
+	return apply.Difference{None: desired.IsMonitoredAs(live, child.Desired)}, nil
 }
 
 // report sends an event about an Echo that cannot be monitored, unless it was the last one sent.

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
@@ -19,7 +19,7 @@ func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: tru
 
 // podMonitor returns the PodMonitor of an Echo as the API server would hold it.
 func podMonitor(changes ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
-	object := children.PodMonitor(fakecluster.StoredEcho(monitored)).Want
+	object := desired.PodMonitor(fakecluster.StoredEcho(monitored)).Desired
 	object.SetUID("monitor-uid")
 	for _, change := range changes {
 		change(object)

@@ -16,6 +16,8 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
 // Watched is what the operator watches besides Kubernetes' own kinds.
@@ -30,12 +32,12 @@ type Watched struct {
 
 // Objects returns an empty object of each kind that the cache of the manager holds, but those of tls, which are watched by their owner.
 func (w Watched) Objects() []client.Object {
-	objects := append(children.KindsServed(w.Served), children.BlankCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
-	if w.Served[children.GatewayKind] {
+	objects := append(desired.KindsServed(w.Served), desired.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
+	if w.Served[routing.GatewayKind] {
 		objects = append(objects, &gatewayv1.Gateway{})
 	}
 	if w.PodMonitors {
-		objects = append(objects, children.BlankPodMonitor())
+		objects = append(objects, desired.NewPodMonitor())
 	}
 	return objects
 }
@@ -52,15 +54,15 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 			&corev1.Pod{}:  {Label: children.ManagedSelector(), Transform: stripPod},
 		},
 	}
-	for _, kind := range append(children.KindsServed(watched.Served), children.BlankCronJob()) {
+	for _, kind := range append(desired.KindsServed(watched.Served), desired.NewCronJob()) {
 		o.ByObject[kind] = cache.ByObject{Label: children.ManagedSelector(), Transform: stripChild}
 	}
-	if watched.Served[children.GatewayKind] {
+	if watched.Served[routing.GatewayKind] {
 		o.ByObject[&gatewayv1.Gateway{}] = cache.ByObject{
 			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
 	}
 	if watched.PodMonitors {
-		o.ByObject[children.BlankPodMonitor()] = cache.ByObject{Label: children.ManagedSelector()}
+		o.ByObject[desired.NewPodMonitor()] = cache.ByObject{Label: children.ManagedSelector()}
 	}
 	maps.Copy(o.ByObject, watched.TLS)
 	o.DefaultWatchErrorHandler = func(ctx context.Context, r *toolscache.Reflector, err error) {

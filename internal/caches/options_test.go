@@ -15,6 +15,8 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
 func TestEveryKindThatTheOperatorCreatesIsSelected(t *testing.T) {
@@ -30,15 +32,15 @@ func TestEveryKindThatTheOperatorCreatesIsSelected(t *testing.T) {
 			t.Errorf("%T is selected by %v", object, by.Label)
 		}
 	}
-	if want := len(children.Kinds()) + len(children.OptionalKinds()) + 3; selected != want {
+	if want := len(desired.Kinds()) + len(desired.OptionalKinds()) + 3; selected != want {
 		t.Errorf("%d kinds are selected, want %d: those of children, and pods, CronJobs and PodMonitors", selected, want)
 	}
 }
 
 // allServed returns what is watched of a cluster that serves all optional kinds.
 func allServed() Watched {
-	all := Watched{Served: children.Served{children.GatewayKind: true}, PodMonitors: true}
-	for kind := range children.OptionalKinds() {
+	all := Watched{Served: children.Served{routing.GatewayKind: true}, PodMonitors: true}
+	for kind := range desired.OptionalKinds() {
 		all.Served[kind] = true
 	}
 	return all

@@ -9,7 +9,8 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
 // stripGateway removes everything from a Gateway but what its URLs follow from. It is a transform of a cache.
@@ -46,7 +47,7 @@ func stripChild(object any) (any, error) {
 
 // ownFields returns what the operator applied.
 func ownFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
-	return slices.DeleteFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return !children.IsOwn(entry) })
+	return slices.DeleteFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return !apply.IsOwn(entry) })
 }
 
 // stripPod removes everything from a pod but what the operator reads. It is a transform of a cache.
@@ -57,10 +58,10 @@ func stripPod(object any) (any, error) {
 	}
 	stripped := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, OwnerReferences: children.OwnersRead(pod),
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, OwnerReferences: echopod.OwnersRead(pod),
 			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp, Labels: pod.Labels,
 		},
-		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, Volumes: children.VolumesRead(pod)},
+		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, Volumes: echopod.VolumesRead(pod)},
 		Status: corev1.PodStatus{
 			Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message, Conditions: conditionsRead(pod.Status.Conditions),
 			InitContainerStatuses: stripStatuses(pod.Status.InitContainerStatuses), ContainerStatuses: stripStatuses(pod.Status.ContainerStatuses),

@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -50,7 +51,7 @@ func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
 	if err != nil || !ok || stripped.Labels != nil || stripped.ManagedFields != nil || stripped.Status.Images != nil {
 		t.Errorf("the cache holds %+v, %v", object, err)
 	}
-	if children.AcceptsPods(stripped) || !slices.Equal(status.ProblemNames(status.ProblemsOf(stripped)), status.ProblemNames(status.ProblemsOf(full))) {
+	if echopod.AcceptsPods(stripped) || !slices.Equal(status.ProblemNames(status.ProblemsOf(stripped)), status.ProblemNames(status.ProblemsOf(full))) {
 		t.Error("the problems of the node are lost")
 	}
 }
@@ -80,8 +81,8 @@ func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 			t.Fatalf("got %T, %v", object, err)
 		}
 		states[status.PodState(full)]++
-		if status.PodDiffers(full, stripped) || children.TLSSecret(full) != children.TLSSecret(stripped) ||
-			children.IsCompanion(full) != children.IsCompanion(stripped) || children.IsEchoPod(full) != children.IsEchoPod(stripped) || children.HasEnded(full) != children.HasEnded(stripped) ||
+		if status.PodDiffers(full, stripped) || echopod.TLSSecret(full) != echopod.TLSSecret(stripped) ||
+			echopod.IsCompanion(full) != echopod.IsCompanion(stripped) || echopod.IsEchoPod(full) != echopod.IsEchoPod(stripped) || echopod.HasEnded(full) != echopod.HasEnded(stripped) ||
 			full.Annotations[v1.AppliedHashAnnotation] != stripped.Annotations[v1.AppliedHashAnnotation] || full.UID != stripped.UID {
 			t.Fatalf("it reads something else of\n%+v\n%+v", full, stripped)
 		}

@@ -16,44 +16,44 @@ import (
 type Child struct {
 	Kind string
 	Key  client.ObjectKey
-	// Blank returns an empty object of the kind, to read into.
-	Blank func() client.Object
-	// Want holds the fields that the operator sets, and no others. It is nil if there should be no such object.
-	Want *unstructured.Unstructured
+	// NewObject returns an empty object of the kind, to read into.
+	NewObject func() client.Object
+	// Desired holds the fields that the operator sets, and no others. It is nil if there should be no such object.
+	Desired *unstructured.Unstructured
 	// Optional is true if the cluster may not serve the kind.
 	Optional bool
 	// RunsPods is true if the pods of the Echo belong to the object.
 	RunsPods bool
-	// anew reports whether an object that differs has to be created anew, nil if that is never so.
-	anew anew
-	// given completes what is wanted by what exists, nil if there is nothing to complete.
-	given given
-	// refusable is true if the API server may refuse an object that is created anew.
-	refusable bool
+	// Recreate reports whether an object that differs has to be recreated, nil if that is never so.
+	Recreate Recreate
+	// MergeLive completes what is desired by what exists, nil if there is nothing to complete.
+	MergeLive MergeLive
+	// MayBeRejected is true if the API server may reject an object that is recreated.
+	MayBeRejected bool
 }
 
-// Given returns a child with what the API server added to a list that is set as a whole, so that to apply it does not remove that.
-func (c Child) Given(live client.Object) Child {
-	if c.given != nil && c.Want != nil {
-		c.Want = c.given(c.Want, live)
+// WithLive returns a child with what the API server added to a list that is set as a whole, so that to apply it does not remove that.
+func (c Child) WithLive(live client.Object) Child {
+	if c.MergeLive != nil && c.Desired != nil {
+		c.Desired = c.MergeLive(c.Desired, live)
 	}
 	return c
 }
 
-// Trial returns a child under a name that no other has, to ask the API server whether it would accept it. It is nil if there is no doubt.
-func (c Child) Trial() *unstructured.Unstructured {
+// DryRunCopy returns a child under a name that no other has, to ask the API server whether it would accept it. It is nil if there is no doubt.
+func (c Child) DryRunCopy() *unstructured.Unstructured {
 	const suffix = "-trial"
-	if !c.refusable {
+	if !c.MayBeRejected {
 		return nil
 	}
-	trial := c.Want.DeepCopy()
-	trial.SetName(c.Key.Name[:min(len(c.Key.Name), validation.DNS1035LabelMaxLength-len(suffix))] + suffix)
-	return trial
+	dryRun := c.Desired.DeepCopy()
+	dryRun.SetName(c.Key.Name[:min(len(c.Key.Name), validation.DNS1035LabelMaxLength-len(suffix))] + suffix)
+	return dryRun
 }
 
-// Body returns what is wanted as JSON that is YAML, too, for an object of a UID and a resource version. Both can be empty.
+// Body returns what is desired as JSON that is YAML, too, for an object of a UID and a resource version. Both can be empty.
 func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
-	object := maps.Clone(c.Want.Object)
+	object := maps.Clone(c.Desired.Object)
 	metadata, _ := object["metadata"].(map[string]any)
 	metadata = maps.Clone(metadata)
 	if uid != "" {
@@ -70,9 +70,9 @@ func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 	return escaped(body), nil
 }
 
-// anew reports whether an object has to be created anew, given its JSON as it is wanted and as it is, and the fields that the operator
+// Recreate reports whether an object has to be recreated, given its desired JSON, its live JSON, and the fields that the operator
 // owns.
-type anew func(want, have map[string]any, owned *fieldpath.Set) bool
+type Recreate func(desired, live map[string]any, owned *fieldpath.Set) bool
 
-// given returns what is wanted, completed by what exists. It does not change its arguments.
-type given func(want *unstructured.Unstructured, live client.Object) *unstructured.Unstructured
+// MergeLive returns what is desired, completed by what exists. It does not change its arguments.
+type MergeLive func(desired *unstructured.Unstructured, live client.Object) *unstructured.Unstructured

@@ -24,9 +24,9 @@ func (i Images) Of(echo *v1.Echo) string {
 	return i.EchoServer
 }
 
-// firstParty reports whether an image is the operator's own echo server, in any version: it is probed over HTTP and drains its
+// FirstParty reports whether an image is the operator's own echo server, in any version: it is probed over HTTP and drains its
 // connections. For a mirror under another name, EchoServer must be set to that name.
-func (i Images) firstParty(image string) bool {
+func (i Images) FirstParty(image string) bool {
 	return repository(image) == repository(i.EchoServer)
 }
 
@@ -39,9 +39,9 @@ func repository(image string) string {
 	return image
 }
 
-// pullPolicy returns the pull policy of an image. If none is given, it is the API server's default, which depends on the tag. It is set
+// PullPolicy returns the pull policy of an image. If none is given, it is the API server's default, which depends on the tag. It is set
 // explicitly, because the API server keeps an old default when the image changes: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
-func pullPolicy(given corev1.PullPolicy, image string) corev1.PullPolicy {
+func PullPolicy(given corev1.PullPolicy, image string) corev1.PullPolicy {
 	if given != "" {
 		return given
 	}

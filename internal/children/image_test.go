@@ -17,6 +17,6 @@ func TestFirstParty(t *testing.T) {
 		"registry.example.com:5000/mirror/echo-server-fork:v2":     false,
 		"nginx": false,
 	} {
-		NewWithT(t).Expect((Images{EchoServer: own}).firstParty(image)).To(Equal(want), "firstParty(%s)", image)
+		NewWithT(t).Expect((Images{EchoServer: own}).FirstParty(image)).To(Equal(want), "firstParty(%s)", image)
 	}
 }

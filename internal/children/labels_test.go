@@ -23,13 +23,13 @@ func TestWhatSelectorsSelect(t *testing.T) {
 		labels map[string]string
 		by     []string
 	}{
-		"a pod of the Echo":        {childLabels(echo), []string{"Service and Deployment", "status of the Echo", "cache"}},
-		"a companion of the Echo":  {companionLabels(echo), []string{"status of the Echo", "cache"}},
-		"a pod of another Echo":    {childLabels(neighbor), []string{"cache"}},
-		"a companion of another":   {companionLabels(neighbor), []string{"cache"}},
+		"a pod of the Echo":        {ChildLabels(echo), []string{"Service and Deployment", "status of the Echo", "cache"}},
+		"a companion of the Echo":  {CompanionLabels(echo), []string{"status of the Echo", "cache"}},
+		"a pod of another Echo":    {ChildLabels(neighbor), []string{"cache"}},
+		"a companion of another":   {CompanionLabels(neighbor), []string{"cache"}},
 		"a pod without labels":     {nil, nil},
-		"a pod of Helm":            {map[string]string{labelName: nameValue, labelManagedBy: "Helm"}, nil},
-		"a pod of Helm, same name": {map[string]string{labelName: nameValue, labelInstance: "x", labelManagedBy: "Helm"}, []string{"Service and Deployment"}},
+		"a pod of Helm":            {map[string]string{LabelName: NameValue, LabelManagedBy: "Helm"}, nil},
+		"a pod of Helm, same name": {map[string]string{LabelName: NameValue, LabelInstance: "x", LabelManagedBy: "Helm"}, []string{"Service and Deployment"}},
 	} {
 		want := map[string]bool{}
 		for _, selector := range c.by {
@@ -44,7 +44,7 @@ func TestWhatSelectorsSelect(t *testing.T) {
 func TestLabelsAreValid(t *testing.T) {
 	// The longest name that the schema accepts is also the longest value of a label.
 	longest := support.Echo("ns", "a23456789-123456789-123456789-123456789-123456789-123456789-123")
-	for name, all := range map[string]map[string]string{"children": childLabels(longest), "companions": companionLabels(longest)} {
+	for name, all := range map[string]map[string]string{"children": ChildLabels(longest), "companions": CompanionLabels(longest)} {
 		for key, value := range all {
 			problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...)
 			NewWithT(t).Expect(problems).To(BeNil(), "%s: %s=%s", name, key, value)
@@ -56,7 +56,7 @@ func TestEchoOfIsTheInstanceOfPodsAndCompanions(t *testing.T) {
 	g := NewWithT(t)
 	pod := support.PodWithCompanionLabel()
 	g.Expect(EchoOf(pod)).To(BeEmpty())
-	for name, all := range map[string]map[string]string{"a pod": childLabels(support.Echo("ns", "x")), "a companion": companionLabels(support.Echo("ns", "x"))} {
+	for name, all := range map[string]map[string]string{"a pod": ChildLabels(support.Echo("ns", "x")), "a companion": CompanionLabels(support.Echo("ns", "x"))} {
 		pod.Labels = all
 		g.Expect(EchoOf(pod)).To(Equal("x"), name)
 	}

@@ -14,8 +14,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// withMetadata returns an apply configuration with labels and an owner.
-func withMetadata(configuration any, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured, error) {
+// WithMetadata returns an apply configuration with labels and an owner.
+func WithMetadata(configuration any, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured, error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
 	if err != nil {
 		return nil, fmt.Errorf("converting %T: %w", configuration, err)
@@ -26,8 +26,8 @@ func withMetadata(configuration any, labels map[string]string, owner metav1.Owne
 	return want, nil
 }
 
-// addDigest adds a digest of all that is applied. Pods are immutable, so that a companion with another digest is replaced.
-func addDigest(want *unstructured.Unstructured) error {
+// AddDigest adds a digest of all that is applied. Pods are immutable, so that a companion with another digest is replaced.
+func AddDigest(want *unstructured.Unstructured) error {
 	text, err := json.Marshal(want.Object)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", want.GetKind(), err)
@@ -42,8 +42,8 @@ func addDigest(want *unstructured.Unstructured) error {
 	return nil
 }
 
-// asConfiguration returns a part of an API object as an apply configuration. Both have the same JSON.
-func asConfiguration[T any](part any) *T {
+// AsConfiguration returns a part of an API object as an apply configuration. Both have the same JSON.
+func AsConfiguration[T any](part any) *T {
 	configuration := new(T)
 	text, err := json.Marshal(part)
 	if err == nil {
@@ -55,15 +55,15 @@ func asConfiguration[T any](part any) *T {
 	return configuration
 }
 
-// childOwnerReference returns the reference that makes an Echo the controller of an object. Foreground deletion of the Echo waits for
+// ChildOwnerReference returns the reference that makes an Echo the controller of an object. Foreground deletion of the Echo waits for
 // the object.
-func childOwnerReference(echo *v1.Echo) metav1.OwnerReference {
+func ChildOwnerReference(echo *v1.Echo) metav1.OwnerReference {
 	return *metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))
 }
 
-// companionOwnerReference returns the reference that makes a pod the controller of its companion. The deletion of the pod does not
+// CompanionOwnerReference returns the reference that makes a pod the controller of its companion. The deletion of the pod does not
 // wait for it.
-func companionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
+func CompanionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
 	reference := *metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
 	reference.BlockOwnerDeletion = new(false)
 	return reference

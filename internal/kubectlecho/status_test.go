@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // of returns an object with a controller. Its UID is its name.
@@ -62,7 +62,7 @@ func TestTree(t *testing.T) {
 }
 
 func TestEveryKindOfChildIsShown(t *testing.T) {
-	for _, child := range slices.AppendSeq(children.Kinds(), maps.Values(children.OptionalKinds())) {
+	for _, child := range slices.AppendSeq(desired.Kinds(), maps.Values(desired.OptionalKinds())) {
 		_, name, _ := strings.Cut(fmt.Sprintf("%T", child), ".")
 		if !slices.ContainsFunc(kinds(), func(kind [3]string) bool { return kind[0] == name }) {
 			t.Errorf("objects of the kind %s are not shown", name)

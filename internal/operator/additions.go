@@ -3,7 +3,7 @@ package operator
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/internal/openshift"
@@ -22,7 +22,7 @@ func (o *Operator) addAdditions(options Options) error {
 	}
 	return o.Add(&discovery.Additions{
 		What:    "its ServiceMonitor and its PrometheusRule",
-		Served:  o.offered.apis.Usable(children.MonitoringGroupVersion()),
+		Served:  o.offered.apis.Usable(desired.MonitoringGroupVersion()),
 		Objects: func() ([]*unstructured.Unstructured, error) { return monitoring.Objects(namespace) },
 		Owner:   discovery.OwnerInNamespace(o.GetAPIReader(), namespace),
 		Manager: eventReporter,

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/echo-operator/echo-operator/internal/caches"
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/echo-operator/echo-operator/internal/caches"
 )
 
 // leaseServer is an API server with one lease. It rejects updates of other versions, as the API server does.

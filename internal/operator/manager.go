@@ -36,7 +36,7 @@ import (
 	"github.com/echo-operator/echo-operator/controllers/echo"
 	"github.com/echo-operator/echo-operator/controllers/podmonitor"
 	"github.com/echo-operator/echo-operator/internal/caches"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/internal/history"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/internal/openshift"
@@ -176,7 +176,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		Recorder: past.Recorder(o.GetEventRecorder(eventReporter)),
 		Images:   options.Images,
 		TLS:      o.offered.tlsOfEchoes(),
-		Schema:   children.NewSchema(o.GetScheme()),
+		Schema:   apply.NewSchema(o.GetScheme()),
 		Policy:   options.Policy,
 		Metrics:  measured,
 		Traces:   o.traces,

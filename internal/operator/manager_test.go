@@ -13,14 +13,14 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 func TestTheSchemeKnowsWhatTheOperatorReads(t *testing.T) {
 	scheme, err := newScheme()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	objects := []runtime.Object{&v1.Echo{}, &v1.EchoList{}, &corev1.PodList{}, &corev1.NodeList{}, &appsv1.Deployment{}, &coordinationv1.Lease{}}
-	for _, kind := range children.Kinds() {
+	for _, kind := range desired.Kinds() {
 		objects = append(objects, kind)
 	}
 	for _, object := range objects {

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // missingRights are the rights that the operator lacks to watch a namespace, by namespace.
@@ -72,7 +72,7 @@ func newAskRights(cluster *rest.Config) (askRights, error) {
 // watchedResources returns the resources that the caches hold in namespaces.
 func watchedResources(scheme *runtime.Scheme) ([]schema.GroupResource, error) {
 	resources := []schema.GroupResource{{Group: v1.GroupVersion.Group, Resource: "echoes"}, {Resource: "pods"}}
-	for _, object := range append(children.Kinds(), children.BlankCronJob()) {
+	for _, object := range append(desired.Kinds(), desired.NewCronJob()) {
 		kind, err := apiutil.GVKForObject(object, scheme)
 		if err != nil {
 			return nil, err

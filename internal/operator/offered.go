@@ -15,6 +15,8 @@ import (
 	"github.com/echo-operator/echo-operator/controllers/gatewayapi"
 	"github.com/echo-operator/echo-operator/internal/caches"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
@@ -81,14 +83,14 @@ func optionalKinds(options Options) []discovery.Kind {
 	if len(namespaces) == 0 {
 		namespaces = all
 	}
-	gateways, monitors, console := children.GatewayGroupVersion(), children.MonitoringGroupVersion(), openshift.ConsoleAPI()
+	gateways, monitors, console := routing.GatewayGroupVersion(), desired.MonitoringGroupVersion(), openshift.ConsoleAPI()
 	kinds := []discovery.Kind{
-		{GroupVersionKind: gateways.WithKind(children.GatewayKind), In: all},
+		{GroupVersionKind: gateways.WithKind(routing.GatewayKind), In: all},
 		{GroupVersionKind: monitors.WithKind("PodMonitor"), In: namespaces},
 		{GroupVersionKind: monitors.WithKind("ServiceMonitor")},
 		{GroupVersionKind: monitors.WithKind("PrometheusRule")},
 	}
-	for kind := range children.OptionalKinds() {
+	for kind := range desired.OptionalKinds() {
 		kinds = append(kinds, discovery.Kind{GroupVersionKind: gateways.WithKind(kind), In: namespaces})
 	}
 	if options.CSV != "" {
@@ -100,14 +102,14 @@ func optionalKinds(options Options) []discovery.Kind {
 
 // gatewayAPI returns what is offered of Gateway API.
 func (f offered) gatewayAPI() gatewayapi.API {
-	api := children.GatewayGroupVersion()
+	api := routing.GatewayGroupVersion()
 	return gatewayapi.API{Served: f.apis.Usable(api), Refused: f.apis.Refused(api),
-		Unknown: f.apis[api.WithKind(children.GatewayKind)].Access == discovery.Unknown}
+		Unknown: f.apis[api.WithKind(routing.GatewayKind)].Access == discovery.Unknown}
 }
 
 // podMonitors reports whether the operator can create PodMonitors.
 func (f offered) podMonitors() bool {
-	return f.apis.Usable(children.MonitoringGroupVersion())["PodMonitor"]
+	return f.apis.Usable(desired.MonitoringGroupVersion())["PodMonitor"]
 }
 
 // tlsOfEchoes returns what the cluster requires of the echo servers' HTTPS.
@@ -145,10 +147,10 @@ func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
 	if len(o.supervisor.pending()) == 0 && o.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy) == nil {
 		for i := range list.Items {
 			gateways = gateways || children.HasGateway(&list.Items[i])
-			monitors = monitors || children.HasMonitoring(&list.Items[i])
+			monitors = monitors || desired.HasMonitoring(&list.Items[i])
 		}
 	}
 	return func(kind discovery.Kind) bool {
-		return gateways && kind.GroupVersion() == children.GatewayGroupVersion() || monitors && kind.Kind == children.BlankPodMonitor().GetKind()
+		return gateways && kind.GroupVersion() == routing.GatewayGroupVersion() || monitors && kind.Kind == desired.NewPodMonitor().GetKind()
 	}
 }

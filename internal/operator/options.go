@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/policy"
 	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
@@ -55,7 +56,7 @@ type Options struct {
 	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, empty if it was installed otherwise.
 	CSV    string
 	Images children.Images
-	Policy children.Policy
+	Policy policy.Policy
 	Log    zap.Options
 	// Discovery is when the cluster is asked again for APIs that Echoes require.
 	Discovery discovery.Times
@@ -126,7 +127,7 @@ func (o *Options) Complete() error {
 	if o.Policy.MaxReplicas, err = parseMaxReplicas(o.maxReplicas); err != nil {
 		return err
 	}
-	if o.Policy.PodSecurity, err = children.NewPodSecurity(o.podSecurity); err != nil {
+	if o.Policy.PodSecurity, err = policy.NewPodSecurity(o.podSecurity); err != nil {
 		return fmt.Errorf("POD_SECURITY: %w", err)
 	}
 	return o.completeLogLevel()

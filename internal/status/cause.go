@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
 // failedPodWindow is how much older than the newest pod a failed pod may be to count: an eviction long ago explains nothing, a
@@ -158,7 +158,7 @@ func imageCause(status *corev1.ContainerStatus, message string) cause {
 		}
 	}
 	advice := ""
-	if status.Name == children.ContainerName {
+	if status.Name == echopod.ContainerName {
 		advice = " Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
 	}
 	waits := strings.HasPrefix(message, "Back-off pulling image")

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 const (
@@ -133,7 +133,7 @@ func (o CheckObservation) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, status 
 	switch {
 	case o.Refused != "":
 		return "The check cannot run: " + sentence(o.Refused), 0
-	case children.CheckURL(echo, check) == "":
+	case desired.CheckURL(echo, check) == "":
 		return checkWithoutURL, 0
 	case echo.Spec.Replicas == 0:
 		return checkScaledDown, 0
@@ -141,7 +141,7 @@ func (o CheckObservation) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, status 
 	if o.Scheduled.IsZero() || o.hasRunSince(status) {
 		return "", 0
 	}
-	if left := o.Scheduled.Add(children.CheckDeadline(check) + checkPatience).Sub(now); left > 0 {
+	if left := o.Scheduled.Add(desired.CheckDeadline(check) + checkPatience).Sub(now); left > 0 {
 		return "", left
 	}
 	return "The last run gave no result: " + o.whyNoVerdict(), 0
@@ -183,7 +183,7 @@ func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.Co
 		}
 		for _, container := range pods[i].Status.ContainerStatuses {
 			end := container.State.Terminated
-			if end != nil && container.Name == children.CheckContainer && (last == nil || isLater(&pods[i], end, last, ended)) {
+			if end != nil && container.Name == desired.CheckContainer && (last == nil || isLater(&pods[i], end, last, ended)) {
 				last, ended = &pods[i], end.DeepCopy()
 			}
 		}

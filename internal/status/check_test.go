@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -34,7 +34,7 @@ func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
 func ended(seconds int, code int32, message string) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web-path-1-x", CreationTimestamp: metav1.NewTime(checkTime.Add(time.Duration(seconds-10) * time.Second)), Annotations: map[string]string{v1.AppliedHashAnnotation: "h"}},
-		Status: corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: children.CheckContainer,
+		Status: corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: desired.CheckContainer,
 			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", Message: message,
 				FinishedAt: metav1.NewTime(checkTime.Add(time.Duration(seconds) * time.Second))}}}}},
 	}

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
 // maxQuote is the longest part of the last output of a container that a message quotes, in bytes.
@@ -36,8 +36,8 @@ func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.C
 // certificateProblem returns the name of the Secret with the certificate of an echo server that ended because of it, empty if it ended for
 // another reason. The echo server names the Secret.
 func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said string) string {
-	secret := children.TLSSecret(pod)
-	if secret == "" || status.Name != children.ContainerName || !strings.Contains(said, "Secret") || !strings.Contains(said, secret) {
+	secret := echopod.TLSSecret(pod)
+	if secret == "" || status.Name != echopod.ContainerName || !strings.Contains(said, "Secret") || !strings.Contains(said, secret) {
 		return ""
 	}
 	return secret

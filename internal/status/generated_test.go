@@ -21,6 +21,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -119,7 +120,7 @@ func TestEveryStatusIsValid(t *testing.T) {
 	echo := g.echo()
 	for range generatedPasses {
 		echo.Spec = g.echo().Spec
-		now = now.Add(pick(g, 0, time.Second, children.ProgressDeadline))
+		now = now.Add(pick(g, 0, time.Second, desired.ProgressDeadline))
 		report, _, _ := g.pass(echo, now)
 		status := report.Status
 		checkConditions(t, status.Conditions)
@@ -134,7 +135,7 @@ func TestEveryStatusIsValid(t *testing.T) {
 		if degraded := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionDegraded); degraded && status.Phase != v1.PhaseWarning && status.Phase != v1.PhaseFailed {
 			t.Errorf("the Echo is degraded in the phase %q", status.Phase)
 		}
-		if report.Next < 0 || report.Next > children.ProgressDeadline {
+		if report.Next < 0 || report.Next > desired.ProgressDeadline {
 			t.Errorf("the next pass is due in %s", report.Next)
 		}
 		for _, n := range report.Transitions {
@@ -176,7 +177,7 @@ func TestTheSamePassTwiceReportsNothing(t *testing.T) {
 	echo := g.echo()
 	for i := range generatedPasses {
 		echo.Spec = g.echo().Spec
-		now = now.Add(pick(g, 0, time.Second, children.ProgressDeadline))
+		now = now.Add(pick(g, 0, time.Second, desired.ProgressDeadline))
 		report, seen, err := g.pass(echo, now)
 		echo.Status, seen.Changes = report.Status, nil
 		again := Evaluate(echo, seen, Classify(err), now)

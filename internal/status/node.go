@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
 // maxNodes is how many nodes a status names.
@@ -113,7 +113,7 @@ func nodeProblems(nodes map[string]Node) map[string][]string {
 func PodsByNode(pods []corev1.Pod) map[string]int {
 	count := map[string]int{}
 	for i := range pods {
-		if name := pods[i].Spec.NodeName; name != "" && !children.HasEnded(&pods[i]) {
+		if name := pods[i].Spec.NodeName; name != "" && !echopod.HasEnded(&pods[i]) {
 			count[name]++
 		}
 	}

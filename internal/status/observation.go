@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
 // Observation is what a pass saw and did. It is meaningful even if the pass failed: what is nil is unknown or does not exist.
@@ -27,7 +27,7 @@ type Observation struct {
 	// BackendTLSPolicy is how Gateways connect to the pods, nil if they do not use TLS.
 	BackendTLSPolicy *gatewayv1.BackendTLSPolicy
 	// Gateways are the Gateways of the Echo that exist, nil if they cannot be read.
-	Gateways children.Gateways
+	Gateways routing.Gateways
 	// GatewaysUnknown is true if the cluster did not answer what it serves of Gateway API.
 	GatewaysUnknown bool
 	// GatewaysRefused is why the operator may not read Gateways, empty if it may or if there are none.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
 // maxPodNames is how many names of pods in one state a status holds.
@@ -36,8 +37,8 @@ type PodSummary struct {
 // SummarizePod returns the Echo that a pod belongs to and the pod in brief, and false if it belongs to none.
 func SummarizePod(pod *corev1.Pod) (types.NamespacedName, PodSummary, bool) {
 	echo := types.NamespacedName{Namespace: pod.Namespace, Name: children.EchoOf(pod)}
-	companion := children.IsCompanion(pod)
-	if echo.Name == "" || !companion && !children.IsEchoPod(pod) {
+	companion := echopod.IsCompanion(pod)
+	if echo.Name == "" || !companion && !echopod.IsEchoPod(pod) {
 		return echo, PodSummary{}, false
 	}
 	return echo, PodSummary{Name: pod.Name, Node: pod.Spec.NodeName, State: PodState(pod), Companion: companion}, true
@@ -50,7 +51,7 @@ func PodState(pod *corev1.Pod) string {
 		return podTerminating
 	case isPodReady(pod):
 		return podReady
-	case children.HasEnded(pod):
+	case echopod.HasEnded(pod):
 		return podFailed
 	case pod.Status.Phase == corev1.PodRunning:
 		return podNotReady
@@ -101,7 +102,7 @@ func podStates(pods []corev1.Pod) map[string][]string {
 func countLive(pods []corev1.Pod) int32 {
 	live := int32(0)
 	for i := range pods {
-		if pods[i].DeletionTimestamp.IsZero() && !children.HasEnded(&pods[i]) {
+		if pods[i].DeletionTimestamp.IsZero() && !echopod.HasEnded(&pods[i]) {
 			live++
 		}
 	}

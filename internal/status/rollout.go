@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // What the Deployment controller writes into a Deployment: k8s.io/kubernetes/pkg/controller/deployment/util.
@@ -90,7 +90,7 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 		return deadlineExceeded(d)
 	}
 	since := missingSince(status)
-	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= children.ProgressDeadline
+	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= desired.ProgressDeadline
 }
 
 // staysOverdue reports whether the previous status says that the deadline was exceeded. That lasts until the pods are ready or a
@@ -107,7 +107,7 @@ func untilOverdue(status *v1.EchoStatus, now time.Time) time.Duration {
 	if since.IsZero() || staysOverdue(status) {
 		return 0
 	}
-	return max(children.ProgressDeadline-now.Sub(since), 0)
+	return max(desired.ProgressDeadline-now.Sub(since), 0)
 }
 
 // missingSince returns when pods were last seen to go missing or a change to begin, and the zero time if the Echo is ready.

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 func TestUntilOverdue(t *testing.T) {
@@ -25,11 +25,11 @@ func TestUntilOverdue(t *testing.T) {
 		status *v1.EchoStatus
 		want   time.Duration
 	}{
-		"changed": {rolledOut, children.ProgressDeadline - 30*time.Second},
+		"changed": {rolledOut, desired.ProgressDeadline - 30*time.Second},
 		"ready":   {status(yes, no, other), 0},
-		"missing": {status(no, no, other), children.ProgressDeadline - time.Minute},
+		"missing": {status(no, no, other), desired.ProgressDeadline - time.Minute},
 		"overdue": {status(no, yes, v1.ReasonProgressDeadlineExceeded), 0},
-		"refused": {status(no, yes, v1.ReasonPodsRefused), children.ProgressDeadline - time.Minute},
+		"refused": {status(no, yes, v1.ReasonPodsRefused), desired.ProgressDeadline - time.Minute},
 		"unknown": {&v1.EchoStatus{}, 0},
 	} {
 		NewWithT(t).Expect(untilOverdue(c.status, now)).To(Equal(c.want), name)

@@ -12,6 +12,8 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
 // routePatience is how long the controller of a Gateway may take to say anything of a route that is new or was changed.
@@ -29,7 +31,7 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 		return unservedCause(seen.Unserved[0])
 	}
 	for _, parent := range echo.Spec.Gateway.ParentRefs {
-		key := children.GatewayKey(echo, parent)
+		key := routing.GatewayKey(echo, parent)
 		if seen.Gateways != nil && seen.Gateways[key] == nil {
 			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: fmt.Sprintf(
 				"Gateway %s does not exist. Create it, or edit spec.gateway.parentRefs.", key)}
@@ -55,13 +57,13 @@ func unservedCause(u Unserved) cause {
 		c.message = fmt.Sprintf("The operator cannot use the kind %s of Gateway API: %s", u.Kind, sentence(u.Refused))
 		return c
 	}
-	c.message = fmt.Sprintf("The cluster does not serve %s of %s. Install Gateway API; the operator finds it within minutes, and starts again.", u.Kind, children.GatewayGroupVersion())
+	c.message = fmt.Sprintf("The cluster does not serve %s of %s. Install Gateway API; the operator finds it within minutes, and starts again.", u.Kind, routing.GatewayGroupVersion())
 	return c
 }
 
 // parentCause returns why a Gateway does not use a route.
 func parentCause(route client.Object, gateway client.ObjectKey, told [][]metav1.Condition, now time.Time) cause {
-	if !isSilent(route, told) || now.Sub(children.AppliedAt(route)) < routePatience {
+	if !isSilent(route, told) || now.Sub(apply.AppliedAt(route)) < routePatience {
 		return refusal(route, gateway, told)
 	}
 	return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: fmt.Sprintf(
@@ -108,7 +110,7 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 		silent := func(parent v1.EchoGatewayReference) bool {
 			return isSilent(route, conditionsOf(route, echo, parent))
 		}
-		if left := routePatience - now.Sub(children.AppliedAt(route)); left > 0 && slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, silent) {
+		if left := routePatience - now.Sub(apply.AppliedAt(route)); left > 0 && slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, silent) {
 			next = earliest(next, left)
 		}
 	}
@@ -131,11 +133,11 @@ func (o *Observation) routes() []client.Object {
 func conditionsOf(object client.Object, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	switch object := object.(type) {
 	case *gatewayv1.HTTPRoute:
-		return children.RouteConditions(object.Status.RouteStatus, echo, parent)
+		return routing.RouteConditions(object.Status.RouteStatus, echo, parent)
 	case *gatewayv1.GRPCRoute:
-		return children.RouteConditions(object.Status.RouteStatus, echo, parent)
+		return routing.RouteConditions(object.Status.RouteStatus, echo, parent)
 	case *gatewayv1.BackendTLSPolicy:
-		return children.PolicyConditions(object.Status, echo, parent)
+		return routing.PolicyConditions(object.Status, echo, parent)
 	default:
 		return nil
 	}

@@ -11,6 +11,8 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
 const (
@@ -95,9 +97,9 @@ func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
 	measureObjects(status, seen)
 	if failure == nil && !echo.Spec.Paused {
-		status.URL = children.URL(echo)
+		status.URL = routing.URL(echo)
 		if seen.Service != nil && !seen.GatewaysUnknown {
-			status.ExternalURL = children.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)
+			status.ExternalURL = routing.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)
 		}
 	}
 	if seen.Nodes != nil {
@@ -131,7 +133,7 @@ func measureDeployment(status *v1.EchoStatus, seen Observation) {
 	status.UpdatedReplicas = d.Status.UpdatedReplicas
 	status.Image = ""
 	for _, container := range d.Spec.Template.Spec.Containers {
-		if container.Name == children.ContainerName {
+		if container.Name == echopod.ContainerName {
 			status.Image = container.Image
 		}
 	}

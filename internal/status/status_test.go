@@ -14,6 +14,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -106,10 +107,10 @@ func podCases() map[string]statusCase {
 		"all as wanted":              {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
 		"none wanted":                {zero: true, seen: seenDeployment(done, 0, 0, 0), want: statusWant{yes, no, no, v1.ReasonScaledToZero, v1.PhaseReady}},
 		"none wanted, some up":       {zero: true, seen: seenDeployment(done, 1, 1, 1), was: wasRolling(), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"scaling up for too long":    {was: wasRolling(), ago: children.ProgressDeadline, seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"scaling up for too long":    {was: wasRolling(), ago: desired.ProgressDeadline, seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
 		"a pod lost":                 {was: wasReady(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for a while":  {was: wasMissing(), ago: children.ProgressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for too long": {was: wasMissing(), ago: children.ProgressDeadline, seen: seenDeployment(done, 1, 1, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"a pod missing for a while":  {was: wasMissing(), ago: desired.ProgressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for too long": {was: wasMissing(), ago: desired.ProgressDeadline, seen: seenDeployment(done, 1, 1, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
 		"still missing":              {was: wasOverdue(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
 		"a pod lost to a crash": {was: wasReady(), seen: seenDeployment(done, 2, 2, 1), pod: `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`,
 			want: statusWant{no, no, no, v1.ReasonPodsCrashing, v1.PhaseWarning}},
@@ -210,7 +211,7 @@ func TestWhatIsNotWatchedIsLookedAt(t *testing.T) {
 		want              time.Duration
 	}{
 		{true, true, nil, []int32{2, 2, 2}, lookPeriod}, {true, true, nil, []int32{2, 2, 1}, lookPeriod}, {true, false, nil, []int32{2, 2, 2}, 0},
-		{false, true, nil, []int32{2, 2, 2}, 0}, {true, false, nil, []int32{2, 2, 1}, children.ProgressDeadline},
+		{false, true, nil, []int32{2, 2, 2}, 0}, {true, false, nil, []int32{2, 2, 1}, desired.ProgressDeadline},
 		{false, true, overLimit, []int32{2, 2, 2}, lookPeriod}, {false, false, overLimit, []int32{2, 2, 2}, 0},
 	} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused = c.paused })

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // verdict is what a reconcile means: the three conditions, the phase and the message.
@@ -95,7 +96,7 @@ func (r rollout) summary() string {
 	case r.progressing && !r.ready:
 		return fmt.Sprintf("A change is being rolled out: %d of %d pods are updated. %s", r.updated, r.want, r)
 	case r.late():
-		return fmt.Sprintf("%s There has been no progress for %.0f minutes.", r, children.ProgressDeadline.Minutes())
+		return fmt.Sprintf("%s There has been no progress for %.0f minutes.", r, desired.ProgressDeadline.Minutes())
 	default:
 		return r.String()
 	}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 	"github.com/echo-operator/echo-operator/internal/operator"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
@@ -31,7 +31,7 @@ type failing struct {
 
 // RoundTrip implements http.RoundTripper.
 func (f failing) RoundTrip(request *http.Request) (*http.Response, error) {
-	if f.broken.Load() && request.URL.Path == "/apis/"+children.GatewayGroupVersion().String() {
+	if f.broken.Load() && request.URL.Path == "/apis/"+routing.GatewayGroupVersion().String() {
 		return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Request: request}, nil
 	}
 	return f.RoundTripper.RoundTrip(request)
@@ -63,7 +63,7 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 	}
 	routed := func(g Gomega, ctx context.Context) {
 		route := &metav1.PartialObjectMetadata{}
-		route.SetGroupVersionKind(children.GatewayGroupVersion().WithKind("HTTPRoute"))
+		route.SetGroupVersionKind(routing.GatewayGroupVersion().WithKind("HTTPRoute"))
 		g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "x"}, route)).To(Succeed())
 	}
 

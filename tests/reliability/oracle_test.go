@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
 )
 
 // outcome is what a run leaves.
@@ -55,7 +55,7 @@ var volatile = []string{"uid", "resourceVersion", "generation", "observedGenerat
 // normal returns an object without volatile fields, and without the managed fields of others.
 func normal(object *unstructured.Unstructured) map[string]any {
 	object = object.DeepCopy()
-	object.SetManagedFields(slices.DeleteFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return !children.IsOwn(entry) }))
+	object.SetManagedFields(slices.DeleteFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return !apply.IsOwn(entry) }))
 	return strip(object.Object).(map[string]any)
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/policy"
 	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
@@ -50,7 +51,7 @@ func (s *simulation) start(t *testing.T) {
 		Metrics:        prometheus.NewRegistry(),
 		ProbeAddress:   "0",
 		Images:         children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1", PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},
-		Policy:         children.Policy{MaxReplicas: 20},
+		Policy:         policy.Policy{MaxReplicas: 20},
 		Namespaces:     s.namespaces,
 		Discovery:      discovery.DefaultTimes(),
 	})

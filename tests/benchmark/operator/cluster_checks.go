@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // awaitReady waits until all Echoes are ready with an image. It fails if Deployments are not soon, so that an operator that does too little
@@ -40,7 +40,7 @@ func (r *clusterRun) awaitGone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kinds := append(children.Kinds(), &appsv1.ReplicaSet{}, &corev1.Pod{})
+	kinds := append(desired.Kinds(), &appsv1.ReplicaSet{}, &corev1.Pod{})
 	return pollEvery(ctx, time.Second, r.timeout(), func(ctx context.Context) (bool, error) {
 		for _, kind := range kinds {
 			if left, err := r.isLeft(ctx, kind); left || err != nil {

@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
@@ -115,7 +116,7 @@ func (p *controlPlane) awaitEvents(ctx context.Context, wanted int, timeout time
 // inventory returns how many objects of each kind there are for Echoes.
 func (p *controlPlane) inventory(ctx context.Context) (map[string]int, error) {
 	found := map[string]int{}
-	for _, kind := range children.Kinds() {
+	for _, kind := range desired.Kinds() {
 		gvk, err := apiutil.GVKForObject(kind, p.client.Scheme())
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -33,7 +34,7 @@ func TestPlace_takeOut(t *testing.T) {
 		if err := json.Unmarshal(text, &spec); err != nil {
 			t.Fatal(err)
 		}
-		all, err := children.Of(echo, children.Config{})
+		all, err := desired.Of(echo, children.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestPlace_takeOut(t *testing.T) {
 				if e.kept == nil || !e.fits(spec) {
 					continue
 				}
-				want, got := plainOf(t, child.Want), plainOf(t, patched(t, child.Want, e))
+				want, got := plainOf(t, child.Desired), plainOf(t, patched(t, child.Desired, e))
 				if !e.kept.takeOut(got) {
 					t.Errorf("%s, %s, %s: it was not found", name, child.Kind, e.what)
 				}

@@ -18,6 +18,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	echocontroller "github.com/echo-operator/echo-operator/controllers/echo"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // echoName is the name of each Echo. There is one in a namespace.
@@ -82,7 +83,7 @@ func (p *process) isCurrent(ctx context.Context, now *state, namespace string) e
 	if err := p.knowsPods(ctx, now, namespace); err != nil {
 		return err
 	}
-	for _, kind := range append(children.Kinds(), &v1.Echo{}) {
+	for _, kind := range append(desired.Kinds(), &v1.Echo{}) {
 		gvk, err := apiutil.GVKForObject(kind, p.GetScheme())
 		if err != nil {
 			return err

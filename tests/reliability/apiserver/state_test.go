@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // uid matches UIDs, which are also in the managed fields.
@@ -44,7 +45,7 @@ func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 	if len(echoes) > 0 {
 		now.echo = &echoes[0]
 	}
-	for _, kind := range children.Kinds() {
+	for _, kind := range desired.Kinds() {
 		items, err := s.list(ctx, kind, namespace)
 		if err != nil {
 			return nil, err
@@ -84,7 +85,7 @@ func (s *state) all() []*object {
 	if s.echo != nil {
 		all = append(all, s.echo)
 	}
-	for _, kind := range children.Kinds() {
+	for _, kind := range desired.Kinds() {
 		for name, child := range s.children {
 			if strings.HasSuffix(fmt.Sprintf("%T", kind), "."+name) {
 				all = append(all, child)
@@ -118,7 +119,7 @@ func plain(o *object) (any, error) {
 		"spec": o.DeepCopy().Object["spec"], "owners": o.GetOwnerReferences(),
 	}
 	for _, entry := range o.GetManagedFields() {
-		if children.IsOwn(entry) {
+		if apply.IsOwn(entry) {
 			part["owned"] = json.RawMessage(entry.FieldsV1.GetRawBytes())
 		}
 	}

@@ -120,9 +120,8 @@ func namesOf(d ast.Decl) (names []string) {
 func (m mutant) declaration(t *testing.T, all map[string][]declaration) declaration {
 	t.Helper()
 	g := NewWithT(t)
-	g.Expect(all).To(HaveKey(m.in))
 	with := slices.DeleteFunc(slices.Clone(all[m.in]), func(d declaration) bool { return !strings.Contains(d.text, m.old) })
-	g.Expect(with).To(HaveLen(1), "%s must be one declaration that has this: %s", m.in, m.old)
+	g.Expect(len(with)).To(Equal(1), "one declaration of %d named %s must have this: %s", len(all[m.in]), m.in, m.old)
 	g.Expect(strings.Count(with[0].text, m.old)).To(Equal(1), "%s must have this exactly once: %s", m.in, m.old)
 	return with[0]
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/policy"
 	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/operator"
 )
@@ -41,7 +42,7 @@ func GrantOperatorsRole(ctx context.Context, c client.Client, config string) err
 // NewOperator assembles the operator with a policy for its pods, for some namespaces, or for all if there are none. It sends requests as
 // a user with the permissions of the operator.
 func NewOperator(cluster *rest.Config, podSecurity string, namespaces ...string) (*operator.Operator, error) {
-	standard, err := children.NewPodSecurity(podSecurity)
+	standard, err := policy.NewPodSecurity(podSecurity)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func NewOperatorWith(cluster *rest.Config, change func(*operator.Options)) (*ope
 		Metrics:        prometheus.NewRegistry(),
 		ProbeAddress:   "0",
 		Images:         children.Images{EchoServer: EchoServerImage, PathCheck: PathCheckImage},
-		Policy:         children.Policy{MaxReplicas: MaxReplicas},
+		Policy:         policy.Policy{MaxReplicas: MaxReplicas},
 		Discovery:      discovery.DefaultTimes(),
 	}
 	change(&options)

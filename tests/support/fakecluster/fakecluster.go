@@ -26,6 +26,9 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/children/policy"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -63,7 +66,7 @@ func NewLate(t *testing.T, cached, live []client.Object) *World {
 		Recorder: w.recorder,
 		Images:   children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
 		Metrics:  monitoring.New(time.Now),
-		Policy:   children.Policy{MaxReplicas: 20},
+		Policy:   policy.Policy{MaxReplicas: 20},
 		Schema:   testSchema(),
 		Now:      func() time.Time { return time.Unix(1000, 0) },
 	}
@@ -71,7 +74,7 @@ func NewLate(t *testing.T, cached, live []client.Object) *World {
 }
 
 // testSchema is read once: it takes as long as many tests.
-var testSchema = sync.OnceValue(func() children.Schema { return children.NewSchema(clientgoscheme.Scheme) }) //nolint:gochecknoglobals // a cache
+var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(clientgoscheme.Scheme) }) //nolint:gochecknoglobals // a cache
 
 // FailOn makes the writes of a name fail.
 func (w *World) FailOn(name string, err error) {
@@ -190,11 +193,11 @@ func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 func CompanionPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
-	view := children.CompanionState{Owner: OwnerPod(), Echo: StoredEcho(), Node: &corev1.Node{}}
-	plan, err := view.Plan(children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}, children.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
+	view := echopod.CompanionState{Owner: OwnerPod(), Echo: StoredEcho(), Node: &corev1.Node{}}
+	plan, err := view.Plan(children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}, policy.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
 	g.Expect(err).NotTo(HaveOccurred())
 	pod := &corev1.Pod{}
-	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Want.Object, pod)).To(Succeed())
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Desired.Object, pod)).To(Succeed())
 	pod.UID = "companion-uid"
 	return pod
 }

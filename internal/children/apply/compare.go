@@ -1,0 +1,253 @@
+package apply
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// wanted returns what the operator applies as a child.
+func (s Schema) wanted(c children.Child) (*typed.TypedValue, error) {
+	value, err := s.of(c).ObjectToTyped(c.Desired)
+	if err != nil {
+		return nil, fmt.Errorf("reading what %s should be: %w", c.Kind, err)
+	}
+	return value, nil
+}
+
+// found returns a child as it exists. Others may have added an item to a list twice.
+func (s Schema) found(c children.Child, live client.Object) (*typed.TypedValue, error) {
+	content, err := contentOf(c, live)
+	if err != nil {
+		return nil, err
+	}
+	value, err := s.of(c).ObjectToTyped(content, typed.AllowDuplicates)
+	if err != nil {
+		return nil, fmt.Errorf("reading what %s is: %w", c.Kind, err)
+	}
+	return value, nil
+}
+
+// Difference is how a child that exists differs from what is wanted.
+type Difference struct {
+	// None is true if it would change nothing to apply the child: each field has the wanted value, and the operator owns these fields and
+	// no others. Fields that others added do not count, unless they are in a list or a map that is set as a whole.
+	None bool
+	// Replace is true if the object has to be recreated, because the API server would not make of it what it makes of a new one: the
+	// classes of an Ingress and of a load balancer, and the IP families of a Service.
+	Replace bool
+	// Renamed are the fields of list items whose key somebody edited, such as the number of a port: the item that the operator set is
+	// missing, and another has its content. To apply the child would add the missing item beside the other, which the API server may
+	// reject. It is empty if there are none.
+	Renamed *fieldpath.Set
+}
+
+// Compare returns how an object differs from a child.
+func (s Schema) Compare(c children.Child, live client.Object) (Difference, error) {
+	want, err := s.wanted(c)
+	if err != nil {
+		return Difference{}, err
+	}
+	have, err := s.found(c, live)
+	if err != nil {
+		return Difference{}, err
+	}
+	fields, err := fieldsIn(c, want, have)
+	if err != nil {
+		return Difference{}, err
+	}
+	if fields.owned, err = ownedFields(live); err != nil {
+		return Difference{}, err
+	}
+	if fields.owned.Equals(fields.wanted.Difference(identity())) {
+		if same, err := s.hasValues(c, want, have); err != nil || same {
+			return Difference{None: same, Renamed: fieldpath.NewSet()}, err
+		}
+	}
+	content, _ := have.AsValue().Unstructured().(map[string]any)
+	replace := c.Recreate != nil && c.Recreate(c.Desired.Object, content, fields.owned)
+	return Difference{Replace: replace, Renamed: s.renamed(c, have, fields)}, nil
+}
+
+// fieldSets are the fields that are compared.
+type fieldSets struct{ wanted, there, owned *fieldpath.Set }
+
+func fieldsIn(c children.Child, want, have *typed.TypedValue) (fieldSets, error) {
+	wanted, err := want.ToFieldSet()
+	if err != nil {
+		return fieldSets{}, fmt.Errorf("listing the wanted fields of %s: %w", c.Kind, err)
+	}
+	there, err := have.ToFieldSet()
+	if err != nil {
+		return fieldSets{}, fmt.Errorf("listing the fields of %s: %w", c.Kind, err)
+	}
+	return fieldSets{wanted: wanted, there: there}, nil
+}
+
+// hasValues reports whether each field of an object that the operator sets has the wanted value.
+func (s Schema) hasValues(c children.Child, want, have *typed.TypedValue) (bool, error) {
+	want, err := s.withoutEmptyLists(c, want)
+	if err != nil {
+		return false, err
+	}
+	difference, err := changes(have, want)
+	return err == nil && difference.IsSame(), err
+}
+
+// changes returns what it would change to apply one object to another.
+func changes(have, want *typed.TypedValue) (*typed.Comparison, error) {
+	merged, err := have.Merge(want)
+	if err != nil {
+		return nil, fmt.Errorf("merging: %w", err)
+	}
+	difference, err := have.Compare(merged)
+	if err != nil {
+		return nil, fmt.Errorf("comparing: %w", err)
+	}
+	return difference, nil
+}
+
+// contentOf returns an object that was read into its Go type as JSON, without its status and without what the API server alone writes.
+func contentOf(c children.Child, live client.Object) (*unstructured.Unstructured, error) {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", c.Kind, err)
+	}
+	content := &unstructured.Unstructured{Object: object}
+	content.SetGroupVersionKind(c.Desired.GroupVersionKind()) // not set on objects that were read into their Go type
+	content.SetManagedFields(nil)
+	delete(content.Object, "status")
+	return content, nil
+}
+
+// withoutEmptyLists returns what is wanted without the lists that should be empty: the API server does not store them, and those who
+// add to them own them.
+func (s Schema) withoutEmptyLists(c children.Child, want *typed.TypedValue) (*typed.TypedValue, error) {
+	c.Desired = c.Desired.DeepCopy()
+	if !dropEmptyLists(c.Desired.Object) {
+		return want, nil
+	}
+	return s.wanted(c)
+}
+
+// dropEmptyLists removes the empty lists from an object, and reports whether there were any.
+func dropEmptyLists(object map[string]any) bool {
+	dropped := false
+	for key, value := range object {
+		switch value := value.(type) {
+		case map[string]any:
+			dropped = dropEmptyLists(value) || dropped
+		case []any:
+			if len(value) == 0 {
+				delete(object, key)
+				dropped = true
+			}
+		}
+	}
+	return dropped
+}
+
+// renamed returns the fields of the list items whose key somebody edited. What the operator owns and no longer wants is not among them:
+// apply removes it.
+func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
+	renamed := fieldpath.NewSet()
+	others := items(fields.there.Difference(fields.wanted).Difference(fields.owned))
+	for _, missing := range items(fields.wanted.Difference(fields.there)) {
+		for _, other := range others {
+			if s.isRenamed(c, have, missing, other) {
+				renamed = renamed.Union(within(fields.there, other))
+			}
+		}
+	}
+	return renamed
+}
+
+// isRenamed reports whether an item of a list is a missing one with another key: they have the same name, or all that is wanted of the
+// missing one.
+func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, missing, other fieldpath.Path) bool {
+	last := len(other) - 1
+	if !missing[:len(missing)-1].Equals(other[:last]) {
+		return false
+	}
+	c.Desired = c.Desired.DeepCopy()
+	item, theirs := itemAt(c.Desired.Object, missing), itemAt(have.AsValue().Unstructured(), other)
+	if item == nil || theirs == nil {
+		return false
+	}
+	_, named := item["name"].(string)
+	for _, field := range *other[last].Key {
+		named = named && field.Name != "name"
+		item[field.Name] = field.Value.Unstructured()
+	}
+	if named && item["name"] == theirs["name"] {
+		return true
+	}
+	want, err := s.wanted(c)
+	if err != nil {
+		return false
+	}
+	difference, err := changes(have, want)
+	return err == nil && within(difference.Added.Union(difference.Modified).Union(difference.Removed), other).Empty()
+}
+
+// items returns the paths of a set that lead to items of lists that are merged by keys.
+func items(fields *fieldpath.Set) []fieldpath.Path {
+	var paths []fieldpath.Path
+	fields.Iterate(func(path fieldpath.Path) {
+		if path[len(path)-1].Key != nil {
+			paths = append(paths, path.Copy())
+		}
+	})
+	return paths
+}
+
+// within returns the fields of a set that are at a path or below it.
+func within(fields *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
+	inside := fieldpath.NewSet()
+	fields.Iterate(func(field fieldpath.Path) {
+		if len(field) >= len(path) && field[:len(path)].Equals(path) {
+			inside.Insert(field.Copy())
+		}
+	})
+	return inside
+}
+
+// itemAt returns the map at a path in the JSON of an object, nil if there is none.
+func itemAt(object any, path fieldpath.Path) map[string]any {
+	for _, element := range path {
+		switch {
+		case element.FieldName != nil:
+			fields, _ := object.(map[string]any)
+			object = fields[*element.FieldName]
+		case element.Key != nil:
+			list, _ := object.([]any)
+			object = itemWith(list, *element.Key)
+		default:
+			return nil
+		}
+	}
+	item, _ := object.(map[string]any)
+	return item
+}
+
+// itemWith returns the item of a list that has a key.
+func itemWith(list []any, key value.FieldList) any {
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		found := fields != nil
+		for _, field := range key {
+			found = found && value.Equals(value.NewValueInterface(fields[field.Name]), field.Value)
+		}
+		if found {
+			return item
+		}
+	}
+	return nil
+}

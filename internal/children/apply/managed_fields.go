@@ -1,0 +1,91 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// IsOwn reports whether an entry of the managed fields of an object says what the operator applied.
+func IsOwn(entry metav1.ManagedFieldsEntry) bool {
+	return entry.Manager == children.FieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
+}
+
+// AppliedAt returns when the operator last changed an object, or when it was created if that is not known.
+func AppliedAt(object client.Object) time.Time {
+	for _, entry := range object.GetManagedFields() {
+		if IsOwn(entry) && entry.Time != nil {
+			return entry.Time.Time
+		}
+	}
+	return object.GetCreationTimestamp().Time
+}
+
+// ownedFields returns the fields of an object that the operator applied and nobody else has changed since.
+func ownedFields(live client.Object) (*fieldpath.Set, error) {
+	for _, entry := range live.GetManagedFields() {
+		if IsOwn(entry) {
+			return fieldsOf(entry)
+		}
+	}
+	return fieldpath.NewSet(), nil
+}
+
+// fieldsOf returns the fields of an entry of managed fields.
+func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	fields := fieldpath.NewSet()
+	if entry.FieldsV1 == nil {
+		return fields, nil
+	}
+	if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+		return nil, fmt.Errorf("reading the fields of manager %q: %w", entry.Manager, err)
+	}
+	return fields, nil
+}
+
+// identity returns the fields that say which object is meant, and which nobody owns: apimachinery/pkg/util/managedfields.
+func identity() *fieldpath.Set {
+	return fieldpath.NewSet(
+		fieldpath.MakePathOrDie("apiVersion"),
+		fieldpath.MakePathOrDie("kind"),
+		fieldpath.MakePathOrDie("metadata", "name"),
+		fieldpath.MakePathOrDie("metadata", "namespace"))
+}
+
+// GiveToOperator changes the managed fields of a live object so that some fields are the operator's and nobody else's, and the next
+// apply removes those that it does not set.
+func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string) error {
+	entries := live.GetManagedFields()
+	if !slices.ContainsFunc(entries, IsOwn) {
+		entries = append(entries, metav1.ManagedFieldsEntry{
+			Manager: children.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, APIVersion: apiVersion, FieldsType: "FieldsV1"})
+	}
+	var changed []metav1.ManagedFieldsEntry
+	for _, entry := range entries {
+		fields, err := fieldsOf(entry)
+		if err != nil {
+			return err
+		}
+		if IsOwn(entry) {
+			fields = fields.Union(given)
+		} else {
+			fields = fields.Difference(given)
+		}
+		text, err := fields.ToJSON()
+		if err != nil {
+			return fmt.Errorf("writing the fields of manager %q: %w", entry.Manager, err)
+		}
+		entry.FieldsV1 = metav1.NewFieldsV1(string(text))
+		if !fields.Empty() {
+			changed = append(changed, entry)
+		}
+	}
+	live.SetManagedFields(changed)
+	return nil
+}

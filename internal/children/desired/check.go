@@ -1,0 +1,204 @@
+package desired
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+)
+
+const (
+	checkNameValue      = "echo-check"
+	checkComponentValue = "check"
+
+	// CheckContainer is the name of the container in the pods of checks.
+	CheckContainer = "check"
+
+	cronJobKind = "CronJob"
+	// maxCronJobName leaves room for what the names of Jobs and pods add: k8s.io/kubernetes/pkg/apis/batch/validation.
+	maxCronJobName = 52
+	// checkGraceSeconds is how much longer than its deadline a check may run before the kubelet ends it. It is the deadline of the pod: that of
+	// a Job deletes the pod, and the verdict with it. It is longer than the operator waits for a verdict, because what the kubelet says when it
+	// ends a pod hides what it said before, such as that the image cannot be pulled.
+	checkGraceSeconds = 120
+	// checkStartSeconds is how late a run may begin. Kubernetes makes up for runs that were due while a CronJob was suspended or no controller ran,
+	// and calls them as old as they are.
+	checkStartSeconds = 60
+	// caVolume is the name of the volume with the certificates that a check trusts, caFolder where it finds them, and caFile their file.
+	caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
+)
+
+// BlankCronJob returns an empty CronJob.
+func NewCronJob() client.Object { return &batchv1.CronJob{} }
+
+// cronJobName returns the name of the CronJob of a check. If it is too long, a digest replaces its end.
+func cronJobName(echo *v1.Echo, check string) string {
+	name := echo.Name + "-" + check
+	if len(name) <= maxCronJobName {
+		return name
+	}
+	digest := sha256.Sum256([]byte(name))
+	suffix := "-" + hex.EncodeToString(digest[:4])
+	return strings.TrimRight(name[:maxCronJobName-len(suffix)], "-") + suffix
+}
+
+// CronJob returns the CronJob of a check as one that is not wanted.
+func CronJob(echo *v1.Echo, check string) children.Child {
+	return children.Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)}, NewObject: NewCronJob}
+}
+
+// checkLabels returns the labels of the objects of a check. Neither the Service of the Echo nor its Deployment selects them.
+func checkLabels(echo *v1.Echo, check string) map[string]string {
+	return map[string]string{
+		children.LabelName:      checkNameValue,
+		children.LabelInstance:  echo.Name,
+		children.LabelComponent: checkComponentValue,
+		children.LabelManagedBy: children.FieldOwner,
+		v1.CheckLabel:           check,
+	}
+}
+
+// CheckOf returns the name of the check that a pod or a CronJob belongs to, empty for others.
+func CheckOf(object client.Object) string {
+	if object.GetLabels()[children.LabelName] != checkNameValue {
+		return ""
+	}
+	return object.GetLabels()[v1.CheckLabel]
+}
+
+// CheckURL returns the URL that a check examines, empty if it is not known yet.
+func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
+	if check.URL != "" {
+		return check.URL
+	}
+	return echo.Status.ExternalURL
+}
+
+// CheckDeadline returns how long a run of a check takes at most.
+func CheckDeadline(check *v1.EchoCheck) time.Duration {
+	return time.Duration(check.DeadlineSeconds) * time.Second
+}
+
+// Check returns the CronJob of a check. Want is nil if the URL is not known.
+func Check(echo *v1.Echo, check *v1.EchoCheck, images children.Images) (children.Child, error) {
+	child := CronJob(echo, check.Name)
+	url := CheckURL(echo, check)
+	if url == "" {
+		return child, nil
+	}
+	labels := checkLabels(echo, check.Name)
+	pod := checkPod(echo, check, url, images)
+	applied, err := digestOfSpec(pod)
+	if err != nil {
+		return child, err
+	}
+	job := batchv1ac.JobSpec().
+		WithBackoffLimit(0).
+		WithTemplate(corev1ac.PodTemplateSpec().
+			WithLabels(labels).
+			WithAnnotations(map[string]string{v1.AppliedHashAnnotation: applied}).
+			WithSpec(pod))
+	configuration := batchv1ac.CronJob(child.Key.Name, child.Key.Namespace).WithSpec(batchv1ac.CronJobSpec().
+		WithSchedule(check.Schedule).
+		WithConcurrencyPolicy(batchv1.ForbidConcurrent).
+		WithStartingDeadlineSeconds(checkStartSeconds).
+		WithSuspend(echo.Spec.Replicas == 0).
+		WithSuccessfulJobsHistoryLimit(1).
+		WithFailedJobsHistoryLimit(1).
+		WithJobTemplate(batchv1ac.JobTemplateSpec().WithLabels(labels).WithSpec(job)))
+	child.Desired, err = children.WithMetadata(configuration, labels, children.ChildOwnerReference(echo))
+	return child, err
+}
+
+// CheckHash returns the digest of what the pods of a check are made of, empty if the check has no CronJob.
+func CheckHash(cronJob children.Child) string {
+	if cronJob.Desired == nil {
+		return ""
+	}
+	hash, _, _ := unstructured.NestedString(cronJob.Desired.Object, "spec", "jobTemplate", "spec", "template", "metadata", "annotations", v1.AppliedHashAnnotation)
+	return hash
+}
+
+// checkPod returns the spec of the pods of a check. It meets the Pod Security Standard restricted, and runs where the echo servers may run.
+func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Images) *corev1ac.PodSpecApplyConfiguration {
+	container := corev1ac.Container().
+		WithName(CheckContainer).
+		WithImage(images.PathCheck).
+		WithImagePullPolicy(children.PullPolicy("", images.PathCheck)).
+		WithArgs(checkArguments(echo, check, url)...).
+		WithTerminationMessagePath(corev1.TerminationMessagePathDefault).
+		WithTerminationMessagePolicy(corev1.TerminationMessageReadFile).
+		WithResources(checkResources()).
+		WithSecurityContext(echopod.ContainerSecurity(nil, true))
+	spec := corev1ac.PodSpec().
+		WithRestartPolicy(corev1.RestartPolicyNever).
+		WithActiveDeadlineSeconds(int64(check.DeadlineSeconds) + checkGraceSeconds).
+		WithAutomountServiceAccountToken(false).
+		WithEnableServiceLinks(false).
+		WithSecurityContext(echopod.PodSecurity(&v1.EchoSpec{Port: children.FirstUnprivilegedPort})).
+		WithNodeSelector(echo.Spec.NodeSelector).
+		WithTolerations(echopod.Tolerations(echo.Spec.Tolerations)...)
+	for _, secret := range echo.Spec.ImagePullSecrets {
+		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
+	}
+	if check.CAConfigMap != "" {
+		container.WithVolumeMounts(corev1ac.VolumeMount().WithName(caVolume).WithMountPath(caFolder).WithReadOnly(true))
+		spec.WithVolumes(corev1ac.Volume().WithName(caVolume).
+			WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(check.CAConfigMap).WithItems(corev1ac.KeyToPath().WithKey(caFile).WithPath(caFile))))
+	}
+	return spec.WithContainers(container)
+}
+
+// checkArguments returns the command line of pathcheck.
+func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
+	arguments := []string{
+		"--verdict-file=" + corev1.TerminationMessagePathDefault,
+		"--name=" + echo.Namespace + "/" + echo.Name,
+		"--deadline=" + strconv.Itoa(int(check.DeadlineSeconds)) + "s",
+	}
+	if check.Address != "" {
+		arguments = append(arguments, "--address="+check.Address)
+	}
+	if len(check.Groups) > 0 {
+		arguments = append(arguments, "--groups="+strings.Join(check.Groups, ","))
+	}
+	if check.CAConfigMap != "" {
+		arguments = append(arguments, "--ca-file="+caFolder+"/"+caFile)
+	}
+	for _, each := range check.Expect {
+		arguments = append(arguments, "--expect="+each.Fact+"="+each.Value)
+	}
+	return append(arguments, url)
+}
+
+// checkResources returns what a run needs, which sends and receives up to 64 MiB.
+func checkResources() *corev1ac.ResourceRequirementsApplyConfiguration {
+	return corev1ac.ResourceRequirements().
+		WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}).
+		WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")})
+}
+
+// digestOfSpec returns a digest of an apply configuration.
+func digestOfSpec(configuration any) (string, error) {
+	text, err := json.Marshal(configuration)
+	if err != nil {
+		return "", fmt.Errorf("writing %T: %w", configuration, err)
+	}
+	digest := sha256.Sum256(text)
+	return hex.EncodeToString(digest[:8]), nil
+}

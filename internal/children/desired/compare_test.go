@@ -1,0 +1,224 @@
+package desired
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// childOf returns the child of a kind of an Echo with all fields set, changed.
+func childOf(t *testing.T, kind string, changes ...func(*v1.Echo)) children.Child {
+	t.Helper()
+	echo := support.Echo("ns", "x", append([]func(*v1.Echo){support.EveryField}, changes...)...)
+	all, err := Of(echo, children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, c := range all {
+		if c.Kind == kind {
+			return c
+		}
+	}
+	t.Fatalf("no child is a %s", kind)
+	return children.Child{}
+}
+
+// foreign is what somebody does to a child.
+type foreign struct {
+	kind   string
+	change func(*testing.T, *stored)
+}
+
+// by returns an edit of a Go type.
+func by[T client.Object](kind string, change func(T)) foreign {
+	return foreign{kind, func(t *testing.T, s *stored) { edit(t, s, change) }}
+}
+
+func byDeployment(change func(*appsv1.Deployment)) foreign { return by("Deployment", change) }
+
+func byPod(change func(*corev1.PodSpec)) foreign {
+	return byDeployment(func(d *appsv1.Deployment) { change(&d.Spec.Template.Spec) })
+}
+
+func byService(change func(*corev1.Service)) foreign { return by("Service", change) }
+
+func byPolicy(change func(*networkingv1.NetworkPolicySpec)) foreign {
+	return by("NetworkPolicy", func(p *networkingv1.NetworkPolicy) { change(&p.Spec) })
+}
+
+// TestEditsOfOthersThatAreReverted names each field that findings of a search for faults were about.
+func TestEditsOfOthersThatAreReverted(t *testing.T) {
+	anywhere := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}}
+	for name, c := range map[string]foreign{
+		"another value":       byDeployment(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) }),
+		"a label removed":     byDeployment(func(d *appsv1.Deployment) { delete(d.Labels, children.LabelManagedBy) }),
+		"the owner removed":   byDeployment(func(d *appsv1.Deployment) { d.OwnerReferences = nil }),
+		"no managed fields":   byDeployment(func(d *appsv1.Deployment) { d.ManagedFields = []metav1.ManagedFieldsEntry{{}} }),
+		"a key of a selector": byService(func(s *corev1.Service) { s.Spec.Selector["more"] = "narrow" }),
+		"a source range": byService(func(s *corev1.Service) {
+			s.Spec.LoadBalancerSourceRanges = append(s.Spec.LoadBalancerSourceRanges, "0.0.0.0/0")
+		}),
+		"a session affinity":      byService(func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityNone }),
+		"a service account":       byPod(func(p *corev1.PodSpec) { p.ServiceAccountName = "other" }),
+		"the number of a port":    byService(func(s *corev1.Service) { s.Spec.Ports[0].Port = 99 }),
+		"the protocol of a port":  byService(func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }),
+		"a key of a pod selector": byPolicy(func(p *networkingv1.NetworkPolicySpec) { p.PodSelector.MatchLabels["more"] = "narrow" }),
+		"a peer":                  byPolicy(func(p *networkingv1.NetworkPolicySpec) { p.Ingress[0].From = append(p.Ingress[0].From, anywhere) }),
+		"an egress rule":          byPolicy(func(p *networkingv1.NetworkPolicySpec) { p.Egress = []networkingv1.NetworkPolicyEgressRule{{}} }),
+		"a Secret":                by("Ingress", func(i *networkingv1.Ingress) { i.Spec.TLS[0].SecretName = "other" }),
+		"a path": by("Ingress", func(i *networkingv1.Ingress) {
+			i.Spec.Rules = append(i.Spec.Rules, networkingv1.IngressRule{Host: "a.example.com"})
+		}),
+		"a key of a budget": by("PodDisruptionBudget", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["more"] = "narrow" }),
+		"a node selector":   byPod(func(p *corev1.PodSpec) { p.NodeSelector["more"] = "narrow" }),
+		"a toleration, added": byPod(func(p *corev1.PodSpec) {
+			p.Tolerations = append(p.Tolerations, corev1.Toleration{Operator: corev1.TolerationOpExists})
+		}),
+		"a toleration, extended":  byPod(func(p *corev1.PodSpec) { p.Tolerations[0].Effect = corev1.TaintEffectNoExecute }),
+		"a constraint's selector": byPod(func(p *corev1.PodSpec) { p.TopologySpreadConstraints[0].LabelSelector.MatchLabels["more"] = "narrow" }),
+		"a constraint's key":      byPod(func(p *corev1.PodSpec) { p.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.ScheduleAnyway }),
+		"a container port":        byPod(func(p *corev1.PodSpec) { p.Containers[0].Ports[0].ContainerPort = 99 }),
+		"the name of a container": byPod(func(p *corev1.PodSpec) { p.Containers[0].Name = "renamed" }),
+		"the name of a variable":  byPod(func(p *corev1.PodSpec) { p.Containers[0].Env[0].Name = "RENAMED" }),
+		"an argument":             byPod(func(p *corev1.PodSpec) { p.Containers[0].Args = append(p.Containers[0].Args, "-x") }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			child := childOf(t, c.kind)
+			s := store(t, child)
+			s.expectMatch(t, child, true)
+			before := s.live(t)
+			c.change(t, s)
+			s.expectMatch(t, child, false)
+			s.repair(t, child)
+			s.expectMatch(t, child, true)
+			expectSameSpec(t, before, s.live(t))
+		})
+	}
+}
+
+func TestWhatOthersAddStays(t *testing.T) {
+	sidecar := corev1.Container{Name: "sidecar", Image: "mesh", Ports: []corev1.ContainerPort{{ContainerPort: 99, Protocol: corev1.ProtocolTCP}}}
+	for name, c := range map[string]foreign{
+		"a field":       byDeployment(func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 5 }),
+		"a status":      byDeployment(func(d *appsv1.Deployment) { d.Status.Replicas = 2 }),
+		"an annotation": byDeployment(func(d *appsv1.Deployment) { d.Annotations = map[string]string{"theirs": "yes"} }),
+		"a container":   byPod(func(p *corev1.PodSpec) { p.Containers = append([]corev1.Container{sidecar}, p.Containers...) }),
+		"a variable": byPod(func(p *corev1.PodSpec) {
+			p.Containers[0].Env = append(p.Containers[0].Env, corev1.EnvVar{Name: "THEIRS"})
+		}),
+		"a constraint": byPod(func(p *corev1.PodSpec) {
+			p.TopologySpreadConstraints = append(p.TopologySpreadConstraints, corev1.TopologySpreadConstraint{TopologyKey: "theirs", WhenUnsatisfiable: corev1.DoNotSchedule, MaxSkew: 1})
+		}),
+		"a port": byService(func(s *corev1.Service) {
+			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "theirs", Port: 99, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(9)})
+		}),
+		"a port, twice": byPod(func(p *corev1.PodSpec) {
+			p.Containers[0].Ports = append(p.Containers[0].Ports, corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "a"}, corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "b"})
+		}),
+		"another owner": byDeployment(func(d *appsv1.Deployment) {
+			d.OwnerReferences = append(d.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "A", Name: "a", UID: "a"})
+		}),
+		"a pull Secret": byPod(func(p *corev1.PodSpec) {
+			p.ImagePullSecrets = append(p.ImagePullSecrets, corev1.LocalObjectReference{Name: "theirs"})
+		}),
+		"another policy": by("Ingress", func(i *networkingv1.Ingress) { i.Spec.DefaultBackend = &networkingv1.IngressBackend{} }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			child := childOf(t, c.kind)
+			s := store(t, child)
+			c.change(t, s)
+			changed := s.live(t)
+			s.expectMatch(t, child, true)
+			if got, err := testSchema().Compare(child, changed); err != nil || !got.Renamed.Empty() {
+				t.Errorf("it takes %v for the operator's: %v", got.Renamed, err)
+			}
+			s.repair(t, child)
+			expectSameSpec(t, changed, s.live(t))
+		})
+	}
+}
+
+func TestAnotherSpecDoesNotMatch(t *testing.T) {
+	for name, change := range map[string]func(*v1.Echo){
+		"another value":            func(e *v1.Echo) { e.Spec.Replicas++ },
+		"a field less":             func(e *v1.Echo) { e.Spec.PriorityClassName = "" },
+		"a variable less":          func(e *v1.Echo) { e.Spec.Env = nil },
+		"a variable more":          func(e *v1.Echo) { e.Spec.Env = append(e.Spec.Env, corev1.EnvVar{Name: "B"}) },
+		"a service account less":   func(e *v1.Echo) { e.Spec.ServiceAccountName = "" },
+		"a node selector less":     func(e *v1.Echo) { e.Spec.NodeSelector = nil },
+		"a resource less":          func(e *v1.Echo) { e.Spec.Resources = &corev1.ResourceRequirements{} },
+		"an annotation of pods":    func(e *v1.Echo) { e.Spec.PodAnnotations = nil },
+		"another security context": func(e *v1.Echo) { e.Spec.SecurityContext = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := store(t, childOf(t, "Deployment"))
+			changed := childOf(t, "Deployment", change)
+			s.expectMatch(t, changed, false)
+			s.apply(t, changed)
+			s.expectMatch(t, changed, true)
+			expectSameSpec(t, store(t, changed).live(t), s.live(t))
+		})
+	}
+}
+
+func TestQuantitiesAreRoundedAsTheAPIServerDoes(t *testing.T) {
+	child := childOf(t, "Deployment", func(e *v1.Echo) {
+		e.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.0005")}}
+	})
+	live := store(t, child).live(t).(*appsv1.Deployment)
+	NewWithT(t).Expect(live.Spec.Template.Spec.Containers[0].Resources.Limits.Cpu().String()).To(Equal("1m"))
+}
+
+// TestOnlyAClassThatIsNoLongerSetReplacesAnIngress: the API server sets the default class only when an Ingress is created.
+func TestOnlyAClassThatIsNoLongerSetReplacesAnIngress(t *testing.T) {
+	class := func(name string) children.Child {
+		return childOf(t, "Ingress", func(e *v1.Echo) { e.Spec.Ingress.ClassName = name })
+	}
+	for name, c := range map[string]struct {
+		before, after children.Child
+		replaced      bool
+	}{
+		"no longer set": {class("a"), class(""), true},
+		"another":       {class("a"), class("b"), false},
+		"set":           {class(""), class("b"), false},
+		"never set":     {class(""), class(""), false},
+		"another kind":  {childOf(t, "Service"), childOf(t, "Service"), false},
+	} {
+		if got, err := testSchema().Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestAnotherClassReplacesALoadBalancer: the API server does not change the class of a Service that is and stays a load balancer.
+func TestAnotherClassReplacesALoadBalancer(t *testing.T) {
+	service := func(kind corev1.ServiceType, class string) children.Child {
+		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service = v1.EchoService{Type: kind, Port: 80, LoadBalancerClass: class} })
+	}
+	balancer := func(class string) children.Child { return service(corev1.ServiceTypeLoadBalancer, class) }
+	for name, c := range map[string]struct {
+		before, after children.Child
+		replaced      bool
+	}{
+		"no longer set":          {balancer("a.b/c"), balancer(""), true},
+		"another":                {balancer("a.b/c"), balancer("a.b/d"), true},
+		"set":                    {balancer(""), balancer("a.b/d"), true},
+		"the same":               {balancer("a.b/c"), balancer("a.b/c"), false},
+		"no longer a balancer":   {balancer("a.b/c"), service(corev1.ServiceTypeNodePort, ""), false},
+		"a balancer from now on": {service(corev1.ServiceTypeNodePort, ""), balancer("a.b/c"), false},
+	} {
+		if got, err := testSchema().Compare(c.after, store(t, c.before).live(t)); got.Replace != c.replaced || err != nil {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package desired
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+)
+
+// ProgressDeadline is how long a rollout may make no progress, and pods may be missing, before the Echo is degraded.
+const ProgressDeadline = 10 * time.Minute
+
+// deployment returns the Deployment that runs the pods of an Echo. No old pod is stopped before a new one is ready, so that no
+// request is lost.
+func deployment(echo *v1.Echo, config children.Config) any {
+	return appsv1ac.Deployment(echo.Name, echo.Namespace).
+		WithSpec(appsv1ac.DeploymentSpec().
+			WithReplicas(echo.Spec.Replicas).
+			WithProgressDeadlineSeconds(int32(ProgressDeadline.Seconds())).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(children.SelectorLabels(echo))).
+			WithStrategy(appsv1ac.DeploymentStrategy().
+				WithType(appsv1.RollingUpdateDeploymentStrategyType).
+				WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
+					WithMaxUnavailable(intstr.FromInt32(0)).
+					WithMaxSurge(intstr.FromString("25%")))).
+			WithTemplate(corev1ac.PodTemplateSpec().
+				WithLabels(echo.Spec.PodLabels).
+				WithLabels(children.ChildLabels(echo)).
+				WithAnnotations(echo.Spec.PodAnnotations).
+				WithSpec(echopod.Spec(echo, config))))
+}

@@ -1,0 +1,29 @@
+package desired
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// disruptionBudget returns the PodDisruptionBudget of the pods of an Echo, or nil if it is disabled.
+func disruptionBudget(echo *v1.Echo, _ children.Config) any {
+	wanted := echo.Spec.DisruptionBudget
+	if wanted.Enabled != nil && !*wanted.Enabled {
+		return nil
+	}
+	maxUnavailable := int32(1)
+	if wanted.MaxUnavailable != nil {
+		maxUnavailable = *wanted.MaxUnavailable
+	}
+	return policyv1ac.PodDisruptionBudget(echo.Name, echo.Namespace).
+		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
+			WithMaxUnavailable(intstr.FromInt32(maxUnavailable)).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(children.SelectorLabels(echo))).
+			// A pod that is not ready must not block the drain of a node.
+			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
+}

@@ -1,0 +1,2 @@
+// Package desired builds the objects that an Echo requires, from one table of kinds.
+package desired

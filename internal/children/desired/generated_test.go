@@ -1,0 +1,292 @@
+package desired
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// generatedEchoes is the number of Echoes that each test generates. The seed is fixed, so that a failure repeats.
+const generatedEchoes = 100
+
+// generator makes valid Echoes of random fields.
+type generator struct{ *rand.Rand }
+
+func newGenerator() generator { return generator{rand.New(rand.NewSource(1))} }
+
+// maybe calls a function half of the time.
+func (g generator) maybe(set func()) {
+	if g.Intn(2) == 0 {
+		set()
+	}
+}
+
+// text returns a text with characters that JSON, YAML or Kubernetes treat in their own way, and sometimes an empty one.
+func (g generator) text() string {
+	all := []string{"", "a", "$(POD_NAME)", "$$", "\"", "\\", "<b>&", "a: b\n- c", "ä€😀", "\t", "0", "null", "\u2028"}
+	return all[g.Intn(len(all))] + all[g.Intn(len(all))]
+}
+
+// annotations returns up to three annotations, nil included.
+func (g generator) annotations() map[string]string {
+	if g.Intn(3) == 0 {
+		return nil
+	}
+	m := map[string]string{}
+	for i := range g.Intn(4) {
+		m[fmt.Sprintf("example.com/k%d", i)] = g.text()
+	}
+	return m
+}
+
+// some returns up to three values.
+func some[T any](g generator, one func(i int) T) []T {
+	var all []T
+	for i := range g.Intn(4) {
+		all = append(all, one(i))
+	}
+	return all
+}
+
+func (g generator) echo() *v1.Echo {
+	e := support.EchoOfCompanions(func(e *v1.Echo) { e.UID = "1234" })
+	e.Spec.Replicas, e.Spec.Port = g.Int31n(21), 1+g.Int31n(65535)
+	e.Spec.PodLabels, e.Spec.PodAnnotations, e.Spec.NodeSelector = g.annotations(), g.annotations(), g.annotations()
+	g.maybe(func() { e.Spec.Image = "registry.example.com/other:1" })
+	g.maybe(func() { e.Spec.ImagePullPolicy = corev1.PullNever })
+	g.maybe(func() { e.Spec.PriorityClassName = "high" })
+	g.maybe(func() { e.Spec.ServiceAccountName = "mesh" })
+	g.maybe(func() { e.Spec.Response = g.response() })
+	g.maybe(func() { e.Spec.Server = v1.EchoServer{Controls: v1.ControlsOff, Identity: new(g.Intn(2) == 0)} })
+	e.Spec.Args = some(g, func(int) string { return g.text() })
+	e.Spec.Env = some(g, g.variable)
+	e.Spec.ImagePullSecrets = some(g, func(i int) v1.ImagePullSecret { return v1.ImagePullSecret{Name: fmt.Sprintf("s%d", i)} })
+	g.objects(&e.Spec)
+	g.scheduling(&e.Spec)
+	g.security(&e.Spec)
+	return e
+}
+
+func (g generator) response() *v1.EchoResponse {
+	return &v1.EchoResponse{StatusCode: []int32{0, 200, 599}[g.Intn(3)], DelayMilliseconds: g.Int31n(3), Body: g.text(),
+		Headers: some(g, func(i int) v1.EchoHeader { return v1.EchoHeader{Name: fmt.Sprintf("X-%d", i), Value: g.text()} }),
+		Faults: some(g, func(i int) v1.EchoFault {
+			return v1.EchoFault{Percentage: 1 + g.Int31n(100), StatusCode: int32(500 + i)}
+		})}
+}
+
+// variable returns a variable, which may have the name of one that the operator sets.
+func (g generator) variable(i int) corev1.EnvVar {
+	names := [][]string{{"A", "ECHO_HTTP_ADDR"}, {"B", "ECHO_ADMIN_ADDR"}, {"C", "ECHO_RESPONSE_BODY"}}
+	variable := corev1.EnvVar{Name: names[i][g.Intn(2)], Value: g.text()}
+	g.maybe(func() {
+		variable.Value, variable.ValueFrom = "", &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k", Optional: new(g.Intn(2) == 0)}}
+	})
+	return variable
+}
+
+// objects configures the objects beside the Deployment.
+func (g generator) objects(spec *v1.EchoSpec) {
+	spec.Service.Annotations = g.annotations()
+	g.maybe(func() {
+		spec.Service.Type, spec.Service.Port = corev1.ServiceTypeLoadBalancer, 1+g.Int31n(65535)
+		spec.Service.ExternalTrafficPolicy, spec.Service.LoadBalancerClass = corev1.ServiceExternalTrafficPolicyLocal, "example.com/class"
+	})
+	g.maybe(func() {
+		spec.Service.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}[g.Intn(2):]
+		spec.Service.IPFamilyPolicy = corev1.IPFamilyPolicyPreferDualStack
+	})
+	g.maybe(func() {
+		spec.Service.LoadBalancerSourceRanges = some(g, func(i int) string { return fmt.Sprintf("10.%d.0.0/16", i) })
+		spec.Service.InternalTrafficPolicy, spec.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
+	})
+	g.maybe(func() {
+		spec.TLS = &v1.EchoTLS{SecretName: []string{"", "certificate"}[g.Intn(2)], Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateRequest}
+	})
+	g.maybe(func() {
+		spec.Ingress = &v1.EchoIngress{Enabled: g.Intn(4) > 0, Host: "echo.example.com", TLS: g.Intn(2) == 0, Annotations: g.annotations(),
+			Path: []string{"", "/", "/e/"}[g.Intn(3)], ClassName: []string{"", "nginx"}[g.Intn(2)]}
+		if spec.Ingress.TLS {
+			g.maybe(func() { spec.Ingress.TLSSecretName = "certificate" })
+		}
+	})
+	g.maybe(func() {
+		spec.DisruptionBudget = v1.EchoDisruptionBudget{Enabled: new(g.Intn(4) > 0), MaxUnavailable: new(g.Int31n(3))}
+	})
+	g.maybe(func() {
+		spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: g.Intn(4) > 0, From: some(g, func(i int) networkingv1.NetworkPolicyPeer {
+			return networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: g.annotations()},
+				PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"i": fmt.Sprint(i)}}}
+		})}
+	})
+}
+
+// scheduling configures where the pods run.
+func (g generator) scheduling(spec *v1.EchoSpec) {
+	spec.Tolerations = some(g, func(i int) corev1.Toleration {
+		return corev1.Toleration{Key: fmt.Sprintf("k%d", i), Operator: corev1.TolerationOpExists, TolerationSeconds: new(g.Int63n(3))}
+	})
+	spec.TopologySpreadConstraints = some(g, func(i int) corev1.TopologySpreadConstraint {
+		return corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: fmt.Sprintf("t%d", i), WhenUnsatisfiable: corev1.DoNotSchedule,
+			LabelSelector: &metav1.LabelSelector{}}
+	})
+	g.maybe(func() {
+		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1 + g.Int31n(100),
+				PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: g.annotations()}}}}}}
+	})
+}
+
+// security configures resources and security contexts.
+func (g generator) security(spec *v1.EchoSpec) {
+	g.maybe(func() {
+		spec.Resources = &corev1.ResourceRequirements{}
+		g.maybe(func() {
+			spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse([]string{"0.5Gi", "1e3", "128Mi"}[g.Intn(3)])}
+		})
+	})
+	g.maybe(func() { spec.PodSecurityContext = &corev1.PodSecurityContext{FSGroup: new(g.Int63n(2))} })
+	g.maybe(func() {
+		spec.SecurityContext = &corev1.SecurityContext{Privileged: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+	})
+}
+
+// children returns all that is made for an Echo, its companion included, without what is not wanted.
+func (g generator) children(t *testing.T, echo *v1.Echo) []children.Child {
+	t.Helper()
+	all, err := Of(echo, testConfig)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	wanted := []children.Child{}
+	for _, c := range all {
+		if c.Desired != nil {
+			wanted = append(wanted, c)
+		}
+	}
+	c, err := echopod.Companion(support.PodWithCompanionLabel(), echo, testConfig)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return append(wanted, c)
+}
+
+func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
+	g := newGenerator()
+	for range generatedEchoes {
+		echo := g.echo()
+		before := echo.DeepCopy()
+		all := g.children(t, echo)
+		for i, again := range g.children(t, echo.DeepCopy()) {
+			NewWithT(t).Expect(again.Desired).To(BeComparableTo(all[i].Desired), "a %s differs from the one before", again.Kind)
+		}
+		NewWithT(t).Expect(echo).To(BeComparableTo(before), "the Echo itself, which belongs to the cache, was changed")
+	}
+}
+
+// TestWhatWasAppliedMatches reads each child as the cache holds it. A child that does not match would be applied again in each pass,
+// without an end.
+func TestWhatWasAppliedMatches(t *testing.T) {
+	g := newGenerator()
+	for range generatedEchoes / 4 {
+		for _, c := range compared(g.children(t, g.echo())) {
+			if got, err := testSchema().Compare(c, store(t, c).live(t)); err != nil || !got.None {
+				t.Fatalf("a %s does not match what it was made of: %v\n%v", c.Kind, err, c.Desired.Object)
+			}
+		}
+	}
+}
+
+// compared returns the children without the companion, which is not compared: it is replaced if its digest differs.
+func compared(all []children.Child) []children.Child {
+	return slices.DeleteFunc(all, func(c children.Child) bool { return c.Kind == "Pod" })
+}
+
+// TestEveryChangeOfAChildIsSeen changes one value of each child at a time, and removes it.
+func TestEveryChangeOfAChildIsSeen(t *testing.T) {
+	g := newGenerator()
+	for range generatedEchoes / 100 {
+		for _, c := range compared(g.children(t, g.echo())) {
+			live := store(t, c).live(t)
+			for i := range leaves(c.Desired.Object, nil) {
+				for name, spoil := range map[string]func(leaf){"changed": leaf.change, "removed": leaf.remove} {
+					spoiled := c
+					spoiled.Desired = c.Desired.DeepCopy()
+					at := leaves(spoiled.Desired.Object, nil)[i]
+					if isIdentity(at) {
+						continue
+					}
+					spoil(at)
+					if got, err := testSchema().Compare(spoiled, live); err == nil && got.None {
+						t.Fatalf("a %s of which %v is %s still matches", c.Kind, at.key, name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// isIdentity reports whether a leaf says which object is meant: its version, kind, namespace or name.
+func isIdentity(l leaf) bool {
+	parent, _ := l.parent.(map[string]any)
+	return parent["apiVersion"] != nil && parent["metadata"] != nil || parent["ownerReferences"] != nil && (l.key == "name" || l.key == "namespace")
+}
+
+// leaf is a value in a tree that is no map and no list.
+type leaf struct {
+	parent any // a map, or a list
+	key    any
+}
+
+// leaves returns the leaves of a tree, in an order that does not change.
+func leaves(tree any, all []leaf) []leaf {
+	add := func(key, value any) {
+		switch value.(type) {
+		case map[string]any, []any:
+			all = leaves(value, all)
+		default:
+			all = append(all, leaf{tree, key})
+		}
+	}
+	switch tree := tree.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(tree)) {
+			add(key, tree[key])
+		}
+	case []any:
+		for i := range tree {
+			add(i, tree[i])
+		}
+	}
+	return all
+}
+
+func (l leaf) change() { l.set("changed") }
+
+func (l leaf) set(value any) {
+	switch parent := l.parent.(type) {
+	case map[string]any:
+		parent[l.key.(string)] = value
+	case []any:
+		parent[l.key.(int)] = value
+	}
+}
+
+// remove removes a field of a map. An element of a list is emptied.
+func (l leaf) remove() {
+	if parent, ok := l.parent.(map[string]any); ok {
+		delete(parent, l.key.(string))
+		return
+	}
+	l.set(nil)
+}

@@ -1,0 +1,147 @@
+package desired
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var testConfig = children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, Served: allServed()}
+
+// allServed are all kinds that a cluster may serve.
+func allServed() children.Served {
+	served := children.Served{}
+	for kind := range OptionalKinds() {
+		served[kind] = true
+	}
+	return served
+}
+
+// liveChild returns the child of a Go type as the API server would return it, nil if there should be none. It fails on fields that the
+// type does not have.
+func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
+	t.Helper()
+	g := NewWithT(t)
+	all, err := Of(echo, config)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, c := range all {
+		live, ok := any(c.NewObject()).(*T)
+		if !ok || c.Desired == nil {
+			continue
+		}
+		g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(c.Desired.Object, live, true)).To(Succeed(), "%s", c.Kind)
+		return live
+	}
+	return nil
+}
+
+// TestChildren compares what is made for an Echo with the files in testdata. UPDATE=1 writes them again, for a reviewer to read.
+func TestChildren(t *testing.T) {
+	for name, echo := range map[string]*v1.Echo{
+		"minimal":    support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "1234" }),
+		"everything": support.Echo("ns", "x", support.EveryField),
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			all, err := Of(echo, children.Config{
+				Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
+				TLS:    children.TLSProfile{MinVersion: "VersionTLS12", Ciphers: []string{"A", "B"}},
+				Served: allServed(),
+			})
+			g.Expect(err).NotTo(HaveOccurred())
+			var got []byte
+			for _, c := range all {
+				if c.Desired == nil {
+					continue
+				}
+				text, err := yaml.Marshal(c.Desired.Object)
+				g.Expect(err).NotTo(HaveOccurred())
+				got = append(append(got, "---\n"...), text...)
+			}
+			file := filepath.Join("testdata", name+".yaml")
+			if os.Getenv("UPDATE") != "" {
+				g.Expect(os.WriteFile(file, got, 0o600)).To(Succeed())
+			}
+			want, err := os.ReadFile(file)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(got)).To(Equal(string(want)), "what is made differs from %s", file)
+		})
+	}
+}
+
+func TestUnwantedChildren(t *testing.T) {
+	off := support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.DisruptionBudget.Enabled = new(false)
+		e.Spec.Ingress = &v1.EchoIngress{Host: "a.example.com"}
+		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{}
+		e.Spec.Gateway = &v1.EchoGateway{ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}, GRPC: &v1.EchoGatewayGRPC{}, BackendTLS: &v1.EchoGatewayBackendTLS{}}
+	})
+	all, err := Of(off, children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, c := range all {
+		if wanted := c.Kind == "Deployment" || c.Kind == "Service"; wanted != (c.Desired != nil) {
+			t.Errorf("%s: wanted is %t", c.Kind, c.Desired != nil)
+		}
+	}
+}
+
+func TestKindsAreComplete(t *testing.T) {
+	g := NewWithT(t)
+	seen, listed := map[reflect.Type]bool{}, append(Kinds(), slices.Collect(maps.Values(OptionalKinds()))...)
+	for _, k := range kinds() {
+		object := k.newObject()
+		same := func(other client.Object) bool { return reflect.TypeOf(other) == reflect.TypeOf(object) }
+		if k.name != reflect.TypeOf(object).Elem().Name() || seen[reflect.TypeOf(object)] || !slices.ContainsFunc(listed, same) {
+			t.Errorf("%s has an object of type %T", k.name, object)
+		}
+		seen[reflect.TypeOf(object)] = true
+	}
+	all, err := Of(support.Echo("ns", "x", support.EveryField), children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, c := range all {
+		g.Expect(c.Desired.GetKind()).To(Equal(c.Kind))
+	}
+}
+
+// TestOnlyAServiceIsTriedBeforeItIsReplaced: an Ingress of another name could be refused because the one that it replaces has its host.
+func TestOnlyAServiceIsTriedBeforeItIsReplaced(t *testing.T) {
+	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
+		all, err := Of(support.Echo("ns", name, support.EveryField), testConfig)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		for _, c := range all {
+			got := c.DryRunCopy()
+			if (got != nil) != (c.Kind == "Service") || got != nil && (got.GetName() != trial || c.Desired.GetName() != name) {
+				t.Errorf("the trial of a %s is %v", c.Kind, got)
+			}
+		}
+	}
+}
+
+func TestEveryChildHasLabelsAndOwner(t *testing.T) {
+	echo := support.Echo("ns", "x", support.EveryField)
+	all, err := Of(echo, children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, c := range all {
+		if !children.ManagedSelector().Matches(labels.Set(c.Desired.GetLabels())) {
+			t.Errorf("the cache of the operator does not hold a %s with the labels %v", c.Kind, c.Desired.GetLabels())
+		}
+		if !metav1.IsControlledBy(c.Desired, echo) || !*c.Desired.GetOwnerReferences()[0].BlockOwnerDeletion {
+			t.Errorf("a %s has the owners %+v", c.Kind, c.Desired.GetOwnerReferences())
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package desired
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
+)
+
+// repair does to a stored object what the operator does if it does not match.
+func (s *stored) repair(t *testing.T, c children.Child) {
+	t.Helper()
+	g := NewWithT(t)
+	live := s.live(t)
+	difference, err := testSchema().Compare(c, live)
+	g.Expect(err).NotTo(HaveOccurred())
+	if !difference.Renamed.Empty() {
+		g.Expect(apply.GiveToOperator(live, difference.Renamed, c.Desired.GetAPIVersion())).To(Succeed())
+		s.update(t, live)
+	}
+	s.apply(t, c)
+}
+
+// expectSameSpec compares two objects without their managed fields.
+func expectSameSpec(t *testing.T, want, got client.Object) {
+	t.Helper()
+	g := NewWithT(t)
+	content := func(object client.Object) map[string]any {
+		object = object.DeepCopyObject().(client.Object)
+		object.SetManagedFields(nil)
+		all, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+		g.Expect(err).NotTo(HaveOccurred())
+		return all
+	}
+	g.Expect(content(got)).To(BeComparableTo(content(want)))
+}
+
+// TestAPortThatIsNotTheOperatorsIsNotTaken edits both the number and the name of a port: nothing says that it was the operator's.
+func TestAPortThatIsNotTheOperatorsIsNotTaken(t *testing.T) {
+	g := NewWithT(t)
+	child := childOf(t, "Service")
+	s := store(t, child)
+	edit(t, s, func(o *corev1.Service) { o.Spec.Ports[0].Port, o.Spec.Ports[0].Name = 99, "theirs" })
+	s.repair(t, child)
+	ports := s.live(t).(*corev1.Service).Spec.Ports
+	g.Expect(ports).To(HaveLen(3))
+	g.Expect(ports[0].Name).To(Equal("theirs"))
+	s.expectMatch(t, child, true)
+}
+
+// TestAPortWithTheOperatorsNameIsTaken edits its target, too. Two ports must not have one name.
+func TestAPortWithTheOperatorsNameIsTaken(t *testing.T) {
+	child := childOf(t, "Service")
+	s := store(t, child)
+	edit(t, s, func(o *corev1.Service) { o.Spec.Ports[0].Port, o.Spec.Ports[0].TargetPort.StrVal = 99, "other" })
+	s.repair(t, child)
+	if ports := s.live(t).(*corev1.Service).Spec.Ports; len(ports) != 2 || ports[0].Port != 444 {
+		t.Errorf("the ports are %v", ports)
+	}
+}
+
+// TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne: apply removes it without further requests.
+func TestAnItemThatIsNoLongerWantedIsNotTakenForARenamedOne(t *testing.T) {
+	s := store(t, childOf(t, "Service"))
+	changed := childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.Port = 90 })
+	if got, err := testSchema().Compare(changed, s.live(t)); err != nil || !got.Renamed.Empty() {
+		t.Errorf("got %v, %v", got.Renamed, err)
+	}
+}
+
+func TestGiveToOperator(t *testing.T) {
+	g := NewWithT(t)
+	fields := metav1.NewFieldsV1
+	object := &corev1.Service{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
+		{Manager: "a", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:type":{}}}`)},
+		{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:type":{},"f:more":{}}}`)},
+	}}}
+	given := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "type"))
+	g.Expect(apply.GiveToOperator(object, given, "v1")).To(Succeed())
+	want := []metav1.ManagedFieldsEntry{
+		{Manager: "b", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: fields(`{"f:spec":{"f:more":{}}}`)},
+		{Manager: "echo-operator", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
+			FieldsV1: fields(`{"f:spec":{"f:type":{}}}`)},
+	}
+	g.Expect(object.ManagedFields).To(BeComparableTo(want))
+}
+
+func TestManagedFieldsThatCannotBeReadAreAnError(t *testing.T) {
+	g := NewWithT(t)
+	child := childOf(t, "Service")
+	live := store(t, child).live(t)
+	live.GetManagedFields()[0].FieldsV1.SetRawString("no")
+	g.Expect(testSchema().Compare(child, live)).Error().To(HaveOccurred(), "Compare hides it")
+	g.Expect(apply.GiveToOperator(live, fieldpath.NewSet(), "v1")).To(HaveOccurred(), "GiveToOperator hides it")
+}

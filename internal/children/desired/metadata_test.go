@@ -1,0 +1,194 @@
+package desired
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func digestOf(t *testing.T, annotations, labels map[string]string, owner metav1.OwnerReference) string {
+	t.Helper()
+	g := NewWithT(t)
+	want, err := children.WithMetadata(corev1ac.Service("x", "ns").WithAnnotations(annotations), labels, owner)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(children.AddDigest(want)).To(Succeed())
+	for key, value := range annotations {
+		g.Expect(want.GetAnnotations()[key]).To(Equal(value), "the annotation %s", key)
+	}
+	return want.GetAnnotations()[v1.AppliedHashAnnotation]
+}
+
+func TestDigestChangesWithEverythingThatIsApplied(t *testing.T) {
+	type m = map[string]string
+	base := digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"})
+	if again := digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"}); again != base || base == "" {
+		t.Errorf("the same has the digests %q and %q", base, again)
+	}
+	others := m{
+		"annotation": digestOf(t, m{"a": "x"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"}),
+		"label":      digestOf(t, m{"a": "b"}, m{"c": "x"}, metav1.OwnerReference{UID: "u"}),
+		"owner":      digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "x"}),
+	}
+	for name, other := range others {
+		if other == base {
+			t.Errorf("another %s has the same digest", name)
+		}
+	}
+}
+
+func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
+	_, err := children.WithMetadata(map[string]any{"x": func() {}}, nil, metav1.OwnerReference{})
+	NewWithT(t).Expect(err).To(HaveOccurred(), "a function was written as JSON")
+}
+
+func TestACompanionDoesNotBlockTheDeletionOfItsPod(t *testing.T) {
+	reference := children.CompanionOwnerReference(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}})
+	if reference.Kind != "Pod" || reference.APIVersion != "v1" || reference.UID != "u" || !*reference.Controller || *reference.BlockOwnerDeletion {
+		t.Errorf("got %+v", reference)
+	}
+}
+
+// specFields returns the paths of the fields of a spec in JSON. Fields of other packages are not followed.
+func specFields(of reflect.Type, path string) []string {
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[v1.Echo]().PkgPath() {
+		return []string{path}
+	}
+	var all []string
+	for field := range of.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		all = append(all, specFields(field.Type, strings.TrimPrefix(path+"."+name, "."))...)
+	}
+	return all
+}
+
+// fieldChange changes one field of the Echo that support.EveryField makes, and names the kinds of the children that must be applied again, in the
+// order of the table of kinds, and with "companion" the companions that must be replaced.
+type fieldChange struct {
+	change func(*v1.EchoSpec)
+	again  string
+}
+
+func fieldChanges() map[string]fieldChange {
+	return map[string]fieldChange{
+		"replicas":                         {func(s *v1.EchoSpec) { s.Replicas = 4 }, "Deployment"},
+		"image":                            {func(s *v1.EchoSpec) { s.Image = "other:2" }, "Deployment companion"},
+		"port":                             {func(s *v1.EchoSpec) { s.Port = 444 }, "Deployment NetworkPolicy companion"},
+		"env":                              {func(s *v1.EchoSpec) { s.Env[0].Value = "c" }, "Deployment companion"},
+		"args":                             {func(s *v1.EchoSpec) { s.Args = []string{"-w"} }, "Deployment companion"},
+		"imagePullPolicy":                  {func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullNever }, "Deployment companion"},
+		"imagePullSecrets":                 {func(s *v1.EchoSpec) { s.ImagePullSecrets[0].Name = "other" }, "Deployment CronJob companion"},
+		"response.statusCode":              {func(s *v1.EchoSpec) { s.Response.StatusCode = 500 }, "Deployment companion"},
+		"response.delayMilliseconds":       {func(s *v1.EchoSpec) { s.Response.DelayMilliseconds = 21 }, "Deployment companion"},
+		"response.headers":                 {func(s *v1.EchoSpec) { s.Response.Headers[0].Value = "c" }, "Deployment companion"},
+		"response.body":                    {func(s *v1.EchoSpec) { s.Response.Body = "other" }, "Deployment companion"},
+		"response.faults":                  {func(s *v1.EchoSpec) { s.Response.Faults[0].Percentage = 20 }, "Deployment companion"},
+		"server.controls":                  {func(s *v1.EchoSpec) { s.Server.Controls = v1.ControlsOff }, "Deployment companion"},
+		"server.identity":                  {func(s *v1.EchoSpec) { s.Server.Identity = nil }, "Deployment companion"},
+		"tls.secretName":                   {func(s *v1.EchoSpec) { s.TLS.SecretName = "other" }, "Deployment companion"},
+		"tls.port":                         {func(s *v1.EchoSpec) { s.TLS.Port = 9443 }, "Deployment NetworkPolicy companion"},
+		"tls.servicePort":                  {func(s *v1.EchoSpec) { s.TLS.ServicePort = 8443 }, "Service HTTPRoute GRPCRoute"},
+		"tls.clientCertificate":            {func(s *v1.EchoSpec) { s.TLS.ClientCertificate = v1.ClientCertificateNone }, "Deployment companion"},
+		"resources":                        {func(s *v1.EchoSpec) { s.Resources = nil }, "Deployment companion"},
+		"service.type":                     {func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, "Service"},
+		"service.port":                     {func(s *v1.EchoSpec) { s.Service.Port = 445 }, "Service"},
+		"service.annotations":              {func(s *v1.EchoSpec) { s.Service.Annotations["a"] = "c" }, "Service"},
+		"service.externalTrafficPolicy":    {func(s *v1.EchoSpec) { s.Service.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster }, "Service"},
+		"service.loadBalancerClass":        {func(s *v1.EchoSpec) { s.Service.LoadBalancerClass = "example.com/other" }, "Service"},
+		"service.loadBalancerSourceRanges": {func(s *v1.EchoSpec) { s.Service.LoadBalancerSourceRanges = nil }, "Service"},
+		"service.ipFamilies":               {func(s *v1.EchoSpec) { s.Service.IPFamilies = nil }, "Service"},
+		"service.ipFamilyPolicy":           {func(s *v1.EchoSpec) { s.Service.IPFamilyPolicy = corev1.IPFamilyPolicyRequireDualStack }, "Service"},
+		"service.internalTrafficPolicy":    {func(s *v1.EchoSpec) { s.Service.InternalTrafficPolicy = "" }, "Service"},
+		"service.sessionAffinity":          {func(s *v1.EchoSpec) { s.Service.SessionAffinity = corev1.ServiceAffinityNone }, "Service"},
+		"ingress.enabled":                  {func(s *v1.EchoSpec) { s.Ingress.Enabled = false }, "Deployment Ingress"},
+		"ingress.host":                     {func(s *v1.EchoSpec) { s.Ingress.Host = "other.example.com" }, "Ingress"},
+		"ingress.path":                     {func(s *v1.EchoSpec) { s.Ingress.Path = "/other" }, "Ingress"},
+		"ingress.className":                {func(s *v1.EchoSpec) { s.Ingress.ClassName = "other" }, "Ingress"},
+		"ingress.tls":                      {func(s *v1.EchoSpec) { s.Ingress.TLS = false }, "Ingress"},
+		"ingress.tlsSecretName":            {func(s *v1.EchoSpec) { s.Ingress.TLSSecretName = "other" }, "Ingress"},
+		"ingress.annotations":              {func(s *v1.EchoSpec) { s.Ingress.Annotations["c"] = "e" }, "Ingress"},
+		"gateway.enabled":                  {func(s *v1.EchoSpec) { s.Gateway.Enabled = false }, "BackendTLSPolicy HTTPRoute GRPCRoute"},
+		"gateway.parentRefs":               {func(s *v1.EchoSpec) { s.Gateway.ParentRefs[0].SectionName = "" }, "HTTPRoute GRPCRoute"},
+		"gateway.hostnames":                {func(s *v1.EchoSpec) { s.Gateway.Hostnames[0] = "other.example.com" }, "HTTPRoute"},
+		"gateway.path":                     {func(s *v1.EchoSpec) { s.Gateway.Path = "/other" }, "HTTPRoute"},
+		"gateway.grpc.hostnames":           {func(s *v1.EchoSpec) { s.Gateway.GRPC.Hostnames[0] = "other.example.com" }, "GRPCRoute"},
+		"gateway.backendTLS.hostname":      {func(s *v1.EchoSpec) { s.Gateway.BackendTLS.Hostname = "other" }, "BackendTLSPolicy"},
+		"gateway.backendTLS.caConfigMap":   {func(s *v1.EchoSpec) { s.Gateway.BackendTLS.CAConfigMap = "other" }, "BackendTLSPolicy"},
+		"gateway.annotations":              {func(s *v1.EchoSpec) { s.Gateway.Annotations["e"] = "g" }, "HTTPRoute GRPCRoute"},
+		"disruptionBudget.enabled":         {func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }, "PodDisruptionBudget"},
+		"disruptionBudget.maxUnavailable":  {func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(3)) }, "PodDisruptionBudget"},
+		"monitoring.enabled":               {func(s *v1.EchoSpec) { s.Monitoring = &v1.EchoMonitoring{Enabled: true} }, "PodMonitor"},
+		"networkPolicy.enabled":            {func(s *v1.EchoSpec) { s.NetworkPolicy.Enabled = false }, "NetworkPolicy"},
+		"networkPolicy.from":               {func(s *v1.EchoSpec) { s.NetworkPolicy.From[0].IPBlock.CIDR = "10.2.0.0/16" }, "NetworkPolicy"},
+		"checks":                           {func(s *v1.EchoSpec) { s.Checks[0].Schedule = "@daily" }, "CronJob"},
+		"podSecurityContext":               {func(s *v1.EchoSpec) { s.PodSecurityContext = nil }, "Deployment companion"},
+		"securityContext":                  {func(s *v1.EchoSpec) { s.SecurityContext = nil }, "Deployment companion"},
+		"nodeSelector":                     {func(s *v1.EchoSpec) { s.NodeSelector["disk"] = "hdd" }, "Deployment CronJob"},
+		"tolerations":                      {func(s *v1.EchoSpec) { s.Tolerations[0].Key = "other" }, "Deployment CronJob"},
+		"affinity":                         {func(s *v1.EchoSpec) { s.Affinity = nil }, "Deployment"},
+		"topologySpreadConstraints":        {func(s *v1.EchoSpec) { s.TopologySpreadConstraints[0].MaxSkew = 3 }, "Deployment"},
+		"priorityClassName":                {func(s *v1.EchoSpec) { s.PriorityClassName = "low" }, "Deployment"},
+		"serviceAccountName":               {func(s *v1.EchoSpec) { s.ServiceAccountName = "" }, "Deployment companion"},
+		"podLabels":                        {func(s *v1.EchoSpec) { s.PodLabels["team"] = "b" }, "Deployment"},
+		"podAnnotations":                   {func(s *v1.EchoSpec) { s.PodAnnotations["note"] = "c" }, "Deployment companion"},
+		"paused":                           {func(s *v1.EchoSpec) { s.Paused = true }, ""},
+	}
+}
+
+// digests returns the digest of each child by its kind, and of the companion as "companion".
+func digests(t *testing.T, echo *v1.Echo) map[string]string {
+	t.Helper()
+	g := NewWithT(t)
+	all, err := Of(echo, testConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	made := map[string]string{"companion": liveCompanion(t, support.PodWithCompanionLabel(), echo).Annotations[v1.AppliedHashAnnotation]}
+	job, err := Check(echo, &echo.Spec.Checks[0], checkImages)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, c := range append(all, PodMonitor(echo), job) {
+		if c.Desired != nil {
+			g.Expect(children.AddDigest(c.Desired)).To(Succeed())
+			made[c.Kind] = c.Desired.GetAnnotations()[v1.AppliedHashAnnotation]
+		}
+	}
+	return made
+}
+
+// digested returns the keys of digests in the order of the table of kinds.
+func digested() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return append(names, "PodMonitor", "CronJob", "companion")
+}
+
+func TestEachFieldOfTheSpecReachesItsChildrenAndNoOthers(t *testing.T) {
+	g := NewWithT(t)
+	fields, changes := specFields(reflect.TypeFor[v1.EchoSpec](), ""), fieldChanges()
+	slices.Sort(fields)
+	g.Expect(slices.Sorted(maps.Keys(changes))).To(BeComparableTo(fields), "fields without a test")
+	before := digests(t, support.Echo("ns", "x", support.EveryField))
+	for name, c := range changes {
+		after := digests(t, support.Echo("ns", "x", support.EveryField, func(e *v1.Echo) { c.change(&e.Spec) }))
+		var again []string
+		for _, child := range digested() {
+			if before[child] != after[child] {
+				again = append(again, child)
+			}
+		}
+		g.Expect(strings.Join(again, " ")).To(Equal(c.again), "another %s", name)
+	}
+}

@@ -1,0 +1,74 @@
+package desired
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// networkPolicy returns the NetworkPolicy of an Echo, or nil if it is disabled. It allows requests and scrapes to echo servers and
+// companions, both from the same peers, and no traffic from them.
+func networkPolicy(echo *v1.Echo, _ children.Config) any {
+	wanted := echo.Spec.NetworkPolicy
+	if wanted == nil || !wanted.Enabled {
+		return nil
+	}
+	allow := networkingv1ac.NetworkPolicyIngressRule() // without peers, it allows everyone
+	for i := range wanted.From {
+		allow.WithFrom(children.AsConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&wanted.From[i]))
+	}
+	for _, port := range slices.Insert(requestPorts(echo), 1, children.MetricsPort(echo)) {
+		allow.WithPorts(tcpPort(port))
+	}
+	rules := []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration{allow}
+	if len(echo.Spec.Checks) > 0 && len(wanted.From) > 0 {
+		rules = append(rules, fromChecks(echo))
+	}
+	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).
+		WithSpec(networkingv1ac.NetworkPolicySpec().
+			WithPodSelector(metav1ac.LabelSelector().
+				WithMatchLabels(map[string]string{children.LabelInstance: echo.Name}).
+				WithMatchExpressions(metav1ac.LabelSelectorRequirement().
+					WithKey(children.LabelName).
+					WithOperator(metav1.LabelSelectorOpIn).
+					WithValues(children.NameValue, children.CompanionNameValue))).
+			WithPolicyTypes(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress).
+			WithIngress(rules...))
+}
+
+// fromChecks allows the checks of an Echo to send requests to it without a way around.
+func fromChecks(echo *v1.Echo) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
+	rule := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
+		WithMatchLabels(map[string]string{children.LabelName: checkNameValue, children.LabelInstance: echo.Name})))
+	for _, port := range requestPorts(echo) {
+		rule.WithPorts(tcpPort(port))
+	}
+	return rule
+}
+
+// requestPorts returns the ports on which the echo servers receive requests.
+func requestPorts(echo *v1.Echo) []int32 {
+	if children.HasTLS(&echo.Spec) {
+		return []int32{echo.Spec.Port, echo.Spec.TLS.Port}
+	}
+	return []int32{echo.Spec.Port}
+}
+
+func tcpPort(port int32) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
+	return networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port))
+}
+
+// noEgress states that a NetworkPolicy has no egress rules, so that rules that others add are removed. An apply configuration cannot
+// say so: it leaves out empty lists.
+func noEgress(policy *unstructured.Unstructured) {
+	policy.Object["spec"].(map[string]any)["egress"] = []any{}
+}

@@ -1,0 +1,80 @@
+package desired
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// networkPolicyOf returns the NetworkPolicy of an Echo that listens on a port.
+func networkPolicyOf(t *testing.T, port int32) *networkingv1.NetworkPolicy {
+	t.Helper()
+	return liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.Port, e.Spec.NetworkPolicy = port, &v1.EchoNetworkPolicy{Enabled: true}
+	}), testConfig)
+}
+
+func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
+	for port, metrics := range map[int32]int32{8080: 9090, 80: 9090, 9090: 9091} {
+		got := networkPolicyOf(t, port).Spec
+		allowed := func(number int32) networkingv1.NetworkPolicyPort {
+			return networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(number))}
+		}
+		// One rule without "from" allows everybody; no rule for egress allows nothing.
+		want := []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{allowed(port), allowed(metrics)}}}
+		NewWithT(t).Expect(got.Ingress).To(BeComparableTo(want), "port %d", port)
+		if diff := cmp.Diff([]networkingv1.PolicyType{"Ingress", "Egress"}, got.PolicyTypes); diff != "" || len(got.Egress) != 0 {
+			t.Errorf("port %d: outgoing traffic is allowed to %v: %s", port, got.Egress, diff)
+		}
+	}
+}
+
+func TestNetworkPolicyAllowsOnlyThePeersOfFrom(t *testing.T) {
+	peers := []networkingv1.NetworkPolicyPeer{
+		{NamespaceSelector: &metav1.LabelSelector{}, PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "gateway"}}},
+		{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8", Except: []string{"10.1.0.0/16"}}},
+	}
+	got := liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: peers}
+	}), testConfig).Spec.Ingress
+	if len(got) != 1 || len(got[0].Ports) != 2 { // a second rule would add to what the first allows
+		t.Fatalf("the rules are %+v", got)
+	}
+	NewWithT(t).Expect(got[0].From).To(BeComparableTo(peers))
+}
+
+func TestNetworkPolicySelectsEchoServersAndCompanionsOfItsEcho(t *testing.T) {
+	g := NewWithT(t)
+	policy := networkPolicyOf(t, 8080)
+	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
+	g.Expect(err).NotTo(HaveOccurred())
+	for name, c := range map[string]struct {
+		labels map[string]string
+		want   bool
+	}{
+		"an echo server":            {children.ChildLabels(support.Echo("ns", "x")), true},
+		"a companion":               {children.CompanionLabels(support.Echo("ns", "x")), true},
+		"an echo server of another": {children.ChildLabels(support.Echo("ns", "y")), false},
+		"a companion of another":    {children.CompanionLabels(support.Echo("ns", "y")), false},
+		"another program":           {map[string]string{children.LabelInstance: "x", children.LabelName: "postgresql"}, false},
+	} {
+		g.Expect(selector.Matches(labels.Set(c.labels))).To(Equal(c.want), name)
+	}
+}
+
+func TestNetworkPolicyIsOffByDefault(t *testing.T) {
+	for name, wanted := range map[string]*v1.EchoNetworkPolicy{"not configured": nil, "disabled": {}} {
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = wanted })
+		NewWithT(t).Expect(liveChild[networkingv1.NetworkPolicy](t, echo, testConfig)).To(BeNil(), name)
+	}
+}

@@ -1,0 +1,89 @@
+package desired
+
+import (
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// MonitoringGroupVersion is the API of the Prometheus Operator: github.com/prometheus-operator/prometheus-operator.
+func MonitoringGroupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: "monitoring.coreos.com", Version: "v1"}
+}
+
+// BlankPodMonitor returns an empty PodMonitor.
+func NewPodMonitor() *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(MonitoringGroupVersion().WithKind("PodMonitor"))
+	return object
+}
+
+// HasMonitoring reports whether an Echo asks to be monitored.
+func HasMonitoring(echo *v1.Echo) bool {
+	return echo.Spec.Monitoring != nil && echo.Spec.Monitoring.Enabled
+}
+
+// PodMonitor returns the child of an Echo by which Prometheus finds the metrics of its echo servers and companions. Want is nil if the Echo
+// does not ask for it. Each job is named after its Echo.
+func PodMonitor(echo *v1.Echo) children.Child {
+	child := children.Child{Kind: "PodMonitor", Key: client.ObjectKeyFromObject(echo), NewObject: func() client.Object { return NewPodMonitor() }}
+	if !HasMonitoring(echo) {
+		return child
+	}
+	child.Desired = NewPodMonitor()
+	child.Desired.SetNamespace(echo.Namespace)
+	child.Desired.SetName(echo.Name)
+	child.Desired.SetLabels(children.ChildLabels(echo))
+	child.Desired.SetOwnerReferences([]metav1.OwnerReference{children.ChildOwnerReference(echo)})
+	child.Desired.Object["spec"] = map[string]any{
+		"jobLabel": children.LabelInstance,
+		"selector": map[string]any{
+			"matchLabels":      map[string]any{children.LabelInstance: echo.Name},
+			"matchExpressions": []any{map[string]any{"key": children.LabelName, "operator": "In", "values": []any{children.NameValue, children.CompanionNameValue}}},
+		},
+		"podMetricsEndpoints": []any{map[string]any{"port": children.MetricsPortName, "path": "/metrics"}},
+	}
+	return child
+}
+
+// IsMonitoredAs reports whether a PodMonitor has the labels and the spec that are wanted. Fields that others added, or the API server as
+// defaults, do not count, but items of lists do, and so does the selector, which is set as a whole: with a label more it would select nothing.
+// The rest of the schema is that of the cluster, and not known.
+func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
+	have, ok := live.(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	labels, _, _ := unstructured.NestedMap(have.Object, "metadata", "labels") // none if they cannot be read
+	wanted, _, _ := unstructured.NestedMap(want.Object, "metadata", "labels")
+	selector, _, _ := unstructured.NestedFieldNoCopy(have.Object, "spec", "selector")
+	wantedSelector, _, _ := unstructured.NestedFieldNoCopy(want.Object, "spec", "selector")
+	return includes(labels, wanted) && includes(have.Object["spec"], want.Object["spec"]) && reflect.DeepEqual(selector, wantedSelector)
+}
+
+// includes reports whether JSON has all that is wanted.
+func includes(have, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		fields, ok := have.(map[string]any)
+		for name, value := range want {
+			ok = ok && includes(fields[name], value)
+		}
+		return ok
+	case []any:
+		items, ok := have.([]any)
+		ok = ok && len(items) == len(want)
+		for i := range want {
+			ok = ok && includes(items[i], want[i])
+		}
+		return ok
+	default:
+		return have == want
+	}
+}

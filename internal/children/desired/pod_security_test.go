@@ -1,0 +1,111 @@
+package desired
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/children/policy"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// standard returns a Pod Security Standard.
+func standard(t *testing.T, name string) policy.PodSecurity {
+	t.Helper()
+	g := NewWithT(t)
+	security, err := policy.NewPodSecurity(name)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(security.String()).To(Equal(name))
+	return security
+}
+
+// podSecurityCases are changes of an Echo, and the strictest standard that its pods meet.
+func podSecurityCases() map[string]struct {
+	change func(*v1.EchoSpec)
+	meets  string
+	says   string
+} {
+	container := func(change func(*corev1.SecurityContext)) func(*v1.EchoSpec) {
+		return func(s *v1.EchoSpec) {
+			s.SecurityContext = &corev1.SecurityContext{}
+			change(s.SecurityContext)
+		}
+	}
+	return map[string]struct {
+		change func(*v1.EchoSpec)
+		meets  string
+		says   string
+	}{
+		"the default":               {func(*v1.EchoSpec) {}, "restricted", ""},
+		"a port below 1024":         {func(s *v1.EchoSpec) { s.Port = 80 }, "restricted", ""},
+		"another image":             {func(s *v1.EchoSpec) { s.Image = "nginx:1" }, "restricted", ""},
+		"an empty security context": {container(func(*corev1.SecurityContext) {}), "baseline", `container "echo" must set securityContext.allowPrivilegeEscalation=false`},
+		"root":                      {container(func(c *corev1.SecurityContext) { c.RunAsUser = new(int64(0)) }), "baseline", "runAsUser=0"},
+		"privileged":                {container(func(c *corev1.SecurityContext) { c.Privileged = new(true) }), "privileged", `privileged (container "echo" must not set securityContext.privileged=true)`},
+		"a capability of the kernel": {container(func(c *corev1.SecurityContext) {
+			c.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}
+		}), "privileged", "SYS_ADMIN"},
+		"an unsafe sysctl": {func(s *v1.EchoSpec) {
+			s.PodSecurityContext = &corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{Name: "kernel.msgmax", Value: "1"}}}
+		}, "privileged", "kernel.msgmax"},
+		"no AppArmor by an annotation": {func(s *v1.EchoSpec) {
+			s.PodAnnotations = map[string]string{"container.apparmor.security.beta.kubernetes.io/echo": "unconfined"}
+		}, "privileged", "apparmor"},
+	}
+}
+
+func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
+	rank := map[string]int{"privileged": 0, "baseline": 1, "restricted": 2}
+	for name, c := range podSecurityCases() {
+		echo := support.EchoOfCompanions(func(e *v1.Echo) { c.change(&e.Spec) })
+		all, err := Of(echo, testConfig)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		for level := range rank {
+			policy := policy.Policy{MaxReplicas: 20, PodSecurity: standard(t, level)}
+			err := policy.Check(echo, all...)
+			if allowed := rank[level] <= rank[c.meets]; allowed != (err == nil) {
+				t.Errorf("%s, %s: %v", name, level, err)
+			}
+			if err != nil && (!errors.As(err, new(*children.InvalidSpecError)) || !strings.Contains(err.Error(), c.says) ||
+				!strings.Contains(err.Error(), `"`+level+`"`) || !strings.Contains(err.Error(), "POD_SECURITY")) {
+				t.Errorf("%s, %s: it does not say what to change: %v", name, level, err)
+			}
+			plan, planErr := (&echopod.CompanionState{Owner: support.PodWithCompanionLabel(), Echo: echo, Node: &corev1.Node{}}).Plan(testConfig, policy, time.Unix(1000, 0))
+			if planErr != nil || (plan.Apply == nil) != (err != nil) {
+				t.Errorf("%s, %s: the companion is %+v, %v", name, level, plan.Apply, planErr)
+			}
+		}
+	}
+}
+
+func TestTheZeroStandardAllowsAllPods(t *testing.T) {
+	g := NewWithT(t)
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.SecurityContext = &corev1.SecurityContext{Privileged: new(true)} })
+	all, err := Of(echo, testConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect((policy.Policy{MaxReplicas: 20}).Check(echo, all...)).To(Succeed())
+	g.Expect((policy.PodSecurity{}).String()).To(Equal("privileged"))
+}
+
+func TestAStandardThatIsNotKnown(t *testing.T) {
+	for _, name := range []string{"", "Baseline", "strict"} {
+		_, err := policy.NewPodSecurity(name)
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring("is not privileged, baseline or restricted")), "%q", name)
+	}
+}
+
+// TestGeneratedPodsMeetBaseline checks that what an Echo asks for is judged, and not what the operator adds to it.
+func TestGeneratedPodsMeetBaseline(t *testing.T) {
+	g, policy := newGenerator(), policy.Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
+	for range generatedEchoes / 4 {
+		echo := g.echo()
+		NewWithT(t).Expect(policy.Check(echo, g.children(t, echo)...)).To(Succeed(), "%+v", echo.Spec)
+	}
+}

@@ -1,0 +1,67 @@
+package desired
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// service returns the Service in front of the pods of an Echo.
+func service(echo *v1.Echo, _ children.Config) any {
+	wanted := echo.Spec.Service
+	spec := corev1ac.ServiceSpec().
+		WithType(wanted.Type).
+		WithSelector(children.SelectorLabels(echo)).
+		WithPorts(servicePort(children.PortName, wanted.Port)).
+		WithLoadBalancerSourceRanges(wanted.LoadBalancerSourceRanges...).
+		WithIPFamilies(wanted.IPFamilies...)
+	if children.HasTLS(&echo.Spec) {
+		spec.WithPorts(servicePort(children.HTTPSPortName, echo.Spec.TLS.ServicePort))
+	}
+	setIfGiven(spec.WithExternalTrafficPolicy, wanted.ExternalTrafficPolicy)
+	setIfGiven(spec.WithInternalTrafficPolicy, wanted.InternalTrafficPolicy)
+	setIfGiven(spec.WithLoadBalancerClass, wanted.LoadBalancerClass)
+	setIfGiven(spec.WithIPFamilyPolicy, wanted.IPFamilyPolicy)
+	setIfGiven(spec.WithSessionAffinity, wanted.SessionAffinity)
+	return corev1ac.Service(echo.Name, echo.Namespace).
+		WithAnnotations(wanted.Annotations).
+		WithSpec(spec)
+}
+
+// setIfGiven sets a field of a Service, unless Kubernetes shall choose.
+func setIfGiven[T ~string](set func(T) *corev1ac.ServiceSpecApplyConfiguration, value T) {
+	if value != "" {
+		set(value)
+	}
+}
+
+// servicePort returns a port of the Service, which has the name of the port of the containers.
+func servicePort(name string, port int32) *corev1ac.ServicePortApplyConfiguration {
+	return corev1ac.ServicePort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(name))
+}
+
+// recreateService reports whether a Service has to be recreated, because the API server does not change all of one that exists.
+func recreateService(want, have map[string]any, owned *fieldpath.Set) bool {
+	return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)
+}
+
+// recreateForClass reports whether a Service has to be recreated: the API server does not change the class of a load balancer. A class that
+// others set, for example by default, stays.
+func recreateForClass(want, have map[string]any, owned *fieldpath.Set) bool {
+	for _, service := range []map[string]any{want, have} {
+		if kind, _, _ := unstructured.NestedString(service, "spec", "type"); kind != string(corev1.ServiceTypeLoadBalancer) {
+			return false
+		}
+	}
+	wanted, set, _ := unstructured.NestedString(want, "spec", "loadBalancerClass")
+	found, _, _ := unstructured.NestedString(have, "spec", "loadBalancerClass")
+	if !set {
+		return owned.Has(fieldpath.MakePathOrDie("spec", "loadBalancerClass"))
+	}
+	return wanted != found
+}

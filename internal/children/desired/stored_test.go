@@ -1,0 +1,91 @@
+package desired
+
+import (
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/applyconfigurations"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/apply"
+)
+
+// stored is an object of an API server that has server-side apply, but neither defaults nor validation.
+type stored struct {
+	child  children.Child
+	fields managedfieldstest.TestFieldManager
+}
+
+// testSchema is read once: it takes as long as many tests.
+var testSchema = sync.OnceValue(func() apply.Schema { return apply.NewSchema(testScheme()) })
+
+// serverTypes are all types that the API server knows, and not only those that the operator compares.
+var serverTypes = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(testScheme()) })
+
+func testScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	types := runtime.NewSchemeBuilder(appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme)
+	utilruntime.Must(types.AddToScheme(scheme))
+	return scheme
+}
+
+// store applies a child.
+func store(t *testing.T, c children.Child) *stored {
+	t.Helper()
+	s := &stored{c, managedfieldstest.NewTestFieldManager(serverTypes(), c.Desired.GroupVersionKind())}
+	s.apply(t, c)
+	return s
+}
+
+func (s *stored) apply(t *testing.T, c children.Child) {
+	t.Helper()
+	NewWithT(t).Expect(s.fields.Apply(c.Desired.DeepCopy(), children.FieldOwner, true)).To(Succeed())
+}
+
+// edit changes the object as another client does that reads it and writes it as a whole.
+func edit[T client.Object](t *testing.T, s *stored, change func(T)) {
+	t.Helper()
+	object := s.live(t)
+	change(object.(T))
+	s.update(t, object)
+}
+
+// update writes the object as a whole.
+func (s *stored) update(t *testing.T, object client.Object) {
+	t.Helper()
+	g := NewWithT(t)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	g.Expect(err).NotTo(HaveOccurred())
+	changed := &unstructured.Unstructured{Object: content}
+	changed.SetGroupVersionKind(s.child.Desired.GroupVersionKind())
+	g.Expect(s.fields.Update(changed, "editor")).To(Succeed())
+}
+
+// live returns the object as a client reads it into its Go type.
+func (s *stored) live(t *testing.T) client.Object {
+	t.Helper()
+	content := s.fields.Live().(*unstructured.Unstructured)
+	live := s.child.NewObject()
+	NewWithT(t).Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content.Object, live, true)).To(Succeed())
+	live.GetObjectKind().SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("")) // as in the cache
+	return live
+}
+
+func (s *stored) expectMatch(t *testing.T, c children.Child, want bool) {
+	t.Helper()
+	if got, err := testSchema().Compare(c, s.live(t)); got.None != want || err != nil {
+		t.Errorf("Compare = %+v, %v; want %t", got, err, want)
+	}
+}

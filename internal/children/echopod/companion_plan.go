@@ -1,0 +1,139 @@
+package echopod
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/policy"
+)
+
+// companionRestartDelay is how long after its creation a companion that ended is replaced, so that a companion that always fails is
+// not recreated in a tight loop.
+const companionRestartDelay = time.Minute
+
+// CompanionState is the state of a cluster that decides about the companion of a pod.
+type CompanionState struct {
+	// Owner is the pod, nil if it is gone or has no companion label.
+	Owner *corev1.Pod
+	// Echo is the Echo in the label of the owner, nil if it does not exist.
+	Echo *v1.Echo
+	// Node is the node of the owner, nil if it has none.
+	Node *corev1.Node
+	// Companions are the companions of pods with the name of the owner, including those of an earlier pod of that name.
+	Companions []corev1.Pod
+}
+
+// CompanionPlan is what to do about the companion of a pod.
+type CompanionPlan struct {
+	// Remove are the companions to delete.
+	Remove []*corev1.Pod
+	// Apply is the companion to create or to correct, nil if none.
+	Apply *children.Child
+	// Existing is the pod that Apply corrects, nil if Apply creates one.
+	Existing *corev1.Pod
+	// Wait is when to plan again if no event arrives earlier, zero if only an event calls for it.
+	Wait time.Duration
+	// None is true if the pod should have no companion. It is false while a companion is only not created or replaced.
+	None bool
+	// EchoMissing is true if the Echo in the label of the owner does not exist.
+	EchoMissing bool
+}
+
+// Plan decides about the companion of a pod.
+func (c *CompanionState) Plan(config children.Config, policy policy.Policy, now time.Time) (CompanionPlan, error) {
+	if !wantsCompanion(c.Owner) {
+		return CompanionPlan{Remove: c.others(""), None: true}, nil
+	}
+	if c.Echo == nil {
+		return CompanionPlan{Remove: c.others(""), None: true, EchoMissing: true}, nil
+	}
+	if !c.Echo.DeletionTimestamp.IsZero() {
+		return CompanionPlan{Remove: c.others(""), None: true}, nil
+	}
+	wanted, err := Companion(c.Owner, c.Echo, config)
+	if err != nil {
+		return CompanionPlan{}, err
+	}
+	plan := CompanionPlan{Remove: c.others(wanted.Key.Name)}
+	if c.Owner.Spec.NodeName == "" || !allowsCompanion(c.Echo, wanted, policy) || !AcceptsPods(c.Node) {
+		return plan, nil
+	}
+	return c.planOne(plan, wanted, now), nil
+}
+
+// planOne decides about the one companion that there should be.
+func (c *CompanionState) planOne(plan CompanionPlan, wanted children.Child, now time.Time) CompanionPlan {
+	existing := c.named(wanted.Key.Name)
+	switch {
+	case existing == nil:
+		plan.Apply = &wanted
+	case !existing.DeletionTimestamp.IsZero(): // an event reports its end
+	case HasEnded(existing):
+		if plan.Wait = companionRestartDelay - now.Sub(existing.CreationTimestamp.Time); plan.Wait <= 0 {
+			plan.Wait, plan.Remove = 0, append(plan.Remove, existing)
+		}
+	case existing.Annotations[v1.AppliedHashAnnotation] != wanted.Desired.GetAnnotations()[v1.AppliedHashAnnotation]:
+		plan.Remove = append(plan.Remove, existing) // pods are immutable; an event reports its end
+	case !hasLabels(existing, wanted.Desired.GetLabels()):
+		plan.Apply, plan.Existing = &wanted, existing
+	}
+	return plan
+}
+
+// wantsCompanion reports whether a pod should have a companion. A companion has none of its own: they would be created without end.
+func wantsCompanion(pod *corev1.Pod) bool {
+	return pod != nil && pod.DeletionTimestamp.IsZero() && !HasEnded(pod) && !IsCompanion(pod)
+}
+
+// allowsCompanion reports whether a companion of an Echo is created and replaced: not before the Echo's deletion waits for it, and not
+// while the Echo's other objects are left unchanged.
+func allowsCompanion(echo *v1.Echo, wanted children.Child, policy policy.Policy) bool {
+	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo, wanted) == nil
+}
+
+// AcceptsPods reports whether the scheduler may place pods on a node; nil stands for a node that does not exist.
+func AcceptsPods(node *corev1.Node) bool { return node != nil && !node.Spec.Unschedulable }
+
+// others returns the companions but one, without those that are being deleted.
+func (c *CompanionState) others(name string) []*corev1.Pod {
+	var others []*corev1.Pod
+	for i := range c.Companions {
+		if pod := &c.Companions[i]; pod.Name != name && pod.DeletionTimestamp.IsZero() {
+			others = append(others, pod)
+		}
+	}
+	return others
+}
+
+// Name returns the name that the companion of the owner has, empty without an owner.
+func (c *CompanionState) Name() string {
+	if c.Owner == nil {
+		return ""
+	}
+	return companionName(c.Owner.Name, c.Owner.UID)
+}
+
+// Has reports whether a companion of a name is among the companions.
+func (c *CompanionState) Has(name string) bool { return c.named(name) != nil }
+
+func (c *CompanionState) named(name string) *corev1.Pod {
+	for i := range c.Companions {
+		if c.Companions[i].Name == name {
+			return &c.Companions[i]
+		}
+	}
+	return nil
+}
+
+func hasLabels(pod *corev1.Pod, wanted map[string]string) bool {
+	for key, value := range wanted {
+		if pod.Labels[key] != value {
+			return false
+		}
+	}
+	return true
+}

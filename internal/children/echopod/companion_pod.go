@@ -1,0 +1,83 @@
+package echopod
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+const (
+	// maxPodName is the length of the longest pod name that is also a valid host name.
+	maxPodName = 63
+	// safeToEvict tells the cluster autoscaler that a companion does not keep its node alive.
+	safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+)
+
+// companionName returns the only name that the companion of a pod can have, so that there are never two. It depends on the UID,
+// because pods of a StatefulSet reuse their names.
+func companionName(owner string, uid types.UID) string {
+	digest := sha256.Sum256([]byte(uid))
+	suffix := "-echo-" + hex.EncodeToString(digest[:5])
+	owner = owner[:min(len(owner), maxPodName-len(suffix))]
+	return strings.TrimRight(owner, "-.") + suffix
+}
+
+// IsCompanion reports whether a pod was created as a companion, by its name and its owner: labels can be changed, these cannot.
+func IsCompanion(pod client.Object) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == "Pod" && pod.GetName() == companionName(owner.Name, owner.UID)
+}
+
+// CompanionOwner returns the name of the pod that a companion belongs to, and an empty string for any other pod.
+func CompanionOwner(pod client.Object) string {
+	if !IsCompanion(pod) {
+		return ""
+	}
+	return metav1.GetControllerOfNoCopy(pod).Name
+}
+
+// Companion returns the companion of a pod.
+func Companion(owner *corev1.Pod, echo *v1.Echo, config children.Config) (children.Child, error) {
+	c := children.Child{
+		Kind:      "Pod",
+		Key:       client.ObjectKey{Namespace: owner.Namespace, Name: companionName(owner.Name, owner.UID)},
+		NewObject: func() client.Object { return &corev1.Pod{} },
+	}
+	configuration := corev1ac.Pod(c.Key.Name, c.Key.Namespace).
+		WithAnnotations(echo.Spec.PodAnnotations).
+		WithAnnotations(map[string]string{safeToEvict: "true"}).
+		WithSpec(companionSpec(owner, echo, config))
+	var err error
+	if c.Desired, err = children.WithMetadata(configuration, children.CompanionLabels(echo), children.CompanionOwnerReference(owner)); err != nil {
+		return c, err
+	}
+	return c, children.AddDigest(c.Desired)
+}
+
+// companionSpec places a companion on the node of its owner. It has no priority, so that it never displaces its owner.
+func companionSpec(owner *corev1.Pod, echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
+	return podSpec(echo, Container(echo, config)).
+		WithAffinity(onNode(owner.Spec.NodeName)).
+		WithTolerations(Tolerations(owner.Spec.Tolerations)...)
+}
+
+// onNode returns the affinity that has the scheduler place a pod on one node if it fits. A pod that names its node bypasses the
+// scheduler.
+func onNode(name string) *corev1ac.AffinityApplyConfiguration {
+	return corev1ac.Affinity().WithNodeAffinity(corev1ac.NodeAffinity().
+		WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.NodeSelector().
+			WithNodeSelectorTerms(corev1ac.NodeSelectorTerm().
+				WithMatchFields(corev1ac.NodeSelectorRequirement().
+					WithKey(metav1.ObjectNameField).
+					WithOperator(corev1.NodeSelectorOpIn).
+					WithValues(name)))))
+}

@@ -1,0 +1,92 @@
+package echopod
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+const (
+	// ContainerName is the name of the container in each pod of an Echo.
+	ContainerName = "echo"
+
+	// preStopSeconds gives an image that does not drain its connections time until its address has left the endpoints.
+	preStopSeconds = 5
+)
+
+// Container returns the container that runs the echo server. extra is added to its environment.
+func Container(echo *v1.Echo, config children.Config, extra ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+	image := config.Images.Of(echo)
+	firstParty := config.Images.FirstParty(image)
+	c := corev1ac.Container().
+		WithName(ContainerName).
+		WithImage(image).
+		WithImagePullPolicy(children.PullPolicy(echo.Spec.ImagePullPolicy, image)).
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // the status quotes it after a crash
+		WithArgs(echo.Spec.Args...).
+		WithPorts(containerPort(children.PortName, echo.Spec.Port)).
+		WithEnv(environment(echo, firstParty, slices.Concat(extra, TLSEnvironment(echo, config.TLS)))...).
+		WithResources(resources(echo.Spec.Resources, firstParty)).
+		WithSecurityContext(ContainerSecurity(echo.Spec.SecurityContext, firstParty))
+	if firstParty {
+		c.WithPorts(containerPort(children.MetricsPortName, children.MetricsPort(echo)))
+	}
+	addTLS(c, echo)
+	return lifecycle(c, firstParty)
+}
+
+func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfiguration {
+	return corev1ac.ContainerPort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithContainerPort(port)
+}
+
+// lifecycle adds probes to a container, and a delay before it is stopped if the image does not drain its connections. Those of the
+// operator's own echo server use the metrics port, on which no crowd of clients can take their place.
+func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
+	if firstParty {
+		return c.WithReadinessProbe(httpProbe("/readyz").WithPeriodSeconds(2)).WithLivenessProbe(httpProbe("/livez"))
+	}
+	return c.WithReadinessProbe(tcpProbe()).WithLivenessProbe(tcpProbe()).
+		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().
+			WithSleep(corev1ac.SleepAction().WithSeconds(preStopSeconds))))
+}
+
+func httpProbe(path string) *corev1ac.ProbeApplyConfiguration {
+	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString(children.MetricsPortName)))
+}
+
+func tcpProbe() *corev1ac.ProbeApplyConfiguration {
+	return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(children.PortName)))
+}
+
+// resources returns the resources of a container, which default to requests so small that an echo server fits on any node. The operator's
+// own echo server keeps itself under its memory limit; what another image needs is not known.
+func resources(given *corev1.ResourceRequirements, firstParty bool) *corev1ac.ResourceRequirementsApplyConfiguration {
+	if given != nil {
+		rounded := given.DeepCopy()
+		roundUp(rounded.Limits)
+		roundUp(rounded.Requests)
+		return children.AsConfiguration[corev1ac.ResourceRequirementsApplyConfiguration](rounded)
+	}
+	small := corev1ac.ResourceRequirements().WithRequests(corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("10m"),
+		corev1.ResourceMemory: resource.MustParse("16Mi"),
+	})
+	if firstParty {
+		small.WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")})
+	}
+	return small
+}
+
+// roundUp rounds quantities up to thousandths, as the API server does when it stores them.
+func roundUp(quantities corev1.ResourceList) {
+	for name, quantity := range quantities {
+		quantity.RoundUp(resource.Milli)
+		quantities[name] = quantity
+	}
+}

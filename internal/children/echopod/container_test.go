@@ -1,0 +1,78 @@
+package echopod
+
+import (
+	"fmt"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func TestContainer(t *testing.T) {
+	config := children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
+	own := Container(support.Echo("ns", "x"), config)
+	if *own.Image != config.Images.EchoServer || own.ReadinessProbe.HTTPGet == nil || own.Lifecycle != nil || !*own.SecurityContext.ReadOnlyRootFilesystem {
+		t.Errorf("the operator's own image is probed over HTTP and drains by itself: %+v", own)
+	}
+	other := Container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)
+	if *other.Image != "nginx" || other.ReadinessProbe.TCPSocket == nil || *other.Lifecycle.PreStop.Sleep.Seconds != preStopSeconds ||
+		*other.SecurityContext.ReadOnlyRootFilesystem {
+		t.Errorf("any other image is probed over TCP and given time to drain: %+v", other)
+	}
+}
+
+// TestProbesOfTheEchoServer: on the port for requests, a crowd of clients could take the place of the kubelet.
+func TestProbesOfTheEchoServer(t *testing.T) {
+	g := NewWithT(t)
+	c := Container(support.Echo("ns", "x"), testConfig)
+	for path, probe := range map[string]*corev1ac.ProbeApplyConfiguration{"/readyz": c.ReadinessProbe, "/livez": c.LivenessProbe} {
+		g.Expect(*probe.HTTPGet.Path).To(Equal(path))
+		g.Expect(*probe.HTTPGet.Port).To(Equal(intstr.FromString("metrics")))
+	}
+}
+
+func TestResources(t *testing.T) {
+	memory := func(r *corev1ac.ResourceRequirementsApplyConfiguration) string {
+		if r.Limits == nil {
+			return "none"
+		}
+		return r.Limits.Memory().String()
+	}
+	given := &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}}
+	for name, c := range map[string]struct {
+		got  *corev1ac.ResourceRequirementsApplyConfiguration
+		want string
+	}{
+		"the echo server":        {resources(nil, true), "64Mi"},
+		"another image":          {resources(nil, false), "none"},
+		"the given ones replace": {resources(given, true), "none"},
+		"even none do":           {resources(&corev1.ResourceRequirements{}, true), "none"},
+	} {
+		NewWithT(t).Expect(memory(c.got)).To(Equal(c.want), name)
+	}
+	if requests := *resources(nil, true).Requests; requests.Cpu().String() != "10m" || requests.Memory().String() != "16Mi" {
+		t.Errorf("the requests are %v", requests)
+	}
+}
+
+func TestMetricsPort(t *testing.T) {
+	g := NewWithT(t)
+	config := children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
+	for port, want := range map[int32]int32{8080: 9090, 9090: 9091, 9091: 9090} {
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Port = port })
+		c := Container(echo, config)
+		g.Expect(c.Ports).To(HaveLen(2), "listening on %d", port)
+		g.Expect(*c.Ports[1].ContainerPort).To(Equal(want), "listening on %d", port)
+		address := valueOf(environment(echo, true, nil), "ECHO_ADMIN_ADDR")
+		g.Expect(address).To(Equal(fmt.Sprintf(":%d", want)), "listening on %d", port)
+	}
+	other := Container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)
+	g.Expect(other.Ports).To(HaveLen(1), "any other image has no metrics")
+}

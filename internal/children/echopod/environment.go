@@ -1,0 +1,83 @@
+package echopod
+
+import (
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// environment returns the environment of a container, with extra variables of the operator. A variable in spec.env replaces one of
+// the same name that the operator sets.
+func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyConfiguration) []*corev1ac.EnvVarApplyConfiguration {
+	own := append(podEnvironment(), extra...)
+	if firstParty {
+		own = append(own,
+			variable("ECHO_HTTP_ADDR", ":"+strconv.Itoa(int(echo.Spec.Port))),
+			variable("ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(children.MetricsPort(echo)))))
+	}
+	own = slices.Concat(own, response(echo.Spec.Response), server(echo.Spec.Server))
+	given := make(map[string]bool, len(echo.Spec.Env))
+	for i := range echo.Spec.Env {
+		given[echo.Spec.Env[i].Name] = true
+	}
+	env := slices.DeleteFunc(own, func(e *corev1ac.EnvVarApplyConfiguration) bool { return given[*e.Name] })
+	for i := range echo.Spec.Env {
+		env = append(env, givenVariable(&echo.Spec.Env[i]))
+	}
+	return env
+}
+
+// podEnvironment returns the variables that tell a pod about itself. The schema rejects these names in spec.env.
+func podEnvironment() []*corev1ac.EnvVarApplyConfiguration {
+	return []*corev1ac.EnvVarApplyConfiguration{
+		fieldVariable("POD_NAME", "metadata.name"),
+		fieldVariable("POD_NAMESPACE", "metadata.namespace"),
+		fieldVariable("POD_IP", "status.podIP"),
+		fieldVariable("NODE_NAME", "spec.nodeName"),
+		fieldVariable("HOST_IP", "status.hostIP"),
+	}
+}
+
+// serviceEnvironment returns the variables that tell a pod through which objects requests reach it. They are not for companions.
+func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
+	env := []*corev1ac.EnvVarApplyConfiguration{variable("SERVICE_NAME", echo.Name)}
+	if children.HasIngress(echo) {
+		env = append(env, variable("INGRESS_NAME", echo.Name))
+	}
+	return env
+}
+
+// server returns the environment variables that configure the operator's own echo server, without defaults.
+func server(wanted v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
+	var env []*corev1ac.EnvVarApplyConfiguration
+	if wanted.Controls != "" && wanted.Controls != v1.ControlsSafe {
+		env = append(env, variable("ECHO_CONTROLS", string(wanted.Controls)))
+	}
+	if wanted.Identity != nil && !*wanted.Identity {
+		env = append(env, variable("ECHO_IDENTITY", "false"))
+	}
+	return env
+}
+
+// givenVariable returns a variable in spec.env. The API server would add the version to a reference to a field, which is set as a whole.
+func givenVariable(given *corev1.EnvVar) *corev1ac.EnvVarApplyConfiguration {
+	configuration := children.AsConfiguration[corev1ac.EnvVarApplyConfiguration](given)
+	if configuration.ValueFrom != nil && configuration.ValueFrom.FieldRef != nil && configuration.ValueFrom.FieldRef.APIVersion == nil {
+		configuration.ValueFrom.FieldRef.WithAPIVersion("v1")
+	}
+	return configuration
+}
+
+func variable(name, value string) *corev1ac.EnvVarApplyConfiguration {
+	return corev1ac.EnvVar().WithName(name).WithValue(value)
+}
+
+func fieldVariable(name, path string) *corev1ac.EnvVarApplyConfiguration {
+	return corev1ac.EnvVar().WithName(name).WithValueFrom(
+		corev1ac.EnvVarSource().WithFieldRef(corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath(path)))
+}

@@ -1,0 +1,54 @@
+package echopod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// IsEchoPod reports whether a pod with the labels of an Echo was created by its Deployment.
+func IsEchoPod(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == "ReplicaSet"
+}
+
+// OwnersRead returns what the operator reads of the owner references of a pod: all of a companion, and only the kind for the pods of
+// Deployments, which are many.
+func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || IsCompanion(pod) {
+		return pod.OwnerReferences
+	}
+	return []metav1.OwnerReference{{Kind: owner.Kind, Controller: owner.Controller}}
+}
+
+// SplitPods returns the pods of the Deployment of an Echo and its companions, of all pods with its InstanceLabels. Both are empty, and
+// not nil, if there are none.
+func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {
+	own, companions = []corev1.Pod{}, []corev1.Pod{}
+	for i := range all {
+		switch pod := &all[i]; {
+		case hasPodLabels(pod) && IsEchoPod(pod):
+			own = append(own, *pod)
+		case hasCompanionLabels(pod) && IsCompanion(pod):
+			companions = append(companions, *pod)
+		}
+	}
+	return own, companions
+}
+
+// hasPodLabels reports whether a pod has the labels of the pods of Deployments, apart from the InstanceLabels.
+func hasPodLabels(pod *corev1.Pod) bool {
+	return pod.Labels[children.LabelName] == children.NameValue && pod.Labels[children.LabelComponent] == children.ComponentValue
+}
+
+// hasCompanionLabels reports whether a pod has the labels of companions, apart from the InstanceLabels.
+func hasCompanionLabels(pod *corev1.Pod) bool {
+	return pod.Labels[children.LabelName] == children.CompanionNameValue && pod.Labels[children.LabelComponent] == children.CompanionComponentValue
+}
+
+// HasEnded reports whether all containers of a pod have terminated and will not be restarted.
+func HasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}

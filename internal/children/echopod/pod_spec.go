@@ -1,0 +1,77 @@
+package echopod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// terminationGraceSeconds covers the drain delay of the echo server (5 s) and its limit for shutting down (20 s).
+const terminationGraceSeconds = 30
+
+// podSpec returns what the pods of an Echo and its companions have in common: everything but where they run. server is the container
+// of the echo server.
+func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
+	spec := corev1ac.PodSpec().
+		WithAutomountServiceAccountToken(false).
+		WithEnableServiceLinks(false).
+		WithTerminationGracePeriodSeconds(terminationGraceSeconds).
+		WithSecurityContext(PodSecurity(&echo.Spec)).
+		WithContainers(server).
+		WithVolumes(tlsVolumes(echo)...)
+	for _, secret := range echo.Spec.ImagePullSecrets {
+		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
+	}
+	if name := echo.Spec.ServiceAccountName; name != "" { // of both names of the field: the API server restores the one from the other
+		spec.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
+	}
+	return spec
+}
+
+// Spec returns the spec of the pods of an Echo's Deployment.
+func Spec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
+	wanted := &echo.Spec
+	spec := podSpec(echo, Container(echo, config, serviceEnvironment(echo)...)).
+		WithNodeSelector(wanted.NodeSelector).
+		WithTolerations(Tolerations(wanted.Tolerations)...).
+		WithTopologySpreadConstraints(spread(echo)...)
+	if wanted.Affinity != nil {
+		spec.WithAffinity(children.AsConfiguration[corev1ac.AffinityApplyConfiguration](wanted.Affinity))
+	}
+	if wanted.PriorityClassName != "" {
+		spec.WithPriorityClassName(wanted.PriorityClassName)
+	}
+	return spec
+}
+
+// Tolerations returns tolerations as apply configurations.
+func Tolerations(given []corev1.Toleration) []*corev1ac.TolerationApplyConfiguration {
+	var all []*corev1ac.TolerationApplyConfiguration
+	for i := range given {
+		all = append(all, children.AsConfiguration[corev1ac.TolerationApplyConfiguration](&given[i]))
+	}
+	return all
+}
+
+// spread returns the topology spread constraints of an Echo, which default to an even spread over nodes and zones where possible.
+func spread(echo *v1.Echo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
+	var constraints []*corev1ac.TopologySpreadConstraintApplyConfiguration
+	for i := range echo.Spec.TopologySpreadConstraints {
+		constraints = append(constraints,
+			children.AsConfiguration[corev1ac.TopologySpreadConstraintApplyConfiguration](&echo.Spec.TopologySpreadConstraints[i]))
+	}
+	if len(constraints) > 0 {
+		return constraints
+	}
+	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
+		constraints = append(constraints, corev1ac.TopologySpreadConstraint().
+			WithMaxSkew(1).
+			WithTopologyKey(key).
+			WithWhenUnsatisfiable(corev1.ScheduleAnyway).
+			WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(children.SelectorLabels(echo))))
+	}
+	return constraints
+}

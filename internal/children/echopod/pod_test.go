@@ -1,0 +1,56 @@
+package echopod
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func TestEchoPodsAreThoseOfAReplicaSet(t *testing.T) {
+	g := NewWithT(t)
+	for kind, want := range map[string]bool{"ReplicaSet": true, "Job": false, "Pod": false} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Controller: new(true)}}}}
+		g.Expect(IsEchoPod(pod)).To(Equal(want), "a pod of a %s", kind)
+	}
+	g.Expect(IsEchoPod(&corev1.Pod{})).To(BeFalse(), "a pod without an owner is taken for an echo pod")
+}
+
+func TestSplitPods(t *testing.T) {
+	echo := support.EchoOfCompanions()
+	pod := func(name, owner string, labels map[string]string) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{{Kind: owner, Name: "o", UID: "o", Controller: new(true)}}}}
+	}
+	relabel := func(key string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Labels[key] = "other" }
+	}
+	unnamed, strange := children.ChildLabels(echo), children.ChildLabels(echo)
+	unnamed[children.LabelName], strange[children.LabelComponent] = "other", "other"
+	companion := companionFor(t, support.PodWithCompanionLabel(), echo)
+	ownAndOthers := []corev1.Pod{
+		pod("b", "ReplicaSet", children.ChildLabels(echo)), pod("copied", "Job", children.ChildLabels(echo)), companion, pod("disguised", "Pod", children.CompanionLabels(echo)),
+		pod("a", "ReplicaSet", children.ChildLabels(echo)), pod("mixed", "ReplicaSet", children.CompanionLabels(echo)), pod("unnamed", "ReplicaSet", unnamed),
+		pod("strange", "ReplicaSet", strange), companionFor(t, support.PodWithCompanionLabel(), echo, relabel(children.LabelName)), companionFor(t, support.PodWithCompanionLabel(), echo, relabel(children.LabelComponent)),
+		companionFor(t, support.PodWithCompanionLabel(), echo, func(p *corev1.Pod) { p.Labels = children.ChildLabels(echo) }),
+	}
+	own, companions := SplitPods(ownAndOthers)
+	if len(own) != 2 || own[0].Name != "b" || own[1].Name != "a" || len(companions) != 1 || companions[0].Labels[children.LabelName] != children.CompanionNameValue {
+		t.Errorf("got %v and %v", own, companions)
+	}
+	if own, companions := SplitPods(nil); own == nil || companions == nil {
+		t.Errorf("no pods must be empty lists, which differ from unknown ones: %v, %v", own, companions)
+	}
+}
+
+func TestHasEnded(t *testing.T) {
+	for phase, want := range map[corev1.PodPhase]bool{
+		corev1.PodPending: false, corev1.PodRunning: false, corev1.PodUnknown: false, corev1.PodSucceeded: true, corev1.PodFailed: true,
+	} {
+		NewWithT(t).Expect(HasEnded(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}})).To(Equal(want), "%s", phase)
+	}
+}

@@ -1,0 +1,52 @@
+package echopod
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// response returns the environment variables that set the default response of the operator's own echo server. Each dollar sign is
+// doubled, because Kubernetes takes a single one for the beginning of a reference.
+func response(wanted *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
+	if wanted == nil {
+		return nil
+	}
+	var env []*corev1ac.EnvVarApplyConfiguration
+	add := func(name, value string) {
+		env = append(env, corev1ac.EnvVar().WithName(name).WithValue(strings.ReplaceAll(value, "$", "$$")))
+	}
+	if wanted.StatusCode != 0 {
+		add("ECHO_RESPONSE_STATUS", strconv.Itoa(int(wanted.StatusCode)))
+	}
+	if wanted.DelayMilliseconds != 0 {
+		add("ECHO_RESPONSE_DELAY", strconv.Itoa(int(wanted.DelayMilliseconds))+"ms")
+	}
+	if len(wanted.Headers) > 0 {
+		add("ECHO_RESPONSE_HEADERS", compact(wanted.Headers))
+	}
+	if wanted.Body != "" {
+		add("ECHO_RESPONSE_BODY", wanted.Body)
+	}
+	if len(wanted.Faults) > 0 {
+		add("ECHO_RESPONSE_FAULTS", compact(wanted.Faults))
+	}
+	return env
+}
+
+// compact returns headers or faults as JSON. That of headers is at most about twice as long: Linux limits the length of an environment
+// variable.
+func compact(list any) string {
+	text := &strings.Builder{}
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(list); err != nil {
+		panic(fmt.Sprintf("writing %T: %v", list, err)) // a defect: it consists of texts and numbers
+	}
+	return strings.TrimSpace(text.String())
+}

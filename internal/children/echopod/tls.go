@@ -1,0 +1,75 @@
+package echopod
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+const (
+	// tlsVolume is the name of the volume with the certificate, and tlsFolder is where containers find it.
+	tlsVolume = "tls"
+	TlsFolder = "/etc/echo-server/tls"
+)
+
+// TLSSecret returns the name of the Secret with the certificate of a pod, empty if the pod does not serve HTTPS.
+func TLSSecret(pod *corev1.Pod) string {
+	for i := range pod.Spec.Volumes {
+		if volume := &pod.Spec.Volumes[i]; volume.Name == tlsVolume && volume.Secret != nil {
+			return volume.Secret.SecretName
+		}
+	}
+	return ""
+}
+
+// VolumesRead returns the volumes of a pod that the operator reads: see TLSSecret.
+func VolumesRead(pod *corev1.Pod) []corev1.Volume {
+	return slices.Clip(slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(v corev1.Volume) bool { return v.Name != tlsVolume }))
+}
+
+// addTLS adds the port and the certificate of HTTPS to a container, if the Echo has TLS.
+func addTLS(c *corev1ac.ContainerApplyConfiguration, echo *v1.Echo) {
+	if children.HasTLS(&echo.Spec) {
+		c.WithPorts(containerPort(children.HTTPSPortName, echo.Spec.TLS.Port)).
+			WithVolumeMounts(corev1ac.VolumeMount().WithName(tlsVolume).WithMountPath(TlsFolder).WithReadOnly(true))
+	}
+}
+
+// tlsVolumes returns the volume with the certificate, if the Echo has TLS. The Secret is optional: it is often created after the pod, by
+// cert-manager or for the Service, and without it the echo server says which Secret is missing.
+func tlsVolumes(echo *v1.Echo) []*corev1ac.VolumeApplyConfiguration {
+	if !children.HasTLS(&echo.Spec) {
+		return nil
+	}
+	return []*corev1ac.VolumeApplyConfiguration{corev1ac.Volume().WithName(tlsVolume).
+		WithSecret(corev1ac.SecretVolumeSource().WithSecretName(echo.Spec.TLS.SecretName).WithOptional(true))}
+}
+
+// TLSEnvironment returns the variables that have the operator's own echo server serve HTTPS, if the Echo has TLS.
+func TLSEnvironment(echo *v1.Echo, required children.TLSProfile) []*corev1ac.EnvVarApplyConfiguration {
+	if !children.HasTLS(&echo.Spec) {
+		return nil
+	}
+	wanted := echo.Spec.TLS
+	env := []*corev1ac.EnvVarApplyConfiguration{
+		variable("ECHO_TLS_ADDR", ":"+strconv.Itoa(int(wanted.Port))),
+		variable("ECHO_TLS_DIR", TlsFolder),
+		variable("ECHO_TLS_SECRET", wanted.SecretName),
+	}
+	if wanted.ClientCertificate != "" && wanted.ClientCertificate != v1.ClientCertificateNone {
+		env = append(env, variable("ECHO_TLS_CLIENT_CERTIFICATE", string(wanted.ClientCertificate)))
+	}
+	if required.MinVersion != "" {
+		env = append(env, variable("ECHO_TLS_MIN_VERSION", required.MinVersion))
+	}
+	if len(required.Ciphers) > 0 {
+		env = append(env, variable("ECHO_TLS_CIPHERS", strings.Join(required.Ciphers, ",")))
+	}
+	return env
+}

@@ -1,0 +1,77 @@
+package policy
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// PodSecurity is the Pod Security Standard that pods must meet. Its zero value allows all pods.
+type PodSecurity struct {
+	level     api.Level
+	evaluator policy.Evaluator // nil if all pods are allowed
+}
+
+// NewPodSecurity returns the latest version of a Pod Security Standard: privileged, baseline or restricted.
+func NewPodSecurity(standard string) (PodSecurity, error) {
+	level, err := api.ParseLevel(standard)
+	if err != nil {
+		return PodSecurity{}, fmt.Errorf("%q is not privileged, baseline or restricted", standard)
+	}
+	if level == api.LevelPrivileged {
+		return PodSecurity{level: level}, nil
+	}
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	return PodSecurity{level: level, evaluator: evaluator}, err
+}
+
+// String returns the name of the standard.
+func (s PodSecurity) String() string {
+	if s.evaluator == nil {
+		return string(api.LevelPrivileged)
+	}
+	return string(s.level)
+}
+
+// check returns an *InvalidSpecError if the pods of a child do not meet the standard. It quotes what Pod Security admission would say.
+func (s PodSecurity) Validate(c children.Child) error {
+	if s.evaluator == nil {
+		return nil
+	}
+	template, found, err := podTemplate(c)
+	if !found || err != nil {
+		return err
+	}
+	pod := corev1.PodTemplateSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &pod); err != nil {
+		return fmt.Errorf("reading the pods of %s %s: %w", c.Kind, c.Key, err)
+	}
+	latest := api.LevelVersion{Level: s.level, Version: api.LatestVersion()}
+	result := policy.AggregateCheckResults(s.evaluator.EvaluatePod(latest, &pod.ObjectMeta, &pod.Spec))
+	if result.Allowed {
+		return nil
+	}
+	return &children.InvalidSpecError{Message: fmt.Sprintf("The pods violate the Pod Security Standard %q, which is the most that this operator allows: %s. "+
+		"Change spec.podSecurityContext or spec.securityContext, or ask an administrator to raise POD_SECURITY of the operator.",
+		s.level, result.ForbiddenDetail())}
+}
+
+// podTemplate returns the template of the pods that a child runs, or the child if it is a pod, and whether there is one.
+func podTemplate(c children.Child) (map[string]any, bool, error) {
+	switch {
+	case c.Desired == nil:
+		return nil, false, nil
+	case c.Kind == "Pod":
+		return c.Desired.Object, true, nil
+	default:
+		template, found, err := unstructured.NestedFieldNoCopy(c.Desired.Object, "spec", "template")
+		object, isMap := template.(map[string]any)
+		return object, found && isMap, err
+	}
+}

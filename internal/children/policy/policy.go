@@ -1,0 +1,60 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
+)
+
+// Policy holds the limits that the installer of the operator sets.
+type Policy struct {
+	// MaxReplicas is the largest allowed spec.replicas.
+	MaxReplicas int32
+	// PodSecurity is what the pods may ask for, companions included.
+	PodSecurity PodSecurity
+	// AnyCheckURL is true if checks may examine other URLs than those of their Echo.
+	AnyCheckURL bool
+}
+
+// Check returns an *InvalidSpecError if the policy does not allow an Echo, or what is wanted for it.
+func (p Policy) Check(echo *v1.Echo, wanted ...children.Child) error {
+	if echo.Spec.Replicas > p.MaxReplicas {
+		return &children.InvalidSpecError{Message: fmt.Sprintf("spec.replicas is %d, but this operator allows at most %d. "+
+			"Request fewer replicas, or ask an administrator to raise MAX_REPLICAS of the operator.", echo.Spec.Replicas, p.MaxReplicas)}
+	}
+	for _, c := range wanted {
+		if err := p.PodSecurity.Validate(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckCheck returns an *InvalidSpecError if the policy does not allow a check. Whoever may create an Echo could otherwise have a pod send requests
+// to any address, and see in the status what responds.
+func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images children.Images) error {
+	const advice = "Remove the field, or ask an administrator to set CHECK_URLS of the operator to any."
+	switch {
+	case images.PathCheck == "":
+		return &children.InvalidSpecError{Message: "This operator has no image of checks. Ask an administrator to set RELATED_IMAGE_PATHCHECK of the operator."}
+	case p.AnyCheckURL:
+		return nil
+	case check.Address != "":
+		return &children.InvalidSpecError{Message: fmt.Sprintf("The field address of the check is set, but this operator allows no other address than that of the URL. %s", advice)}
+	case check.URL != "" && !isBelow(check.URL, echo.Status.ExternalURL) && !isBelow(check.URL, routing.URL(echo)):
+		return &children.InvalidSpecError{Message: fmt.Sprintf("The field url of the check is %s, but this operator allows only the URLs of the Echo itself. %s", check.URL, advice)}
+	}
+	return nil
+}
+
+// isBelow reports whether a URL is another one, or below its path. Gateways may understand what is escaped as a dot segment.
+func isBelow(url, base string) bool {
+	if base == "" || url == base {
+		return base != ""
+	}
+	base = strings.TrimSuffix(base, "/")
+	return url == base || strings.HasPrefix(url, base+"/") && !strings.Contains(url+"/", "/../") && !strings.ContainsAny(url[len(base):], `%\`)
+}

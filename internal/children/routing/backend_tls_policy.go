@@ -1,0 +1,30 @@
+package routing
+
+import (
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayv1ac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// BackendTLSPolicy returns the BackendTLSPolicy by which the Gateways of an Echo connect to it over HTTPS, or nil if they do not.
+func BackendTLSPolicy(echo *v1.Echo, _ children.Config) any {
+	if !children.HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil {
+		return nil
+	}
+	wanted := echo.Spec.Gateway.BackendTLS
+	return gatewayv1ac.BackendTLSPolicy(echo.Name, echo.Namespace).
+		WithSpec(gatewayv1ac.BackendTLSPolicySpec().
+			WithTargetRefs(gatewayv1ac.LocalPolicyTargetReferenceWithSectionName().
+				WithGroup("").
+				WithKind("Service").
+				WithName(gatewayv1.ObjectName(echo.Name)).
+				WithSectionName(children.HTTPSPortName)).
+			WithValidation(gatewayv1ac.BackendTLSPolicyValidation().
+				WithHostname(gatewayv1.PreciseHostname(wanted.Hostname)).
+				WithCACertificateRefs(gatewayv1ac.LocalObjectReference().
+					WithGroup("").
+					WithKind("ConfigMap").
+					WithName(gatewayv1.ObjectName(wanted.CAConfigMap)))))
+}

@@ -1,0 +1,59 @@
+package routing
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayv1ac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// The kinds of Gateway API that the operator creates.
+const (
+	HTTPRouteKind        = "HTTPRoute"
+	GRPCRouteKind        = "GRPCRoute"
+	BackendTLSPolicyKind = "BackendTLSPolicy"
+)
+
+// GatewayKind is the kind of a parent of a route.
+const GatewayKind = "Gateway"
+
+// GatewayGroupVersion is Gateway API: https://gateway-api.sigs.k8s.io.
+func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gatewayv1.GroupVersion) }
+
+// parents returns the Gateways of an Echo. What the API server would set by default is set, because it is a part of a list that is compared as
+// a whole.
+func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
+	var all []*gatewayv1ac.ParentReferenceApplyConfiguration
+	for _, wanted := range echo.Spec.Gateway.ParentRefs {
+		parent := gatewayv1ac.ParentReference().
+			WithGroup(gatewayv1.GroupName).
+			WithKind(GatewayKind).
+			WithName(gatewayv1.ObjectName(wanted.Name))
+		if wanted.Namespace != "" {
+			parent.WithNamespace(gatewayv1.Namespace(wanted.Namespace))
+		}
+		if wanted.SectionName != "" {
+			parent.WithSectionName(gatewayv1.SectionName(wanted.SectionName))
+		}
+		all = append(all, parent)
+	}
+	return all
+}
+
+// hostnamesOf returns host names as those of a route.
+func hostnamesOf(names []string) []gatewayv1.Hostname {
+	var all []gatewayv1.Hostname
+	for _, name := range names {
+		all = append(all, gatewayv1.Hostname(name))
+	}
+	return all
+}
+
+// routedPort returns the port of the Service to which gateways send requests: that of HTTPS if they connect over HTTPS.
+func routedPort(echo *v1.Echo) gatewayv1.PortNumber {
+	if echo.Spec.Gateway.BackendTLS != nil {
+		return echo.Spec.TLS.ServicePort
+	}
+	return echo.Spec.Service.Port
+}

@@ -1,0 +1,175 @@
+package routing
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// Gateways are the Gateways of an Echo that exist.
+type Gateways map[client.ObjectKey]*gatewayv1.Gateway
+
+// GatewayKey returns which Gateway an Echo refers to.
+func GatewayKey(echo *v1.Echo, parent v1.EchoGatewayReference) client.ObjectKey {
+	if parent.Namespace == "" {
+		return client.ObjectKey{Namespace: echo.Namespace, Name: parent.Name}
+	}
+	return client.ObjectKey{Namespace: parent.Namespace, Name: parent.Name}
+}
+
+// gatewayURL returns the URL of an Echo by the first of its Gateways that accepted its HTTPRoute, over HTTPS if a listener offers that. It is
+// empty if there is none, or if no host name and no address is known.
+func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) string {
+	if !children.HasGateway(echo) || route == nil {
+		return ""
+	}
+	for _, parent := range echo.Spec.Gateway.ParentRefs {
+		gateway := gateways[GatewayKey(echo, parent)]
+		if gateway == nil || !isAccepted(route, echo, parent) {
+			continue
+		}
+		for _, scheme := range []string{"https", "http"} {
+			if url := urlAt(gateway, scheme, parent.SectionName, echo); url != "" {
+				return url + strings.TrimSuffix(echo.Spec.Gateway.Path, "/")
+			}
+		}
+	}
+	return ""
+}
+
+// urlAt returns the URL of an Echo by the first listener of a Gateway that serves a scheme and admits its HTTPRoute, of those with a name if one
+// is given. It is empty if there is none.
+func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) string {
+	for i := range gateway.Spec.Listeners {
+		listener := &gateway.Spec.Listeners[i]
+		if string(listener.Protocol) != strings.ToUpper(scheme) || section != "" && section != string(listener.Name) ||
+			!admits(listener.AllowedRoutes, gateway.Namespace == echo.Namespace) {
+			continue
+		}
+		if host := listenerHost(listener, echo.Spec.Gateway.Hostnames, gateway.Status.Addresses); host != "" {
+			return hostURL(scheme, host, listener.Port)
+		}
+	}
+	return ""
+}
+
+// admits reports whether a listener can admit an HTTPRoute, of the namespace of the Gateway or of another. Which namespaces a selector selects is
+// not known.
+func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
+	if allowed == nil {
+		return sameNamespace
+	}
+	isHTTPRoute := func(kind gatewayv1.RouteGroupKind) bool { return kind.Kind == "HTTPRoute" }
+	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, isHTTPRoute) {
+		return false
+	}
+	from := gatewayv1.NamespacesFromSame
+	if allowed.Namespaces != nil && allowed.Namespaces.From != nil {
+		from = *allowed.Namespaces.From
+	}
+	return from == gatewayv1.NamespacesFromAll || from == gatewayv1.NamespacesFromSelector || from == gatewayv1.NamespacesFromSame && sameNamespace
+}
+
+// isAccepted reports whether a Gateway has accepted the HTTPRoute of an Echo.
+func isAccepted(route *gatewayv1.HTTPRoute, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
+	return slices.ContainsFunc(RouteConditions(route.Status.RouteStatus, echo, parent), func(conditions []metav1.Condition) bool {
+		return meta.IsStatusConditionTrue(conditions, string(gatewayv1.RouteConditionAccepted))
+	})
+}
+
+// RouteConditions returns the conditions that each controller tells of a route about a Gateway of the Echo.
+func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
+	var all [][]metav1.Condition
+	for _, each := range status.Parents {
+		if refersTo(each.ParentRef, echo, parent) {
+			all = append(all, each.Conditions)
+		}
+	}
+	return all
+}
+
+// PolicyConditions returns the conditions that each controller tells of a policy about a Gateway of the Echo, whichever of its listeners it names.
+// Some name it with the namespace of the policy (Traefik 3.6).
+func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
+	wanted := GatewayKey(echo, parent)
+	var all [][]metav1.Condition
+	for _, each := range status.Ancestors {
+		told := GatewayKey(echo, referenceOf(each.AncestorRef))
+		if isGateway(each.AncestorRef) && told.Name == wanted.Name && (told.Namespace == wanted.Namespace || told.Namespace == echo.Namespace) {
+			all = append(all, each.Conditions)
+		}
+	}
+	return all
+}
+
+// refersTo reports whether a reference of a status is to a Gateway of the Echo, or to the listener that the Echo names.
+func refersTo(reference gatewayv1.ParentReference, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
+	found := referenceOf(reference)
+	return GatewayKey(echo, found) == GatewayKey(echo, parent) && found.SectionName == parent.SectionName && isGateway(reference)
+}
+
+// referenceOf returns a reference of a status as one of an Echo.
+func referenceOf(reference gatewayv1.ParentReference) v1.EchoGatewayReference {
+	found := v1.EchoGatewayReference{Name: string(reference.Name)}
+	if reference.Namespace != nil {
+		found.Namespace = string(*reference.Namespace)
+	}
+	if reference.SectionName != nil {
+		found.SectionName = string(*reference.SectionName)
+	}
+	return found
+}
+
+func isGateway(reference gatewayv1.ParentReference) bool {
+	return reference.Kind == nil || *reference.Kind == GatewayKind
+}
+
+// listenerHost returns a host by which a listener has requests for the host names of a route, an empty list for all: the first name that both
+// know, or an address of the Gateway if neither has a name. It is empty if there is none.
+func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gatewayv1.GatewayStatusAddress) string {
+	own := ""
+	if listener.Hostname != nil {
+		own = string(*listener.Hostname)
+	}
+	for _, name := range append([]string{own}, names...) {
+		if name != "" && !strings.HasPrefix(name, "*.") && matchesHost(own, name) && matchesAny(names, name) {
+			return name
+		}
+	}
+	if own == "" && len(names) == 0 && len(addresses) > 0 {
+		return addresses[0].Value
+	}
+	return ""
+}
+
+// matchesAny reports whether a name is among host names, an empty list for all.
+func matchesAny(names []string, name string) bool {
+	for _, each := range names {
+		if matchesHost(each, name) {
+			return true
+		}
+	}
+	return len(names) == 0
+}
+
+// matchesHost reports whether a host name, of which the first label can be *, and which is empty for all, includes a name.
+func matchesHost(host, name string) bool {
+	suffix, wildcard := strings.CutPrefix(host, "*")
+	return host == "" || host == name || wildcard && strings.HasSuffix(name, suffix)
+}
+
+// AttachesTo reports whether an Echo refers to a Gateway.
+func AttachesTo(echo *v1.Echo, gateway metav1.Object) bool {
+	if !children.HasGateway(echo) {
+		return false
+	}
+	key := client.ObjectKey{Namespace: gateway.GetNamespace(), Name: gateway.GetName()}
+	return slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, func(parent v1.EchoGatewayReference) bool { return GatewayKey(echo, parent) == key })
+}

@@ -1,0 +1,29 @@
+package routing
+
+import (
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayv1ac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// GRPCRoute returns the GRPCRoute from the Gateways to the Service of an Echo, or nil if it is disabled.
+func GRPCRoute(echo *v1.Echo, _ children.Config) any {
+	if !children.HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
+		return nil
+	}
+	wanted := echo.Spec.Gateway
+	rule := gatewayv1ac.GRPCRouteRule().WithBackendRefs(gatewayv1ac.GRPCBackendRef().
+		WithGroup("").
+		WithKind("Service").
+		WithName(gatewayv1.ObjectName(echo.Name)).
+		WithPort(routedPort(echo)).
+		WithWeight(1))
+	return gatewayv1ac.GRPCRoute(echo.Name, echo.Namespace).
+		WithAnnotations(wanted.Annotations).
+		WithSpec(gatewayv1ac.GRPCRouteSpec().
+			WithParentRefs(parents(echo)...).
+			WithHostnames(hostnamesOf(wanted.GRPC.Hostnames)...).
+			WithRules(rule))
+}

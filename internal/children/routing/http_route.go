@@ -1,0 +1,35 @@
+package routing
+
+import (
+	"cmp"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayv1ac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// HTTPRoute returns the HTTPRoute from the Gateways to the Service of an Echo, or nil if it is disabled.
+func HTTPRoute(echo *v1.Echo, _ children.Config) any {
+	if !children.HasGateway(echo) {
+		return nil
+	}
+	wanted := echo.Spec.Gateway
+	rule := gatewayv1ac.HTTPRouteRule().
+		WithMatches(gatewayv1ac.HTTPRouteMatch().WithPath(gatewayv1ac.HTTPPathMatch().
+			WithType(gatewayv1.PathMatchPathPrefix).
+			WithValue(cmp.Or(wanted.Path, "/")))).
+		WithBackendRefs(gatewayv1ac.HTTPBackendRef().
+			WithGroup("").
+			WithKind("Service").
+			WithName(gatewayv1.ObjectName(echo.Name)).
+			WithPort(routedPort(echo)).
+			WithWeight(1))
+	return gatewayv1ac.HTTPRoute(echo.Name, echo.Namespace).
+		WithAnnotations(wanted.Annotations).
+		WithSpec(gatewayv1ac.HTTPRouteSpec().
+			WithParentRefs(parents(echo)...).
+			WithHostnames(hostnamesOf(wanted.Hostnames)...).
+			WithRules(rule))
+}

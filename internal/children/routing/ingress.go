@@ -1,0 +1,62 @@
+package routing
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// Ingress returns the Ingress in front of the Service of an Echo, or nil if it is disabled.
+func Ingress(echo *v1.Echo, _ children.Config) any {
+	if !children.HasIngress(echo) {
+		return nil
+	}
+	wanted := echo.Spec.Ingress
+	backend := networkingv1ac.IngressBackend().WithService(networkingv1ac.IngressServiceBackend().
+		WithName(echo.Name).
+		WithPort(networkingv1ac.ServiceBackendPort().WithName(children.PortName)))
+	spec := networkingv1ac.IngressSpec().WithRules(networkingv1ac.IngressRule().
+		WithHost(wanted.Host).
+		WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(networkingv1ac.HTTPIngressPath().
+			WithPath(ingressPath(wanted)).
+			WithPathType(networkingv1.PathTypePrefix).
+			WithBackend(backend))))
+	if wanted.ClassName != "" {
+		spec.WithIngressClassName(wanted.ClassName)
+	}
+	if wanted.TLS {
+		spec.WithTLS(ingressTLS(wanted))
+	}
+	return networkingv1ac.Ingress(echo.Name, echo.Namespace).
+		WithAnnotations(wanted.Annotations).
+		WithSpec(spec)
+}
+
+// RecreateIngress reports whether an Ingress has to be recreated: its class is no longer set, and the API server sets the default class
+// only when an Ingress is created.
+func RecreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
+	_, set, _ := unstructured.NestedString(want, "spec", "ingressClassName")
+	return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
+}
+
+// ingressTLS returns the certificate of an Ingress. An entry without a Secret makes routers, OpenShift's among them, use their
+// default certificate.
+func ingressTLS(wanted *v1.EchoIngress) *networkingv1ac.IngressTLSApplyConfiguration {
+	tls := networkingv1ac.IngressTLS()
+	if wanted.TLSSecretName != "" {
+		tls.WithHosts(wanted.Host).WithSecretName(wanted.TLSSecretName)
+	}
+	return tls
+}
+
+// ingressPath returns the path prefix of an Ingress, which defaults to /.
+func ingressPath(wanted *v1.EchoIngress) string {
+	if wanted.Path == "" {
+		return "/"
+	}
+	return wanted.Path
+}

@@ -1,0 +1,62 @@
+package routing
+
+import (
+	"cmp"
+	"net"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// URL returns the URL of the echo servers inside the cluster.
+func URL(echo *v1.Echo) string {
+	return serviceURL(echo.Name+"."+echo.Namespace+".svc", echo.Spec.Service.Port)
+}
+
+// ExternalURL returns the URL of the echo servers outside the cluster: that of the Ingress if there is one, otherwise that of a Gateway that
+// accepted the HTTPRoute, otherwise that of the load balancer. It is empty if there is none, and until a Gateway or the load balancer has an
+// address. route is nil if there is none.
+func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
+	if children.HasIngress(echo) {
+		return ingressURL(echo.Spec.Ingress)
+	}
+	if url := gatewayURL(echo, route, gateways); url != "" {
+		return url
+	}
+	if echo.Spec.Service.Type != corev1.ServiceTypeLoadBalancer {
+		return ""
+	}
+	for _, address := range service.Status.LoadBalancer.Ingress {
+		if host := cmp.Or(address.Hostname, address.IP); host != "" {
+			return serviceURL(host, echo.Spec.Service.Port)
+		}
+	}
+	return ""
+}
+
+// serviceURL returns the URL of a Service on a host name or an IP address.
+func serviceURL(host string, port int32) string { return hostURL("http", host, port) }
+
+// hostURL returns the URL of a port of a host name or an IP address, without the port if it is the usual one of the scheme, http or https.
+func hostURL(scheme, host string, port int32) string {
+	usual := map[string]int32{"http": 80, "https": 443}
+	if port != usual[scheme] {
+		host = net.JoinHostPort(host, strconv.Itoa(int(port)))
+	} else if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return scheme + "://" + host
+}
+
+func ingressURL(ingress *v1.EchoIngress) string {
+	scheme := "http"
+	if ingress.TLS {
+		scheme = "https"
+	}
+	return scheme + "://" + ingress.Host + strings.TrimSuffix(ingressPath(ingress), "/")
+}
