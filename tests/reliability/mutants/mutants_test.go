@@ -121,7 +121,7 @@ func (m mutant) declaration(t *testing.T, all map[string][]declaration) declarat
 	t.Helper()
 	g := NewWithT(t)
 	with := slices.DeleteFunc(slices.Clone(all[m.in]), func(d declaration) bool { return !strings.Contains(d.text, m.old) })
-	g.Expect(len(with)).To(Equal(1), "one declaration of %d named %s must have this: %s", len(all[m.in]), m.in, m.old)
+	g.Expect(with).To(HaveLen(1), "one declaration of %d named %s must have this: %s", len(all[m.in]), m.in, m.old)
 	g.Expect(strings.Count(with[0].text, m.old)).To(Equal(1), "%s must have this exactly once: %s", m.in, m.old)
 	return with[0]
 }
