@@ -80,7 +80,7 @@ func (r *Reconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []ch
 	if refused != nil || echo.Spec.Paused || status.NameWasTaken(echo) {
 		read = r.read
 	}
-	found, err := readAll(ctx, echo, desired, read)
+	found, err := readAll(ctx, echo, desired, r.orHidden(read))
 	err = cmp.Or(err, refused)
 	if err != nil && !echo.Spec.Paused && (status.NameWasTaken(echo) || slices.ContainsFunc(found, ensuredChild.existed)) {
 		err = cmp.Or(r.addFinalizer(ctx, echo), err) // another client may have removed it
@@ -138,6 +138,9 @@ func (r *Reconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []ensur
 // object of that name: only then it is asked what there is.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer := r.childWriter()
+	if c.child.Desired != nil && !c.existed() {
+		r.memory.upToDate.Forget(c.child.Key) // it says that there is no such object
+	}
 	err := c.ensure(ctx, writer)
 	if c.existed() || !apierrors.IsConflict(err) {
 		return err

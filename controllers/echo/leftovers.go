@@ -33,7 +33,7 @@ func (r *Reconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers,
 	}
 	left, err := r.leftoversIn(ctx, source{r.Client, r.readCached, controllers.CachedPodsOf}, echo, desired)
 	if err == nil && !left.any() {
-		left, err = r.leftoversIn(ctx, source{r.Live, r.read, livePodsOf}, echo, desired)
+		left, err = r.leftoversIn(ctx, source{r.Live, r.orHidden(r.read), livePodsOf}, echo, desired)
 	}
 	if left.onlyKeptPods() && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
 		left.pods, left.orphaned = nil, true

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -118,4 +119,14 @@ func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Toler
 func NameWasTaken(echo *v1.Echo) bool {
 	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 	return ready != nil && ready.Reason == v1.ReasonNameConflict.String()
+}
+
+// IsApplied reports whether the status of an Echo says that its spec was applied, and what an earlier spec asked for deleted. A spec that never
+// changed has no earlier one.
+func IsApplied(echo *v1.Echo) bool {
+	if echo.Generation == 1 {
+		return true
+	}
+	degraded := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionDegraded)
+	return echo.Status.ObservedGeneration == echo.Generation && !echo.Spec.Paused && degraded != nil && degraded.Status == metav1.ConditionFalse
 }

@@ -36,7 +36,10 @@ func foreigners() []fault {
 			}
 		})},
 		{name: "the labels removed", foreign: active(func(s *simulation) {
-			s.edit(deploymentKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "labels") })
+			removeLabels(deploymentKey)(s)
+			if s.get(budgetKey) != nil {
+				removeLabels(budgetKey)(s)
+			}
 		})},
 	}
 }

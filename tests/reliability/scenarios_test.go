@@ -60,13 +60,17 @@ func basics() []scenario {
 func others() []scenario {
 	return slices.Concat(changes(), drifts(), checks(), routes(), []scenario{
 		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 3 })}},
-		{name: "prune", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) })}},
+		{name: "prune", steps: []step{create, changeSpec(noBudget)}},
 		{name: "pause", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused, s.Replicas = true, 3 }), changeSpec(func(s *v1.EchoSpec) { s.Paused = false })}},
 		{name: "refuse", like: "create", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 21 }), changeSpec(func(s *v1.EchoSpec) { s.Replicas = 2 })}},
 		{name: "name taken", steps: []step{takeName, create}},
 		{name: "name taken and freed", like: "create", steps: []step{takeName, create, freeName}},
 		{name: "delete and create", ordered: true, like: "create", steps: []step{create, remove, create}},
 		{name: "orphan", gone: true, ordered: true, steps: []step{create, orphan(echoKey)}},
+		{name: "prune what lost its labels", like: "prune",
+			steps: []step{create, changeSpec(pause(true)), removeLabels(budgetKey), changeSpec(noBudget), changeSpec(pause(false))}},
+		{name: "delete with a child that lost its labels", gone: true,
+			steps: []step{create, changeSpec(pause(true)), removeLabels(budgetKey), changeSpec(noBudget), remove}},
 		{name: "orphan the Deployment and delete", gone: true, ordered: true,
 			steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused = true }), orphan(deploymentKey), remove}},
 		{name: "companion", like: "create", steps: []step{create, createOwner, func(s *simulation) { s.drop(ownerKey) }}},
@@ -120,7 +124,7 @@ func drifts() []scenario {
 	return []scenario{
 		{name: "drift of an atomic field", like: "create", steps: []step{create, edit(serviceKey, set("yes", "spec", "selector", "added"))}},
 		{name: "drift of a merge key", like: "create", steps: []step{create, edit(serviceKey, editPort)}},
-		{name: "drift of labels", like: "create", steps: []step{create, edit(deploymentKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "labels") })}},
+		{name: "drift of labels", like: "create", steps: []step{create, removeLabels(deploymentKey)}},
 		{name: "drift of the owner", ordered: true, steps: []step{create, edit(budgetKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "ownerReferences") })}},
 		{name: "drift of the status", like: "create", steps: []step{create, func(s *simulation) { s.setStatus(echoKey, wrongStatus()) }}},
 		{name: "drift of what is empty", like: "create of a network policy", steps: []step{createPolicy, edit(policyKey, func(o map[string]any) {
@@ -205,6 +209,17 @@ func changeSpec(change func(*v1.EchoSpec)) step {
 func set(value any, path ...string) func(map[string]any) {
 	return func(object map[string]any) {
 		utilruntime.Must(unstructured.SetNestedField(object, value, path...))
+	}
+}
+
+func pause(paused bool) func(*v1.EchoSpec) { return func(s *v1.EchoSpec) { s.Paused = paused } }
+
+func noBudget(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }
+
+// removeLabels returns a step that removes the labels of a child, so that the cache does not hold it.
+func removeLabels(k objectKey) step {
+	return func(s *simulation) {
+		s.edit(k, func(o map[string]any) { delete(o["metadata"].(map[string]any), "labels") })
 	}
 }
 

@@ -127,7 +127,7 @@ func (s *store) commit(k objectKey, before, after *unstructured.Unstructured) *u
 	s.log = append(s.log, change{k, before, after})
 	if after == nil {
 		delete(s.objects, k)
-		s.expectNoChildren(k)
+		s.expectNoChildren(k, before)
 		return answer
 	}
 	s.objects[k] = after
@@ -151,9 +151,9 @@ func (s *store) complete(k objectKey, before, after *unstructured.Unstructured) 
 	after.SetResourceVersion(strconv.Itoa(len(s.log) + 1))
 }
 
-// expectNoChildren records that an Echo went before what was created for it. What was orphaned is kept, and what it owns. CronJobs are left to the
-// garbage collector: no client is served by the pods of checks.
-func (s *store) expectNoChildren(gone objectKey) {
+// expectNoChildren records that an Echo went before what was created for it, even if another client removed the labels. What was
+// orphaned is kept, and what it owns. CronJobs are left to the // garbage collector: no client is served by the pods of checks.
+func (s *store) expectNoChildren(gone objectKey, echo *unstructured.Unstructured) {
 	if gone.resource != "echoes" || s.forced {
 		return
 	}
@@ -163,7 +163,11 @@ func (s *store) expectNoChildren(gone objectKey) {
 	}
 	for k, o := range s.objects {
 		owner := metav1.GetControllerOf(o)
-		if k.namespace == gone.namespace && o.GetLabels()["app.kubernetes.io/instance"] == gone.name && isOperators(o) && owner != nil && !kept[owner.UID] && k.resource != "cronjobs" {
+		if owner == nil || k.namespace != gone.namespace || k.resource == "cronjobs" {
+			continue
+		}
+		labeled := o.GetLabels()["app.kubernetes.io/instance"] == gone.name && isOperators(o)
+		if owner.UID == echo.GetUID() || labeled && !kept[owner.UID] {
 			s.broken = append(s.broken, fmt.Sprintf("%s is gone before %s", gone, k))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // comparison is what was found to be as it is desired: what the children of an Echo depend on, and the versions of the children. To build
@@ -45,4 +46,18 @@ func (u *UpToDate) Record(echo *v1.Echo, config children.Config, found []client.
 func (u *UpToDate) Holds(echo *v1.Echo, config children.Config, found []client.Object) bool {
 	last, known := u.Get(client.ObjectKeyFromObject(echo))
 	return known && last.equal(comparisonOf(echo, config, found))
+}
+
+// Lacks reports whether an Echo was last found to be as desired without an object of a kind.
+func (u *UpToDate) Lacks(echo *v1.Echo, kind string) bool {
+	last, known := u.Get(client.ObjectKeyFromObject(echo))
+	if !known || last.echo != echo.UID {
+		return false
+	}
+	for i, c := range desired.KindsOf(echo, last.config.Served) {
+		if c.Kind == kind {
+			return last.versions[i] == objectVersion{}
+		}
+	}
+	return false // the cluster did not serve it
 }

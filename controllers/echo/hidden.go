@@ -1,0 +1,38 @@
+package echo
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/controllers"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// orHidden returns a reader that also asks the API server for a child that is no longer desired and may be hidden: another client removed its
+// label, so that the cache does not hold it, and no write of the operator finds it.
+func (r *Reconciler) orHidden(read childReader) childReader {
+	return func(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
+		live, err := read(ctx, echo, c)
+		if err != nil || live != nil || c.Desired != nil || !r.mayBeHidden(echo, c.Kind) {
+			return live, err
+		}
+		live, err = controllers.ReadChild(ctx, r.Live, c)
+		if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {
+			return nil, err
+		}
+		return live, nil
+	}
+}
+
+// mayBeHidden reports whether an Echo may have a child that is not desired and not in the cache. It has none if the spec was applied, or if
+// none of the kind was there when the children were last compared, and none was created since.
+func (r *Reconciler) mayBeHidden(echo *v1.Echo, kind string) bool {
+	if r.memory.upToDate.Lacks(echo, kind) {
+		return false
+	}
+	return !echo.DeletionTimestamp.IsZero() || !status.IsApplied(echo)
+}
