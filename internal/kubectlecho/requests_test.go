@@ -122,6 +122,9 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 		t.Helper()
 		code, stdout, stderr := run(t, append([]string{"test", "web", "-n", "shop", "--server=" + server.URL}, arguments...)...)
 		stdout = regexp.MustCompile(`  \d+m?s\n`).ReplaceAllString(stdout, "\n")
+		// What net/http says of a forwarded connection that ends depends on how much of the request was sent by then.
+		stdout = regexp.MustCompile(`(no response: )(EOF|http: server closed idle connection|read tcp \S+ read: connection reset by peer)\n`).
+			ReplaceAllString(stdout, "${1}it ended\n")
 		return code, strings.Split(strings.TrimSuffix(stdout, "\n"), "\n"), stderr
 	}
 	expect := func(wantCode int, want []string, arguments ...string) {
@@ -144,7 +147,7 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 	api.echo.Spec.Response = &v1.EchoResponse{StatusCode: 404}
 	expect(0, []string{"a  404 Not Found", "", "1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--path=/missing")
 	api.ports["b"] = "127.0.0.1:1"
-	expect(1, []string{"a  200 OK", "b  no response: EOF", "d  200 OK", "", "3 requests, 1 failed; 2 of 3 ready pods responded"}, "--requests=3")
+	expect(1, []string{"a  200 OK", "b  no response: it ended", "d  200 OK", "", "3 requests, 1 failed; 2 of 3 ready pods responded"}, "--requests=3")
 
 	for _, change := range []func(){func() { api.owner = "another" }, func() { api.owner, api.pods = "echo", []corev1.Pod{pod("c", notReady)} }} {
 		change()
