@@ -106,7 +106,7 @@ func own() []mutant {
 		{"what a webhook changes is taken for an own write", "patch",
 			"answer.Generation == echo.Generation && w.Wrote", "answer.Generation >= 0 && w.Wrote", "Test", reconciler},
 		{"what is left of a deleted Echo is looked for in the cache alone", "leftoversOf",
-			"source{r.Live, r.read, livePodsOf}", "source{r.Client, r.readCached, controllers.CachedPodsOf}", "Test", reconciler},
+			"source{r.Live, r.orHidden(r.read), livePodsOf}", "source{r.Client, r.readCached, controllers.CachedPodsOf}", "Test", reconciler},
 		{"what is no longer wanted is kept", "Ensure",
 			"return Ensured{}, w.remove(ctx, live)", "return Ensured{}, nil", "TestScenarios", simulation},
 		{"companions are left when their Echo goes", "deleteRemaining",
