@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -60,7 +62,13 @@ func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 func TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
-	w.Dependencies.Client = w.Server
+	w.Dependencies.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+		Get: func(ctx context.Context, server client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if _, ok := object.(*batchv1.CronJob); ok {
+				return w.Cache.Get(ctx, key, object, options...)
+			}
+			return server.Get(ctx, key, object, options...)
+		}})
 	writes, named, next := checkPass(t, w)
 	if !slices.Contains(writes, "delete x-path") || !slices.Equal(named, []string{"path"}) || next.RequeueAfter == 0 {
 		t.Errorf("it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
