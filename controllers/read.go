@@ -32,9 +32,9 @@ func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (cli
 	return live, nil
 }
 
-// ReadCached returns a child as the cache holds it, nil if it holds none that the Echo controls.
-func ReadCached(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
-	live, err := ReadChild(ctx, cached, c)
+// ReadControlled returns a child as a reader holds it, nil if it holds none that the Echo controls.
+func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
+	live, err := ReadChild(ctx, reader, c)
 	if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func ReadCached(ctx context.Context, cached client.Reader, echo *v1.Echo, c chil
 // taken over because it was not seen.
 func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
 	const advice = "Delete or rename it, or give the Echo another name."
-	live, err := ReadCached(ctx, cached, echo, c)
+	live, err := ReadControlled(ctx, cached, echo, c)
 	if err != nil || live != nil || c.Desired == nil { // where nothing is created, nothing can be taken over
 		return live, err
 	}

@@ -115,7 +115,7 @@ func (r *Reconciler) read(ctx context.Context, echo *v1.Echo, c children.Child) 
 
 // readCached returns a child as the cache holds it, nil if it holds none that the Echo controls.
 func (r *Reconciler) readCached(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
-	return controllers.ReadCached(ctx, r.Client, echo, c)
+	return controllers.ReadControlled(ctx, r.Client, echo, c)
 }
 
 // ensureAll adds the finalizer and makes the children as they are desired.

@@ -3,7 +3,6 @@ package echo
 import (
 	"context"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -20,11 +19,7 @@ func (r *Reconciler) orHidden(read childReader) childReader {
 		if err != nil || live != nil || c.Desired != nil || !r.mayBeHidden(echo, c.Kind) {
 			return live, err
 		}
-		live, err = controllers.ReadChild(ctx, r.Live, c)
-		if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {
-			return nil, err
-		}
-		return live, nil
+		return controllers.ReadControlled(ctx, r.Live, echo, c)
 	}
 }
 
