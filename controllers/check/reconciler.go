@@ -122,11 +122,12 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 	if err != nil {
 		return seen, err
 	}
+	from := client.Reader(r.Client)
 	if refused != nil {
-		child.Desired = nil
+		child.Desired, from = nil, r.Live // the cache does not hold a CronJob that lost its labels
 	}
 	seen.Hash = desired.CheckHash(child)
-	live, err := r.ReadOwned(ctx, r.Client, echo, child)
+	live, err := r.ReadOwned(ctx, from, echo, child)
 	if err != nil {
 		return seen, err
 	}

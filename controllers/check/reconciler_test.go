@@ -62,6 +62,18 @@ func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 func TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
+	cacheLacksCronJobs(w)
+	writes, named, next := checkPass(t, w)
+	if !slices.Contains(writes, "delete x-path") || !slices.Equal(named, []string{"path"}) || next.RequeueAfter == 0 {
+		t.Errorf("it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
+	}
+	if writes, named, next = checkPass(t, w); len(named) > 0 || next.RequeueAfter != 0 {
+		t.Errorf("then it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
+	}
+}
+
+// cacheLacksCronJobs makes the operator read CronJobs from the cache, and everything else from the API server.
+func cacheLacksCronJobs(w *fakecluster.World) {
 	w.Dependencies.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
 		Get: func(ctx context.Context, server client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if _, ok := object.(*batchv1.CronJob); ok {
@@ -69,12 +81,21 @@ func TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt(t *testing.T) {
 			}
 			return server.Get(ctx, key, object, options...)
 		}})
-	writes, named, next := checkPass(t, w)
-	if !slices.Contains(writes, "delete x-path") || !slices.Equal(named, []string{"path"}) || next.RequeueAfter == 0 {
-		t.Errorf("it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
-	}
-	if writes, named, next = checkPass(t, w); len(named) > 0 || next.RequeueAfter != 0 {
-		t.Errorf("then it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
+}
+
+// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks checks that a check that is not allowed runs no longer, although another
+// client removed the label by which the cache selects its CronJob.
+func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
+	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://elsewhere", DeadlineSeconds: 60}}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+	})
+	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
+	cacheLacksCronJobs(w)
+	r := &Reconciler{Dependencies: w.Dependencies}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !errors.Is(err, reconcile.TerminalError(nil)) ||
+		!slices.Contains(w.Writes, "delete x-path") {
+		t.Errorf("it wrote %v, and ends with %v", w.Writes, err)
 	}
 }
 

@@ -42,7 +42,8 @@ func (w Watched) Objects() []client.Object {
 	return objects
 }
 
-// Options keeps only objects that the operator created, without what the operator does not read. missed is called when a kind is watched
+// Options keeps only objects that the operator created, without what the operator does not read, and of foreign PodMonitors only the
+// identity. missed is called when a kind is watched
 // that is no longer served.
 func Options(namespaces []string, watched Watched, missed func()) cache.Options {
 	o := cache.Options{
@@ -62,7 +63,8 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
 	}
 	if watched.PodMonitors {
-		o.ByObject[desired.NewPodMonitor()] = cache.ByObject{Label: children.ManagedSelector()}
+		// Not selected by label: a PodMonitor that lost its labels, and is no longer desired, could not be found. A cluster has few.
+		o.ByObject[desired.NewPodMonitor()] = cache.ByObject{Transform: stripPodMonitor}
 	}
 	maps.Copy(o.ByObject, watched.TLS)
 	o.DefaultWatchErrorHandler = func(ctx context.Context, r *toolscache.Reflector, err error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -19,12 +20,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-func TestEveryKindThatTheOperatorCreatesIsSelected(t *testing.T) {
+func TestOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
 	options := Options(nil, allServed(), func() {})
 	selected := 0
 	for object, by := range options.ByObject {
 		switch object.(type) {
-		case *corev1.Node, *v1.Echo, *gatewayv1.Gateway:
+		case *corev1.Node, *v1.Echo, *gatewayv1.Gateway, *unstructured.Unstructured: // the last are PodMonitors
 			continue
 		}
 		selected++
@@ -32,8 +33,8 @@ func TestEveryKindThatTheOperatorCreatesIsSelected(t *testing.T) {
 			t.Errorf("%T is selected by %v", object, by.Label)
 		}
 	}
-	if want := len(desired.Kinds()) + len(desired.OptionalKinds()) + 3; selected != want {
-		t.Errorf("%d kinds are selected, want %d: those of children, and pods, CronJobs and PodMonitors", selected, want)
+	if want := len(desired.Kinds()) + len(desired.OptionalKinds()) + 2; selected != want {
+		t.Errorf("%d kinds are selected, want %d: the children, pods and CronJobs", selected, want)
 	}
 }
 

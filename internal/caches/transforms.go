@@ -5,11 +5,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
@@ -48,6 +50,23 @@ func stripChild(object any) (any, error) {
 // ownFields returns what the operator applied.
 func ownFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	return slices.DeleteFunc(entries, func(entry metav1.ManagedFieldsEntry) bool { return !apply.IsOwn(entry) })
+}
+
+// stripPodMonitor removes everything but the identity from a PodMonitor that belongs to no Echo. It is a transform of a cache.
+func stripPodMonitor(object any) (any, error) {
+	monitor, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return object, nil
+	}
+	if owner := metav1.GetControllerOfNoCopy(monitor); owner != nil && owner.Kind == "Echo" {
+		return object, nil
+	}
+	stripped := desired.NewPodMonitor()
+	stripped.SetNamespace(monitor.GetNamespace())
+	stripped.SetName(monitor.GetName())
+	stripped.SetUID(monitor.GetUID())
+	stripped.SetResourceVersion(monitor.GetResourceVersion())
+	return stripped, nil
 }
 
 // stripPod removes everything from a pod but what the operator reads. It is a transform of a cache.

@@ -8,12 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/randfill"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 func TestStripEcho(t *testing.T) {
@@ -36,6 +39,24 @@ func TestStripChild(t *testing.T) {
 	got, err := stripChild(full)
 	if diff := cmp.Diff(any(want), got); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+}
+
+func TestStripPodMonitor(t *testing.T) {
+	own := desired.PodMonitor(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} })).Desired
+	own.SetLabels(nil) // another client removed them
+	foreign := own.DeepCopy()
+	foreign.SetOwnerReferences(nil)
+	identity := desired.NewPodMonitor()
+	identity.SetNamespace("ns")
+	identity.SetName("x")
+	for name, c := range map[string]struct{ object, want *unstructured.Unstructured }{
+		"the PodMonitor of an Echo": {own, own.DeepCopy()}, "a foreign PodMonitor": {foreign, identity},
+	} {
+		got, err := stripPodMonitor(c.object)
+		if diff := cmp.Diff(any(c.want), got); err != nil || diff != "" {
+			t.Error(name, err, diff)
+		}
 	}
 }
 

@@ -89,6 +89,19 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, desired.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
 	})
 
+	It("a PodMonitor that lost its labels while the Echo was paused goes when it is disabled", SpecTimeout(time.Minute), func(ctx SpecContext) {
+		echo := support.Echo(own, "hidden", monitored)
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) { monitorOf(ctx, g, echo) }).WithContext(ctx).Should(Succeed())
+		patch := func(o client.Object, text string) {
+			Expect(admin.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(text)))).To(Succeed())
+		}
+		patch(echo, `{"spec":{"paused":true}}`)
+		patch(monitorOf(ctx, Default, echo), `{"metadata":{"labels":null}}`)
+		patch(echo, `{"spec":{"paused":false,"monitoring":null}}`)
+		eventuallyGone(ctx, admin, named(desired.NewPodMonitor(), echo))
+	})
+
 	It("a PodMonitor of somebody else is left alone, and the Echo does not fail because of it", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := support.Echo(own, "taken", monitored)
 		foreign := desired.PodMonitor(echo).Desired
