@@ -15,6 +15,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
@@ -78,29 +79,6 @@ func prove(w http.ResponseWriter, r *http.Request) {
 	if _, digest, ok := (proof.Echo{}).Respond(r.Header.Get(proof.RequestHeader)); ok {
 		w.Header().Set(proof.ResponseHeader, proof.Value(digest, 1))
 	}
-}
-
-// listen serves connections by a function until the end of the test.
-func listen(t *testing.T, handle func(net.Conn)) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = connection.Close() }()
-				handle(connection)
-			}()
-		}
-	}()
-	return "http://" + listener.Addr().String()
 }
 
 // provenHeader reads a request and returns the beginning of a response that proves to come from an Echo.
@@ -170,7 +148,7 @@ func TestRun_hostileServers(t *testing.T) {
 			const deadline, most = 1500 * time.Millisecond, 48 * megabyte
 			stop := watchMemory(t, most)
 			began := time.Now()
-			report := check(t, Options{URL: listen(t, handle), Deadline: deadline})
+			report := check(t, Options{URL: pathtest.Serve(t, handle), Deadline: deadline})
 			took := time.Since(began)
 			stop()
 			if took > 10*deadline || report.Bytes > wire.MaxBytes || report.Requests > wire.MaxRequests || report.Problem == "" &&

@@ -1,15 +1,10 @@
 package pathcheck
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,28 +18,8 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 )
-
-// signed returns a certificate that is signed by itself, and its key.
-func signed(t *testing.T, name string, until time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Unix(0, 0),
-		NotAfter:  until, IsCA: true, BasicConstraintsValid: true}
-	data, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed, key
-}
 
 // TestRun_services examines WebSockets, gRPC and retries behind proxies.
 func TestRun_services(t *testing.T) {
@@ -195,7 +170,7 @@ func TestRun_tls(t *testing.T) {
 	again.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	both := httptest.NewTLSServer(again)
 	t.Cleanup(both.Close)
-	passing := strings.Replace(listen(t, func(c net.Conn) { pipe(c, secure) }), "http:", "https:", 1)
+	passing := strings.Replace(pathtest.Serve(t, func(c net.Conn) { pipe(c, secure) }), "http:", "https:", 1)
 	for name, c := range map[string]struct {
 		url   string
 		ca    []byte
@@ -233,7 +208,7 @@ func pipe(c net.Conn, address string) {
 // writeCertificate writes the files of a certificate for another host, and returns it in PEM.
 func writeCertificate(t *testing.T, folder string) []byte {
 	t.Helper()
-	leaf, private := signed(t, "other.example", time.Now().Add(time.Hour))
+	leaf, private := pathtest.SelfSigned(t, "other.example", time.Now().Add(time.Hour))
 	key, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		t.Fatal(err)

@@ -1,18 +1,14 @@
 package responses
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
-	"math/big"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
@@ -85,30 +81,9 @@ func TestDecideEjection(t *testing.T) {
 	expectValue(t, "pages of the way", decideEjection(of(5, "a"), of(10, "a")), "some responses")
 }
 
-// signed returns a certificate that is signed by itself, and its key.
-func signed(t *testing.T, name string, until time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Unix(0, 0),
-		NotAfter:  until, IsCA: true, BasicConstraintsValid: true}
-	data, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed, key
-}
-
 func TestDecideTrust(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	leaf, _ := signed(t, "a.example", now.Add(49*time.Hour))
+	leaf, _ := pathtest.SelfSigned(t, "a.example", now.Add(49*time.Hour))
 	trusted := x509.NewCertPool()
 	trusted.AddCert(leaf)
 	for name, c := range map[string]struct {

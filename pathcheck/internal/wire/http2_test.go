@@ -8,30 +8,9 @@ import (
 	"testing"
 
 	"golang.org/x/net/http2"
-)
 
-// listen serves connections by a function until the end of the test.
-func listen(t *testing.T, handle func(net.Conn)) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = connection.Close() }()
-				handle(connection)
-			}()
-		}
-	}()
-	return "http://" + listener.Addr().String()
-}
+	"github.com/echo-operator/echo-operator/pathcheck/internal/pathtest"
+)
 
 // TestClient_DoHTTP2_sendsOnce sends requests to servers that ask for them again and again.
 func TestClient_DoHTTP2_sendsOnce(t *testing.T) {
@@ -41,7 +20,7 @@ func TestClient_DoHTTP2_sendsOnce(t *testing.T) {
 		"the connection is lost": func(*http2.Framer, uint32) error { return nil },
 	} {
 		var received atomic.Int64
-		target, err := ParseTarget(listen(t, refusing(&received, refuse)), "")
+		target, err := ParseTarget(pathtest.Serve(t, refusing(&received, refuse)), "")
 		if err != nil {
 			t.Fatal(err)
 		}
