@@ -19,6 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/status/checks"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
@@ -61,7 +62,7 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 	if failure.Silent() {
 		return 0, failure
 	}
-	report := status.EvaluateChecks(echo, seen, r.Now())
+	report := checks.Evaluate(echo, seen, r.Now())
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.failures.Tolerate(key, status.Classify(err), r.Now())
 	}
@@ -74,9 +75,9 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 // converge makes the CronJobs of an Echo as they are desired, and returns what is known of its checks. A check that cannot be made so does
 // not keep others from it. The status names a check before its CronJob is created, so that the CronJob is found again whatever happens to
 // either.
-func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (status.ChecksObservation, error) {
-	seen := status.ChecksObservation{Checks: map[string]status.CheckObservation{}, Gone: map[string]bool{}}
-	if !status.NamesAllChecks(echo) {
+func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (checks.Observation, error) {
+	seen := checks.Observation{Checks: map[string]checks.Runs{}, Gone: map[string]bool{}}
+	if !checks.AllNamed(echo) {
 		return seen, nil
 	}
 	pods, err := r.podsOf(ctx, echo)
@@ -116,8 +117,8 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 }
 
 // ensure makes the CronJob of a check as it is desired, and returns what is known of it. A check that is not allowed has none.
-func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck) (status.CheckObservation, error) {
-	seen, refused := status.CheckObservation{}, r.Policy.AllowsPathCheck(echo, check, r.Images)
+func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck) (checks.Runs, error) {
+	seen, refused := checks.Runs{}, r.Policy.AllowsPathCheck(echo, check, r.Images)
 	child, err := desired.Check(echo, check, r.Images)
 	if err != nil {
 		return seen, err
@@ -163,7 +164,7 @@ func (r *Reconciler) write(ctx context.Context, child children.Child, live clien
 // prune deletes the CronJobs of the checks that an Echo no longer has, and notes which are gone. It asks the API server, because the cache
 // may not hold yet what the reconcile before this one created.
 func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]bool) error {
-	for _, former := range status.FormerChecks(echo) {
+	for _, former := range checks.Former(echo) {
 		live, err := controllers.ReadChild(ctx, r.Live, desired.CronJob(echo, former))
 		switch {
 		case err != nil:
@@ -181,7 +182,7 @@ func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]b
 }
 
 // publish writes the results of the checks of an Echo if they differ, and then reports what changed.
-func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report status.CheckReport) error {
+func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report checks.Report) error {
 	writer := &controllers.EchoWriter{Client: r.Client}
 	if err := r.Publish(ctx, writer, echo, &report.Status, report.Transitions); err != nil {
 		return fmt.Errorf("writing the results of the checks: %w", err)

@@ -96,7 +96,7 @@ func creationCause(d *appsv1.Deployment) cause {
 		if _, why, found := strings.Cut(message, " is forbidden: "); found {
 			message = why
 		}
-		return cause{reason: v1.ReasonPodsRefused, lasting: !isPassing(message), message: "The API server rejects the pods: " + sentence(message)}
+		return cause{reason: v1.ReasonPodsRefused, lasting: !isPassing(message), message: "The API server rejects the pods: " + Sentence(message)}
 	}
 	return cause{}
 }
@@ -108,12 +108,12 @@ func podCause(pod *corev1.Pod) cause {
 		return cause{}
 	case podFailed:
 		return cause{reason: v1.ReasonPodFailed, message: fmt.Sprintf("Pod %s has failed: %s",
-			pod.Name, sentence(cmp.Or(pod.Status.Message, pod.Status.Reason, "no reason is given")))}
+			pod.Name, Sentence(cmp.Or(pod.Status.Message, pod.Status.Reason, "no reason is given")))}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
 			return cause{reason: v1.ReasonUnschedulable, lasting: lacksNode(c.Message),
-				message: fmt.Sprintf("Pod %s cannot be scheduled: %s", pod.Name, sentence(c.Message))}
+				message: fmt.Sprintf("Pod %s cannot be scheduled: %s", pod.Name, Sentence(c.Message))}
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -125,6 +125,9 @@ func podCause(pod *corev1.Pod) cause {
 	}
 	return cause{}
 }
+
+// PodProblem returns why a pod is not ready in a sentence, empty if its status does not say.
+func PodProblem(pod *corev1.Pod) string { return podCause(pod).message }
 
 // containerCause returns why a container does not run, or does not keep running.
 func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
@@ -138,7 +141,7 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 		case "", "ContainerCreating", "PodInitializing", "CrashLoopBackOff":
 		default:
 			return cause{reason: v1.ReasonContainerNotStarted, lasting: waiting.Reason == "CreateContainerConfigError" && !isPassing(waiting.Message), message: fmt.Sprintf(
-				"Container %q of pod %s cannot be started: %s", status.Name, pod.Name, sentence(cmp.Or(waiting.Message, waiting.Reason)))}
+				"Container %q of pod %s cannot be started: %s", status.Name, pod.Name, Sentence(cmp.Or(waiting.Message, waiting.Reason)))}
 		}
 	}
 	for _, ended := range []*corev1.ContainerStateTerminated{status.State.Terminated, status.LastTerminationState.Terminated} {
@@ -162,7 +165,7 @@ func imageCause(status *corev1.ContainerStatus, message string) cause {
 		advice = " Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
 	}
 	waits := strings.HasPrefix(message, "Back-off pulling image")
-	return cause{reason: v1.ReasonImagePullFailed, unclear: waits, lasting: !waits && !isPassing(message), message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, sentence(message), advice)}
+	return cause{reason: v1.ReasonImagePullFailed, unclear: waits, lasting: !waits && !isPassing(message), message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, Sentence(message), advice)}
 }
 
 // isPassing reports whether what the kubelet says of an image or a container, or the API server of a pod, may go away by itself: a registry,

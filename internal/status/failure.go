@@ -36,7 +36,7 @@ type Failure struct {
 // Periods of failures that are retried at a fixed rate.
 const (
 	// lookPeriod is how often the operator looks at an object that it does not watch, such as one that has taken a name.
-	lookPeriod = time.Minute
+	LookPeriod = time.Minute
 	// mappingRetry is the period while the API server does not know the kind Echo as an owner. One that checks owner references, as
 	// OpenShift's does, rejects Echoes as owners for up to 30 s after their CustomResourceDefinition was installed.
 	mappingRetry = 2 * time.Second
@@ -52,7 +52,7 @@ func Classify(err error) *Failure {
 	case apierrors.IsInvalid(err):
 		return invalid(err)
 	case errors.As(err, new(*children.NameConflictError)):
-		return &Failure{Err: err, Reason: v1.ReasonNameConflict, RetryAfter: lookPeriod}
+		return &Failure{Err: err, Reason: v1.ReasonNameConflict, RetryAfter: LookPeriod}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &Failure{Err: err, NoRetry: true}
 	case apierrors.IsForbidden(err):

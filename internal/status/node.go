@@ -48,7 +48,7 @@ func ProblemsOf(node *corev1.Node) []NodeProblem {
 	for _, c := range node.Status.Conditions {
 		if name := conditionProblem(c); name != "" {
 			problems = append(problems, NodeProblem{name,
-				fmt.Sprintf("%s is %s: %s", c.Type, c.Status, sentence(cmp.Or(c.Message, c.Reason, "no reason is given")))})
+				fmt.Sprintf("%s is %s: %s", c.Type, c.Status, Sentence(cmp.Or(c.Message, c.Reason, "no reason is given")))})
 		}
 	}
 	slices.SortFunc(problems, func(a, b NodeProblem) int { return cmp.Compare(a.Name, b.Name) })

@@ -54,7 +54,7 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 func unservedCause(u Unserved) cause {
 	c := cause{reason: v1.ReasonGatewayAPIMissing, lasting: true}
 	if u.Refused != "" {
-		c.message = fmt.Sprintf("The operator cannot use the kind %s of Gateway API: %s", u.Kind, sentence(u.Refused))
+		c.message = fmt.Sprintf("The operator cannot use the kind %s of Gateway API: %s", u.Kind, Sentence(u.Refused))
 		return c
 	}
 	c.message = fmt.Sprintf("The cluster does not serve %s of %s. Install Gateway API; the operator finds it within minutes, and starts again.", u.Kind, routing.GatewayGroupVersion())
@@ -76,7 +76,7 @@ func refusal(object client.Object, gateway client.ObjectKey, told [][]metav1.Con
 	for _, condition := range slices.Concat(told...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
 			text := fmt.Sprintf("Gateway %s does not use the %s as it should (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason)
-			text = sentence(strings.TrimSuffix(text+": "+condition.Message, ": ")) // some controllers give a reason alone
+			text = Sentence(strings.TrimSuffix(text+": "+condition.Message, ": ")) // some controllers give a reason alone
 			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: text}
 		}
 	}
@@ -103,7 +103,7 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 		return 0
 	}
 	if len(seen.Unserved) > 0 { // one may be served again before the operator starts again
-		return lookPeriod
+		return LookPeriod
 	}
 	next := time.Duration(0)
 	for _, route := range seen.routes() {
@@ -111,7 +111,7 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 			return isSilent(route, conditionsOf(route, echo, parent))
 		}
 		if left := routePatience - now.Sub(apply.AppliedAt(route)); left > 0 && slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, silent) {
-			next = earliest(next, left)
+			next = Earliest(next, left)
 		}
 	}
 	return next

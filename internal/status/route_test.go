@@ -77,10 +77,10 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 				Message: twoOfTwo + " Gateway ns/g does not use the BackendTLSPolicy as it should (ResolvedRefs, InvalidCACertificateRef): no ConfigMap."}},
 		"nobody says anything of a policy": {seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: &gatewayv1.BackendTLSPolicy{}, Gateways: there},
 			want: said{Degraded: "False AsExpected", Message: twoOfTwo}},
-		"no API": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute"}}}, next: lookPeriod,
+		"no API": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute"}}}, next: LookPeriod,
 			want: said{Degraded: "True GatewayAPIMissing", Message: twoOfTwo +
 				" The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1. Install Gateway API; the operator finds it within minutes, and starts again."}},
-		"no right": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "forbidden"}}}, next: lookPeriod,
+		"no right": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "forbidden"}}}, next: LookPeriod,
 			want: said{Degraded: "True GatewayAPIMissing", Message: twoOfTwo + " The operator cannot use the kind HTTPRoute of Gateway API: forbidden."}},
 		"no right to Gateways": {seen: Observation{HTTPRoute: routeWith(now, accepted), GatewaysRefused: "forbidden"},
 			want: said{Degraded: "False AsExpected", Message: twoOfTwo + " The URL at the Gateway is not known: forbidden."}},

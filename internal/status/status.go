@@ -15,13 +15,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-const (
-	// maxMessage is the longest message of a condition, in bytes.
-	maxMessage = 32768
-	// maxStatusMessage is the longest message of a status, in bytes. The conditions have it as a whole.
-	maxStatusMessage = 1024
-)
-
 // Report is what a pass has to say.
 type Report struct {
 	Status v1.EchoStatus
@@ -56,20 +49,20 @@ func next(echo *v1.Echo, status *v1.EchoStatus, seen Observation, failure *Failu
 	if failure != nil {
 		return look
 	}
-	return earliest(earliest(untilOverdue(status, now), untilRouteOverdue(echo, seen, now)), look)
+	return Earliest(Earliest(untilOverdue(status, now), untilRouteOverdue(echo, seen, now)), look)
 }
 
 // untilNextLook returns when to look again at children that are not watched, zero if all are. They are watched again as soon as a pass has
 // restored their labels, which it does not if the Echo is paused or cannot be applied.
 func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
 	if seen.Unwatched && (echo.Spec.Paused || failure != nil) {
-		return lookPeriod
+		return LookPeriod
 	}
 	return 0
 }
 
 // earliest returns the shorter of two times that are not zero.
-func earliest(a, b time.Duration) time.Duration {
+func Earliest(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}
@@ -141,10 +134,10 @@ func measureDeployment(status *v1.EchoStatus, seen Observation) {
 
 // record writes a verdict into a status. A condition keeps its transition time while its status stays the same.
 func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
-	status.Phase, status.Message = v.phase, truncate(v.message, maxStatusMessage)
+	status.Phase, status.Message = v.phase, ShortMessage(v.message)
 	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, message string) {
-		setCondition(status, metav1.Condition{
-			Type: kind, Status: value, Reason: reason.String(), Message: truncate(message, maxMessage),
+		SetCondition(status, metav1.Condition{
+			Type: kind, Status: value, Reason: reason.String(), Message: ConditionMessage(message),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
 		})
 	}
@@ -158,7 +151,7 @@ func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
 }
 
 // setCondition sets a condition. All are in one order, whichever was set first: that in which the console shows them.
-func setCondition(status *v1.EchoStatus, condition metav1.Condition) {
+func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
 	meta.SetStatusCondition(&status.Conditions, condition)
 	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionPathsHealthy}
 	rank := func(c metav1.Condition) int {

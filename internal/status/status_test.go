@@ -210,9 +210,9 @@ func TestWhatIsNotWatchedIsLookedAt(t *testing.T) {
 		counts            []int32
 		want              time.Duration
 	}{
-		{true, true, nil, []int32{2, 2, 2}, lookPeriod}, {true, true, nil, []int32{2, 2, 1}, lookPeriod}, {true, false, nil, []int32{2, 2, 2}, 0},
+		{true, true, nil, []int32{2, 2, 2}, LookPeriod}, {true, true, nil, []int32{2, 2, 1}, LookPeriod}, {true, false, nil, []int32{2, 2, 2}, 0},
 		{false, true, nil, []int32{2, 2, 2}, 0}, {true, false, nil, []int32{2, 2, 1}, desired.ProgressDeadline},
-		{false, true, overLimit, []int32{2, 2, 2}, lookPeriod}, {false, false, overLimit, []int32{2, 2, 2}, 0},
+		{false, true, overLimit, []int32{2, 2, 2}, LookPeriod}, {false, false, overLimit, []int32{2, 2, 2}, 0},
 	} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused = c.paused })
 		d := changedDeployment(seenDeployment(done, c.counts...), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })

@@ -5,6 +5,19 @@ import (
 	"strings"
 )
 
+const (
+	// maxMessage is the longest message of a condition, in bytes.
+	maxMessage = 32768
+	// maxStatusMessage is the longest message of a status, in bytes.
+	maxStatusMessage = 1024
+)
+
+// ConditionMessage returns a message as it fits into a condition.
+func ConditionMessage(text string) string { return truncate(text, maxMessage) }
+
+// ShortMessage returns a message as it fits into a status next to its conditions, which have it as a whole.
+func ShortMessage(text string) string { return truncate(text, maxStatusMessage) }
+
 // truncate shortens a text to at most limit bytes without splitting a character.
 func truncate(text string, limit int) string {
 	if len(text) <= limit {
@@ -14,7 +27,7 @@ func truncate(text string, limit int) string {
 }
 
 // sentence ends a text with exactly one full stop.
-func sentence(text string) string { return strings.TrimRight(text, ". \n") + "." }
+func Sentence(text string) string { return strings.TrimRight(text, ". \n") + "." }
 
 // plural returns a number and what is counted, such as "1 pod" or "2 pods".
 func plural(n int, thing string) string {

@@ -20,7 +20,7 @@ func TestTruncateKeepsCharactersWhole(t *testing.T) {
 
 func TestSentenceEndsWithOneFullStop(t *testing.T) {
 	for text, want := range map[string]string{"a": "a.", "a.": "a.", "a...": "a.", "a. \n": "a."} {
-		NewWithT(t).Expect(sentence(text)).To(Equal(want), "sentence(%q)", text)
+		NewWithT(t).Expect(Sentence(text)).To(Equal(want), "sentence(%q)", text)
 	}
 }
 

@@ -25,7 +25,6 @@ const (
 	actionUpdate          = "Update"
 	actionDelete          = "Delete"
 	actionObserve         = "Observe"
-	actionCheck           = "Check"
 	actionCreateCompanion = "CreateCompanion"
 )
 
@@ -122,7 +121,7 @@ func EchoNotFound(echo string) Transition {
 func CompanionRefused(err error) Transition {
 	note := err.Error()
 	if account := missingServiceAccount(note); account != "" {
-		note = sentence(note) + " " + adviceOnServiceAccount
+		note = Sentence(note) + " " + adviceOnServiceAccount
 	}
 	return Transition{v1.EventCompanionRefused, actionCreateCompanion, note}
 }

@@ -58,7 +58,7 @@ func causesOf(echo *v1.Echo, seen Observation, pods rollout, now time.Time) caus
 	c := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now)}
 	c.routed = c.routes == (cause{}) && children.HasGateway(echo)
 	if children.HasGateway(echo) && seen.GatewaysRefused != "" {
-		c.gatewayNote = "The URL at the Gateway is not known: " + sentence(seen.GatewaysRefused)
+		c.gatewayNote = "The URL at the Gateway is not known: " + Sentence(seen.GatewaysRefused)
 	}
 	return c
 }
@@ -181,7 +181,7 @@ func failedVerdict(seen Observation, failure *Failure) verdict {
 		event:   failure.Reason,
 	}
 	if failure.Advice != "" {
-		v.message = sentence(v.message) + " " + failure.Advice
+		v.message = Sentence(v.message) + " " + failure.Advice
 	}
 	if failure.Transient {
 		v.phase, v.event = v1.PhaseWarning, v1.EventNotReady

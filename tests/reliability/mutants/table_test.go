@@ -31,7 +31,7 @@ func textbook() []mutant {
 		{"an Echo is written whatever has changed", "patch",
 			"patch.Metadata.ResourceVersion = echo.ResourceVersion", "patch.Metadata.ResourceVersion = \"\"", "TestAStatusOfAnOldEchoIsRejected", reconciler},
 		{"a CronJob is created of which the status does not tell", "converge",
-			"!status.NamesAllChecks(echo)", "len(echo.Name) == 0", "TestStatusNamesACheckBeforeItsCronJob", reconciler},
+			"!checks.AllNamed(echo)", "len(echo.Name) == 0", "TestStatusNamesACheckBeforeItsCronJob", reconciler},
 		{"the cache is believed of CronJobs", "prune",
 			"ReadChild(ctx, r.Live, desired.CronJob", "ReadChild(ctx, r.Client, desired.CronJob", "TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt", reconciler},
 		{"objects of others are taken over", "ReadOwned",

@@ -1,4 +1,4 @@
-package status
+package checks
 
 import (
 	"testing"
@@ -6,11 +6,11 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// TestTheStatusOfAnotherCheckStays checks that the pass that gives a new check its place says nothing of the others.
-func TestTheStatusOfAnotherCheckStays(t *testing.T) {
+// TestEvaluate_keepsStatusOfOtherChecks checks that the reconcile that names a new check leaves the others unchanged.
+func TestEvaluate_keepsStatusOfOtherChecks(t *testing.T) {
 	was := v1.EchoCheckStatus{Result: v1.CheckUnknown, Message: "The last run gave no result: it ended."}
 	echo := checkedEcho(was, func(e *v1.Echo) { e.Spec.Checks = append(e.Spec.Checks, v1.EchoCheck{Name: "new"}) })
-	report := EvaluateChecks(echo, ChecksObservation{}, checkTime)
+	report := Evaluate(echo, Observation{}, checkTime)
 	if all := report.Status.Checks; len(all) != 2 || all[0].Message != was.Message || all[1].Name != "new" || len(report.Transitions) > 0 {
 		t.Errorf("got %+v, %v", all, report.Transitions)
 	}

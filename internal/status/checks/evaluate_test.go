@@ -1,4 +1,4 @@
-package status
+package checks
 
 import (
 	"slices"
@@ -14,6 +14,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -42,13 +43,13 @@ func ended(seconds int, code int32, message string) corev1.Pod {
 
 func found(v pathverdict.Verdict) corev1.Pod { return ended(0, 0, string(v.Encode())) }
 
-func evaluateCheck(echo *v1.Echo, seen CheckObservation) (v1.EchoCheckStatus, CheckReport) {
+func evaluateCheck(echo *v1.Echo, seen Runs) (v1.EchoCheckStatus, Report) {
 	seen.Hash = "h"
-	report := EvaluateChecks(echo, ChecksObservation{Checks: map[string]CheckObservation{"path": seen}}, checkTime.Add(10*time.Second))
+	report := Evaluate(echo, Observation{Checks: map[string]Runs{"path": seen}}, checkTime.Add(10*time.Second))
 	return report.Status.Checks[0], report
 }
 
-func TestResultOfCheck(t *testing.T) {
+func TestEvaluate_result(t *testing.T) {
 	passed := pathverdict.Verdict{Facts: 1}
 	failed := pathverdict.Verdict{Facts: 1, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}, {Name: "tls.daysLeft", Want: ">=14"}}}
 	unfinished := pathverdict.Verdict{Facts: 1, Unfinished: pathverdict.DeadlinePassed}
@@ -60,7 +61,7 @@ func TestResultOfCheck(t *testing.T) {
 		want    v1.CheckResult
 		message string
 	}{
-		"no run yet":                    {nil, "", nil, v1.CheckUnknown, checkNotRunYet},
+		"no run yet":                    {nil, "", nil, v1.CheckUnknown, notRunYet},
 		"a run passed":                  {[]corev1.Pod{found(passed)}, "", nil, v1.CheckPassed, ""},
 		"expectations are not met":      {[]corev1.Pod{found(failed)}, v1.CheckPassed, nil, v1.CheckFailed, "client.address is replaced, expected kept. tls.daysLeft is not known, expected >=14."},
 		"no Echo responds":              {[]corev1.Pod{found(pathverdict.Verdict{Problem: "no response from a:80"})}, "", nil, v1.CheckFailed, "No Echo responds: no response from a:80."},
@@ -71,8 +72,8 @@ func TestResultOfCheck(t *testing.T) {
 		"the last of two runs counts":   {[]corev1.Pod{found(failed), ended(5, 0, string(passed.Encode()))}, "", nil, v1.CheckPassed, ""},
 		"a pod of an old configuration": {[]corev1.Pod{func() corev1.Pod { p := found(failed); p.Annotations = nil; return p }()}, v1.CheckPassed, nil, v1.CheckPassed, ""},
 		"the pods are gone":             {nil, v1.CheckFailed, nil, v1.CheckFailed, "as before"},
-		"scaled down":                   {[]corev1.Pod{found(passed)}, v1.CheckPassed, func(e *v1.Echo) { e.Spec.Replicas = 0 }, v1.CheckUnknown, checkScaledDown},
-		"no URL":                        {nil, "", func(e *v1.Echo) { e.Status.ExternalURL = "" }, v1.CheckUnknown, checkWithoutURL},
+		"scaled down":                   {[]corev1.Pod{found(passed)}, v1.CheckPassed, func(e *v1.Echo) { e.Spec.Replicas = 0 }, v1.CheckUnknown, scaledDown},
+		"no URL":                        {nil, "", func(e *v1.Echo) { e.Status.ExternalURL = "" }, v1.CheckUnknown, withoutURL},
 	} {
 		was := v1.EchoCheckStatus{Result: c.was}
 		if c.was == v1.CheckFailed {
@@ -82,22 +83,22 @@ func TestResultOfCheck(t *testing.T) {
 		if c.change != nil {
 			c.change(echo)
 		}
-		if got, _ := evaluateCheck(echo, CheckObservation{Pods: c.pods}); got.Result != c.want || !strings.Contains(got.Message, c.message) || (got.Message == "") != (c.message == "") {
+		if got, _ := evaluateCheck(echo, Runs{Pods: c.pods}); got.Result != c.want || !strings.Contains(got.Message, c.message) || (got.Message == "") != (c.message == "") {
 			t.Errorf("%s: %s, %q", name, got.Result, got.Message)
 		}
 	}
 }
 
-func TestRefusedCheck(t *testing.T) {
+func TestEvaluate_refused(t *testing.T) {
 	g := NewWithT(t)
-	got, report := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed}), CheckObservation{Refused: "CronJob is invalid"})
+	got, report := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed}), Runs{Refused: "CronJob is invalid"})
 	g.Expect(got.Result).To(Equal(v1.CheckUnknown))
 	g.Expect(got.Message).To(Equal("The check cannot run: CronJob is invalid."))
 	g.Expect(report.Transitions).To(HaveLen(1))
 	g.Expect(report.Transitions[0].Reason).To(Equal(v1.EventCheckUnknown))
 }
 
-func TestVerdictThatIsDue(t *testing.T) {
+func TestEvaluate_verdictIsDue(t *testing.T) {
 	unschedulable := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime)}, Status: corev1.PodStatus{Phase: corev1.PodPending,
 		Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}}}
 	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(checkTime)}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
@@ -123,7 +124,7 @@ func TestVerdictThatIsDue(t *testing.T) {
 		"of another check":    {3 * time.Minute, []corev1.Pod{func() corev1.Pod { p := ended(-150, 0, ""); p.Annotations = nil; return p }()}, &before, v1.CheckPassed, "", 0},
 	} {
 		echo := checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed, LastTime: c.last})
-		got, report := evaluateCheck(echo, CheckObservation{Pods: c.pods, Scheduled: checkTime.Add(10*time.Second - c.ago)})
+		got, report := evaluateCheck(echo, Runs{Pods: c.pods, Scheduled: checkTime.Add(10*time.Second - c.ago)})
 		if got.Result != c.want || !strings.Contains(got.Message, c.message) || report.Next != c.next {
 			t.Errorf("%s: %s, %q, next in %s", name, got.Result, got.Message, report.Next)
 		}
@@ -156,30 +157,30 @@ func TestPathsHealthy(t *testing.T) {
 	}
 }
 
-// TestChecksChangeNoOtherCondition evaluates checks that fail, and that are removed.
-func TestChecksChangeNoOtherCondition(t *testing.T) {
+// TestEvaluate_changesNoOtherCondition evaluates checks that fail, and that are removed.
+func TestEvaluate_changesNoOtherCondition(t *testing.T) {
 	g := NewWithT(t)
 	echo := checkedEcho(v1.EchoCheckStatus{}, func(e *v1.Echo) {
 		e.Status.Phase, e.Status.Message = v1.PhaseReady, "ready"
 		e.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllPodsReady"}}
 	})
-	_, report := evaluateCheck(echo, CheckObservation{Pods: []corev1.Pod{found(pathverdict.Verdict{Problem: "x"})}})
+	_, report := evaluateCheck(echo, Runs{Pods: []corev1.Pod{found(pathverdict.Verdict{Problem: "x"})}})
 	if report.Status.Phase != v1.PhaseReady || len(report.Status.Conditions) != 2 || !meta.IsStatusConditionTrue(report.Status.Conditions, v1.ConditionReady) {
 		t.Errorf("got %+v", report.Status)
 	}
 	g.Expect(echo.Status.Conditions).To(HaveLen(1), "the Echo itself was changed, which the cache holds")
 	g.Expect(echo.Status.Checks[0].Result).To(BeEmpty(), "the Echo itself was changed, which the cache holds")
 	echo.Status, echo.Spec.Checks = report.Status, nil
-	if left := EvaluateChecks(echo, ChecksObservation{}, checkTime); len(left.Status.Checks) != 1 || left.Next != lookPeriod {
+	if left := Evaluate(echo, Observation{}, checkTime); len(left.Status.Checks) != 1 || left.Next != status.LookPeriod {
 		t.Error("it is forgotten that the check may still have a CronJob")
 	}
-	gone := EvaluateChecks(echo, ChecksObservation{Gone: map[string]bool{"path": true}}, checkTime)
+	gone := Evaluate(echo, Observation{Gone: map[string]bool{"path": true}}, checkTime)
 	if len(gone.Status.Checks) > 0 || meta.FindStatusCondition(gone.Status.Conditions, v1.ConditionPathsHealthy) != nil || len(gone.Status.Conditions) != 1 {
 		t.Errorf("without checks: %+v", gone.Status)
 	}
 }
 
-func TestChecksOfTheStatus(t *testing.T) {
+func TestAllNamed_andFormer(t *testing.T) {
 	named := func(names ...string) *v1.Echo {
 		echo := checkedEcho(v1.EchoCheckStatus{})
 		echo.Status.Checks = nil
@@ -198,13 +199,13 @@ func TestChecksOfTheStatus(t *testing.T) {
 		{named("other"), false, []string{"other"}},
 		{named("a", "path", "b"), true, []string{"a", "b"}},
 	} {
-		if all, former := NamesAllChecks(c.echo), FormerChecks(c.echo); all != c.all || !slices.Equal(former, c.former) {
+		if all, former := AllNamed(c.echo), Former(c.echo); all != c.all || !slices.Equal(former, c.former) {
 			t.Errorf("%v: all are named: %t, former ones are %v", c.echo.Status.Checks, all, former)
 		}
 	}
 }
 
-func TestCheckTransitions(t *testing.T) {
+func TestTransitions(t *testing.T) {
 	status := func(result v1.CheckResult, message string) v1.EchoCheckStatus {
 		return v1.EchoCheckStatus{Name: "path", Result: result, Message: message}
 	}
@@ -218,14 +219,14 @@ func TestCheckTransitions(t *testing.T) {
 		"it fails on":                  {status(v1.CheckFailed, "a"), status(v1.CheckFailed, "a"), nil},
 		"it fails in another way":      {status(v1.CheckFailed, "a"), status(v1.CheckFailed, "b"), v1.EventCheckFailed},
 		"it passes again":              {status(v1.CheckFailed, "a"), status(v1.CheckPassed, ""), v1.EventCheckPassed},
-		"it has not run yet":           {status("", ""), status(v1.CheckUnknown, checkNotRunYet), nil},
-		"it need not run":              {status(v1.CheckPassed, ""), status(v1.CheckUnknown, checkScaledDown), nil},
-		"it has no URL":                {status(v1.CheckPassed, ""), status(v1.CheckUnknown, checkWithoutURL), nil},
+		"it has not run yet":           {status("", ""), status(v1.CheckUnknown, notRunYet), nil},
+		"it need not run":              {status(v1.CheckPassed, ""), status(v1.CheckUnknown, scaledDown), nil},
+		"it has no URL":                {status(v1.CheckPassed, ""), status(v1.CheckUnknown, withoutURL), nil},
 		"no result":                    {status(v1.CheckPassed, ""), status(v1.CheckUnknown, "a"), v1.EventCheckUnknown},
 		"still no result":              {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "a"), nil},
 		"no result for another reason": {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "b"), v1.EventCheckUnknown},
 	} {
-		got := checkTransitions([]v1.EchoCheckStatus{c.before}, []v1.EchoCheckStatus{c.after})
+		got := transitions([]v1.EchoCheckStatus{c.before}, []v1.EchoCheckStatus{c.after})
 		if (len(got) == 1) != (c.want != nil) || len(got) == 1 && (got[0].Reason != c.want || !strings.HasPrefix(got[0].Note, "Check path")) {
 			t.Errorf("%s: %+v", name, got)
 		}

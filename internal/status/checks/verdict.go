@@ -1,4 +1,4 @@
-package status
+package checks
 
 import (
 	"cmp"
@@ -9,39 +9,40 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 // judgeRun writes what a run found into the status of its check.
-func judgeRun(status *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.ContainerStateTerminated) {
+func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.ContainerStateTerminated) {
 	if ended.ExitCode != 0 {
-		setUnknown(status, fmt.Sprintf("The last run gave no result: it ended with the exit code %d (%s). Check the log of its pod.",
+		setUnknown(current, fmt.Sprintf("The last run gave no result: it ended with the exit code %d (%s). Check the log of its pod.",
 			ended.ExitCode, cmp.Or(ended.Reason, "no reason is given")))
 		return
 	}
 	v, err := pathverdict.Decode(ended.Message)
 	if err != nil {
-		setUnknown(status, fmt.Sprintf("The last run gave no valid result: %s.", err))
+		setUnknown(current, fmt.Sprintf("The last run gave no valid result: %s.", err))
 		return
 	}
-	status.LastTime = ended.FinishedAt.DeepCopy()
+	current.LastTime = ended.FinishedAt.DeepCopy()
 	failed := failuresOf(v)
 	switch {
 	case len(failed) > 0:
-		status.Result, status.Message = v1.CheckFailed, truncate(strings.Join(failed, " "), maxStatusMessage)
+		current.Result, current.Message = v1.CheckFailed, status.ShortMessage(strings.Join(failed, " "))
 	case v.Unfinished == pathverdict.DeadlinePassed:
-		setUnknown(status, fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
+		setUnknown(current, fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
 			check.DeadlineSeconds))
 	case v.Unfinished != "":
-		setUnknown(status, "The last run could not examine everything. The log of its pod says why.")
+		setUnknown(current, "The last run could not examine everything. The log of its pod says why.")
 	default:
-		status.Result, status.Message = v1.CheckPassed, ""
+		current.Result, current.Message = v1.CheckPassed, ""
 	}
 }
 
 // failuresOf returns what a run found that should not be so.
 func failuresOf(v pathverdict.Verdict) []string {
 	if v.Problem != "" {
-		return []string{"No Echo responds: " + sentence(v.Problem)}
+		return []string{"No Echo responds: " + status.Sentence(v.Problem)}
 	}
 	var failed []string
 	for _, each := range v.Failed {

@@ -1,4 +1,4 @@
-package status
+package checks
 
 import (
 	"testing"
@@ -20,25 +20,25 @@ func shifted(ahead time.Duration) corev1.Pod {
 	return pod
 }
 
-func TestOfTwoRunsOfOneSecondTheOneThatEndedLaterCounts(t *testing.T) {
+func TestRuns_ofOneSecond(t *testing.T) {
 	first, second := found(pathverdict.Verdict{Problem: "no response"}), ended(1, 0, `{"facts":1}`)
 	second.CreationTimestamp = first.CreationTimestamp
 	for _, pods := range [][]corev1.Pod{{first, second}, {second, first}} {
-		if got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), CheckObservation{Pods: pods}); got.Result != v1.CheckPassed {
+		if got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), Runs{Pods: pods}); got.Result != v1.CheckPassed {
 			t.Errorf("got %+v", got)
 		}
 	}
 }
 
-func TestARunOfANodeWhoseClockIsAheadHidesNoLaterOne(t *testing.T) {
+func TestRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
 	g := NewWithT(t)
 	early := shifted(6 * time.Hour)
-	first, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), CheckObservation{Pods: []corev1.Pod{early}})
+	first, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), Runs{Pods: []corev1.Pod{early}})
 	g.Expect(first.Result).To(Equal(v1.CheckPassed))
 	g.Expect(first.LastTime.After(checkTime)).To(BeFalse())
-	again, _ := evaluateCheck(checkedEcho(first), CheckObservation{Pods: []corev1.Pod{early}})
+	again, _ := evaluateCheck(checkedEcho(first), Runs{Pods: []corev1.Pod{early}})
 	later := found(pathverdict.Verdict{Problem: "no response from a:80"})
-	failed, _ := evaluateCheck(checkedEcho(first), CheckObservation{Pods: []corev1.Pod{early, later}})
+	failed, _ := evaluateCheck(checkedEcho(first), Runs{Pods: []corev1.Pod{early, later}})
 	g.Expect(again.LastTime.Equal(first.LastTime)).To(BeTrue())
 	g.Expect(failed.Result).To(Equal(v1.CheckFailed))
 }

@@ -1,0 +1,177 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+// action is the action of the events of checks.
+const action = "Check"
+
+// The messages of a check that has no result although nothing is wrong. They are not reported as events.
+const (
+	notRunYet  = "The check has not run yet. It runs on its schedule."
+	withoutURL = "The Echo has no external URL yet. Expose it by ingress, gateway or a load balancer, or set the field url of the check."
+	scaledDown = "The check does not run while spec.replicas is 0."
+)
+
+// Observation is what is known of the checks of an Echo.
+type Observation struct {
+	// Checks are those of the spec, by name. The status of others stays as it was.
+	Checks map[string]Runs
+	// Gone are the former checks that have no CronJob any more, by name.
+	Gone map[string]bool
+}
+
+// AllNamed reports whether the status of an Echo names all its checks.
+func AllNamed(echo *v1.Echo) bool {
+	return !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool {
+		return !slices.ContainsFunc(echo.Status.Checks, func(named v1.EchoCheckStatus) bool { return named.Name == check.Name })
+	})
+}
+
+// Former returns the names of the checks that an Echo no longer has, and whose CronJobs may be left. Its status names them until those are
+// gone.
+func Former(echo *v1.Echo) []string {
+	var former []string
+	for _, named := range echo.Status.Checks {
+		if !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool { return check.Name == named.Name }) {
+			former = append(former, named.Name)
+		}
+	}
+	return former
+}
+
+// Report is the result of a reconcile of the checks of an Echo.
+type Report struct {
+	Status v1.EchoStatus
+	// Transitions are what changed since the status before, to be reported as events once Status is written.
+	Transitions []status.Transition
+	// Next is when to look again if no event arrives earlier, zero if nothing depends on time.
+	Next time.Duration
+}
+
+// Evaluate returns the report of a reconcile of the checks of an Echo.
+func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
+	report := Report{Status: *echo.Status.DeepCopy()}
+	report.Status.Checks = nil
+	for i := range echo.Spec.Checks {
+		check := &echo.Spec.Checks[i]
+		was := findCheck(echo.Status.Checks, check.Name)
+		observed, looked := seen.Checks[check.Name]
+		if !looked && was.Result != "" {
+			report.Status.Checks = append(report.Status.Checks, was)
+			continue
+		}
+		current, next := checkStatus(echo, check, was, observed, now)
+		report.Status.Checks, report.Next = append(report.Status.Checks, current), status.Earliest(report.Next, next)
+	}
+	for _, former := range Former(echo) {
+		if !seen.Gone[former] {
+			report.Status.Checks = append(report.Status.Checks, findCheck(echo.Status.Checks, former))
+			report.Next = status.Earliest(report.Next, status.LookPeriod)
+		}
+	}
+	if condition := pathsHealthy(echo, report.Status.Checks, now); condition != nil {
+		status.SetCondition(&report.Status, *condition)
+	} else {
+		meta.RemoveStatusCondition(&report.Status.Conditions, v1.ConditionPathsHealthy)
+	}
+	report.Transitions = transitions(echo.Status.Checks, report.Status.Checks)
+	return report
+}
+
+// checkStatus returns the status of a check, given the one before, and when to look again if no event arrives earlier.
+func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen Runs, now time.Time) (v1.EchoCheckStatus, time.Duration) {
+	current := *was.DeepCopy()
+	current.Name = check.Name
+	if pod, ended := lastRun(seen.Pods, seen.Hash); pod != nil && !ended.FinishedAt.Before(was.LastTime) {
+		if ended.FinishedAt.After(now) { // the clock of its node is ahead
+			ended.FinishedAt = pod.CreationTimestamp
+		}
+		judgeRun(&current, check, ended)
+	} else if current.Result != v1.CheckPassed && current.Result != v1.CheckFailed {
+		setUnknown(&current, notRunYet)
+	}
+	why, next := seen.whyUnknown(echo, check, &current, now)
+	if why != "" {
+		setUnknown(&current, why)
+	}
+	return current, next
+}
+
+// setUnknown sets the result of a check that has none, and why.
+func setUnknown(check *v1.EchoCheckStatus, why string) {
+	check.Result, check.Message = v1.CheckUnknown, status.ShortMessage(why)
+}
+
+// pathsHealthy returns the condition of the checks of an Echo, and nil if there are none.
+func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *metav1.Condition {
+	if len(checks) == 0 {
+		return nil
+	}
+	c := &metav1.Condition{
+		Type: v1.ConditionPathsHealthy, Status: metav1.ConditionTrue, Reason: v1.ReasonChecksPassed.String(), Message: "All checks have passed.",
+		ObservedGeneration: echo.Generation, LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
+	}
+	for _, each := range []struct {
+		result v1.CheckResult
+		status metav1.ConditionStatus
+		reason v1.Reason
+	}{{v1.CheckFailed, metav1.ConditionFalse, v1.ReasonCheckFailed}, {v1.CheckUnknown, metav1.ConditionUnknown, v1.ReasonCheckUnknown}} {
+		var messages []string
+		for _, check := range checks {
+			if check.Result == each.result {
+				messages = append(messages, check.Name+": "+check.Message)
+			}
+		}
+		if len(messages) > 0 {
+			c.Status, c.Reason, c.Message = each.status, each.reason.String(), status.ConditionMessage(strings.Join(messages, " "))
+			return c
+		}
+	}
+	return c
+}
+
+// transitions returns what changed between two statuses of the checks of an Echo.
+func transitions(before, after []v1.EchoCheckStatus) []status.Transition {
+	var news []status.Transition
+	add := func(reason v1.Reason, format string, args ...any) {
+		news = append(news, status.Transition{Reason: reason, Action: action, Note: fmt.Sprintf(format, args...)})
+	}
+	for _, now := range after {
+		was := findCheck(before, now.Name)
+		switch same := was.Result == now.Result; {
+		case now.Result == v1.CheckPassed && !same:
+			add(v1.EventCheckPassed, "Check %s passed.", now.Name)
+		case now.Result == v1.CheckFailed && (!same || was.Message != now.Message):
+			add(v1.EventCheckFailed, "Check %s: %s", now.Name, now.Message)
+		case isProblem(now) && (!same || was.Message != now.Message):
+			add(v1.EventCheckUnknown, "Check %s: %s", now.Name, now.Message)
+		}
+	}
+	return news
+}
+
+// isProblem reports whether a check has no result although it should have one.
+func isProblem(check v1.EchoCheckStatus) bool {
+	return check.Result == v1.CheckUnknown && !slices.Contains([]string{notRunYet, withoutURL, scaledDown}, check.Message)
+}
+
+// findCheck returns the status of a check, empty if there is none.
+func findCheck(checks []v1.EchoCheckStatus, name string) v1.EchoCheckStatus {
+	for _, check := range checks {
+		if check.Name == name {
+			return check
+		}
+	}
+	return v1.EchoCheckStatus{Name: name}
+}

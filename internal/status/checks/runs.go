@@ -1,0 +1,102 @@
+package checks
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/status"
+)
+
+const (
+	// patience is how much longer than its deadline a run of a check may take to give a verdict: its pod has to be created, scheduled and
+	// started, and clocks differ.
+	patience = 90 * time.Second
+	// clockSkew is how much the clocks of the API server and the controller of CronJobs may differ.
+	clockSkew = 5 * time.Second
+)
+
+// Runs is what is known of the runs of a check.
+type Runs struct {
+	// Refused is why the check has no CronJob, empty if it has one or if the URL is not known.
+	Refused string
+	// Pods are those of all runs that still exist.
+	Pods []corev1.Pod
+	// Hash is the digest of the present configuration of the pods. Those of others do not count.
+	Hash string
+	// Scheduled is when the last run should have begun, zero if none was due.
+	Scheduled time.Time
+}
+
+// whyUnknown returns why a check has no result, whatever it was before; empty if it has one. It also returns when that may change by time alone.
+func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckStatus, now time.Time) (string, time.Duration) {
+	switch {
+	case r.Refused != "":
+		return "The check cannot run: " + status.Sentence(r.Refused), 0
+	case desired.CheckURL(echo, check) == "":
+		return withoutURL, 0
+	case echo.Spec.Replicas == 0:
+		return scaledDown, 0
+	}
+	if r.Scheduled.IsZero() || r.hasRunSince(was) {
+		return "", 0
+	}
+	if left := r.Scheduled.Add(desired.CheckDeadline(check) + patience).Sub(now); left > 0 {
+		return "", left
+	}
+	return "The last run gave no result: " + r.whyNoVerdict(), 0
+}
+
+// hasRunSince reports whether the run that was last due has ended, with whatever configuration. A pod is as old as the API server says: the clock
+// of its node may differ much from that of the controller of CronJobs.
+func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
+	last := time.Time{}
+	if was.LastTime != nil {
+		last = was.LastTime.Time
+	}
+	if pod, _ := lastRun(r.Pods, ""); pod != nil && pod.CreationTimestamp.After(last) {
+		last = pod.CreationTimestamp.Time
+	}
+	return last.Add(clockSkew).After(r.Scheduled)
+}
+
+// whyNoVerdict returns what the newest pod of the run that was last due shows.
+func (r Runs) whyNoVerdict() string {
+	pods := slices.DeleteFunc(slices.Clone(r.Pods), func(pod corev1.Pod) bool {
+		return pod.CreationTimestamp.Add(clockSkew).Before(r.Scheduled) || pod.Status.Phase == corev1.PodSucceeded
+	})
+	if len(pods) == 0 {
+		return "its Job has created no pod, for example because of a quota. Check the events of the Job."
+	}
+	newest := slices.MaxFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	if problem := status.PodProblem(&newest); problem != "" {
+		return strings.ReplaceAll(problem, newest.Name, "of the check") // the name differs from run to run
+	}
+	return "its pod has not ended in time. Check its log and its events."
+}
+
+// lastRun returns the newest pod of a check that ended, and a copy of how its container ended. Only pods with a digest count, unless it is empty.
+func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
+	for i := range pods {
+		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {
+			continue
+		}
+		for _, container := range pods[i].Status.ContainerStatuses {
+			end := container.State.Terminated
+			if end != nil && container.Name == desired.CheckContainer && (last == nil || isLater(&pods[i], end, last, ended)) {
+				last, ended = &pods[i], end.DeepCopy()
+			}
+		}
+	}
+	return last, ended
+}
+
+// isLater reports whether a run began later than another, or ended later if both began in the same second.
+func isLater(pod *corev1.Pod, end *corev1.ContainerStateTerminated, last *corev1.Pod, ended *corev1.ContainerStateTerminated) bool {
+	order := pod.CreationTimestamp.Compare(last.CreationTimestamp.Time)
+	return order > 0 || order == 0 && ended.FinishedAt.Before(&end.FinishedAt)
+}
