@@ -30,8 +30,6 @@ type Reconciler struct {
 	failures controllers.Failures
 }
 
-// +kubebuilder:rbac:groups=batch,resources=cronjobs,verbs=get;list;watch;create;patch;delete
-
 // Reconcile runs the checks of an Echo.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	echo, err := controllers.Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})

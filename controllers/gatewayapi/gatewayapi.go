@@ -18,8 +18,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes;grpcroutes;backendtlspolicies,verbs=get;list;watch;create;patch;delete
-
 // API is what the cluster offered of Gateway API when the operator started. It is not changed once it is made.
 type API struct {
 	// Served are the kinds that the operator can use.

@@ -30,8 +30,6 @@ type Reconciler struct {
 	reported controllers.LastReports
 }
 
-// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=podmonitors,verbs=get;list;watch;create;patch;delete
-
 // SetupWithManager registers the reconciler with a manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())

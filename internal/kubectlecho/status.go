@@ -22,6 +22,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
 func newStatus(flags *genericclioptions.ConfigFlags) *cobra.Command {
@@ -136,22 +137,20 @@ func readiness(echo *v1.Echo) string {
 
 func age(t time.Time) string { return duration.HumanDuration(time.Since(t)) }
 
-// kinds returns the kinds of objects that an Echo can consist of, each with its version and its resource.
-func kinds() [][3]string {
-	return [][3]string{
-		{"BackendTLSPolicy", "apis/gateway.networking.k8s.io/v1", "backendtlspolicies"},
-		{"CronJob", "apis/batch/v1", "cronjobs"},
-		{"Deployment", "apis/apps/v1", "deployments"},
-		{"GRPCRoute", "apis/gateway.networking.k8s.io/v1", "grpcroutes"},
-		{"HTTPRoute", "apis/gateway.networking.k8s.io/v1", "httproutes"},
-		{"Ingress", "apis/networking.k8s.io/v1", "ingresses"},
-		{"NetworkPolicy", "apis/networking.k8s.io/v1", "networkpolicies"},
-		{"Pod", "api/v1", "pods"},
-		{"PodDisruptionBudget", "apis/policy/v1", "poddisruptionbudgets"},
-		{"PodMonitor", "apis/monitoring.coreos.com/v1", "podmonitors"},
-		{"ReplicaSet", "apis/apps/v1", "replicasets"},
-		{"Service", "api/v1", "services"},
+// shown returns the kinds of objects that an Echo can consist of: what the operator creates, and what Kubernetes makes of it.
+func shown() []kinds.Kind {
+	all := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"},
+		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})
+	slices.SortFunc(all, func(a, b kinds.Kind) int { return strings.Compare(a.Kind, b.Kind) })
+	return all
+}
+
+// pathOf returns the path of the version of a kind. That of kinds without a group is older.
+func pathOf(kind kinds.Kind) string {
+	if kind.Group == "" {
+		return "api/" + kind.Version
 	}
+	return "apis/" + kind.Group + "/" + kind.Version
 }
 
 // object is an object of an Echo.
@@ -164,12 +163,12 @@ type object struct {
 // objects returns what has the labels of an Echo, and the errors of the kinds that cannot be read.
 func (c *cluster) objects(ctx context.Context, echo string) (all []object, problems []error) {
 	selector := "app.kubernetes.io/instance=" + echo + ",app.kubernetes.io/managed-by=echo-operator"
-	for _, kind := range kinds() {
+	for _, kind := range shown() {
 		table := metav1.Table{} // with the metadata of the object in each row
-		request := c.from(kind[1], kind[2]).Param("labelSelector", selector).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+		request := c.from(pathOf(kind), kind.Resource).Param("labelSelector", selector).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
 		err := read(ctx, request, &table)
 		for _, row := range table.Rows {
-			o := object{kind: kind[0], cells: map[string]string{}}
+			o := object{kind: kind.Kind, cells: map[string]string{}}
 			err = cmp.Or(err, json.Unmarshal(row.Object.Raw, &o))
 			for i, column := range table.ColumnDefinitions {
 				o.cells[column.Name] = fmt.Sprint(row.Cells[i])

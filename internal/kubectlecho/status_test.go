@@ -1,8 +1,6 @@
 package kubectlecho
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
 // of returns an object with a controller. Its UID is its name.
@@ -61,11 +59,11 @@ func TestTree(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfChildIsShown(t *testing.T) {
-	for _, child := range slices.AppendSeq(desired.Kinds(), maps.Values(desired.OptionalKinds())) {
-		_, name, _ := strings.Cut(fmt.Sprintf("%T", child), ".")
-		if !slices.ContainsFunc(kinds(), func(kind [3]string) bool { return kind[0] == name }) {
-			t.Errorf("objects of the kind %s are not shown", name)
+func TestShown_paths(t *testing.T) {
+	for kind, want := range map[string]string{"Deployment": "apis/apps/v1/deployments", "Pod": "api/v1/pods"} {
+		i := slices.IndexFunc(shown(), func(k kinds.Kind) bool { return k.Kind == kind })
+		if got := shown()[i]; pathOf(got)+"/"+got.Resource != want {
+			t.Errorf("%s is read from %s/%s", kind, pathOf(got), got.Resource)
 		}
 	}
 }

@@ -7,24 +7,17 @@ import (
 	"strings"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// Kinds, as resource, version and group.
+// Kinds, as resource, version and group. Those that the operator creates are in the table of kinds.
 const (
 	echoes                 = "echoes.v1.example.com"
 	pods                   = "pods.v1."
 	services               = "services.v1."
 	deployments            = "deployments.v1.apps"
 	replicaSets            = "replicasets.v1.apps"
-	disruptionBudgets      = "poddisruptionbudgets.v1.policy"
-	ingresses              = "ingresses.v1.networking.k8s.io"
-	networkPolicies        = "networkpolicies.v1.networking.k8s.io"
-	podMonitors            = "podmonitors.v1.monitoring.coreos.com"
-	cronJobs               = "cronjobs.v1.batch"
 	jobs                   = "jobs.v1.batch"
-	backendTLSPolicies     = "backendtlspolicies.v1.gateway.networking.k8s.io"
-	httpRoutes             = "httproutes.v1.gateway.networking.k8s.io"
-	grpcRoutes             = "grpcroutes.v1.gateway.networking.k8s.io"
 	endpointSlices         = "endpointslices.v1.discovery.k8s.io"
 	events                 = "events.v1.events.k8s.io"
 	leases                 = "leases.v1.coordination.k8s.io"
@@ -114,10 +107,21 @@ func (g *gatherer) operatorNamespaces() []string {
 	return namespacesOf(g.operators())
 }
 
+// createdKinds returns the kinds that the operator creates, and those among them whose objects have the names of their Echoes.
+func createdKinds() (created, named []string) {
+	for _, k := range kinds.Table() {
+		kind := k.Resource + "." + k.Version + "." + k.Group
+		created = append(created, kind)
+		if k.Named {
+			named = append(named, kind)
+		}
+	}
+	return created, named
+}
+
 func (g *gatherer) readChildren(ctx context.Context) {
-	named := []string{deployments, services, disruptionBudgets, ingresses, networkPolicies, podMonitors, backendTLSPolicies, httpRoutes,
-		grpcRoutes}
-	for _, kind := range slices.Concat(named, []string{cronJobs, jobs, replicaSets, endpointSlices, pods}) {
+	created, named := createdKinds()
+	for _, kind := range slices.Concat(created, []string{jobs, replicaSets, endpointSlices, pods}) {
 		before := len(g.found[kind])
 		g.list(ctx, kind, g.scope(), childrenSelector, g.keep(kind))
 		g.say("  %d %s", len(g.found[kind])-before, where(kind, "", ""))

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 //go:embed kept.yaml
 var keptFields []byte
 
-// redactor decides what may leave the cluster: only what kept.yaml names.
+// redactor decides what may leave the cluster: only what kept.yaml and the table of kinds name.
 type redactor struct {
 	// kinds are the rules by kind. A rule is an action, or the rules of the fields below.
 	kinds map[string]any
@@ -33,11 +35,28 @@ type redactor struct {
 }
 
 func newRedactor() (*redactor, error) {
-	var file struct{ Kinds map[string]any }
+	var file struct{ Children, Kinds map[string]any }
 	if err := yaml.Unmarshal(keptFields, &file); err != nil {
 		return nil, fmt.Errorf("kept.yaml: %w", err)
 	}
+	for _, kind := range kinds.Table() {
+		if len(kind.Kept) > 0 {
+			file.Kinds[kind.Kind] = ruleOf(kind, file.Children)
+		}
+	}
 	return &redactor{kinds: file.Kinds, secrets: map[string]bool{}}, nil
+}
+
+// ruleOf returns the rule of a kind of which the table names the fields.
+func ruleOf(kind kinds.Kind, special map[string]any) map[string]any {
+	rule := map[string]any{}
+	for _, field := range append([]string{"apiVersion", "kind", "metadata"}, kind.Kept...) {
+		rule[field] = "keep"
+		if special[field] != nil {
+			rule[field] = special[field]
+		}
+	}
+	return rule
 }
 
 // learn notes what is secret in an object, before a text is written.

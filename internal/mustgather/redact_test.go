@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
 // canary is what must not leave the cluster.
@@ -52,6 +53,16 @@ func written(t *testing.T, r *redactor, o *object) string {
 func TestEveryFieldOfAnEchoIsDecided(t *testing.T) {
 	spec := rules(t).kinds["Echo"].(map[string]any)["spec"]
 	decided(t, "spec", reflect.TypeFor[v1.EchoSpec](), spec)
+}
+
+// TestRules_everyKind: objects of a kind without a rule are written without a field.
+func TestRules_everyKind(t *testing.T) {
+	decided := rules(t).kinds
+	for _, kind := range kinds.Table() {
+		if decided[kind.Kind] == nil {
+			t.Errorf("nothing is written of a %s: add Kept to its row in internal/children/desired/kinds.go, or the kind to kept.yaml", kind.Kind)
+		}
+	}
 }
 
 func decided(t *testing.T, path string, kind reflect.Type, rule any) {

@@ -10,13 +10,10 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
@@ -36,14 +33,7 @@ type askRights func(ctx context.Context, namespaces []string) (missingRights, er
 
 // newAskRights returns a function that asks the API server. Every authenticated user may ask that about itself.
 func newAskRights(cluster *rest.Config) (askRights, error) {
-	scheme, err := newScheme()
-	if err != nil {
-		return nil, err
-	}
-	resources, err := watchedResources(scheme)
-	if err != nil {
-		return nil, err
-	}
+	resources := watchedResources()
 	quick := rest.CopyConfig(cluster)
 	quick.Timeout = startCheckTimeout
 	reviews, err := authorizationclient.NewForConfig(quick)
@@ -69,18 +59,15 @@ func newAskRights(cluster *rest.Config) (askRights, error) {
 	}, nil
 }
 
-// watchedResources returns the resources that the caches hold in namespaces.
-func watchedResources(scheme *runtime.Scheme) ([]schema.GroupResource, error) {
+// watchedResources returns the resources that the caches hold in namespaces of every cluster.
+func watchedResources() []schema.GroupResource {
 	resources := []schema.GroupResource{{Group: v1.GroupVersion.Group, Resource: "echoes"}, {Resource: "pods"}}
-	for _, object := range append(desired.Kinds(), desired.NewCronJob()) {
-		kind, err := apiutil.GVKForObject(object, scheme)
-		if err != nil {
-			return nil, err
+	for _, kind := range desired.Table() {
+		if !kind.Optional {
+			resources = append(resources, kind.Resource().GroupResource())
 		}
-		plural, _ := meta.UnsafeGuessKindToResource(kind) // a test compares the guesses with the operator's role
-		resources = append(resources, plural.GroupResource())
 	}
-	return resources, nil
+	return resources
 }
 
 // missingIn asks for the rights in one namespace.

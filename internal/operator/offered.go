@@ -86,12 +86,13 @@ func optionalKinds(options Options) []discovery.Kind {
 	gateways, monitors, console := routing.GatewayGroupVersion(), desired.MonitoringGroupVersion(), openshift.ConsoleAPI()
 	kinds := []discovery.Kind{
 		{GroupVersionKind: gateways.WithKind(routing.GatewayKind), In: all},
-		{GroupVersionKind: monitors.WithKind("PodMonitor"), In: namespaces},
 		{GroupVersionKind: monitors.WithKind("ServiceMonitor")},
 		{GroupVersionKind: monitors.WithKind("PrometheusRule")},
 	}
-	for kind := range desired.OptionalKinds() {
-		kinds = append(kinds, discovery.Kind{GroupVersionKind: gateways.WithKind(kind), In: namespaces})
+	for _, kind := range desired.Table() {
+		if kind.Optional {
+			kinds = append(kinds, discovery.Kind{GroupVersionKind: kind.GroupVersionKind, In: namespaces})
+		}
 	}
 	if options.CSV != "" {
 		kinds = append(kinds, discovery.Kind{GroupVersionKind: console.WithKind("ConsoleYAMLSample")},

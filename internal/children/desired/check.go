@@ -43,8 +43,8 @@ const (
 	caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
 )
 
-// BlankCronJob returns an empty CronJob.
-func NewCronJob() client.Object { return &batchv1.CronJob{} }
+// NewCronJob returns an empty CronJob.
+func NewCronJob() client.Object { return empty[batchv1.CronJob]() }
 
 // cronJobName returns the name of the CronJob of a check. If it is too long, a digest replaces its end.
 func cronJobName(echo *v1.Echo, check string) string {

@@ -1,11 +1,16 @@
 package desired
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -14,56 +19,84 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// kind is a kind of child. Its first three fields are required.
-type kind struct {
-	name      string
+// Kind is a row of the table of kinds: a kind of object that the operator creates for Echoes. All that has to know the kinds ranges over the table,
+// or is generated from it by tools/kinds.
+type Kind struct {
+	schema.GroupVersionKind
+	// Optional is true if a cluster may not serve the kind.
+	Optional bool
+	// Kept are the fields that must-gather writes. If there are none, internal/mustgather/kept.yaml lists them.
+	Kept []string
+
+	// newObject is empty of the Go type of the kind.
 	newObject func() client.Object
-	build     func(*v1.Echo, children.Config) any // returns an apply configuration without labels and owner, or nil
-	// state sets what an apply configuration cannot express, nil if there is nothing.
-	state    func(*unstructured.Unstructured)
+	// build returns an apply configuration without labels and owner, or nil if an Echo does not ask for the kind. It is nil if the reconciler of
+	// Echoes does not create the kind.
+	build func(*v1.Echo, children.Config) any
+	// refine sets what else is particular about a child, and what an apply configuration cannot express. It is nil if there is nothing.
+	refine   func(*children.Child)
 	runsPods bool
-	// optional is true if the cluster may not serve the kind.
-	optional bool
-	// recreate reports whether an object that differs has to be recreated, nil if that is never so.
-	recreate children.Recreate
-	// mergeLive completes what is desired by what exists, nil if there is nothing to complete.
-	mergeLive children.MergeLive
-	// mayBeRejected is true if the API server may reject an object that is recreated.
-	mayBeRejected bool
 }
 
-// kinds returns the kinds of children, in the order in which they are created.
-func kinds() []kind {
-	return []kind{
-		{name: "Service", newObject: func() client.Object { return &corev1.Service{} }, build: service,
-			recreate: recreateService, mergeLive: withSecondFamily, mayBeRejected: true},
-		{name: "Deployment", newObject: func() client.Object { return &appsv1.Deployment{} }, build: deployment, runsPods: true},
-		{name: "PodDisruptionBudget", newObject: func() client.Object { return &policyv1.PodDisruptionBudget{} }, build: disruptionBudget},
-		{name: "Ingress", newObject: func() client.Object { return &networkingv1.Ingress{} }, build: routing.Ingress, recreate: routing.RecreateIngress},
-		{name: "NetworkPolicy", newObject: func() client.Object { return &networkingv1.NetworkPolicy{} }, build: networkPolicy, state: noEgress},
-		{name: routing.BackendTLSPolicyKind, newObject: func() client.Object { return &gatewayv1.BackendTLSPolicy{} }, build: routing.BackendTLSPolicy, optional: true},
-		{name: routing.HTTPRouteKind, newObject: func() client.Object { return &gatewayv1.HTTPRoute{} }, build: routing.HTTPRoute, optional: true},
-		{name: routing.GRPCRouteKind, newObject: func() client.Object { return &gatewayv1.GRPCRoute{} }, build: routing.GRPCRoute, optional: true},
+// Table returns the kinds that the operator creates, first those of children of an Echo in the order in which they are created.
+func Table() []Kind {
+	gateways := routing.GatewayGroupVersion()
+	whole := []string{"spec", "status"}
+	return []Kind{
+		{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), newObject: empty[corev1.Service], build: service, refine: refineService,
+			Kept: whole},
+		{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), newObject: empty[appsv1.Deployment], build: deployment, runsPods: true},
+		{GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), newObject: empty[policyv1.PodDisruptionBudget],
+			build: disruptionBudget, Kept: whole},
+		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), newObject: empty[networkingv1.Ingress], build: routing.Ingress,
+			refine: routing.RefineIngress, Kept: whole},
+		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), newObject: empty[networkingv1.NetworkPolicy],
+			build: networkPolicy, refine: noEgress, Kept: []string{"spec"}},
+		{GroupVersionKind: gateways.WithKind(routing.BackendTLSPolicyKind), newObject: empty[gatewayv1.BackendTLSPolicy],
+			build: routing.BackendTLSPolicy, Kept: whole, Optional: true},
+		{GroupVersionKind: gateways.WithKind(routing.HTTPRouteKind), newObject: empty[gatewayv1.HTTPRoute], build: routing.HTTPRoute, Kept: whole,
+			Optional: true},
+		{GroupVersionKind: gateways.WithKind(routing.GRPCRouteKind), newObject: empty[gatewayv1.GRPCRoute], build: routing.GRPCRoute, Kept: whole,
+			Optional: true},
+		{GroupVersionKind: MonitoringGroupVersion().WithKind(podMonitorKind), newObject: newPodMonitor, Kept: []string{"spec"}, Optional: true},
+		{GroupVersionKind: batchv1.SchemeGroupVersion.WithKind(cronJobKind), newObject: NewCronJob},
 	}
+}
+
+// empty returns an empty object of a Go type.
+func empty[T any, P interface {
+	*T
+	client.Object
+}]() client.Object {
+	return P(new(T))
+}
+
+// NewObject returns an empty object of the kind.
+func (k Kind) NewObject() client.Object { return k.newObject() }
+
+// Named reports whether the object of an Echo has the name of the Echo. Checks have names of their own.
+func (k Kind) Named() bool { return k.Kind != cronJobKind }
+
+// Resource returns the resource of the kind. A test compares it with the role of the operator.
+func (k Kind) Resource() schema.GroupVersionResource {
+	plural, _ := meta.UnsafeGuessKindToResource(k.GroupVersionKind)
+	return plural
+}
+
+// kindsOfEcho returns the kinds of children that the reconciler of Echoes creates where a cluster serves some of the optional kinds.
+func kindsOfEcho(served children.Served) []Kind {
+	return slices.DeleteFunc(Table(), func(k Kind) bool { return k.build == nil || k.Optional && !served[k.Kind] })
 }
 
 // Kinds returns an empty object of each kind of child that every cluster serves, in the order in which they are created.
-func Kinds() []client.Object {
-	var objects []client.Object
-	for _, k := range kinds() {
-		if !k.optional {
-			objects = append(objects, k.newObject())
-		}
-	}
-	return objects
-}
+func Kinds() []client.Object { return KindsServed(nil) }
 
 // OptionalKinds returns an empty object of each kind of child that a cluster may not serve, by its name.
 func OptionalKinds() map[string]client.Object {
 	objects := map[string]client.Object{}
-	for _, k := range kinds() {
-		if k.optional {
-			objects[k.name] = k.newObject()
+	for _, k := range Table() {
+		if k.Optional && k.build != nil {
+			objects[k.Kind] = k.newObject()
 		}
 	}
 	return objects
@@ -71,63 +104,58 @@ func OptionalKinds() map[string]client.Object {
 
 // KindsServed returns an empty object of each kind of child of a cluster that serves some of the optional kinds.
 func KindsServed(served children.Served) []client.Object {
-	objects := Kinds()
-	for name, kind := range OptionalKinds() {
-		if served[name] {
-			objects = append(objects, kind)
-		}
+	var objects []client.Object
+	for _, k := range kindsOfEcho(served) {
+		objects = append(objects, k.newObject())
 	}
 	return objects
 }
 
-// Unbuilt returns the children that an Echo may have, without what is wanted of them.
+// KindsOf returns the children that an Echo may have, without what is desired of them.
 func KindsOf(echo *v1.Echo, served children.Served) []children.Child {
-	all := make([]children.Child, 0, len(kinds()))
-	for _, k := range kinds() {
-		if !k.optional || served[k.name] {
-			all = append(all, k.child(echo))
-		}
+	kinds := kindsOfEcho(served)
+	all := make([]children.Child, len(kinds))
+	for i, k := range kinds {
+		k.setChild(&all[i], echo, nil)
 	}
 	return all
 }
 
-func (k kind) child(echo *v1.Echo) children.Child {
-	return children.Child{Kind: k.name, Key: client.ObjectKeyFromObject(echo), NewObject: k.newObject, Optional: k.optional, RunsPods: k.runsPods,
-		Recreate: k.recreate, MayBeRejected: k.mayBeRejected, MergeLive: k.mergeLive}
+// setChild sets a child of an Echo. Nothing may be desired of it.
+func (k Kind) setChild(c *children.Child, echo *v1.Echo, desired *unstructured.Unstructured) {
+	*c = children.Child{Kind: k.Kind, Key: client.ObjectKeyFromObject(echo), NewObject: k.newObject, Desired: desired, Optional: k.Optional,
+		RunsPods: k.runsPods}
+	if k.refine != nil {
+		k.refine(c)
+	}
 }
 
 // Of returns the children of an Echo, without those of kinds that are not served. An error is a defect of the operator: every valid Echo can be expressed.
 func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
-	var all []children.Child
-	for _, k := range kinds() {
-		if k.optional && !config.Served[k.name] {
-			continue
-		}
-		c := k.child(echo)
+	kinds := kindsOfEcho(config.Served)
+	all := make([]children.Child, len(kinds))
+	for i, k := range kinds {
+		var desired *unstructured.Unstructured
 		if configuration := k.build(echo, config); configuration != nil {
-			want, err := children.WithMetadata(configuration, children.ChildLabels(echo), children.ChildOwnerReference(echo))
-			if err != nil {
+			var err error
+			if desired, err = children.WithMetadata(configuration, children.ChildLabels(echo), children.ChildOwnerReference(echo)); err != nil {
 				return nil, err
 			}
-			if k.state != nil {
-				k.state(want)
-			}
-			c.Desired = want
 		}
-		all = append(all, c)
+		k.setChild(&all[i], echo, desired)
 	}
 	return all, nil
 }
 
 // Unserved returns the kinds that an Echo asks for and that are not served, in the order in which they would be created.
 func Unserved(echo *v1.Echo, served children.Served) []string {
-	if !children.HasGateway(echo) { // most do not, and each pass asks
+	if !children.HasGateway(echo) { // most do not, and each reconcile asks
 		return nil
 	}
 	var missing []string
-	for _, k := range kinds() {
-		if k.optional && !served[k.name] && k.build(echo, children.Config{}) != nil {
-			missing = append(missing, k.name)
+	for _, k := range Table() {
+		if k.Optional && k.build != nil && !served[k.Kind] && k.build(echo, children.Config{}) != nil {
+			missing = append(missing, k.Kind)
 		}
 	}
 	return missing

@@ -1,7 +1,6 @@
 package desired
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,9 +10,9 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -47,6 +46,9 @@ func liveChild[T any](t *testing.T, echo *v1.Echo, config children.Config) *T {
 		g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(c.Desired.Object, live, true)).To(Succeed(), "%s", c.Kind)
 		return live
 	}
+	if !slices.ContainsFunc(all, func(c children.Child) bool { _, ok := any(c.NewObject()).(*T); return ok }) {
+		t.Fatalf("no row of the table in kinds.go has an object of type %T", *new(T))
+	}
 	return nil
 }
 
@@ -79,7 +81,7 @@ func TestChildren(t *testing.T) {
 			}
 			want, err := os.ReadFile(file)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(string(got)).To(Equal(string(want)), "what is made differs from %s", file)
+			g.Expect(string(got)).To(Equal(string(want)), "what is made differs from %s: UPDATE=1 writes it again", file)
 		})
 	}
 }
@@ -100,21 +102,30 @@ func TestUnwantedChildren(t *testing.T) {
 	}
 }
 
-func TestKindsAreComplete(t *testing.T) {
-	g := NewWithT(t)
-	seen, listed := map[reflect.Type]bool{}, append(Kinds(), slices.Collect(maps.Values(OptionalKinds()))...)
-	for _, k := range kinds() {
-		object := k.newObject()
-		same := func(other client.Object) bool { return reflect.TypeOf(other) == reflect.TypeOf(object) }
-		if k.name != reflect.TypeOf(object).Elem().Name() || seen[reflect.TypeOf(object)] || !slices.ContainsFunc(listed, same) {
-			t.Errorf("%s has an object of type %T", k.name, object)
+// TestTable_rows: a row has the Go type of its kind, and each kind has one row.
+func TestTable_rows(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range Table() {
+		object := k.NewObject()
+		_, untyped := object.(*unstructured.Unstructured)
+		if name := reflect.TypeOf(object).Elem().Name(); !untyped && name != k.Kind || seen[k.Kind] {
+			t.Errorf("the row of %s has an object of type %T, or is there twice", k.Kind, object)
 		}
-		seen[reflect.TypeOf(object)] = true
+		seen[k.Kind] = true
 	}
+}
+
+// TestTable_everyField: support.EveryField is the Echo with which most tests look at all kinds.
+func TestTable_everyField(t *testing.T) {
 	all, err := Of(support.Echo("ns", "x", support.EveryField), children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
-	g.Expect(err).NotTo(HaveOccurred())
-	for _, c := range all {
-		g.Expect(c.Desired.GetKind()).To(Equal(c.Kind))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for i, k := range kindsOfEcho(allServed()) {
+		switch desired := all[i].Desired; {
+		case desired == nil:
+			t.Errorf("no %s is desired: make tests/support/every_field.go ask for it", k.Kind)
+		case desired.GroupVersionKind() != k.GroupVersionKind:
+			t.Errorf("what is desired is %s, but the row is of %s", desired.GroupVersionKind(), k.GroupVersionKind)
+		}
 	}
 }
 

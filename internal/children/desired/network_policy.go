@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
@@ -67,8 +66,10 @@ func tcpPort(port int32) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
 	return networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(port))
 }
 
-// noEgress states that a NetworkPolicy has no egress rules, so that rules that others add are removed. An apply configuration cannot
+// noEgress states that a NetworkPolicy has no egress rules, so that rules that other clients add are removed. An apply configuration cannot
 // say so: it leaves out empty lists.
-func noEgress(policy *unstructured.Unstructured) {
-	policy.Object["spec"].(map[string]any)["egress"] = []any{}
+func noEgress(policy *children.Child) {
+	if policy.Desired != nil {
+		policy.Desired.Object["spec"].(map[string]any)["egress"] = []any{}
+	}
 }

@@ -12,17 +12,21 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
+const podMonitorKind = "PodMonitor"
+
 // MonitoringGroupVersion is the API of the Prometheus Operator: github.com/prometheus-operator/prometheus-operator.
 func MonitoringGroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: "monitoring.coreos.com", Version: "v1"}
 }
 
-// BlankPodMonitor returns an empty PodMonitor.
+// NewPodMonitor returns an empty PodMonitor. It has no Go type.
 func NewPodMonitor() *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(MonitoringGroupVersion().WithKind("PodMonitor"))
+	object.SetGroupVersionKind(MonitoringGroupVersion().WithKind(podMonitorKind))
 	return object
 }
+
+func newPodMonitor() client.Object { return NewPodMonitor() }
 
 // HasMonitoring reports whether an Echo asks to be monitored.
 func HasMonitoring(echo *v1.Echo) bool {
@@ -32,7 +36,7 @@ func HasMonitoring(echo *v1.Echo) bool {
 // PodMonitor returns the child of an Echo by which Prometheus finds the metrics of its echo servers and companions. Want is nil if the Echo
 // does not ask for it. Each job is named after its Echo.
 func PodMonitor(echo *v1.Echo) children.Child {
-	child := children.Child{Kind: "PodMonitor", Key: client.ObjectKeyFromObject(echo), NewObject: func() client.Object { return NewPodMonitor() }}
+	child := children.Child{Kind: podMonitorKind, Key: client.ObjectKeyFromObject(echo), NewObject: newPodMonitor}
 	if !HasMonitoring(echo) {
 		return child
 	}

@@ -45,6 +45,11 @@ func servicePort(name string, port int32) *corev1ac.ServicePortApplyConfiguratio
 	return corev1ac.ServicePort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(name))
 }
 
+// refineService sets how a Service changes.
+func refineService(service *children.Child) {
+	service.Recreate, service.MergeLive, service.MayBeRejected = recreateService, withSecondFamily, true
+}
+
 // recreateService reports whether a Service has to be recreated, because the API server does not change all of one that exists.
 func recreateService(want, have map[string]any, owned *fieldpath.Set) bool {
 	return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)

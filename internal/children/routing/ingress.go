@@ -36,9 +36,12 @@ func Ingress(echo *v1.Echo, _ children.Config) any {
 		WithSpec(spec)
 }
 
-// RecreateIngress reports whether an Ingress has to be recreated: its class is no longer set, and the API server sets the default class
+// RefineIngress sets how an Ingress changes.
+func RefineIngress(ingress *children.Child) { ingress.Recreate = recreateIngress }
+
+// recreateIngress reports whether an Ingress has to be recreated: its class is no longer set, and the API server sets the default class
 // only when an Ingress is created.
-func RecreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
+func recreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
 	_, set, _ := unstructured.NestedString(want, "spec", "ingressClassName")
 	return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
 }

@@ -50,7 +50,7 @@ func found() []mutant {
 			"if fields.owned.Equals(fields.wanted.Difference(identity())) {\n\t\tif same, err := s.hasValues(c, want, have); err != nil || same {",
 			"if fields.wanted.Difference(identity()).Difference(fields.there).Empty() {\n\t\tif same, err := s.hasValues(c, have, want); err != nil || same {", "TestScenarios", simulation},
 		{"what is left empty is not stated", "noEgress",
-			`policy.Object["spec"].(map[string]any)["egress"] = []any{}`, "_ = policy", "TestScenarios", simulation},
+			`policy.Desired.Object["spec"].(map[string]any)["egress"] = []any{}`, "_ = policy", "TestScenarios", simulation},
 		{"an edited merge key is not put right", "renamed",
 			"if s.isRenamed(c, have, missing, other) {", "if s.isRenamed(c, have, missing, other) && false {", "TestScenarios", simulation},
 		{"every 422 is the user's fault", "invalid",
