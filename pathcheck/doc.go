@@ -1,3 +1,5 @@
-// Package pathcheck finds out what the path to an Echo, such as an ingress or a gateway, does to requests and responses: it sends requests
-// to a URL, and compares what the echo server behind it received with what was sent.
+// Package pathcheck finds out how the proxies in the path to an Echo change requests and responses.
+//
+// It sends requests to a URL, and compares what the echo server received with what was sent. It imports nothing of Kubernetes, and other
+// projects can import it.
 package pathcheck

@@ -1,4 +1,4 @@
-// Package v1 contains the API types of the group example.com, version v1.
+// Package v1 defines the API: the Echo with its spec, its status, its conditions and its reasons.
 //
 // +kubebuilder:object:generate=true
 // +groupName=example.com

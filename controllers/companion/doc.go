@@ -1,2 +1,2 @@
-// Package companion creates an echo server next to each pod that asks for one.
+// Package companion creates an echo server next to each pod that requests one by a label.
 package companion

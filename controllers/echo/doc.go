@@ -1,6 +1,5 @@
-// Package echo makes the objects of a cluster match its Echoes.
+// Package echo makes the objects of a cluster match its Echoes, and writes their status.
 //
-// A reconcile reads what exists (observe.go), has internal/children determine what should exist, applies the differences (converge.go), has
-// internal/status determine what that means, and writes the status and then the events (publish.go). An Echo that is being deleted takes
-// deletion.go. A reconcile of an Echo that matches sends no request. watches.go says what starts a reconcile.
+// A reconcile reads everything from the cache before it writes anything. A reconcile of an Echo that matches sends no request. Events are
+// sent after the status was written, so that none is sent twice.
 package echo

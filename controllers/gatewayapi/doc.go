@@ -1,2 +1,2 @@
-// Package gatewayapi says what the cluster offers of Gateway API, and reads the Gateways of an Echo.
+// Package gatewayapi holds which kinds of Gateway API the cluster offers, and reads the Gateways of an Echo.
 package gatewayapi

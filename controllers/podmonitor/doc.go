@@ -1,2 +1,2 @@
-// Package podmonitor makes Prometheus collect the metrics of Echoes that ask for it.
+// Package podmonitor makes the PodMonitor of an Echo match its spec.
 package podmonitor

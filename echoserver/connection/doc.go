@@ -1,2 +1,2 @@
-// Package connection bounds what clients make the server hold: connections, headers, and the bytes of both and of requests together.
+// Package connection limits what clients can hold: connections, headers, and the memory of both and of their requests.
 package connection

@@ -1,3 +1,4 @@
-// Package controls is what a request or the settings change in a response: status, delay, headers, size, format and faults.
-// The table in table.go has a row for each control.
+// Package controls determines how a request or the settings change a response: status, delay, headers, size, format and faults.
+//
+// A table has a row for each control. Everything that is true of all controls follows from the table.
 package controls

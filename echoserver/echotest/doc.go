@@ -1,2 +1,2 @@
-// Package echotest is for tests of the packages of the echo server: clients, listeners, and what waits.
+// Package echotest has clients, listeners and waiting for the tests of the echo server.
 package echotest

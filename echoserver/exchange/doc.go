@@ -1,2 +1,2 @@
-// Package exchange is one request and its response: what it holds of the budget, its body, its delay, its deadlines and its log line.
+// Package exchange is one request and its response: its share of the budget, its body, its delay, its deadlines and its log line.
 package exchange

@@ -1,2 +1,2 @@
-// Package server responds to every HTTP request with the request that it received: it listens, admits requests, routes them, and ends.
+// Package server is the echo server: it reads the settings, listens, admits requests, routes them, and ends.
 package server

@@ -1,3 +1,4 @@
-// Package children holds what the builders of an Echo's objects share: the type Child, labels, owner references, ports, and the
-// configuration that comes from the operator. Nothing here and below does I/O.
+// Package children holds what the builders of an Echo's objects share: the type Child, labels, owner references and ports.
+//
+// Nothing here and below sends requests.
 package children

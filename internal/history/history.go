@@ -1,4 +1,6 @@
-// Package history keeps what this process did about each Echo, and the status API shows it. No decision depends on it.
+// Package history keeps the last events and reconciles of each Echo in this process, for the status API.
+//
+// No decision depends on it.
 package history
 
 import (

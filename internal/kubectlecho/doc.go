@@ -1,2 +1,2 @@
-// Package kubectlecho is the plugin of kubectl for Echoes.
+// Package kubectlecho is the kubectl plugin for Echoes.
 package kubectlecho

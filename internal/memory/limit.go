@@ -1,4 +1,4 @@
-// Package memory makes a process use its memory as its container allows.
+// Package memory keeps a process within the memory limit of its container, and gives memory back at rest.
 package memory
 
 import (

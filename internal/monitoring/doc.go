@@ -1,2 +1,4 @@
-// Package monitoring has what the operator tells Prometheus. Each metric answers a question of a person on call; docs/metrics.md has them all.
+// Package monitoring defines the metrics and alerts of the operator.
+//
+// Each metric answers a question of a person on call. The table in docs/metrics.md lists them.
 package monitoring

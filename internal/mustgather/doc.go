@@ -1,3 +1,4 @@
-// Package mustgather collects what helps to find out what is wrong with the Echo Operator and its Echoes. Secrets, values of environment
-// variables, arguments, and bodies are left out.
+// Package mustgather collects diagnostic data about the operator and its Echoes for a bug report.
+//
+// It leaves out Secrets, values of environment variables, arguments and bodies.
 package mustgather

@@ -1,3 +1,4 @@
-// Package operator assembles the operator: its settings, what it checks before it starts, and its manager with caches and reconcilers. The
-// program and the test suites use it alike.
+// Package operator assembles the operator: its settings, the checks at its start, and its manager with caches and reconcilers.
+//
+// The program and the integration tests use it alike.
 package operator

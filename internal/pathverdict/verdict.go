@@ -1,5 +1,7 @@
-// Package pathverdict is what a check tells the operator: a short form of its report, in the termination message of its container. No network
-// path and no right is needed between them for that. The operator trusts nothing in it: any pod can write one.
+// Package pathverdict defines the result that a check reports to the operator.
+//
+// It is in the termination message of the check's container. That needs no network path between them and no permission. The
+// operator trusts nothing in a verdict: any pod can write one.
 package pathverdict
 
 import (

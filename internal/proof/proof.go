@@ -1,5 +1,7 @@
-// Package proof is how a client finds out that an Echo responds, and which: the client sends a nonce, and the echo server responds with a
-// digest of it. It tells the name of an Echo to no client that does not know it already.
+// Package proof lets an echo server prove to a client that it is an Echo, and which one.
+//
+// The client sends a nonce, and the echo server responds with a digest of it. The digest does not reveal the name of the Echo to a client
+// that does not know it already.
 package proof
 
 import (

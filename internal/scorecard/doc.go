@@ -1,2 +1,2 @@
-// Package scorecard has the scorecard tests of the Echo Operator: of its bundle, and of the operator that runs in the cluster.
+// Package scorecard has the scorecard tests of the bundle and of the operator that it installs.
 package scorecard

@@ -1,5 +1,4 @@
-// Package statusapi is the status API: it shows what the operator knows, on the HTTPS endpoint that also serves its metrics.
+// Package statusapi serves the status API, and authorizes its clients by the API server.
 //
-// access.go authenticates and authorizes requests by the API server, target.go says what a request is about, echoes.go and
-// diagnostics.go respond from memory, view.go says what is shown of an Echo, and leader.go refers to the leader.
+// It uses the HTTPS endpoint of the metrics, responds from memory, and refers to the leader for what only the leader has.
 package statusapi

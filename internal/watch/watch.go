@@ -1,7 +1,4 @@
-// Package watch is the command 'manager watch': it prints what happens to the objects of a kind.
-//
-// options.go reads the command line, kinds.go has the kinds that can be watched, watch.go follows the objects, connection.go reports
-// when that is impossible, hidden.go says what is never shown, and print.go prints.
+// Package watch is the command 'manager watch': it prints the changes of the objects of a kind.
 package watch
 
 import (

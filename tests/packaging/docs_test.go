@@ -2,7 +2,6 @@ package packaging
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,22 +75,6 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 	if len(named) < 10 || len(specs) < 5 {
 		t.Errorf("only %d functions and %d specs were found", len(named), len(specs))
-	}
-}
-
-// TestPackageCommentsNameFilesThatExist checks the names of files in the comments of packages, which are in files named doc.go.
-func TestPackageCommentsNameFilesThatExist(t *testing.T) {
-	checked := 0
-	for _, name := range filesNamed(t, "doc.go") {
-		for _, file := range regexp.MustCompile(`\b\w+\.go\b`).FindAllString(text(t, name), -1) {
-			checked++
-			if _, err := os.Stat(inProject(filepath.Dir(name), file)); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-	if checked < 10 {
-		t.Errorf("only %d names were found", checked)
 	}
 }
 

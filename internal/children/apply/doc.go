@@ -1,3 +1,5 @@
-// Package apply decides whether a live object differs from what is desired, as server-side apply does it: by the schema of its kind and
-// its managed fields.
+// Package apply compares live objects with the desired ones, as server-side apply does.
+//
+// The schema of a kind defines the keys by which the items of a list are merged, and the lists and maps that are set as a whole. The
+// managed fields of an object define which fields the operator owns.
 package apply

@@ -1,2 +1,2 @@
-// Package policy holds what an administrator allows Echoes: replicas, checks, and a Pod Security Standard.
+// Package policy determines what an administrator allows Echoes: replicas, checks, and a Pod Security Standard.
 package policy

@@ -1,2 +1,2 @@
-// Package routing builds what routes requests to an Echo from outside of the cluster, and says at which URLs it is reached.
+// Package routing builds Ingresses and routes of Gateway API, and determines the URLs of an Echo.
 package routing

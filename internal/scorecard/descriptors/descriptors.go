@@ -1,4 +1,4 @@
-// Package descriptors compares the descriptors of a bundle with its CustomResourceDefinitions and with what the OpenShift console supports.
+// Package descriptors compares the descriptors of a bundle with its CRDs and the OpenShift console.
 package descriptors
 
 import (

@@ -1,3 +1,4 @@
-// Package checks determines the results of the checks of an Echo from the pods of their runs, and the events that report what changed.
+// Package checks determines what the runs of path checks mean: their results, and the events that report changes.
+//
 // Its functions are pure.
 package checks

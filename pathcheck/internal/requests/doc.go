@@ -1,2 +1,2 @@
-// Package requests examines what arrives of requests: their headers, paths and bodies, and who their client seems to be.
+// Package requests examines what an echo server receives: their headers, paths, bodies and limits, and who their client seems to be.
 package requests

@@ -1,3 +1,3 @@
-// Package responses examines what comes back: responses, streams, WebSockets, calls of gRPC, TLS, and how requests are spread and sent
-// again.
+// Package responses examines what a client receives: responses, streams, WebSockets and gRPC calls, and how a proxy spreads and
+// retries requests.
 package responses

@@ -1,2 +1,2 @@
-// Package run has what the groups of a run share: what is known of the Echo, what came of a request, and why a run is over.
+// Package run holds what the groups of a run share: what is known of the Echo, the outcomes of requests, and why a run ends.
 package run

@@ -9,5 +9,5 @@
 // TestWatches tampers with the watches of the operator, one event in each run of a scenario. At the end everything must be as in a run
 // without tampering; an event that is dropped, or sent after a later one, may be noticed only when the operator lists again.
 //
-// No other controllers run, so that the tests do what these would do: controllers_test.go.
+// No other controllers run: the tests do what these would do.
 package apiserver
