@@ -93,8 +93,8 @@ const (
 	ReasonDeleting NormalReason = "Deleting"
 )
 
-// Reasons of events. The cause of an Echo that is not ready is reported with EventNotReady, whatever the reason of its Ready
-// condition. Only failures that are not transient keep that reason: ReasonInvalidSpec and ReasonNameConflict.
+// Reasons of events. An Echo that is not ready is reported with EventNotReady, whatever the reason of its Ready condition. These reasons of
+// conditions are also reasons of events: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted and ReasonGatewayAPIMissing.
 const (
 	// EventDeployed reports that the Deployment was created.
 	EventDeployed NormalReason = "Deployed"

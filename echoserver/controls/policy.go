@@ -23,7 +23,7 @@ const (
 // needsFull describes how to allow what Safe rejects.
 const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it"
 
-// ParseStatus rejects, unless the policy is Full, the statuses that make clients show the login of a proxy or of a network.
+// parseStatus rejects, unless the policy is Full, the statuses that make clients show the login of a proxy or of a network.
 func (p Policy) parseStatus(text string) (int, error) {
 	status, err := ParseStatus(text)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p Policy) parseEarlyHints(text string) (bool, error) {
 	return ParseBoolean(text)
 }
 
-// CheckHeader rejects, unless the policy is Full, all headers but those that no proxy, cache or browser is known to act upon for
+// checkHeader rejects, unless the policy is Full, all headers but those that no proxy, cache or browser is known to act upon for
 // others. The name is canonical.
 func (p Policy) checkHeader(h Header) error {
 	switch {

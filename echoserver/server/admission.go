@@ -37,7 +37,7 @@ func isAmbiguous(c *connection.Connection, r *http.Request) bool {
 	return !ok || slices.ContainsFunc(names, isContentLength)
 }
 
-// CheckHeader rejects a request whose header or trailer is over a limit.
+// checkHeader rejects a request whose header or trailer is over a limit.
 func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connection.HeaderSize, longestField string) bool {
 	rejected := connection.CheckHeader(size, h.maxHeaderBytes)
 	if rejected == nil {

@@ -16,7 +16,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// startCheckTimeout bounds the one request that checks whether the program can work.
+// startCheckTimeout bounds each request that finds out at the start what the cluster serves and allows.
 const startCheckTimeout = 10 * time.Second
 
 // FindCluster returns the configuration of the cluster to work on, after its API server has answered that it serves an API. Its errors

@@ -61,7 +61,7 @@ func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Durat
 	return 0
 }
 
-// earliest returns the shorter of two times that are not zero.
+// Earliest returns the shorter of two times that are not zero.
 func Earliest(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -150,7 +150,7 @@ func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
 	set(v1.ConditionDegraded, v.degraded, v.degradedReason, attention)
 }
 
-// setCondition sets a condition. All are in one order, whichever was set first: that in which the console shows them.
+// SetCondition sets a condition. All are in one order, whichever was set first: that in which the console shows them.
 func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
 	meta.SetStatusCondition(&status.Conditions, condition)
 	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionPathsHealthy}

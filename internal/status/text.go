@@ -26,7 +26,7 @@ func truncate(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len("...")], "") + "..."
 }
 
-// sentence ends a text with exactly one full stop.
+// Sentence ends a text with exactly one full stop.
 func Sentence(text string) string { return strings.TrimRight(text, ". \n") + "." }
 
 // plural returns a number and what is counted, such as "1 pod" or "2 pods".

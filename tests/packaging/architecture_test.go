@@ -83,3 +83,24 @@ func TestPackageComments(t *testing.T) {
 		t.Errorf("only %d packages were found", len(sentences))
 	}
 }
+
+// TestComments_beginWithTheName finds comments that a rename has left behind.
+func TestComments_beginWithTheName(t *testing.T) {
+	declaration := regexp.MustCompile(`(?m)(?:^|\n\n)// (?:(?:A|An|The) )?(\w+)[^\n]*\n(?://[^\n]*\n)*(?:func (?:\([^)\n]*\) )?|type )(\w+)`)
+	checked := 0
+	for _, file := range filesNamed(t, "*.go") {
+		content := text(t, file)
+		if strings.HasSuffix(file, "_test.go") || strings.Contains(content, "\n// Code generated ") {
+			continue
+		}
+		for _, found := range declaration.FindAllStringSubmatch(content, -1) {
+			checked++
+			if found[1] != found[2] {
+				t.Errorf("%s: the comment of %s begins with %s", file, found[2], found[1])
+			}
+		}
+	}
+	if checked < 1000 {
+		t.Errorf("only %d comments were found", checked)
+	}
+}

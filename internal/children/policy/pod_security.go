@@ -39,7 +39,7 @@ func (s PodSecurity) String() string {
 	return string(s.level)
 }
 
-// check returns an *InvalidSpecError if the pods of a child do not meet the standard. It quotes what Pod Security admission would say.
+// Validate returns an *InvalidSpecError if the pods of a child do not meet the standard. It quotes what Pod Security admission would say.
 func (s PodSecurity) Validate(c children.Child) error {
 	if s.evaluator == nil {
 		return nil

@@ -33,8 +33,8 @@ func (p Policy) Check(echo *v1.Echo, wanted ...children.Child) error {
 	return nil
 }
 
-// CheckCheck returns an *InvalidSpecError if the policy does not allow a check. Whoever may create an Echo could otherwise have a pod send requests
-// to any address, and see in the status what responds.
+// AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. Otherwise, a user who may create an Echo could send
+// requests from a pod to any address, and see in the status what responds.
 func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images children.Images) error {
 	const advice = "Remove the field, or ask an administrator to set CHECK_URLS of the operator to any."
 	switch {

@@ -79,7 +79,7 @@ func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
 	return &countedConn{c, l}, nil
 }
 
-// tlsConfig returns the settings for a protocol. Nothing is verified: whether the certificate is trusted is a fact.
+// TLSConfig returns the settings for a protocol. Nothing is verified: whether the certificate is trusted is a fact.
 func (t *Target) TLSConfig(protocols ...string) *tls.Config {
 	return &tls.Config{ServerName: t.Name, InsecureSkipVerify: true, NextProtos: protocols, MinVersion: tls.VersionTLS10,
 		CipherSuites: cipherSuites()}
