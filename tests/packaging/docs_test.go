@@ -1,7 +1,6 @@
 package packaging
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,8 +30,8 @@ func TestDocumentedPathsExist(t *testing.T) {
 	for file, content := range documents(t) {
 		for _, found := range path.FindAllStringSubmatch(content, -1) {
 			checked++
-			if _, err := os.Stat(inProject(found[1])); err != nil && !slices.Contains(ofReleases, strings.TrimSuffix(found[1], "/echoes.vVERSION.yaml")) {
-				t.Errorf("%s names %s: %v", file, found[1], err)
+			if pathsAt(found[1]) == nil && !slices.Contains(ofReleases, strings.TrimSuffix(found[1], "/echoes.vVERSION.yaml")) {
+				t.Errorf("%s names %s, which does not exist", file, found[1])
 			}
 		}
 	}
@@ -55,12 +54,7 @@ func TestDocumentedTargetsExist(t *testing.T) {
 
 // TestNamedTestsExist checks the tests that docs/security.md names: functions, and specs by their file and their text.
 func TestNamedTestsExist(t *testing.T) {
-	page, functions := text(t, "docs/security.md"), map[string]bool{}
-	for _, file := range filesNamed(t, "*_test.go") {
-		for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(text(t, file), -1) {
-			functions[found[1]] = true
-		}
-	}
+	page, functions := text(t, "docs/security.md"), testFunctions(t)
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1)
 	for _, found := range named {
 		if !functions[found[1]] {
