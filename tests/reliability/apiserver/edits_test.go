@@ -179,7 +179,7 @@ func (e edit) aimed(child *object) edit {
 	return e
 }
 
-// with makes an edit one of a field that the operator sets only if the Echo sets a field of its spec.
+// with makes an edit one of a field that the operator sets only if the Echo sets a field of its spec, which is an object.
 func (e edit) with(field string) edit {
 	e.needs = field
 	return e
@@ -197,5 +197,6 @@ func (e edit) fits(spec map[string]any) bool {
 	if spec["paused"] == true && strings.HasPrefix(e.what, "the name of ") {
 		return false
 	}
-	return (e.needs == "" || spec[e.needs] != nil) && (e.excludedBy == "" || spec[e.excludedBy] == nil)
+	needed, isMap := spec[e.needs].(map[string]any)
+	return (e.needs == "" || isMap && len(needed) > 0) && (e.excludedBy == "" || spec[e.excludedBy] == nil)
 }

@@ -136,7 +136,7 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	case now.echo != nil && isRefused(now.echo) && dry.writes[0].child &&
 		condition(now.echo, v1.ConditionDegraded)["reason"] == v1.ReasonInvalidSpec.String(): // a name that is taken leads to no write
 		return nil
-	case now.isUnwatched() && !dry.writes[0].child: // the operator looks at it once a minute
+	case now.isUnwatched() && now.reportsSpec() && !dry.writes[0].child: // the operator looks at the child once a minute
 		return nil
 	default:
 		return unrest{"a pass would " + dry.writes[0].what}
@@ -155,6 +155,11 @@ func (s *state) isUnwatched() bool {
 		}
 	}
 	return false
+}
+
+// reportsSpec reports whether the status is about the spec that is stored.
+func (s *state) reportsSpec() bool {
+	return s.echo != nil && condition(s.echo, v1.ConditionProgressing)["observedGeneration"] == s.echo.GetGeneration()
 }
 
 // isRefused reports whether the status of an Echo says of its latest generation that it cannot be applied.
