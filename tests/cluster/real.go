@@ -19,7 +19,7 @@ type realCluster struct{ settings }
 
 // up starts the cluster, unless it already runs. It first removes what an earlier cluster left behind.
 func (c *realCluster) up(ctx context.Context) error {
-	if err := installPackages(ctx); err != nil {
+	if err := c.prepareMachine(ctx); err != nil {
 		return err
 	}
 	if c.isRunning(ctx) {
@@ -56,6 +56,14 @@ func (c *realCluster) up(ctx context.Context) error {
 		return err
 	}
 	return writeFile(c.startedFile(), nil)
+}
+
+// prepareMachine installs what a cluster requires, and checks that its disk is not full.
+func (c *realCluster) prepareMachine(ctx context.Context) error {
+	if err := installPackages(ctx); err != nil {
+		return err
+	}
+	return checkSpace(c.Data)
 }
 
 // tools builds tool sets and returns the folders of their programs.

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"syscall"
+)
+
+// minSpace is how many bytes must be free before a cluster is used. Images, logs and etcd need about half of it. The kubelet evicts pods when
+// less than its eviction thresholds is left, and a test would only report that something does not start or does not end.
+const minSpace = 2 << 30
+
+// checkSpace returns an error if the file system of a folder that may not exist yet has too little space left.
+func checkSpace(folder string) error {
+	stat := syscall.Statfs_t{}
+	for syscall.Statfs(folder, &stat) != nil && folder != "/" {
+		folder = filepath.Dir(folder)
+	}
+	free := stat.Bavail * uint64(stat.Bsize)
+	if free >= minSpace {
+		return nil
+	}
+	return fmt.Errorf("the file system of %s has %d MiB left, but a cluster needs %d MiB: delete something, for example by 'go clean -cache'",
+		folder, free>>20, uint64(minSpace)>>20)
+}
