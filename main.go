@@ -29,7 +29,7 @@ func main() {
 	os.Exit(execute(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
-// usageError is a command line that is not valid. Its exit code and the usage that is shown with it tell it from a failure.
+// usageError is a command line that is not valid. Its exit code and the usage that is shown with it distinguish it from a failure.
 type usageError struct{ error }
 
 // Unwrap returns the cause.

@@ -24,7 +24,7 @@ import (
 const (
 	// workers is how many objects a controller reconciles at once. More would not help, because the API server is the limit.
 	workers = 16
-	// reconcileTimeout ends a reconcile that waits for an API server that does not answer.
+	// reconcileTimeout ends a reconcile that waits for an API server that does not respond.
 	reconcileTimeout = time.Minute
 	// FirstRetry and lastRetry bound how long a failed reconcile waits before it is retried.
 	FirstRetry = 5 * time.Millisecond
@@ -101,7 +101,7 @@ func (d *Dependencies) Announce(ctx context.Context, echo *v1.Echo, transitions 
 // Config returns what the children of Echoes depend on.
 func (d *Dependencies) Config() children.Config { return children.Config{Images: d.Images, TLS: d.TLS} }
 
-// Echoes returns the Echoes of which something is true.
+// Echoes returns the Echoes that a condition selects.
 func (d *Dependencies) Echoes(ctx context.Context, which func(*v1.Echo) bool) []v1.Echo {
 	list := &v1.EchoList{}
 	if err := d.Client.List(ctx, list); err != nil { // only while the process ends

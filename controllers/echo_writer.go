@@ -37,7 +37,7 @@ type echoPatch struct {
 func (w *EchoWriter) SetFinalizers(ctx context.Context, echo *v1.Echo, finalizers []string) error {
 	patch := echoPatch{}
 	patch.Metadata.Finalizers = &finalizers
-	err := w.patch(echo, patch, func(answer client.Object, body client.Patch) error { return w.Client.Patch(ctx, answer, body) })
+	err := w.patch(echo, patch, func(response client.Object, body client.Patch) error { return w.Client.Patch(ctx, response, body) })
 	if err != nil {
 		return fmt.Errorf("writing the finalizers: %w", err)
 	}
@@ -54,7 +54,9 @@ func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.Ec
 	if err != nil {
 		return err
 	}
-	err = w.patch(echo, patch, func(answer client.Object, body client.Patch) error { return w.Client.Status().Patch(ctx, answer, body) })
+	err = w.patch(echo, patch, func(response client.Object, body client.Patch) error {
+		return w.Client.Status().Patch(ctx, response, body)
+	})
 	if err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.Ec
 	return nil
 }
 
-// patch writes a patch and updates the version of the Echo. The API server answers the metadata alone, which is enough to know what was
+// patch writes a patch and updates the version of the Echo. The API server responds with the metadata alone, which is enough to know what was
 // written: if a webhook changed the spec as well, the event starts another reconcile.
 func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Object, client.Patch) error) error {
 	patch.Metadata.ResourceVersion = echo.ResourceVersion
@@ -70,15 +72,15 @@ func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Obj
 	if err != nil {
 		return err
 	}
-	answer := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}}
-	answer.SetGroupVersionKind(v1.GroupVersion.WithKind("Echo"))
-	if err := write(answer, client.RawPatch(types.MergePatchType, body)); err != nil {
+	response := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}}
+	response.SetGroupVersionKind(v1.GroupVersion.WithKind("Echo"))
+	if err := write(response, client.RawPatch(types.MergePatchType, body)); err != nil {
 		return err
 	}
-	if answer.Generation == echo.Generation && w.Wrote != nil {
-		w.Wrote(client.ObjectKeyFromObject(echo), echo, answer)
+	if response.Generation == echo.Generation && w.Wrote != nil {
+		w.Wrote(client.ObjectKeyFromObject(echo), echo, response)
 	}
-	echo.ResourceVersion = answer.ResourceVersion
+	echo.ResourceVersion = response.ResourceVersion
 	return nil
 }
 

@@ -17,9 +17,9 @@ func TestEchoWriter_doesNotExpectWhatAWebhookChanges(t *testing.T) {
 	}{"nothing": {1, true}, "the spec": {2, false}} {
 		echo, own := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation = 1 }), false
 		w := EchoWriter{Wrote: func(client.ObjectKey, client.Object, client.Object) { own = true }}
-		err := w.patch(echo, echoPatch{}, func(answer client.Object, _ client.Patch) error {
-			answer.SetResourceVersion("9")
-			answer.SetGeneration(c.generation)
+		err := w.patch(echo, echoPatch{}, func(response client.Object, _ client.Patch) error {
+			response.SetResourceVersion("9")
+			response.SetGeneration(c.generation)
 			return nil
 		})
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())

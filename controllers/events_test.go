@@ -21,7 +21,7 @@ func TestEchoChanged(t *testing.T) {
 	}.Check(t, controllers.EchoChanged())
 }
 
-func TestWhatWasThereAtTheStartStartsNoPasses(t *testing.T) {
+func TestEvents_existingObjectsStartNoReconcile(t *testing.T) {
 	selected := controllers.SinceStart()
 	NewWithT(t).Expect(selected.Create(event.CreateEvent{Object: &corev1.Pod{}, IsInInitialList: true})).To(BeFalse(), "it was there")
 	if !selected.Create(event.CreateEvent{Object: &corev1.Pod{}}) || !selected.Update(event.UpdateEvent{}) || !selected.Delete(event.DeleteEvent{}) {

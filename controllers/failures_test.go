@@ -29,24 +29,24 @@ func TestAFailureIsToleratedUntilItHasLasted(t *testing.T) {
 	}
 	g.Expect(tolerated(types.NamespacedName{Name: "y"}, refused, time.Hour)).To(BeTrue(), "the failure of another object counts")
 	f.End(x, status.Classify(refused))
-	g.Expect(tolerated(x, refused, time.Hour)).To(BeFalse(), "a failed pass ends the series")
+	g.Expect(tolerated(x, refused, time.Hour)).To(BeFalse(), "a failed reconcile ends the series")
 	g.Expect(tolerated(x, &children.InvalidSpecError{}, time.Hour)).To(BeFalse(), "what only an edit helps against is tolerated")
 	f.End(x, nil)
-	g.Expect(tolerated(x, refused, 2*time.Hour)).To(BeTrue(), "a pass that succeeded does not end the series")
+	g.Expect(tolerated(x, refused, 2*time.Hour)).To(BeTrue(), "a reconcile that succeeded does not end the series")
 }
 
-// TestAConflictIsRetriedLessAndLessOften counts the passes of a conflict that lasts: 346 requests in 5 s were found once.
+// TestAConflictIsRetriedLessAndLessOften counts the reconciles of a conflict that lasts: 346 requests in 5 s were found once.
 func TestAConflictIsRetriedLessAndLessOften(t *testing.T) {
 	stale := apierrors.NewConflict(schema.GroupResource{Resource: "things"}, "x", errors.New("old"))
-	f, passes := &Failures{}, 0
-	for after := time.Duration(0); ; passes++ {
+	f, reconciles := &Failures{}, 0
+	for after := time.Duration(0); ; reconciles++ {
 		failure := f.Tolerate(types.NamespacedName{}, status.Classify(stale), time.Unix(0, 0).Add(after))
 		if !failure.Tolerated {
 			break
 		}
 		after += failure.RetryAfter
 	}
-	if passes > 11 {
-		t.Errorf("%d passes in %v", passes, Tolerance)
+	if reconciles > 11 {
+		t.Errorf("%d reconciles in %v", reconciles, Tolerance)
 	}
 }

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// ByNode is the index by which the pods of a node are found.
+	// ByNode is the index of pods by their node.
 	ByNode = "spec.nodeName"
-	// ByEcho is the index by which the pods and companions of an Echo are found.
+	// ByEcho is the index of pods and companions by their Echo.
 	ByEcho = "metadata.labels.echo"
-	// ByOwner is the index by which the companions of a pod are found.
+	// ByOwner is the index of companions by the pod that owns them.
 	ByOwner = "metadata.ownerReferences.name"
 )
 

@@ -20,8 +20,8 @@ const DeletionPeriod = 2 * time.Second
 // it to an object that exists.
 const noVersion = "1"
 
-// Apply writes a child by server-side apply and returns it as the API server answers. An existing child is identified by its UID, so
-// that another object that took its place is not changed. A new child is created, or the answer is a conflict.
+// Apply writes a child by server-side apply and returns it as the API server responds. An existing child is identified by its UID, so
+// that another object that took its place is not changed. A new child is created, or the response is a conflict.
 func Apply(ctx context.Context, writer client.Writer, c children.Child, live client.Object) (client.Object, error) {
 	options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}
 	uid, version := types.UID(""), noVersion

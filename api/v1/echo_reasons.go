@@ -51,7 +51,7 @@ const (
 	ReasonPodsRefused WarningReason = "PodsRefused"
 	// ReasonServiceAccountNotFound means that the ServiceAccount of the pods does not exist.
 	ReasonServiceAccountNotFound WarningReason = "ServiceAccountNotFound"
-	// ReasonDeploymentPaused means that somebody paused the rollout of the Deployment.
+	// ReasonDeploymentPaused means that the rollout of the Deployment is paused.
 	ReasonDeploymentPaused WarningReason = "DeploymentPaused"
 	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure or was deleted. It is Normal because
 	// EventNodeProblem already warns of the node.

@@ -51,7 +51,7 @@ func localAddresses(address string) []string {
 	return []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
 }
 
-// dialAny connects to the first address that accepts. Its error is that of the first address, which is the more common one.
+// dialAny connects to the first address that accepts. Its error is the error for the first address, which is the more common one.
 func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 	var first error
 	for _, address := range addresses {

@@ -24,7 +24,7 @@ import (
 )
 
 // Reconciler runs the checks of Echoes, and reports what they find. It is apart from the reconciler of Echoes: no Echo is less ready
-// because of the way to it. All fields are required.
+// because of the path to it. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
 	failures controllers.Failures
@@ -70,7 +70,7 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 	return report.Next, failure
 }
 
-// converge makes the CronJobs of an Echo as they are desired, and returns what is known of its checks. A check that cannot be made so does
+// converge makes the CronJobs of an Echo as they are desired, and returns what is known of its checks. A check that fails does
 // not keep others from it. The status names a check before its CronJob is created, so that the CronJob is found again whatever happens to
 // either.
 func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (checks.Observation, error) {
@@ -143,7 +143,7 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCh
 	return seen, cmp.Or(r.write(ctx, child, live), refused)
 }
 
-// write makes a CronJob as it is desired. A CronJob of which another client edited the key of a list item is deleted and recreated: to
+// write makes a CronJob as it is desired. A CronJob with a list item whose key another client edited is deleted and recreated: to
 // apply it would add another item.
 func (r *Reconciler) write(ctx context.Context, child children.Child, live client.Object) error {
 	writer := controllers.ChildWriter{Client: r.Client, Live: r.Live}

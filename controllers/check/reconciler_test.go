@@ -20,8 +20,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
-// checkPass makes a pass over the checks of Echo "x", and returns the writes and the checks that the status names then.
-func checkPass(t *testing.T, w *fakecluster.World) (writes, named []string, next ctrl.Result) {
+// reconcileChecks makes a reconcile of the checks of Echo "x", and returns the writes and the checks that the status names then.
+func reconcileChecks(t *testing.T, w *fakecluster.World) (writes, named []string, next ctrl.Result) {
 	t.Helper()
 	g := NewWithT(t)
 	w.Dependencies.Images.PathCheck = "quay.io/echo-operator/echo-operator-pathcheck:v1"
@@ -48,12 +48,12 @@ func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
 	}
 	w := fakecluster.New(t, fakecluster.StoredEcho(check))
-	if writes, named, _ := checkPass(t, w); !slices.Equal(writes, []string{"patch status"}) || !slices.Equal(named, []string{"path"}) {
-		t.Errorf("the first pass wrote %v, and the status names %v", writes, named)
+	if writes, named, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"patch status"}) || !slices.Equal(named, []string{"path"}) {
+		t.Errorf("the first reconcile wrote %v, and the status names %v", writes, named)
 	}
 	w.Writes = nil
-	if writes, _, _ := checkPass(t, w); !slices.Equal(writes, []string{"apply CronJob"}) {
-		t.Errorf("the second pass wrote %v", writes)
+	if writes, _, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"apply CronJob"}) {
+		t.Errorf("the second reconcile wrote %v", writes)
 	}
 }
 
@@ -63,11 +63,11 @@ func TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
 	cacheLacksCronJobs(w)
-	writes, named, next := checkPass(t, w)
+	writes, named, next := reconcileChecks(t, w)
 	if !slices.Contains(writes, "delete x-path") || !slices.Equal(named, []string{"path"}) || next.RequeueAfter == 0 {
 		t.Errorf("it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
 	}
-	if writes, named, next = checkPass(t, w); len(named) > 0 || next.RequeueAfter != 0 {
+	if writes, named, next = reconcileChecks(t, w); len(named) > 0 || next.RequeueAfter != 0 {
 		t.Errorf("then it wrote %v, the status names %v, and it looks again in %s", writes, named, next.RequeueAfter)
 	}
 }
@@ -103,7 +103,7 @@ func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 func TestCronJobsOfOthersStay(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := fakecluster.New(t, echo, ownedCronJob(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "another" })))
-	if writes, named, _ := checkPass(t, w); !slices.Equal(writes, []string{"patch status"}) || len(named) > 0 {
+	if writes, named, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"patch status"}) || len(named) > 0 {
 		t.Errorf("it wrote %v, and the status names %v", writes, named)
 	}
 }

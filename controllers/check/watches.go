@@ -29,7 +29,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(checksChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheckPod), builder.WithPredicates(controllers.SinceStart(), runChanged())).
 		Watches(desired.NewCronJob(), ofOwner, builder.WithPredicates(controllers.SinceStart())).
-		Complete(r.Traces.Passes("check", r))
+		Complete(r.Traces.Reconciler("check", r))
 }
 
 // checksChanged selects the Echoes with checks, so that others start no reconciles.

@@ -22,8 +22,8 @@ import (
 // Reconciler creates an echo server next to each pod that asks for one. All fields are required.
 type Reconciler struct {
 	controllers.Dependencies
-	// Labelled holds the pods with a companion label.
-	Labelled cache.Cache
+	// Labeled holds the pods with a companion label.
+	Labeled cache.Cache
 
 	reported controllers.LastReports
 	seen     lastSeen
@@ -77,7 +77,7 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*echopo
 		return nil, fmt.Errorf("listing the companions: %w", err)
 	}
 	view.Companions = companions.Items
-	if view.Owner, err = controllers.Find(ctx, r.Labelled, key, &corev1.Pod{}); err != nil || view.Owner == nil {
+	if view.Owner, err = controllers.Find(ctx, r.Labeled, key, &corev1.Pod{}); err != nil || view.Owner == nil {
 		return view, err
 	}
 	named := client.ObjectKey{Namespace: key.Namespace, Name: view.Owner.Labels[v1.CompanionLabel]}

@@ -37,7 +37,7 @@ func (c readerCache) List(ctx context.Context, list client.ObjectList, options .
 }
 
 func reconciler(w *fakecluster.World) *Reconciler {
-	return &Reconciler{Dependencies: w.Dependencies, Labelled: readerCache{reader: w.Cache}}
+	return &Reconciler{Dependencies: w.Dependencies, Labeled: readerCache{reader: w.Cache}}
 }
 
 var webRequest = ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web-0"}}
@@ -106,10 +106,10 @@ func TestEachReadForACompanionThatFails(t *testing.T) {
 	g := NewWithT(t)
 	objects := []client.Object{fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode()}
 	count := fakecluster.New(t, objects...)
-	pass := count.FailRead(0)
+	reconcile := count.FailRead(0)
 	g.Expect(reconciler(count).Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
-	g.Expect(pass.Reads).To(HaveLen(5))
-	for i, read := range pass.Reads {
+	g.Expect(reconcile.Reads).To(HaveLen(5))
+	for i, read := range reconcile.Reads {
 		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
 			g := NewWithT(t)
 			w := fakecluster.New(t, objects...)

@@ -12,7 +12,7 @@ import (
 type lastSeen struct{ controllers.Memory[string] }
 
 // hidden returns the name of a companion that may exist although the cache does not hold it, and empty if there is none that matters: one
-// that is to be created, or one that is no longer wanted and was not seen to go. Somebody may have removed its labels.
+// that is to be created, or one that is no longer desired and was not seen to go. Another client may have removed its labels.
 func (l *lastSeen) hidden(pod types.NamespacedName, view *echopod.CompanionState, plan echopod.CompanionPlan) string {
 	if plan.Apply != nil && plan.Existing == nil {
 		return plan.Apply.Key.Name

@@ -29,11 +29,11 @@ func gone(t *testing.T, w *fakecluster.World, object client.Object) {
 }
 
 func TestACompanionWithoutLabelsIsDeletedWhenItIsNotWanted(t *testing.T) {
-	unlabelled := func(t *testing.T, w *fakecluster.World) { gone(t, w, fakecluster.OwnerPod()) } // from the cache of labelled pods
+	unlabeled := func(t *testing.T, w *fakecluster.World) { gone(t, w, fakecluster.OwnerPod()) } // from the cache of labeled pods
 	for name, end := range map[string]func(*testing.T, *fakecluster.World){
-		"its owner loses the label": unlabelled,
+		"its owner loses the label": unlabeled,
 		"its Echo is deleted":       func(t *testing.T, w *fakecluster.World) { gone(t, w, fakecluster.StoredEcho()) },
-		"both":                      func(t *testing.T, w *fakecluster.World) { unlabelled(t, w); gone(t, w, fakecluster.StoredEcho()) },
+		"both":                      func(t *testing.T, w *fakecluster.World) { unlabeled(t, w); gone(t, w, fakecluster.StoredEcho()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -43,17 +43,17 @@ func TestACompanionWithoutLabelsIsDeletedWhenItIsNotWanted(t *testing.T) {
 			w.Dependencies.Live = live.Over(w.Server, "API server")
 			r := reconciler(w)
 			r.Client = writesTo{w.Cache, w.Server}
-			pass := func() {
+			reconcile := func() {
 				t.Helper()
 				if result, err := r.Reconcile(t.Context(), webRequest); err != nil || result.RequeueAfter != 0 {
 					t.Errorf("%+v, %v", result, err)
 				}
 			}
-			pass()
+			reconcile()
 			gone(t, w, companion) // as the watch tells it
 			end(t, w)
 			for range 3 {
-				pass()
+				reconcile()
 			}
 			g.Expect(w.Writes).To(HaveExactElements("delete " + companion.Name))
 			g.Expect(live.Reads).To(HaveLen(1))
@@ -111,7 +111,7 @@ func TestTheEndOfAPodWithACompanionReadsNothing(t *testing.T) {
 	r := reconciler(w)
 	for i, step := range []func(){func() {}, func() { gone(t, w, fakecluster.OwnerPod()) }, func() {}} {
 		step()
-		g.Expect(r.Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred(), "pass %d", i)
+		g.Expect(r.Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred(), "reconcile %d", i)
 	}
 	g.Expect(live.Reads).To(BeEmpty())
 	_, kept := r.seen.Get(webRequest.NamespacedName)
@@ -126,7 +126,7 @@ func TestACompanionThatWasReplacedMeanwhileIsLookedAtAgain(t *testing.T) {
 	r := reconciler(w)
 	for range 2 {
 		if result, err := r.Reconcile(t.Context(), webRequest); err != nil || result.RequeueAfter == 0 {
-			t.Errorf("the pass ends with %+v, %v", result, err)
+			t.Errorf("the reconcile ends with %+v, %v", result, err)
 		}
 	}
 	w.Fail = func(string) error { return nil }

@@ -26,17 +26,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, controllers.ByOwner, controllers.OwnerOfCompanion); err != nil {
 		return err
 	}
-	if err := r.Labelled.IndexField(context.Background(), &corev1.Pod{}, controllers.ByNode, controllers.NodeOfPod); err != nil {
+	if err := r.Labeled.IndexField(context.Background(), &corev1.Pod{}, controllers.ByNode, controllers.NodeOfPod); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("companion").
 		WithOptions(controllers.Options()).
-		WatchesRawSource(source.Kind(r.Labelled, &corev1.Pod{}, &handler.TypedEnqueueRequestForObject[*corev1.Pod]{}, ownerChanged())).
+		WatchesRawSource(source.Kind(r.Labeled, &corev1.Pod{}, &handler.TypedEnqueueRequestForObject[*corev1.Pod]{}, ownerChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(requestForOwner), builder.WithPredicates(companionChanged())).
 		Watches(&v1.Echo{}, handler.EnqueueRequestsFromMapFunc(r.podsNaming), builder.WithPredicates(controllers.EchoChanged())).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.podsOnNode), builder.WithPredicates(schedulabilityChanged())).
-		Complete(r.Traces.Passes("companion", r))
+		Complete(r.Traces.Reconciler("companion", r))
 }
 
 // requestForOwner returns the pod that a companion belongs to.
@@ -46,17 +46,17 @@ func requestForOwner(_ context.Context, pod client.Object) []reconcile.Request {
 
 // podsNaming returns the pods that ask for a companion of an Echo.
 func (r *Reconciler) podsNaming(ctx context.Context, echo client.Object) []reconcile.Request {
-	return r.labelledPods(ctx, client.InNamespace(echo.GetNamespace()), client.MatchingLabels{v1.CompanionLabel: echo.GetName()})
+	return r.labeledPods(ctx, client.InNamespace(echo.GetNamespace()), client.MatchingLabels{v1.CompanionLabel: echo.GetName()})
 }
 
 // podsOnNode returns the pods on a node that ask for a companion.
 func (r *Reconciler) podsOnNode(ctx context.Context, node client.Object) []reconcile.Request {
-	return r.labelledPods(ctx, client.MatchingFields{controllers.ByNode: node.GetName()})
+	return r.labeledPods(ctx, client.MatchingFields{controllers.ByNode: node.GetName()})
 }
 
-func (r *Reconciler) labelledPods(ctx context.Context, which ...client.ListOption) []reconcile.Request {
+func (r *Reconciler) labeledPods(ctx context.Context, which ...client.ListOption) []reconcile.Request {
 	list := &corev1.PodList{}
-	if err := r.Labelled.List(ctx, list, which...); err != nil { // only while the process ends
+	if err := r.Labeled.List(ctx, list, which...); err != nil { // only while the process ends
 		return nil
 	}
 	var requests []reconcile.Request
@@ -83,7 +83,7 @@ func companionChanged() predicate.Predicate {
 	})
 }
 
-// schedulabilityChanged selects the updates by which a node begins or ceases to accept pods.
+// schedulabilityChanged selects the updates that make a node begin or cease to accept pods.
 func schedulabilityChanged() predicate.Predicate {
 	return controllers.Updated(func(before, after *corev1.Node) bool {
 		return echopod.AcceptsPods(before) != echopod.AcceptsPods(after)

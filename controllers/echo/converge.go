@@ -73,7 +73,7 @@ func (r *Reconciler) readUpToDate(ctx context.Context, echo *v1.Echo, config chi
 }
 
 // readBefore returns the children before anything is written. Only if nothing will be written, the API server is asked for those that the
-// cache does not hold: it answers each write. The error of an Echo that is not allowed comes after all children were read.
+// cache does not hold: it responds to each write. The error of an Echo that is not allowed comes after all children were read.
 func (r *Reconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []children.Child) ([]ensuredChild, error) {
 	refused := r.Policy.Check(echo, desired...)
 	read := r.readCached

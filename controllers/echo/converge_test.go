@@ -39,7 +39,7 @@ func TestTheFinalizerIsWrittenBeforeAnythingIsCreated(t *testing.T) {
 	}
 }
 
-func TestAFailedWriteEndsThePass(t *testing.T) {
+func TestConverge_failedWriteEndsReconcile(t *testing.T) {
 	g := NewWithT(t)
 	for write, want := range map[string][]string{
 		"patch x":          {"patch x"},
@@ -67,7 +67,7 @@ func TestAFailedReadIsReportedBeforeAnythingIsWritten(t *testing.T) {
 	g.Expect(w.Writes).To(BeNil())
 }
 
-func TestAFailedPassIsInTheStatus(t *testing.T) {
+func TestReconcile_failureIsInStatus(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.FailOn("apply Service", errors.New("no"))

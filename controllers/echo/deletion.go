@@ -63,7 +63,7 @@ func nextDeletionCheck(elapsed time.Duration) time.Duration {
 func (l leftovers) observation() status.Observation {
 	seen := status.Observation{Pods: l.pods, Companions: l.companions}
 	for _, object := range l.objects {
-		seen.See(object)
+		seen.Record(object)
 	}
 	seen.NoDeployment = seen.Deployment == nil && !l.orphaned
 	return seen

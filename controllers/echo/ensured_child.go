@@ -64,14 +64,14 @@ func objectsOf(found []ensuredChild) []client.Object {
 func withChildren(seen status.Observation, found []ensuredChild) status.Observation {
 	for i := range found {
 		c := &found[i]
-		seen.See(c.object())
+		seen.Record(c.object())
 		seen.Unwatched = seen.Unwatched || lacksLabel(c.before) || lacksLabel(c.found)
 		seen.NoDeployment = seen.NoDeployment || c.child.RunsPods && c.absent
 		switch {
 		case c.unchanged():
-			seen.Keep(c.child.Kind, c.after)
+			seen.MarkUnchanged(c.child.Kind, c.after)
 		case c.ambiguous != nil:
-			seen.Unsure = append(seen.Unsure, status.Attempt{Kind: c.child.Kind, Before: c.before, Err: c.ambiguous})
+			seen.AmbiguousWrites = append(seen.AmbiguousWrites, status.Attempt{Kind: c.child.Kind, Before: c.before, Err: c.ambiguous})
 		case c.after != nil:
 			seen.Changes = append(seen.Changes, status.Change{Before: c.before, After: c.after})
 		}
@@ -82,5 +82,5 @@ func withChildren(seen status.Observation, found []ensuredChild) status.Observat
 	return seen
 }
 
-// lacksLabel reports whether a child lost the label by which it is watched.
+// lacksLabel reports whether a child lost the label that watches select.
 func lacksLabel(object client.Object) bool { return object != nil && !children.IsManaged(object) }

@@ -143,5 +143,5 @@ func TestWithChildren_readAfterAFailure(t *testing.T) {
 	failed := ensuredChild{child: children.Child{Kind: "Deployment", RunsPods: true}, found: d, ambiguous: fakecluster.ErrRefused}
 	seen := withChildren(status.Observation{}, []ensuredChild{failed})
 	g.Expect(seen.Deployment).To(BeIdenticalTo(d))
-	g.Expect(seen.Unsure).To(HaveExactElements(status.Attempt{Kind: "Deployment", Err: fakecluster.ErrRefused}))
+	g.Expect(seen.AmbiguousWrites).To(HaveExactElements(status.Attempt{Kind: "Deployment", Err: fakecluster.ErrRefused}))
 }

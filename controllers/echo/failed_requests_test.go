@@ -25,7 +25,7 @@ func unwantedBudget(echo *v1.Echo) *policyv1.PodDisruptionBudget {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}}
 }
 
-func TestEachWriteOfAPassThatFails(t *testing.T) {
+func TestReconcile_eachWriteThatFails(t *testing.T) {
 	g := NewWithT(t)
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Finalizers = nil
@@ -53,15 +53,15 @@ func TestEachWriteOfAPassThatFails(t *testing.T) {
 	g.Expect(w.Writes).To(HaveExactElements(append(all, "patch status")))
 }
 
-// readsOf returns what a pass over an Echo reads if nothing fails, which is at least a number of reads.
+// readsOf returns what a reconcile of an Echo reads if nothing fails, which is at least a number of reads.
 func readsOf(t *testing.T, objects []client.Object, least int) []string {
 	t.Helper()
 	w := fakecluster.New(t, objects...)
-	echo, pass := w.Current(t), w.FailRead(0)
-	if _, err := reconciler(w).reconcile(t.Context(), echo); err != nil || len(pass.Reads) < least {
-		t.Fatalf("the pass reads %v: %v", pass.Reads, err)
+	echo, reads := w.Current(t), w.FailRead(0)
+	if _, err := reconciler(w).reconcile(t.Context(), echo); err != nil || len(reads.Reads) < least {
+		t.Fatalf("the reconcile reads %v: %v", reads.Reads, err)
 	}
-	return pass.Reads
+	return reads.Reads
 }
 
 func TestAFailureIsNotReportedAtOnce(t *testing.T) {
@@ -72,7 +72,7 @@ func TestAFailureIsNotReportedAtOnce(t *testing.T) {
 	}
 }
 
-func TestEachReadOfAPassThatFails(t *testing.T) {
+func TestReconcile_eachReadThatFails(t *testing.T) {
 	echo := fakecluster.StoredEcho()
 	objects := []client.Object{echo, fakecluster.EchoPod(), fakecluster.OwnedService(echo)} // the node of the pod is gone
 	for i, read := range readsOf(t, objects, 9) {
@@ -92,7 +92,7 @@ func TestEachReadOfAPassThatFails(t *testing.T) {
 
 func TestEachReadOfADeletionThatFails(t *testing.T) {
 	echo := deletedEcho(v1.Finalizer)
-	// A pass over an Echo of which nothing is left asks both the cache and the API server for everything.
+	// A reconcile of an Echo of which nothing is left asks both the cache and the API server for everything.
 	for i, read := range readsOf(t, []client.Object{echo}, 10) {
 		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
 			w := fakecluster.New(t, echo)
@@ -149,26 +149,26 @@ func TestAnEchoThatCannotBeReadIsRemembered(t *testing.T) {
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	r := reconciler(w)
-	r.History.AddPass(request.NamespacedName, w.Dependencies.Now(), nil)
+	r.History.AddReconcile(request.NamespacedName, w.Dependencies.Now(), nil)
 	f := &fakecluster.Fallible{Fails: 1}
 	r.Client = f.Over(w.Server, "cache")
 	g.Expect(r.Reconcile(t.Context(), request)).Error().To(MatchError(fakecluster.ErrRefused))
-	g.Expect(r.History.Passes()).To(HaveLen(1))
+	g.Expect(r.History.Reconciles()).To(HaveLen(1))
 	g.Expect(r.Reconcile(t.Context(), request)).Error().NotTo(HaveOccurred())
-	g.Expect(r.History.Passes()[request.NamespacedName].Error).To(BeEmpty())
+	g.Expect(r.History.Reconciles()[request.NamespacedName].Error).To(BeEmpty())
 	r.Client = fakecluster.New(t).Server
-	if result, err := r.Reconcile(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Passes()) != 0 {
-		t.Errorf("of an Echo that is gone it keeps %v: %+v, %v", r.History.Passes(), result, err)
+	if result, err := r.Reconcile(t.Context(), request); err != nil || result != (ctrl.Result{}) || len(r.History.Reconciles()) != 0 {
+		t.Errorf("of an Echo that is gone it keeps %v: %+v, %v", r.History.Reconciles(), result, err)
 	}
 }
 
-func TestTheErrorOfAPassIsRemembered(t *testing.T) {
+func TestReconcile_errorIsRemembered(t *testing.T) {
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.Fail = func(string) error { return fakecluster.ErrRefused }
 	r := reconciler(w)
 	_, err := r.Reconcile(t.Context(), request)
-	if got := r.History.Passes()[request.NamespacedName].Error; err == nil || got != err.Error() {
+	if got := r.History.Reconciles()[request.NamespacedName].Error; err == nil || got != err.Error() {
 		t.Errorf("it keeps %q of %v", got, err)
 	}
 }

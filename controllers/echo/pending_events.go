@@ -21,13 +21,13 @@ type pendingEvents struct {
 
 type unreportedNews struct {
 	changes []status.Change
-	// generations are those that the API server last answered for the objects that the operator changed.
+	// generations are the generations in the last responses of the API server for the objects that the operator changed.
 	generations map[types.UID]int64
-	// unsure holds, by kind, the children before writes of which it is not known whether they were done.
+	// unsure holds, by kind, the children before writes that may have been done or not.
 	unsure map[string]client.Object
 	// ending is set if it is not known whether the Echo was released.
 	ending *ending
-	// report is the last one of which it is not known whether its status was written, nil if there is none.
+	// report is the last one whose status may have been written or not, nil if there is none.
 	report *status.Report
 }
 
@@ -48,20 +48,20 @@ func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 }
 
 // add returns the changes of a reconcile after the changes that were not reported before it. A child that is unchanged after a write that
-// failed was changed by that. A change that the API server has answered before is left out: the cache did not hold it yet, so that the
+// failed was changed by that. A change that the API server has responded with before is left out: the cache did not hold it yet, so that the
 // reconcile made it again.
 func (u *pendingEvents) add(echo types.NamespacedName, seen status.Observation) []status.Change {
-	if _, found := u.Get(echo); !found && len(seen.Changes)+len(seen.Unsure) == 0 {
+	if _, found := u.Get(echo); !found && len(seen.Changes)+len(seen.AmbiguousWrites) == 0 {
 		return nil
 	}
 	news, made := u.news(echo), seen.Changes
 	for kind, before := range news.unsure {
-		if live, found := seen.AsWanted[kind]; found {
+		if live, found := seen.Unchanged[kind]; found {
 			made = append(made, status.Change{Before: before, After: live})
 			delete(news.unsure, kind)
 		}
 	}
-	for _, attempt := range seen.Unsure {
+	for _, attempt := range seen.AmbiguousWrites {
 		if !isRefusal(attempt.Err) {
 			news.unsure[attempt.Kind] = attempt.Before
 		}
@@ -84,7 +84,7 @@ func (u *pendingEvents) publishing(echo types.NamespacedName, report status.Repo
 	}
 }
 
-// published returns the transitions that turn out to be due, because the status of an Echo is that of the report that could not be
+// published returns the transitions that turn out to be due, because the status of an Echo is the status of the report that could not be
 // written. Nothing is left to report then.
 func (u *pendingEvents) published(echo *v1.Echo) []status.Transition {
 	news, _ := u.Get(client.ObjectKeyFromObject(echo))
@@ -122,10 +122,10 @@ func (u *pendingEvents) gone(echo types.NamespacedName) *ending {
 
 // isRefusal reports whether an error says that nothing was done.
 func isRefusal(err error) bool {
-	var answer apierrors.APIStatus
-	if !errors.As(err, &answer) {
+	var response apierrors.APIStatus
+	if !errors.As(err, &response) {
 		return false
 	}
-	code := answer.Status().Code
+	code := response.Status().Code
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError
 }

@@ -45,10 +45,10 @@ func TestAWriteThatWasDoneAlthoughTheAnswerWasAnErrorIsAChange(t *testing.T) {
 	u, x := &pendingEvents{}, types.NamespacedName{Name: "x"}
 	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
 	failed := func(err error) status.Observation {
-		return status.Observation{Unsure: []status.Attempt{{Kind: "Deployment", Before: before, Err: err}}}
+		return status.Observation{AmbiguousWrites: []status.Attempt{{Kind: "Deployment", Before: before, Err: err}}}
 	}
 	asWanted := func(kind string) status.Observation {
-		return status.Observation{AsWanted: map[string]client.Object{kind: after}}
+		return status.Observation{Unchanged: map[string]client.Object{kind: after}}
 	}
 	for i, step := range []struct {
 		seen status.Observation

@@ -51,9 +51,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	defer r.memory.expectations.End(request.NamespacedName)
 	r.Announce(ctx, echo, r.memory.pending.published(echo)...)
-	answer, err := r.reconcile(ctx, echo)
-	r.History.AddPass(request.NamespacedName, began, err)
-	return answer, err
+	response, err := r.reconcile(ctx, echo)
+	r.History.AddReconcile(request.NamespacedName, began, err)
+	return response, err
 }
 
 // forget drops what is held of an Echo that is gone.

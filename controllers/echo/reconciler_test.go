@@ -18,9 +18,9 @@ func TestARefusedEchoIsLookedAtAgainIfAnObjectIsNotWatched(t *testing.T) {
 	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
 		deployment.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
 		w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Replicas = 21 }), deployment)
-		answer, err := reconciler(w).reconcile(t.Context(), w.Current(t))
-		if looks := answer.RequeueAfter > 0; looks != want || (err == nil) != want {
-			t.Errorf("with the label %s: %+v, %v", label, answer, err)
+		response, err := reconciler(w).reconcile(t.Context(), w.Current(t))
+		if looks := response.RequeueAfter > 0; looks != want || (err == nil) != want {
+			t.Errorf("with the label %s: %+v, %v", label, response, err)
 		}
 	}
 }
@@ -41,19 +41,19 @@ func TestTheWritesOfAnEchoThatIsGoneAreForgotten(t *testing.T) {
 	g.Expect(r.memory.expectations.Begin(version("1"), r.Now())).To(BeZero())
 }
 
-func TestNoPassIsMadeBeforeTheCacheHoldsTheOperatorsOwnWrite(t *testing.T) {
+func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	r := reconciler(w)
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(fakecluster.StoredEcho())}
 	for i, writes := range []bool{true, false} {
 		w.Writes = nil
-		answer, err := r.Reconcile(t.Context(), request)
+		response, err := r.Reconcile(t.Context(), request)
 		g.Expect(err).NotTo(HaveOccurred())
 		wrote := len(w.Writes) > 0
-		g.Expect(wrote).To(Equal(writes), "pass %d", i)
-		if waits := answer.RequeueAfter == queue.CacheLag; waits == writes {
-			t.Errorf("pass %d: it looks again after %s", i, answer.RequeueAfter)
+		g.Expect(wrote).To(Equal(writes), "reconcile %d", i)
+		if waits := response.RequeueAfter == queue.CacheLag; waits == writes {
+			t.Errorf("reconcile %d: it looks again after %s", i, response.RequeueAfter)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
 			builder.WithPredicates(controllers.SinceStart(), gatewayapi.Changed()))
 	}
-	return b.Complete(r.Traces.Passes("echo", r))
+	return b.Complete(r.Traces.Reconciler("echo", r))
 }
 
 // echoLog returns what makes the log of a reconcile from the log of the manager, as for all controllers with a main kind.
@@ -109,7 +109,7 @@ func (r *Reconciler) echoesBehind(ctx context.Context, gateway client.Object) []
 	return r.requestsForAll(ctx, func(echo *v1.Echo) bool { return routing.AttachesTo(echo, gateway) })
 }
 
-// requestsForAll returns the Echoes of which something is true.
+// requestsForAll returns requests for the Echoes that a condition selects.
 func (r *Reconciler) requestsForAll(ctx context.Context, which func(*v1.Echo) bool) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, echo := range r.Echoes(ctx, which) {

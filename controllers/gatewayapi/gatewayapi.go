@@ -24,7 +24,7 @@ type API struct {
 	Served children.Served
 	// Refused says, by kind, why the operator cannot use one that the cluster may serve.
 	Refused map[string]string
-	// Unknown is true if the cluster gave no answer.
+	// Unknown is true if the cluster gave no response.
 	Unknown bool
 }
 
@@ -32,7 +32,7 @@ type API struct {
 type Seen struct {
 	// Gateways are those that exist, nil if they cannot be read.
 	Gateways routing.Gateways
-	// Unknown is true if the cluster did not answer what it serves of Gateway API.
+	// Unknown is true if the cluster did not report what it serves of Gateway API.
 	Unknown bool
 	// Refused is why the operator may not read Gateways, empty if it may or if there are none.
 	Refused string

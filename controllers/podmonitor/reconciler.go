@@ -38,7 +38,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controllers.Options()).
 		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(controllers.EchoChanged())).
 		Watches(desired.NewPodMonitor(), ofOwner, builder.WithPredicates(controllers.SinceStart())).
-		Complete(r.Traces.Passes("podmonitor", r))
+		Complete(r.Traces.Reconciler("podmonitor", r))
 }
 
 // Reconcile makes the PodMonitor of an Echo as it is desired.

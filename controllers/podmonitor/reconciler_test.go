@@ -29,7 +29,7 @@ func podMonitor(changes ...func(*unstructured.Unstructured)) *unstructured.Unstr
 
 func TestPodMonitors(t *testing.T) {
 	foreign := func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }
-	unlabelled := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
+	unlabeled := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
 	for name, c := range map[string]struct {
 		echo         *v1.Echo
 		cached, live []client.Object
@@ -38,7 +38,7 @@ func TestPodMonitors(t *testing.T) {
 	}{
 		"it is missing":                  {fakecluster.StoredEcho(monitored), nil, nil, []string{"apply Unstructured"}, ""},
 		"it is there":                    {fakecluster.StoredEcho(monitored), []client.Object{podMonitor()}, []client.Object{podMonitor()}, nil, ""},
-		"it lost its labels":             {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(unlabelled)}, []string{"apply Unstructured"}, ""},
+		"it lost its labels":             {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(unlabeled)}, []string{"apply Unstructured"}, ""},
 		"it is not wanted any more":      {fakecluster.StoredEcho(), []client.Object{podMonitor()}, []client.Object{podMonitor()}, []string{"delete x"}, ""},
 		"it was never wanted":            {fakecluster.StoredEcho(), nil, nil, nil, ""},
 		"somebody has the name":          {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(foreign)}, nil, "Warning NotMonitored"},

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Applied lists the controls that changed a response, so that users can tell it from a response of a gateway.
+// Applied lists the controls that changed a response, so that users can distinguish it from a response of a gateway.
 type Applied []appliedControl
 
 type appliedControl struct {

@@ -120,7 +120,7 @@ func (c *Controls) set(name string, values []string, policy Policy) error {
 	return row.set(c, values, policy)
 }
 
-// addRequested records that the request has a control. The first one removes the default headers by which caches would store the response
+// addRequested records that the request has a control. The first one removes the default headers that make caches store the response
 // and send it to others.
 func (c *Controls) addRequested(name string) {
 	if len(c.requested.names) == 0 {

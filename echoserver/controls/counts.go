@@ -40,7 +40,7 @@ func NewCounts() *Counts {
 }
 
 // key identifies a request and its repetitions: by the X-Request-Id, which proxies keep when they retry, or else by method, path, query
-// and client. It is a hash, because a query can be long. The number is that of the fault.
+// and client. It is a hash, because a query can be long. The number is the number of the fault.
 func (c *Counts) key(r *http.Request, number int, client func(*http.Request) string) uint64 {
 	parts := []string{exchange.SentRequestID(r.Header)}
 	if parts[0] == "" {

@@ -21,9 +21,9 @@ const (
 type Fault struct {
 	percentage       int // 0 means all requests
 	failures         int // to how many requests with the same key it applies; 0 means all
-	status           int // 0 means that of the response
+	status           int // 0 means the status of the response
 	delay, delayUpTo time.Duration
-	delays           bool // whether the delay replaces that of the response
+	delays           bool // whether the delay replaces the delay of the response
 	connection       ConnectionFault
 }
 

@@ -79,7 +79,7 @@ func checkFraming(name string) error {
 	return nil
 }
 
-// checkTrust rejects headers by which the author of a link could change what a browser stores or allows. The name is canonical.
+// checkTrust rejects headers that let the author of a link change what a browser stores or allows. The name is canonical.
 func checkTrust(name string) error {
 	switch name {
 	case "Alt-Svc", "Clear-Site-Data", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Nel", "Report-To",

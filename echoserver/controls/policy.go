@@ -12,7 +12,7 @@ import (
 type Policy string
 
 const (
-	// Safe allows nothing by which a request could change what a cache, a proxy or a browser does for others.
+	// Safe allows no control that could change what a cache, a proxy or a browser does for others.
 	Safe Policy = "Safe"
 	// Full allows everything but what browsers store. It is for private networks.
 	Full Policy = "Full"
@@ -125,6 +125,6 @@ func letsCache(h Header) bool {
 	case "Edge-Control", "Expires", "Pragma", "Surrogate-Control", "X-Accel-Expires":
 		return true
 	default:
-		return strings.HasSuffix(name, "Cache-Control") // also that of a content delivery network
+		return strings.HasSuffix(name, "Cache-Control") // also of a content delivery network
 	}
 }

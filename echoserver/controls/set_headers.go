@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// SetHeaders sets the headers of the controls. They replace those of the server, except for Vary: the response depends on what the
+// SetHeaders sets the headers of the controls. They replace the headers of the server, except for Vary: the response depends on what the
 // server lists there, whatever else it depends on. Vary remains one line, because nginx before 1.23 obeys only the last.
 func (c *Controls) SetHeaders(target http.Header) {
 	for _, each := range c.Headers {

@@ -14,7 +14,7 @@ type Client struct {
 	Remote string `json:"remoteAddress,omitempty"`
 	// Address is the address of the client according to the trusted proxies. It is empty if a trusted proxy hides it.
 	Address string `json:"address,omitempty"`
-	// ForwardedFor and Forwarded are the parsed headers, starting at the client. Clients can forge them.
+	// ForwardedFor and Forwarded are the parsed headers, starting at the client. Clients can spoof them.
 	ForwardedFor []string        `json:"forwardedFor,omitempty"`
 	Forwarded    []ForwardedPair `json:"forwarded,omitempty"`
 	// Certificate is the certificate that the client has shown.
@@ -44,7 +44,7 @@ func (c *Client) hideRedacted(r *Redaction) {
 }
 
 // chain returns the addresses that the proxies report, starting at the client. X-Forwarded-For takes precedence over Forwarded:
-// proxies that set the latter nearly always set the former too, and proxies that set only the former pass on a forged Forwarded.
+// proxies that set the latter nearly always set the former too, and proxies that set only the former forward a spoofed Forwarded.
 func (c *Client) chain() []string {
 	if len(c.ForwardedFor) > 0 {
 		return c.ForwardedFor

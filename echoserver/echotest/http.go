@@ -94,7 +94,7 @@ func Status(url string) int {
 // Exchanged sends text on a connection, and returns all that comes until the connection ends.
 func Exchanged(t *testing.T, connection net.Conn, text string) string {
 	t.Helper()
-	go func() { _, _ = io.WriteString(connection, text) }() // the server may answer before it has read all
+	go func() { _, _ = io.WriteString(connection, text) }() // the server may respond before it has read all
 	got, err := io.ReadAll(connection)
 	if err != nil {
 		t.Error(err)

@@ -24,7 +24,7 @@ const (
 	// maxStreams is how many requests a connection of HTTP/2 may have in progress. net/http makes about 10 KiB for each before the handler can
 	// refuse it: with as many connections as http2Cost allows, more than 32 could exceed the memory limit on a busy machine.
 	maxStreams = 32
-	// window is how much of the bodies of a connection of HTTP/2 can be on its way, in bytes.
+	// window is how much of the bodies of a connection of HTTP/2 can be in transit, in bytes.
 	window = 64 << 10
 	// maxFrame is the maximum size of a frame of HTTP/2, in bytes, the smallest that is allowed (RFC 9113, 4.2). net/http keeps a buffer
 	// of that size for each connection.

@@ -35,7 +35,7 @@ type Settings struct {
 	version        string // of the program
 }
 
-// option is a setting. Its environment variable is ECHO_ and the name of the flag: that of drain-delay is ECHO_DRAIN_DELAY.
+// option is a setting. Its environment variable is ECHO_ and the name of the flag: for drain-delay it is ECHO_DRAIN_DELAY.
 type option struct {
 	flag        string
 	defaultText string

@@ -69,7 +69,7 @@ func verify(peer []*x509.Certificate, authority *x509.CertPool) [][]*x509.Certif
 	return chains
 }
 
-// rejectPlain answers a request without TLS, if the handshake failed with that.
+// rejectPlain responds to a request without TLS, if the handshake failed with that.
 func (c *Connection) rejectPlain(err error) {
 	record, ok := errors.AsType[tls.RecordHeaderError](err)
 	if !ok || !slices.Contains([]string{"GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH"}, string(record.RecordHeader[:])) {

@@ -49,11 +49,11 @@ func (s *Settings) read() (files secretFiles, err error) {
 }
 
 func (s *Settings) readOnce() (files secretFiles, err error) {
-	wanted := map[string]*secretFile{certificateFile: &files.certificate, keyFile: &files.key}
+	desired := map[string]*secretFile{certificateFile: &files.certificate, keyFile: &files.key}
 	if s.ClientCertificate != ClientCertificateNone {
-		wanted[authorityFile] = &files.authority
+		desired[authorityFile] = &files.authority
 	}
-	for name, file := range wanted {
+	for name, file := range desired {
 		content, err := os.ReadFile(filepath.Join(s.Folder, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return files, fmt.Errorf("key %s cannot be read: %w", name, err)
@@ -117,7 +117,7 @@ func parsePair(files *secretFiles) (tls.Certificate, error) {
 		strings.TrimPrefix(err.Error(), "tls: "))
 }
 
-// parseAuthority returns the certificates that verify those of clients. It is never nil, which would mean those of the system.
+// parseAuthority returns the certificates that verify clients. It is never nil, which would mean the certificates of the system.
 func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	switch {

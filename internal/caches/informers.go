@@ -14,12 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Informers are those of all objects that the operator watches, by what they hold.
+// Informers are the informers of all objects that the operator watches, by what they hold.
 type Informers map[string]cache.Informer
 
 // NewInformers makes the caches hold all that the operator watches as soon as they are started: the controllers would ask for most of it
 // only when the process leads.
-func NewInformers(ctx context.Context, objects, labelledPods cache.Cache, watched []client.Object) (Informers, error) {
+func NewInformers(ctx context.Context, objects, labeledPods cache.Cache, watched []client.Object) (Informers, error) {
 	all := Informers{}
 	add := func(what string, from cache.Cache, object client.Object) error {
 		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -29,7 +29,7 @@ func NewInformers(ctx context.Context, objects, labelledPods cache.Cache, watche
 		all[what] = informer
 		return nil
 	}
-	if err := add("labelled pods", labelledPods, &corev1.Pod{}); err != nil {
+	if err := add("labeled pods", labeledPods, &corev1.Pod{}); err != nil {
 		return nil, err
 	}
 	for _, object := range watched {

@@ -14,20 +14,20 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// NewLabelledPods adds a second cache to a manager, which holds the pods that ask for a companion: a cache has one selector for each
+// NewLabeledPods adds a second cache to a manager, which holds the pods that ask for a companion: a cache has one selector for each
 // kind. Pods without the label cost no memory.
-func NewLabelledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
-	labelled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
+func NewLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
+	labeled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
 	if err != nil {
 		return nil, err
 	}
 	o := furtherCacheOptions(mgr, namespaces)
 	o.ByObject = map[client.Object]cache.ByObject{
-		&corev1.Pod{}: {Label: labels.NewSelector().Add(*labelled), Transform: stripLabelledPod},
+		&corev1.Pod{}: {Label: labels.NewSelector().Add(*labeled), Transform: stripLabeledPod},
 	}
 	pods, err := cache.New(mgr.GetConfig(), o)
 	if err != nil {
-		return nil, fmt.Errorf("setting up the cache of labelled pods: %w", err)
+		return nil, fmt.Errorf("setting up the cache of labeled pods: %w", err)
 	}
 	return pods, mgr.Add(managedCache{pods})
 }
@@ -38,8 +38,8 @@ type managedCache struct{ cache.Cache }
 // GetCache returns the cache. A manager recognizes a cache by this method.
 func (c managedCache) GetCache() cache.Cache { return c.Cache }
 
-// stripLabelledPod removes everything from a pod but what decides about its companion. It is a transform of a cache.
-func stripLabelledPod(object any) (any, error) {
+// stripLabeledPod removes everything from a pod but what decides about its companion. It is a transform of a cache.
+func stripLabeledPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
 		return object, nil

@@ -16,7 +16,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-func TestLabelledPodsAreCachedByTheirLabel(t *testing.T) {
+func TestLabeledPodsAreCachedByTheirLabel(t *testing.T) {
 	g := NewWithT(t)
 	asked, discovery := make(chan string, 1), map[string]string{
 		"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
@@ -38,7 +38,7 @@ func TestLabelledPodsAreCachedByTheirLabel(t *testing.T) {
 	defer server.Close()
 	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
 	g.Expect(err).NotTo(HaveOccurred())
-	pods, err := NewLabelledPods(mgr, []string{"a"})
+	pods, err := NewLabeledPods(mgr, []string{"a"})
 	g.Expect(err).NotTo(HaveOccurred())
 	if got := (managedCache{pods}).GetCache(); got != pods {
 		t.Errorf("the manager starts %v", got)
@@ -48,7 +48,7 @@ func TestLabelledPodsAreCachedByTheirLabel(t *testing.T) {
 	g.Expect(<-asked).To(Equal("/api/v1/namespaces/a/pods " + v1.CompanionLabel))
 }
 
-func TestStripLabelledPodKeepsWhatTheOperatorReads(t *testing.T) {
+func TestStripLabeledPodKeepsWhatTheOperatorReads(t *testing.T) {
 	full := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: new(metav1.Now()),
 			Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}, Annotations: map[string]string{"a": "b"},
@@ -63,7 +63,7 @@ func TestStripLabelledPodKeepsWhatTheOperatorReads(t *testing.T) {
 		Spec:   corev1.PodSpec{NodeName: "n", Tolerations: full.Spec.Tolerations},
 		Status: corev1.PodStatus{Phase: corev1.PodFailed},
 	}
-	got, err := stripLabelledPod(full)
+	got, err := stripLabeledPod(full)
 	if diff := cmp.Diff(any(want), got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}

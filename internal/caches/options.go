@@ -30,7 +30,7 @@ type Watched struct {
 	TLS map[client.Object]cache.ByObject
 }
 
-// Objects returns an empty object of each kind that the cache of the manager holds, but those of tls, which are watched by their owner.
+// Objects returns an empty object of each kind that the cache of the manager holds, except the Secrets of TLS, which are watched by their owner.
 func (w Watched) Objects() []client.Object {
 	objects := append(desired.KindsServed(w.Served), desired.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
 	if w.Served[routing.GatewayKind] {
@@ -76,7 +76,7 @@ func Options(namespaces []string, watched Watched, missed func()) cache.Options 
 	return o
 }
 
-// furtherCacheOptions returns the options that all caches beside that of the manager have.
+// furtherCacheOptions returns the options that all caches except the cache of the manager have.
 func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options {
 	return cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),

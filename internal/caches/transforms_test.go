@@ -115,7 +115,7 @@ func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 
 func TestOtherObjectsAreLeftAsTheyAre(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"a": "b"}}}
-	for _, transform := range []func(any) (any, error){stripEcho, stripNode, stripLabelledPod, stripPod} {
+	for _, transform := range []func(any) (any, error){stripEcho, stripNode, stripLabeledPod, stripPod} {
 		if got, err := transform(service); err != nil || got != any(service) {
 			t.Errorf("got %+v, %v", got, err)
 		}

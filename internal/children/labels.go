@@ -49,7 +49,7 @@ func CompanionLabels(echo *v1.Echo) map[string]string {
 	}
 }
 
-// InstanceLabels returns the labels by which the pods and companions of an Echo are listed together. Pods of others may have them,
+// InstanceLabels returns the labels that list the pods and companions of an Echo together. Pods of others may have them,
 // too: SplitPods leaves those out.
 func InstanceLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{LabelInstance: echo.Name, LabelManagedBy: FieldOwner}
@@ -58,7 +58,7 @@ func InstanceLabels(echo *v1.Echo) map[string]string {
 // EchoOf returns the name of the Echo that a pod or companion belongs to by its labels, empty if none.
 func EchoOf(pod client.Object) string { return pod.GetLabels()[LabelInstance] }
 
-// IsManaged reports whether an object has the label by which the operator watches what it creates.
+// IsManaged reports whether an object has the label that selects what the operator watches.
 func IsManaged(object client.Object) bool { return object.GetLabels()[LabelManagedBy] == FieldOwner }
 
 // ManagedSelector selects everything that the operator creates, and nothing else.

@@ -53,7 +53,7 @@ type Changes struct {
 // Pending reports whether the last response showed a change.
 func (c *Changes) Pending() bool { return c.count > 0 }
 
-// Forget drops what was seen: the count starts again. So does a question that was not asked, or not answered.
+// Forget drops what was seen: the count starts again. So it does if the cluster was not asked, or gave no response.
 func (c *Changes) Forget() { c.seen, c.count = nil, 0 }
 
 // Add adds what the cluster offers at a time, of the kinds that it was asked for. It returns the changes for which the process has to end now,

@@ -57,10 +57,10 @@ func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
 	return offer, errors.Join(failures...)
 }
 
-// AskUntilAnswered asks again while the cluster does not answer for a kind, as long as retry lasts, and once if it forbids one: a right that
+// AskUntilKnown asks again while the cluster gives no response for a kind, as long as retry lasts, and once if it forbids one: a right that
 // was granted a moment ago may not have arrived. What is not known then is Unknown, and the error says why: the operator serves what does not
 // depend on it.
-func (c *Cluster) AskUntilAnswered(ctx context.Context, kinds []Kind, retry wait.Backoff) (Offer, error) {
+func (c *Cluster) AskUntilKnown(ctx context.Context, kinds []Kind, retry wait.Backoff) (Offer, error) {
 	var offer Offer
 	var last error
 	forbidden := false

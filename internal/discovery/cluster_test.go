@@ -74,7 +74,7 @@ func TestTheClusterIsAskedAgainForATime(t *testing.T) {
 	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 3}
 	for failures, want := range map[int]Access{2: Usable, 3: Unknown} {
 		asked := cluster(t, map[string]int{"/apis/example.com/v1": 503}, failures)
-		offer, err := asked.AskUntilAnswered(t.Context(), []Kind{{GroupVersionKind: route()}}, retry)
+		offer, err := asked.AskUntilKnown(t.Context(), []Kind{{GroupVersionKind: route()}}, retry)
 		if offer[route()].Access != want || (err != nil) != (want == Unknown) {
 			t.Errorf("after %d failures: %v, %v", failures, offer, err)
 		}
@@ -85,7 +85,7 @@ func TestAskUntilAnswered_forbidden(t *testing.T) {
 	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 5}
 	for requests, want := range map[int]Access{2: Usable, 4: Forbidden} { // two for each time: the API, and the kind
 		asked := cluster(t, map[string]int{"/apis/example.com/v1/routes": 403}, requests)
-		offer, err := asked.AskUntilAnswered(t.Context(), []Kind{{route(), []string{""}}}, retry)
+		offer, err := asked.AskUntilKnown(t.Context(), []Kind{{route(), []string{""}}}, retry)
 		if offer[route()].Access != want || err != nil {
 			t.Errorf("forbidden in %d requests: %v, %v", requests, offer, err)
 		}

@@ -28,21 +28,21 @@ type Event struct {
 	Note   string    `json:"note"`
 }
 
-// Pass is the last pass over an Echo.
-type Pass struct {
+// Reconcile is the last reconcile of an Echo.
+type Reconcile struct {
 	Ended    time.Time
 	Duration time.Duration
-	// Error is empty if the pass succeeded.
+	// Error is empty if the reconcile succeeded.
 	Error string
 }
 
-// History keeps the last events of each Echo, and its last pass. All of its methods may be called concurrently.
+// History keeps the last events of each Echo, and its last reconcile. All of its methods may be called concurrently.
 type History struct {
 	now func() time.Time
 
-	lock   sync.Mutex
-	events map[types.NamespacedName]eventLog
-	passes map[types.NamespacedName]Pass
+	lock       sync.Mutex
+	events     map[types.NamespacedName]eventLog
+	reconciles map[types.NamespacedName]Reconcile
 }
 
 // eventLog holds the events of one Echo. Another Echo may take its name before it is forgotten.
@@ -53,7 +53,7 @@ type eventLog struct {
 
 // New returns an empty history that reads the time from a clock.
 func New(now func() time.Time) *History {
-	return &History{now: now, events: map[types.NamespacedName]eventLog{}, passes: map[types.NamespacedName]Pass{}}
+	return &History{now: now, events: map[types.NamespacedName]eventLog{}, reconciles: map[types.NamespacedName]Reconcile{}}
 }
 
 // Events returns the last events of an Echo, the oldest first.
@@ -66,11 +66,11 @@ func (h *History) Events(echo types.NamespacedName, uid types.UID) []Event {
 	return nil
 }
 
-// Passes returns the last pass over each Echo.
-func (h *History) Passes() map[types.NamespacedName]Pass {
+// Reconciles returns the last reconcile of each Echo.
+func (h *History) Reconciles() map[types.NamespacedName]Reconcile {
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	return maps.Clone(h.passes)
+	return maps.Clone(h.reconciles)
 }
 
 // Recorder returns a recorder that sends events by another one and keeps those about Echoes.
@@ -104,16 +104,16 @@ func (h *History) addEvent(echo *v1.Echo, e Event) {
 	h.events[key] = log
 }
 
-// AddPass records that a pass over an Echo ends now: when it began, and its error, nil if it succeeded.
-func (h *History) AddPass(echo types.NamespacedName, began time.Time, err error) {
-	pass := Pass{Ended: h.now()}
-	pass.Duration = pass.Ended.Sub(began)
+// AddReconcile records that a reconcile of an Echo ends now: when it began, and its error, nil if it succeeded.
+func (h *History) AddReconcile(echo types.NamespacedName, began time.Time, err error) {
+	last := Reconcile{Ended: h.now()}
+	last.Duration = last.Ended.Sub(began)
 	if err != nil {
-		pass.Error = err.Error()
+		last.Error = err.Error()
 	}
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	h.passes[echo] = pass
+	h.reconciles[echo] = last
 }
 
 // Forget drops what is kept of an Echo. It is called when the Echo is gone.
@@ -121,5 +121,5 @@ func (h *History) Forget(echo types.NamespacedName) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	delete(h.events, echo)
-	delete(h.passes, echo)
+	delete(h.reconciles, echo)
 }

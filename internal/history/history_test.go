@@ -44,15 +44,15 @@ func TestLastEventsOfEachEchoAreKept(t *testing.T) {
 	g.Expect(history.events).To(BeEmpty())
 }
 
-func TestLastPassIsKept(t *testing.T) {
+func TestHistory_keepsLastReconcile(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Unix(1000, 0)
 	history := New(func() time.Time { return now })
 	key := types.NamespacedName{Namespace: "ns", Name: "x"}
-	history.AddPass(key, now.Add(-time.Second), errors.New("no"))
-	g.Expect(history.Passes()).To(BeComparableTo(map[types.NamespacedName]Pass{key: {Ended: now, Duration: time.Second, Error: "no"}}))
-	history.AddPass(key, now, nil)
-	g.Expect(history.Passes()).To(BeComparableTo(map[types.NamespacedName]Pass{key: {Ended: now}}))
+	history.AddReconcile(key, now.Add(-time.Second), errors.New("no"))
+	g.Expect(history.Reconciles()).To(BeComparableTo(map[types.NamespacedName]Reconcile{key: {Ended: now, Duration: time.Second, Error: "no"}}))
+	history.AddReconcile(key, now, nil)
+	g.Expect(history.Reconciles()).To(BeComparableTo(map[types.NamespacedName]Reconcile{key: {Ended: now}}))
 	history.Forget(key)
-	g.Expect(history.Passes()).To(BeEmpty(), "a pass over an Echo that is gone is kept")
+	g.Expect(history.Reconciles()).To(BeEmpty(), "a reconcile of an Echo that is gone is kept")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
-// newPath returns the command that examines a way. It sends no request to the API server.
+// newPath returns the command that examines a path. It sends no request to the API server.
 func newPath(version string) *cobra.Command {
 	checked := pathcheck.Command{}
 	command := &cobra.Command{

@@ -224,7 +224,7 @@ func lastOf(events []corev1.Event, objects []object) []corev1.Event {
 	return events[:min(len(events), 5)]
 }
 
-// lastSeen returns when an event last happened. Which field tells it depends on the version of the API by which it was sent.
+// lastSeen returns when an event last happened. Which field has the time depends on the version of the API that the sender uses.
 func lastSeen(e corev1.Event) time.Time {
 	if e.Series != nil {
 		return e.Series.LastObservedTime.Time

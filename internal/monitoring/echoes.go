@@ -18,7 +18,7 @@ import (
 // maxNamed is how many Echoes that are not ready have a time series of their own. The others are only counted.
 const maxNamed = 20
 
-// Echoes measures what the operator last reported of each Echo, and how long changes take. Only the leader has passes over Echoes, so that the
+// Echoes measures what the operator last reported of each Echo, and how long changes take. Only the leader reconciles Echoes, so that the
 // sum over all replicas is right. Its methods may be called concurrently.
 type Echoes struct {
 	now           func() time.Time
@@ -45,7 +45,7 @@ type change struct {
 	at         time.Time
 }
 
-// descriptions are those of the metrics that are computed when they are read.
+// descriptions describe the metrics that are computed when they are read.
 type descriptions struct {
 	echoes, notReady, named, oldest, desired, ready, companions *prometheus.Desc
 }

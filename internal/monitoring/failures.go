@@ -2,7 +2,7 @@ package monitoring
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Failures counts passes that failed.
+// Failures counts reconciles that failed.
 type Failures struct{ counter *prometheus.CounterVec }
 
 func newFailures() *Failures {
@@ -13,7 +13,7 @@ func newFailures() *Failures {
 	}, []string{"controller", "kind", "reason"})}
 }
 
-// Add counts a pass that failed. The reason is one of those of conditions, and empty if the status does not report the failure.
+// Add counts a reconcile that failed. The reason is the reason of a condition, and empty if the status does not report the failure.
 func (f *Failures) Add(controller string, transient bool, reason string) {
 	kind := "user"
 	if transient {

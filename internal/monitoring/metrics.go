@@ -11,13 +11,13 @@ import (
 // prefix is what the names of the operator's own metrics begin with.
 const prefix = "echo_operator_"
 
-// Metrics are those that the operator measures itself. The libraries that it is made of have others: of passes, queues, requests and the
+// Metrics are those that the operator measures itself. The libraries that it is made of have others: of reconciles, queues, requests and the
 // process.
 type Metrics struct {
 	Echoes     *Echoes
 	Companions *Companions
 	Checks     *Checks
-	// Failures counts passes that failed.
+	// Failures counts reconciles that failed.
 	Failures *Failures
 	// Requests counts requests to the API server.
 	Requests *Requests

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/config/samples"
 )
 
-// ConsoleAPI is that by which the OpenShift console is extended: github.com/openshift/api/console/v1.
+// ConsoleAPI is the API that extends the OpenShift console: github.com/openshift/api/console/v1.
 func ConsoleAPI() schema.GroupVersion {
 	return schema.GroupVersion{Group: "console.openshift.io", Version: "v1"}
 }

@@ -45,7 +45,7 @@ func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	return made, err
 }
 
-// load reads the files. It tells each problem once.
+// load reads the files. It reports each problem once.
 func (s *ServingCertificate) load() {
 	loaded, err := tls.LoadX509KeyPair(filepath.Join(s.folder, "tls.crt"), filepath.Join(s.folder, "tls.key"))
 	switch {

@@ -50,7 +50,7 @@ const (
 	eventReporter = "echo-operator"
 	// shutdownTimeout leaves time to release the lease and to send the last spans within the 10 s that a stop may take.
 	shutdownTimeout = 6 * time.Second
-	// lastSpansTimeout is how long spans may be sent after that: nobody waits for them.
+	// lastSpansTimeout is how long spans may be sent after that: no client waits for them.
 	lastSpansTimeout = time.Second
 )
 
@@ -191,11 +191,11 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 	if err := checks.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
-	labelled, err := caches.NewLabelledPods(o.Manager, options.Namespaces)
+	labeled, err := caches.NewLabeledPods(o.Manager, options.Namespaces)
 	if err != nil {
 		return err
 	}
-	o.Companions = &companion.Reconciler{Dependencies: common, Labelled: labelled}
+	o.Companions = &companion.Reconciler{Dependencies: common, Labeled: labeled}
 	o.Memories = slices.Concat(o.Echoes.Memories(), checks.Memories(), o.Companions.Memories(), []func(){o.supervisor.apis.Drop})
 	if err := o.Companions.SetupWithManager(o.Manager); err != nil || !o.offered.podMonitors() {
 		return err
@@ -227,7 +227,7 @@ func addStatusAPI(mgr manager.Manager, past *history.History, options Options) e
 	return api.AddTo(mgr)
 }
 
-// leaseNamespace returns the namespace of the lease, which defaults to that of the pod, and is empty outside of a cluster.
+// leaseNamespace returns the namespace of the lease, which defaults to the namespace of the pod, and is empty outside of a cluster.
 func leaseNamespace(options Options) string {
 	if options.LeaderElectionNamespace != "" {
 		return options.LeaderElectionNamespace
@@ -270,7 +270,7 @@ func metricsOptions(options Options, profile openshift.TLSProfile) metricsserver
 // addProbes adds the probes. A namespace that is left out fails a check of its own, which says so to people: the readiness probe of the
 // Deployment asks for the caches alone.
 func (o *Operator) addProbes() error {
-	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labelled, o.offered.watched().Objects())
+	received, err := caches.NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (m missingRights) in(namespace string) string {
 		strings.Join(m[namespace], ", "), namespace)
 }
 
-// askRights asks which rights are missing in namespaces. Namespaces where none is missing are not in the answer.
+// askRights asks which rights are missing in namespaces. Namespaces where none is missing are left out.
 type askRights func(ctx context.Context, namespaces []string) (missingRights, error)
 
 // newAskRights returns a function that asks the API server. Every authenticated user may ask that about itself.
@@ -49,13 +49,13 @@ func newAskRights(cluster *rest.Config) (askRights, error) {
 			})
 		}
 		all.Wait()
-		answer := missingRights{}
+		lacking := missingRights{}
 		for i, namespace := range namespaces {
 			if len(missing[i]) > 0 {
-				answer[namespace] = missing[i]
+				lacking[namespace] = missing[i]
 			}
 		}
-		return answer, errors.Join(failures...)
+		return lacking, errors.Join(failures...)
 	}, nil
 }
 
@@ -94,7 +94,7 @@ func missingIn(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 	return missing, nil
 }
 
-// may asks for one right. An API server that refuses to answer does not keep a namespace from being watched.
+// may asks for one right. An API server that gives no response does not keep a namespace from being watched.
 func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, right authorizationv1.ResourceAttributes) (bool, error) {
 	review, err := reviews.Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},
@@ -108,7 +108,7 @@ func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessRevie
 	return review.Status.Allowed, nil
 }
 
-// among returns those of some namespaces where no right is missing. It is an error if there is none.
+// among returns the namespaces where no right is missing. It is an error if there is none.
 func (m missingRights) among(namespaces []string) ([]string, error) {
 	if len(namespaces) == 0 { // all
 		return nil, nil

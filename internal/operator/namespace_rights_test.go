@@ -18,7 +18,7 @@ import (
 )
 
 // reviewer is an API server that answers which rights its client has.
-func reviewer(t *testing.T, answer func(authorizationv1.ResourceAttributes) (int, bool)) *rest.Config {
+func reviewer(t *testing.T, all func(authorizationv1.ResourceAttributes) (int, bool)) *rest.Config {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		review := authorizationv1.SelfSubjectAccessReview{}
@@ -26,7 +26,7 @@ func reviewer(t *testing.T, answer func(authorizationv1.ResourceAttributes) (int
 			t.Errorf("%s %s: %v", r.Method, r.URL, err)
 		}
 		code := 0
-		code, review.Status.Allowed = answer(*review.Spec.ResourceAttributes)
+		code, review.Status.Allowed = all(*review.Spec.ResourceAttributes)
 		out.Header().Set("Content-Type", "application/json")
 		out.WriteHeader(code)
 		_ = json.NewEncoder(out).Encode(review)

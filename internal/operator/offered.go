@@ -30,7 +30,7 @@ type offered struct {
 	tls  openshift.TLSProfile
 }
 
-// discover asks the cluster what it offers. An API for which it does not answer is not used: Echoes that do not need it are served all the same.
+// discover asks the cluster what it offers. An API that it gives no response for is not used: Echoes that do not need it are served all the same.
 func (o *Operator) discover(ctx context.Context, config *rest.Config, options Options) error {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -41,7 +41,7 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 		return err
 	}
 	kinds := optionalKinds(options)
-	if o.offered.apis, err = cluster.AskUntilAnswered(ctx, kinds, discoverRetries()); err != nil {
+	if o.offered.apis, err = cluster.AskUntilKnown(ctx, kinds, discoverRetries()); err != nil {
 		ctrl.Log.Info("The cluster does not answer for some APIs. The operator starts without them.", "cause", err.Error())
 	}
 	for kind, finding := range o.offered.apis {

@@ -19,7 +19,7 @@ import (
 // startCheckTimeout bounds each request that finds out at the start what the cluster serves and allows.
 const startCheckTimeout = 10 * time.Second
 
-// FindCluster returns the configuration of the cluster to work on, after its API server has answered that it serves an API. Its errors
+// FindCluster returns the configuration of the cluster to work on, after its API server has reported that it serves an API. Its errors
 // say what to do.
 func FindCluster(ctx context.Context, version string, api schema.GroupVersion) (*rest.Config, error) {
 	cluster, err := config.GetConfig()

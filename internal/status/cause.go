@@ -26,14 +26,14 @@ type cause struct {
 	message string
 	// warning is true if the phase is Warning, although a change is being rolled out.
 	warning bool
-	// lasting is true if the cause does not go away until somebody acts. The Echo is degraded then.
+	// lasting is true if the cause does not go away until a user acts. The Echo is degraded then.
 	lasting bool
-	// unclear is true if only the status of before tells whether it lasts.
+	// unclear is true if only the status before shows whether it lasts.
 	unclear bool
 }
 
-// since returns the cause with what the status of before tells of it.
-func (c cause) since(before *v1.EchoStatus) cause {
+// resolveFrom returns the cause with what the status before shows of it.
+func (c cause) resolveFrom(before *v1.EchoStatus) cause {
 	if c.unclear {
 		degraded := meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded)
 		c.lasting = degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == c.reason.String()
@@ -70,7 +70,7 @@ func nodeCause(pod *corev1.Pod, node Node) cause {
 	}
 }
 
-// pauseCause returns why a change is not rolled out if somebody paused the Deployment.
+// pauseCause returns why a change is not rolled out if the Deployment is paused.
 func pauseCause(d *appsv1.Deployment) cause {
 	if !d.Spec.Paused || !rolling(d) {
 		return cause{}
@@ -96,12 +96,12 @@ func creationCause(d *appsv1.Deployment) cause {
 		if _, why, found := strings.Cut(message, " is forbidden: "); found {
 			message = why
 		}
-		return cause{reason: v1.ReasonPodsRefused, lasting: !isPassing(message), message: "The API server rejects the pods: " + Sentence(message)}
+		return cause{reason: v1.ReasonPodsRefused, lasting: !isTemporary(message), message: "The API server rejects the pods: " + Sentence(message)}
 	}
 	return cause{}
 }
 
-// podCause returns why a pod is not ready, as far as its status tells.
+// podCause returns why a pod is not ready, as far as its status shows.
 func podCause(pod *corev1.Pod) cause {
 	switch PodState(pod) {
 	case podReady, podTerminating:
@@ -140,7 +140,7 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 			return imageCause(status, waiting.Message)
 		case "", "ContainerCreating", "PodInitializing", "CrashLoopBackOff":
 		default:
-			return cause{reason: v1.ReasonContainerNotStarted, lasting: waiting.Reason == "CreateContainerConfigError" && !isPassing(waiting.Message), message: fmt.Sprintf(
+			return cause{reason: v1.ReasonContainerNotStarted, lasting: waiting.Reason == "CreateContainerConfigError" && !isTemporary(waiting.Message), message: fmt.Sprintf(
 				"Container %q of pod %s cannot be started: %s", status.Name, pod.Name, Sentence(cmp.Or(waiting.Message, waiting.Reason)))}
 		}
 	}
@@ -165,13 +165,13 @@ func imageCause(status *corev1.ContainerStatus, message string) cause {
 		advice = " Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
 	}
 	waits := strings.HasPrefix(message, "Back-off pulling image")
-	return cause{reason: v1.ReasonImagePullFailed, unclear: waits, lasting: !waits && !isPassing(message), message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, Sentence(message), advice)}
+	return cause{reason: v1.ReasonImagePullFailed, unclear: waits, lasting: !waits && !isTemporary(message), message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, Sentence(message), advice)}
 }
 
-// isPassing reports whether what the kubelet says of an image or a container, or the API server of a pod, may go away by itself: a registry,
+// isTemporary reports whether what the kubelet says of an image or a container, or the API server of a pod, may go away without an edit: a registry,
 // the container runtime or a webhook cannot be reached or is too busy, or a controller has not made what a new namespace or quota needs.
 // Neither has another sign for that.
-func isPassing(message string) bool {
+func isTemporary(message string) bool {
 	message = strings.ToLower(message)
 	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host", "no route to host",
 		"network is unreachable", "unexpected eof", "toomanyrequests", "too many requests", "internal server error", "bad gateway", "service unavailable",
@@ -182,7 +182,7 @@ func isPassing(message string) bool {
 // lacksNode reports whether the scheduler says that no node fits, and not only that those that fit are full, cordoned or not ready:
 // k8s.io/kubernetes/pkg/scheduler.
 func lacksNode(message string) bool {
-	passes := slices.ContainsFunc([]string{"Insufficient ", "Too many pods", "were unschedulable", "taint"},
+	temporary := slices.ContainsFunc([]string{"Insufficient ", "Too many pods", "were unschedulable", "taint"},
 		func(words string) bool { return strings.Contains(message, words) })
-	return strings.Contains(message, "no nodes available") || strings.Contains(message, "node affinity/selector") && !passes
+	return strings.Contains(message, "no nodes available") || strings.Contains(message, "node affinity/selector") && !temporary
 }

@@ -170,7 +170,7 @@ func TestABackOffWithoutItsCauseChangesNothing(t *testing.T) {
 		"degraded by the image":     {degraded(metav1.ConditionTrue, v1.ReasonImagePullFailed), true},
 		"degraded by another cause": {degraded(metav1.ConditionTrue, v1.ReasonPodsRefused), false},
 	} {
-		if got := podCause(&pod).since(c.before); got.lasting != c.want || got.reason != v1.ReasonImagePullFailed {
+		if got := podCause(&pod).resolveFrom(c.before); got.lasting != c.want || got.reason != v1.ReasonImagePullFailed {
 			t.Errorf("%s: got %+v, want lasting: %t", name, got, c.want)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// Failure is the error of a pass and what it calls for. By default the pass is retried with exponential backoff.
+// Failure is the error of a reconcile and what it calls for. By default the reconcile is retried with exponential backoff.
 type Failure struct {
 	Err error
 	// Advice is a sentence that says what to change, empty if the error does.
@@ -35,12 +35,20 @@ type Failure struct {
 
 // Periods of failures that are retried at a fixed rate.
 const (
-	// lookPeriod is how often the operator looks at an object that it does not watch, such as one that has taken a name.
+	// LookPeriod is how often the operator looks at an object that it does not watch, such as one that has taken a name.
 	LookPeriod = time.Minute
 	// mappingRetry is the period while the API server does not know the kind Echo as an owner. One that checks owner references, as
 	// OpenShift's does, rejects Echoes as owners for up to 30 s after their CustomResourceDefinition was installed.
 	mappingRetry = 2 * time.Second
 )
+
+// Earliest returns the shorter of two times that are not zero.
+func Earliest(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
 
 // Classify returns what an error calls for, and nil for nil.
 func Classify(err error) *Failure {
@@ -62,8 +70,8 @@ func Classify(err error) *Failure {
 	}
 }
 
-// RetriedFirst returns that of the errors of independent parts of a pass which is retried first, so that no part has to wait for another. Errors that
-// are nil are left out; it returns nil if all are.
+// RetriedFirst returns the error that is retried first of independent parts of a reconcile, so that no part has to wait for another. Errors
+// that are nil are left out; it returns nil if all are.
 func RetriedFirst(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -85,7 +93,7 @@ func (f *Failure) urgency() int {
 }
 
 // invalid returns what a 422 calls for. It is retried, because not only the spec decides whether an object is valid: so do other objects,
-// the version of the API server, and admission policies, which the API server tells apart only by their message.
+// the version of the API server, and admission policies, which the API server distinguishes only by their message.
 func invalid(err error) *Failure {
 	if strings.Contains(err.Error(), " denied request: ") {
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
@@ -93,12 +101,12 @@ func invalid(err error) *Failure {
 	return &Failure{Err: err, Advice: adviceOnService(err), Reason: v1.ReasonInvalidSpec}
 }
 
-// forbidden returns what a 403 calls for. The API server tells the cases apart only by their message.
+// forbidden returns what a 403 calls for. The API server distinguishes the cases only by their message.
 func forbidden(err error) *Failure {
 	switch message := err.Error(); {
 	case strings.Contains(message, "cannot find RESTMapping"):
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true, RetryAfter: mappingRetry}
-	case strings.Contains(message, "while custom resource definition is terminating"): // of a route; the watch of it tells when it is gone
+	case strings.Contains(message, "while custom resource definition is terminating"): // of a route; its watch reports when it is gone
 		return &Failure{Err: err, RetryAfter: mappingRetry}
 	case IsQuotaExceeded(err):
 		return &Failure{Err: err, Reason: v1.ReasonQuotaExceeded, Transient: true}
@@ -115,7 +123,7 @@ func IsQuotaExceeded(err error) bool {
 // Silent reports whether a failure leaves the status as it is. It is false for nil.
 func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Tolerated) }
 
-// NameWasTaken reports whether the status of an Echo says that an object of somebody else has the name of a child.
+// NameWasTaken reports whether the status of an Echo says that another object has the name of a child.
 func NameWasTaken(echo *v1.Echo) bool {
 	ready := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady)
 	return ready != nil && ready.Reason == v1.ReasonNameConflict.String()

@@ -25,13 +25,13 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// generatedPasses is the number of passes that each test generates. The seed is fixed, so that a failure repeats.
-const generatedPasses = 500
+// generatedReconciles is the number of reconciles that each test generates. The seed is fixed, so that a failure repeats.
+const generatedReconciles = 500
 
-// clock is the time of the first generated pass. The API server keeps whole seconds of it.
+// clock is the time of the first generated reconcile. The API server keeps whole seconds of it.
 var clock = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 
-// generator makes random states of Echoes, and what passes see of them.
+// generator makes random states of Echoes, and what reconciles see of them.
 type generator struct {
 	*rand.Rand
 	texts []string
@@ -97,15 +97,15 @@ func (g generator) observation() Observation {
 	return seen
 }
 
-// failure returns the error of a pass, mostly none.
+// failure returns the error of a reconcile, mostly none.
 func (g generator) failure() error {
 	things := schema.GroupResource{Resource: "things"}
 	return pick[error](g, nil, nil, nil, nil, errors.New(g.text()+"!"), &children.InvalidSpecError{Message: g.text() + "!"},
 		&children.NameConflictError{Kind: "Service", Name: "x"}, apierrors.NewForbidden(things, "x", errors.New(g.text())))
 }
 
-// pass makes one more pass over an Echo, a while after the last one.
-func (g generator) pass(echo *v1.Echo, now time.Time) (Report, Observation, error) {
+// reconcile makes one more reconcile of an Echo, a while after the last one.
+func (g generator) reconcile(echo *v1.Echo, now time.Time) (Report, Observation, error) {
 	seen, err := g.observation(), g.failure()
 	if (echo.Spec.Paused || err != nil) && g.Intn(2) == 0 { // an Echo may be paused, or a read fail, before there is a Deployment
 		seen = Observation{}
@@ -113,15 +113,15 @@ func (g generator) pass(echo *v1.Echo, now time.Time) (Report, Observation, erro
 	return Evaluate(echo, seen, Classify(err), now), seen, err
 }
 
-// TestEveryStatusIsValid follows one Echo through generated passes and checks what must be true of every status.
+// TestEveryStatusIsValid follows one Echo through generated reconciles and checks what must be true of every status.
 func TestEveryStatusIsValid(t *testing.T) {
 	g, now := newGenerator(), clock
 	phases := []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed}
 	echo := g.echo()
-	for range generatedPasses {
+	for range generatedReconciles {
 		echo.Spec = g.echo().Spec
 		now = now.Add(pick(g, 0, time.Second, desired.ProgressDeadline))
-		report, _, _ := g.pass(echo, now)
+		report, _, _ := g.reconcile(echo, now)
 		status := report.Status
 		checkConditions(t, status.Conditions)
 		for state, names := range status.Pods {
@@ -136,7 +136,7 @@ func TestEveryStatusIsValid(t *testing.T) {
 			t.Errorf("the Echo is degraded in the phase %q", status.Phase)
 		}
 		if report.Next < 0 || report.Next > desired.ProgressDeadline {
-			t.Errorf("the next pass is due in %s", report.Next)
+			t.Errorf("the next reconcile is due in %s", report.Next)
 		}
 		for _, n := range report.Transitions {
 			if note := n.EventNote(); note == "" || len(note) > maxNote || !utf8.ValidString(note) || n.Action == "" {
@@ -170,18 +170,18 @@ func checkConditions(t *testing.T, conditions []metav1.Condition) {
 	NewWithT(t).Expect(kinds).To(BeComparableTo([]string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded}))
 }
 
-// TestTheSamePassTwiceReportsNothing repeats each pass at once with the status that it wrote. A status that differs would be written
+// TestEvaluate_sameReconcileTwiceReportsNothing repeats each reconcile at once with the status that it wrote. A status that differs would be written
 // again and again, because each write of a status leads to an event of the watch.
-func TestTheSamePassTwiceReportsNothing(t *testing.T) {
+func TestEvaluate_sameReconcileTwiceReportsNothing(t *testing.T) {
 	g, now := newGenerator(), clock
 	echo := g.echo()
-	for i := range generatedPasses {
+	for i := range generatedReconciles {
 		echo.Spec = g.echo().Spec
 		now = now.Add(pick(g, 0, time.Second, desired.ProgressDeadline))
-		report, seen, err := g.pass(echo, now)
+		report, seen, err := g.reconcile(echo, now)
 		echo.Status, seen.Changes = report.Status, nil
 		again := Evaluate(echo, seen, Classify(err), now)
-		NewWithT(t).Expect(again.Status).To(BeComparableTo(report.Status), "pass %d: the status differs", i)
-		NewWithT(t).Expect(again.Transitions).To(BeNil(), "pass %d", i)
+		NewWithT(t).Expect(again.Status).To(BeComparableTo(report.Status), "reconcile %d: the status differs", i)
+		NewWithT(t).Expect(again.Transitions).To(BeNil(), "reconcile %d", i)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
@@ -118,31 +117,4 @@ func PodsByNode(pods []corev1.Pod) map[string]int {
 		}
 	}
 	return count
-}
-
-// nodeTransitions returns what changed about the nodes between two statuses. It returns nothing if the pass did not read the nodes.
-func nodeTransitions(before, after map[string][]string, nodes map[string]Node) []Transition {
-	if nodes == nil {
-		return nil
-	}
-	var news []Transition
-	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if !slices.Equal(before[name], after[name]) {
-			news = append(news, Transition{v1.EventNodeProblem, actionObserve, fmt.Sprintf(
-				"Node %q, which runs %s of this Echo, has a problem: %s", name, plural(nodes[name].Pods, "pod"), describe(nodes[name].Problems))})
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		switch node, runsPods := nodes[name]; {
-		case !runsPods:
-			news = append(news, nodeRecovered(fmt.Sprintf("Node %q no longer runs pods of this Echo.", name)))
-		case len(node.Problems) == 0:
-			news = append(news, nodeRecovered(fmt.Sprintf("Node %q has recovered.", name)))
-		}
-	}
-	return news
-}
-
-func nodeRecovered(note string) Transition {
-	return Transition{v1.EventNodeRecovered, actionObserve, note}
 }

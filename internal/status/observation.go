@@ -9,13 +9,13 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Observation is what a pass saw and did. It is meaningful even if the pass failed: what is nil is unknown or does not exist.
+// Observation is what a reconcile saw and did. It is meaningful even if the reconcile failed: what is nil is unknown or does not exist.
 type Observation struct {
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
-	// NoDeployment is true if the Deployment is known not to exist, unless the pass created it.
+	// NoDeployment is true if the Deployment is known not to exist, unless the reconcile created it.
 	NoDeployment bool
-	// Unwatched is true if a child lost the label by which it is watched, so that no event tells of its changes.
+	// Unwatched is true if a child lost the label that watches select, so that no event reports its changes.
 	Unwatched bool
 	// Pods are the pods of the Deployment, the newest first.
 	Pods       []corev1.Pod
@@ -28,19 +28,22 @@ type Observation struct {
 	BackendTLSPolicy *gatewayv1.BackendTLSPolicy
 	// Gateways are the Gateways of the Echo that exist, nil if they cannot be read.
 	Gateways routing.Gateways
-	// GatewaysUnknown is true if the cluster did not answer what it serves of Gateway API.
+	// GatewaysUnknown is true if the cluster did not report what it serves of Gateway API.
 	GatewaysUnknown bool
 	// GatewaysRefused is why the operator may not read Gateways, empty if it may or if there are none.
 	GatewaysRefused string
 	// Unserved are the kinds of Gateway API that the Echo requires and the operator cannot use.
 	Unserved []Unserved
-	// Changes are the objects that the pass wrote.
+	// Changes are the objects that the reconcile wrote.
 	Changes []Change
-	// Unsure are the writes that failed, and may have been done all the same.
-	Unsure []Attempt
-	// AsWanted are the children that did not have to be changed, by kind.
-	AsWanted map[string]client.Object
+	// AmbiguousWrites are the writes that failed, and may have been done all the same.
+	AmbiguousWrites []Attempt
+	// Unchanged are the children that did not have to be changed, by kind.
+	Unchanged map[string]client.Object
 }
+
+// Unserved is a kind that the operator cannot use. Refused is why it may not, empty if the cluster does not serve it.
+type Unserved struct{ Kind, Refused string }
 
 // Attempt is a write of a child of a kind that failed. Before is nil if it would have created the child.
 type Attempt struct {
@@ -49,11 +52,11 @@ type Attempt struct {
 	Err    error
 }
 
-// Change is one object that a pass created or corrected. Before is nil if it was created.
+// Change is one object that a reconcile created or corrected. Before is nil if it was created.
 type Change struct{ Before, After client.Object }
 
-// See keeps an object if the status is made from it.
-func (o *Observation) See(object client.Object) {
+// Record keeps an object if the status is made from it.
+func (o *Observation) Record(object client.Object) {
 	switch object := object.(type) {
 	case *appsv1.Deployment:
 		o.Deployment = object
@@ -68,10 +71,22 @@ func (o *Observation) See(object client.Object) {
 	}
 }
 
-// Keep records that a child did not have to be changed.
-func (o *Observation) Keep(kind string, live client.Object) {
-	if o.AsWanted == nil {
-		o.AsWanted = map[string]client.Object{}
+// MarkUnchanged records that a child did not have to be changed.
+func (o *Observation) MarkUnchanged(kind string, live client.Object) {
+	if o.Unchanged == nil {
+		o.Unchanged = map[string]client.Object{}
 	}
-	o.AsWanted[kind] = live
+	o.Unchanged[kind] = live
+}
+
+// routes returns the routes of an Echo that exist.
+func (o *Observation) routes() []client.Object {
+	var routes []client.Object
+	if o.HTTPRoute != nil {
+		routes = append(routes, o.HTTPRoute)
+	}
+	if o.GRPCRoute != nil {
+		routes = append(routes, o.GRPCRoute)
+	}
+	return routes
 }

@@ -11,13 +11,13 @@ import (
 func TestSeeKeepsTheLatestDeployment(t *testing.T) {
 	g := NewWithT(t)
 	seen, older, newer := Observation{}, &appsv1.Deployment{}, &appsv1.Deployment{}
-	seen.See(&corev1.Service{})
+	seen.Record(&corev1.Service{})
 	g.Expect(seen.Deployment).To(BeNil())
-	seen.See(nil) // a child that does not exist
+	seen.Record(nil) // a child that does not exist
 	g.Expect(seen.Deployment).To(BeNil())
-	seen.See(older)
-	seen.See(newer) // as the API server answered when it was applied
-	seen.See(&corev1.Service{})
+	seen.Record(older)
+	seen.Record(newer) // as the API server answered when it was applied
+	seen.Record(&corev1.Service{})
 	if seen.Deployment != newer {
 		t.Errorf("got %p, want %p", seen.Deployment, newer)
 	}

@@ -19,10 +19,10 @@ const (
 	deploymentDeadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// rollout is the state of the pods of a Deployment, compared with what is wanted.
+// rollout is the state of the pods of a Deployment, compared with what is desired.
 type rollout struct {
 	want int32
-	// updated and available count at most the wanted pods.
+	// updated and available count at most the desired pods.
 	updated, available int32
 	// ready is true if all pods are updated and available, and no others are left.
 	ready bool
@@ -49,7 +49,7 @@ func rolloutOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now time
 // String returns how many pods are ready, as a sentence.
 func (r rollout) String() string { return fmt.Sprintf("%d of %d pods are ready.", r.available, r.want) }
 
-// isReady reports whether the pods are as wanted: the Deployment controller has seen the latest spec, and all pods are updated and
+// isReady reports whether the pods are as desired: the Deployment controller has seen the latest spec, and all pods are updated and
 // available.
 func isReady(d *appsv1.Deployment, want int32) bool {
 	return d.DeletionTimestamp.IsZero() && d.Generation <= d.Status.ObservedGeneration &&
@@ -94,8 +94,8 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 }
 
 // staysOverdue reports whether the previous status says that the deadline was exceeded. That lasts until the pods are ready or a
-// rollout begins: Progressing becomes False when the deadline passes, so that missingSince starts again. Only the reason tells it from
-// a failed pass, which also makes an Echo degraded.
+// rollout begins: Progressing becomes False when the deadline passes, so that missingSince starts again. Only the reason distinguishes it from
+// a failed reconcile, which also makes an Echo degraded.
 func staysOverdue(status *v1.EchoStatus) bool {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
 	return degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == v1.ReasonProgressDeadlineExceeded.String()

@@ -19,9 +19,6 @@ import (
 // routePatience is how long the controller of a Gateway may take to say anything of a route that is new or was changed.
 const routePatience = 30 * time.Second
 
-// Unserved is a kind that the operator cannot use. Refused is why it may not, empty if the cluster does not serve it.
-type Unserved struct{ Kind, Refused string }
-
 // routeCause returns why Gateways do not send requests to an Echo as it asks for. Its pods can be ready all the same.
 func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 	if !children.HasGateway(echo) || echo.Spec.Paused {
@@ -41,7 +38,7 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 				return c
 			}
 		}
-		if policy := seen.BackendTLSPolicy; policy != nil { // not all controllers tell that they use one
+		if policy := seen.BackendTLSPolicy; policy != nil { // not all controllers report that they use one
 			if c := refusal(policy, key, conditionsOf(policy, echo, parent)); c != (cause{}) {
 				return c
 			}
@@ -62,9 +59,9 @@ func unservedCause(u Unserved) cause {
 }
 
 // parentCause returns why a Gateway does not use a route.
-func parentCause(route client.Object, gateway client.ObjectKey, told [][]metav1.Condition, now time.Time) cause {
-	if !isSilent(route, told) || now.Sub(apply.AppliedAt(route)) < routePatience {
-		return refusal(route, gateway, told)
+func parentCause(route client.Object, gateway client.ObjectKey, reported [][]metav1.Condition, now time.Time) cause {
+	if !isSilent(route, reported) || now.Sub(apply.AppliedAt(route)) < routePatience {
+		return refusal(route, gateway, reported)
 	}
 	return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: fmt.Sprintf(
 		"No controller says whether Gateway %s accepts the %s. Check that the GatewayClass of the Gateway has a controller that is running.",
@@ -72,8 +69,8 @@ func parentCause(route client.Object, gateway client.ObjectKey, told [][]metav1.
 }
 
 // refusal returns that a Gateway does not use a route or a policy, in the words of its controllers.
-func refusal(object client.Object, gateway client.ObjectKey, told [][]metav1.Condition) cause {
-	for _, condition := range slices.Concat(told...) {
+func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1.Condition) cause {
+	for _, condition := range slices.Concat(reported...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
 			text := fmt.Sprintf("Gateway %s does not use the %s as it should (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason)
 			text = Sentence(strings.TrimSuffix(text+": "+condition.Message, ": ")) // some controllers give a reason alone
@@ -83,13 +80,13 @@ func refusal(object client.Object, gateway client.ObjectKey, told [][]metav1.Con
 	return cause{}
 }
 
-// isSilent reports whether no controller has said anything of a route as it is now. One that does not tell which generation it means is taken to
-// mean the present one.
-func isSilent(route client.Object, told [][]metav1.Condition) bool {
+// isSilent reports whether no controller has said anything of a route as it is now. A condition without a generation counts
+// for the present one.
+func isSilent(route client.Object, reported [][]metav1.Condition) bool {
 	isOld := func(c metav1.Condition) bool {
 		return isRequired(c.Type) && c.ObservedGeneration != 0 && c.ObservedGeneration < route.GetGeneration()
 	}
-	return !slices.ContainsFunc(told, func(conditions []metav1.Condition) bool { return !slices.ContainsFunc(conditions, isOld) })
+	return !slices.ContainsFunc(reported, func(conditions []metav1.Condition) bool { return !slices.ContainsFunc(conditions, isOld) })
 }
 
 // isRequired reports whether a condition of a route or a policy has to be true.
@@ -97,7 +94,7 @@ func isRequired(kind string) bool {
 	return kind == string(gatewayv1.RouteConditionAccepted) || kind == string(gatewayv1.RouteConditionResolvedRefs)
 }
 
-// untilRouteOverdue returns when to look again at routes of which no controller has said anything, zero if there are none.
+// untilRouteOverdue returns when to look again at routes that no controller has reported on, zero if there are none.
 func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Duration {
 	if !children.HasGateway(echo) {
 		return 0
@@ -115,18 +112,6 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 		}
 	}
 	return next
-}
-
-// routes returns the routes of an Echo that exist.
-func (o *Observation) routes() []client.Object {
-	var routes []client.Object
-	if o.HTTPRoute != nil {
-		routes = append(routes, o.HTTPRoute)
-	}
-	if o.GRPCRoute != nil {
-		routes = append(routes, o.GRPCRoute)
-	}
-	return routes
 }
 
 // conditionsOf returns what controllers say of a route or a policy about a Gateway of the Echo.

@@ -13,7 +13,7 @@ import (
 )
 
 // adviceOnService returns a sentence that names the fields of the spec whose values the API server refuses in a Service, empty if it
-// refuses something else. The schema of the Echo cannot tell all of them, because they depend on the cluster.
+// refuses something else. The schema of the Echo cannot reject all of them, because they depend on the cluster.
 func adviceOnService(err error) string {
 	var refused apierrors.APIStatus
 	if !errors.As(err, &refused) || refused.Status().Details == nil || refused.Status().Details.Kind != "Service" {

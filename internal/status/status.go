@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Report is what a pass has to say.
+// Report is the result of a reconcile.
 type Report struct {
 	Status v1.EchoStatus
 	// Transitions are what changed since the status before, to be reported as events once Status is written.
@@ -26,7 +26,7 @@ type Report struct {
 	Next time.Duration
 }
 
-// Evaluate returns the report of a pass over an Echo. failure is nil if the pass succeeded. A silent failure leaves the status as it
+// Evaluate returns the report of a reconcile of an Echo. failure is nil if the reconcile succeeded. A silent failure leaves the status as it
 // is and reports no transitions.
 func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
@@ -52,7 +52,7 @@ func next(echo *v1.Echo, status *v1.EchoStatus, seen Observation, failure *Failu
 	return Earliest(Earliest(untilOverdue(status, now), untilRouteOverdue(echo, seen, now)), look)
 }
 
-// untilNextLook returns when to look again at children that are not watched, zero if all are. They are watched again as soon as a pass has
+// untilNextLook returns when to look again at children that are not watched, zero if all are. They are watched again as soon as a reconcile has
 // restored their labels, which it does not if the Echo is paused or cannot be applied.
 func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
 	if seen.Unwatched && (echo.Spec.Paused || failure != nil) {
@@ -61,15 +61,7 @@ func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Durat
 	return 0
 }
 
-// Earliest returns the shorter of two times that are not zero.
-func Earliest(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return max(a, b)
-	}
-	return min(a, b)
-}
-
-// EvaluateDeletion returns the report of a pass over an Echo that is being deleted. failure is nil if the pass succeeded. A silent
+// EvaluateDeletion returns the report of a reconcile of an Echo that is being deleted. failure is nil if the reconcile succeeded. A silent
 // failure leaves the status as it is and reports no transitions.
 func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
@@ -158,7 +150,7 @@ func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
 		if i := slices.Index(order, c.Type); i >= 0 {
 			return i
 		}
-		return len(order) // somebody else's
+		return len(order) // set by another client
 	}
 	slices.SortStableFunc(status.Conditions, func(a, b metav1.Condition) int { return rank(a) - rank(b) })
 }

@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -38,7 +39,7 @@ type Transition struct {
 // EventNote returns the note as it fits into an event.
 func (t Transition) EventNote() string { return truncate(t.Note, maxNote) }
 
-// transitions returns what happened between two statuses of an Echo, of which the second has the verdict v.
+// transitions returns what happened between two statuses of an Echo, given the verdict v of the second.
 func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Transition {
 	var news, ready []Transition
 	for _, c := range seen.Changes {
@@ -64,6 +65,33 @@ func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	default:
 		return nil
 	}
+}
+
+// nodeTransitions returns what changed about the nodes between two statuses. It returns nothing if the reconcile did not read the nodes.
+func nodeTransitions(before, after map[string][]string, nodes map[string]Node) []Transition {
+	if nodes == nil {
+		return nil
+	}
+	var news []Transition
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if !slices.Equal(before[name], after[name]) {
+			news = append(news, Transition{v1.EventNodeProblem, actionObserve, fmt.Sprintf(
+				"Node %q, which runs %s of this Echo, has a problem: %s", name, plural(nodes[name].Pods, "pod"), describe(nodes[name].Problems))})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		switch node, runsPods := nodes[name]; {
+		case !runsPods:
+			news = append(news, nodeRecovered(fmt.Sprintf("Node %q no longer runs pods of this Echo.", name)))
+		case len(node.Problems) == 0:
+			news = append(news, nodeRecovered(fmt.Sprintf("Node %q has recovered.", name)))
+		}
+	}
+	return news
+}
+
+func nodeRecovered(note string) Transition {
+	return Transition{v1.EventNodeRecovered, actionObserve, note}
 }
 
 // isNews reports whether a verdict is worth an event, given the Ready condition before it: when the Echo becomes ready or ceases to
@@ -126,7 +154,7 @@ func CompanionRefused(err error) Transition {
 	return Transition{v1.EventCompanionRefused, actionCreateCompanion, note}
 }
 
-// NotMonitored returns the transition that is reported if the PodMonitor of an Echo cannot be made as wanted.
+// NotMonitored returns the transition that is reported if the PodMonitor of an Echo cannot be applied.
 func NotMonitored(err error) Transition {
 	return Transition{v1.EventNotMonitored, actionReconcile, err.Error()}
 }

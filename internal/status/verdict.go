@@ -68,7 +68,7 @@ func podsCause(before *v1.EchoStatus, seen Observation, pods rollout) cause {
 	if pods.ready {
 		return cause{}
 	}
-	return causeOf(seen).since(before)
+	return causeOf(seen).resolveFrom(before)
 }
 
 // podsVerdict returns the verdict of a reconcile that succeeded. Whether an Echo is ready depends on its pods alone.

@@ -38,7 +38,7 @@ func authentication(config *rest.Config, httpClient *http.Client) (authenticator
 	if err != nil {
 		return nil, err
 	}
-	return group.NewAuthenticatedGroupAdder(bearertoken.New(newTokenAnswers(newTokenReviews(reviews.TokenReviews())))), nil
+	return group.NewAuthenticatedGroupAdder(bearertoken.New(newTokenCache(newTokenReviews(reviews.TokenReviews())))), nil
 }
 
 func authorization(config *rest.Config, httpClient *http.Client) (authorizer.Authorizer, error) {
@@ -54,7 +54,7 @@ type authorizedHandler struct {
 	authenticate authenticator.Request
 	authorize    authorizer.Authorizer
 	log          logr.Logger
-	failures     *sampledLog // of authentication, which anybody can make fail
+	failures     *sampledLog // of authentication, which any client can make fail
 	next         http.Handler
 }
 
@@ -66,16 +66,16 @@ func (h *authorizedHandler) ServeHTTP(out http.ResponseWriter, r *http.Request) 
 	}
 	if errors.Is(err, errTooManyReviews) {
 		out.Header().Set("Retry-After", "1")
-		refuse(out, http.StatusTooManyRequests, "too many tokens are being checked at the moment; try again in a second")
+		writeError(out, http.StatusTooManyRequests, "too many tokens are being checked at the moment; try again in a second")
 		return
 	}
 	if !ok {
 		out.Header().Set("WWW-Authenticate", "Bearer")
-		refuse(out, http.StatusUnauthorized, "a bearer token that the API server accepts is required: see 'kubectl create token'")
+		writeError(out, http.StatusUnauthorized, "a bearer token that the API server accepts is required: see 'kubectl create token'")
 		return
 	}
 	if asked, _ := targetOf(r); asked.check() != nil {
-		refuse(out, http.StatusBadRequest, asked.check().Error())
+		writeError(out, http.StatusBadRequest, asked.check().Error())
 		return
 	}
 	wants := attributes(known.User, r)
@@ -83,10 +83,10 @@ func (h *authorizedHandler) ServeHTTP(out http.ResponseWriter, r *http.Request) 
 	switch {
 	case err != nil:
 		h.log.Error(err, "Authorization failed because the API server does not answer.", "user", known.User.GetName())
-		refuse(out, http.StatusServiceUnavailable, "the API server cannot check your permissions at the moment; try again later")
+		writeError(out, http.StatusServiceUnavailable, "the API server cannot check your permissions at the moment; try again later")
 	case decision != authorizer.DecisionAllow:
 		h.log.V(1).Info("Access denied.", "user", known.User.GetName(), "reason", reason)
-		refuse(out, http.StatusForbidden, forbidden(wants))
+		writeError(out, http.StatusForbidden, forbidden(wants))
 	default:
 		h.next.ServeHTTP(out, r)
 	}

@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// allowTTL and denyTTL are how long an answer of the API server is cached: a revoked permission ends soon, and a new one takes effect
+	// allowTTL and denyTTL are how long a review by the API server is cached: a revoked permission ends soon, and a new one takes effect
 	// sooner.
 	allowTTL = time.Minute
 	denyTTL  = 10 * time.Second
-	// cachedAnswers is how many answers are cached, and maxCached the longest question in bytes of which the answer is: clients choose it.
-	cachedAnswers = 1024
-	maxCached     = 4096
+	// maxCachedReviews is how many reviews are cached, and maxCachedQuestion the longest question in bytes whose review is: clients choose it.
+	maxCachedReviews  = 1024
+	maxCachedQuestion = 4096
 )
 
 // accessReviews authorizes requests by asking the API server (SubjectAccessReview). The authorizer of k8s.io/apiserver would make the program a
 // third larger.
 type accessReviews struct {
 	reviews authorizationclient.SubjectAccessReviewInterface
-	answers *utilcache.LRUExpireCache // by the JSON of the question
+	cache   *utilcache.LRUExpireCache // by the JSON of the question
 }
 
 func newAccessReviews(reviews authorizationclient.SubjectAccessReviewInterface) *accessReviews {
-	return &accessReviews{reviews, utilcache.NewLRUExpireCache(cachedAnswers)}
+	return &accessReviews{reviews, utilcache.NewLRUExpireCache(maxCachedReviews)}
 }
 
 // authorize is an authorizer.AuthorizerFunc. What the API server does not allow is denied.
 func (r *accessReviews) authorize(ctx context.Context, wants authorizer.Attributes) (authorizer.Decision, string, error) {
-	status, err := r.answer(ctx, questionOf(wants))
+	status, err := r.review(ctx, questionOf(wants))
 	switch {
 	case err != nil:
 		return authorizer.DecisionDeny, "", err
@@ -48,13 +48,13 @@ func (r *accessReviews) authorize(ctx context.Context, wants authorizer.Attribut
 	}
 }
 
-// answer returns the answer to a question, from the cache if it was asked a short time ago.
-func (r *accessReviews) answer(ctx context.Context, question authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+// review returns the review of a question, from the cache if it was asked a short time ago.
+func (r *accessReviews) review(ctx context.Context, question authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	text, err := json.Marshal(question)
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("writing a review of access: %w", err)
 	}
-	if cached, found := r.answers.Get(string(text)); found {
+	if cached, found := r.cache.Get(string(text)); found {
 		return cached.(authorizationv1.SubjectAccessReviewStatus), nil
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: question}
@@ -64,8 +64,8 @@ func (r *accessReviews) answer(ctx context.Context, question authorizationv1.Sub
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("reviewing access: %w", err)
 	}
-	if len(text) <= maxCached {
-		r.answers.Add(string(text), answered.Status, ttlOf(answered.Status))
+	if len(text) <= maxCachedQuestion {
+		r.cache.Add(string(text), answered.Status, ttlOf(answered.Status))
 	}
 	return answered.Status, nil
 }

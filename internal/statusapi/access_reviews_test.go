@@ -88,7 +88,7 @@ func TestAnAnswerIsKeptForATime(t *testing.T) {
 	}{
 		"allowed":         {true, "/metrics", allowTTL},
 		"denied":          {false, "/metrics", denyTTL},
-		"a long question": {true, "/" + strings.Repeat("a", maxCached), 0},
+		"a long question": {true, "/" + strings.Repeat("a", maxCachedQuestion), 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewWithT(t)

@@ -16,17 +16,17 @@ import (
 
 // diagnosis is the state of this process. Replicas that are not the leader omit what only the leader has.
 type diagnosis struct {
-	Version    string         `json:"version"`
-	Replica    string         `json:"replica"`
-	Leader     string         `json:"leader"`
-	Leads      bool           `json:"leads"`
-	Namespaces []string       `json:"namespaces"` // empty: all
-	Queues     map[string]int `json:"queues,omitempty"`
-	Echoes     []passView     `json:"echoes,omitempty"`
+	Version    string          `json:"version"`
+	Replica    string          `json:"replica"`
+	Leader     string          `json:"leader"`
+	Leads      bool            `json:"leads"`
+	Namespaces []string        `json:"namespaces"` // empty: all
+	Queues     map[string]int  `json:"queues,omitempty"`
+	Echoes     []reconcileView `json:"echoes,omitempty"`
 }
 
-// passView is the last pass over an Echo.
-type passView struct {
+// reconcileView is the last reconcile of an Echo.
+type reconcileView struct {
 	Namespace           string    `json:"namespace"`
 	Name                string    `json:"name"`
 	LastReconcile       time.Time `json:"lastReconcile"`
@@ -39,24 +39,24 @@ func (s *Server) diagnose(out http.ResponseWriter, r *http.Request) {
 	d := diagnosis{Version: s.Version, Replica: s.Replica, Leads: s.leads(), Namespaces: append([]string{}, s.Namespaces...)}
 	var err error
 	if d.Leader, err = s.leader(r.Context()); err == nil && d.Leads {
-		d.Echoes = passViews(s.History.Passes())
+		d.Echoes = reconcileViews(s.History.Reconciles())
 		d.Queues, err = queueDepths(s.Metrics)
 	}
 	if err != nil {
-		refuse(out, http.StatusInternalServerError, err.Error())
+		writeError(out, http.StatusInternalServerError, err.Error())
 		return
 	}
-	reply(out, http.StatusOK, d)
+	writeJSON(out, http.StatusOK, d)
 }
 
-// passViews returns the last pass over each Echo, sorted by namespace and name.
-func passViews(passes map[types.NamespacedName]history.Pass) []passView {
-	var views []passView
-	for echo, pass := range passes {
-		views = append(views, passView{Namespace: echo.Namespace, Name: echo.Name, LastReconcile: pass.Ended.UTC(),
-			LastReconcileMillis: float64(pass.Duration.Microseconds()) / 1000, Error: pass.Error})
+// reconcileViews returns the last reconcile of each Echo, sorted by namespace and name.
+func reconcileViews(reconciles map[types.NamespacedName]history.Reconcile) []reconcileView {
+	var views []reconcileView
+	for echo, last := range reconciles {
+		views = append(views, reconcileView{Namespace: echo.Namespace, Name: echo.Name, LastReconcile: last.Ended.UTC(),
+			LastReconcileMillis: float64(last.Duration.Microseconds()) / 1000, Error: last.Error})
 	}
-	slices.SortFunc(views, func(a, b passView) int {
+	slices.SortFunc(views, func(a, b reconcileView) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return views

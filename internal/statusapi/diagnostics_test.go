@@ -27,14 +27,14 @@ func TestQueueDepths(t *testing.T) {
 	}
 }
 
-func TestPassViews(t *testing.T) {
+func TestReconcileViews(t *testing.T) {
 	when := time.Unix(1000, 0).UTC()
-	got := passViews(map[types.NamespacedName]history.Pass{
+	got := reconcileViews(map[types.NamespacedName]history.Reconcile{
 		{Namespace: "b", Name: "x"}: {Ended: when, Duration: 1500 * time.Microsecond},
 		{Namespace: "a", Name: "y"}: {Ended: when, Error: "no"},
 		{Namespace: "a", Name: "x"}: {Ended: when},
 	})
-	want := []passView{
+	want := []reconcileView{
 		{Namespace: "a", Name: "x", LastReconcile: when},
 		{Namespace: "a", Name: "y", LastReconcile: when, Error: "no"},
 		{Namespace: "b", Name: "x", LastReconcile: when, LastReconcileMillis: 1.5},

@@ -26,7 +26,7 @@ type echoList struct {
 func (s *Server) listEchoes(out http.ResponseWriter, r *http.Request) {
 	asked, _ := targetOf(r)
 	if asked.namespace != "" && !s.watches(asked.namespace) {
-		refuse(out, http.StatusNotFound, s.notWatched(asked.namespace))
+		writeError(out, http.StatusNotFound, s.notWatched(asked.namespace))
 		return
 	}
 	echoes := &v1.EchoList{}
@@ -35,7 +35,7 @@ func (s *Server) listEchoes(out http.ResponseWriter, r *http.Request) {
 		err = s.respond(r.Context(), out, asked.namespace, echoes.Items)
 	}
 	if err != nil {
-		refuse(out, http.StatusInternalServerError, err.Error())
+		writeError(out, http.StatusInternalServerError, err.Error())
 	}
 }
 
@@ -51,7 +51,7 @@ func (s *Server) respond(ctx context.Context, out http.ResponseWriter, namespace
 	for i := range echoes {
 		list.Items = append(list.Items, s.view(&echoes[i], pods))
 	}
-	reply(out, http.StatusOK, list)
+	writeJSON(out, http.StatusOK, list)
 	return nil
 }
 
@@ -59,13 +59,13 @@ func (s *Server) respond(ctx context.Context, out http.ResponseWriter, namespace
 func (s *Server) getEcho(out http.ResponseWriter, r *http.Request) {
 	asked, _ := targetOf(r)
 	if !s.watches(asked.namespace) {
-		refuse(out, http.StatusNotFound, s.notWatched(asked.namespace))
+		writeError(out, http.StatusNotFound, s.notWatched(asked.namespace))
 		return
 	}
 	echo := &v1.Echo{}
 	err := s.Cached.Get(r.Context(), client.ObjectKey{Namespace: asked.namespace, Name: asked.name}, echo)
 	if apierrors.IsNotFound(err) {
-		refuse(out, http.StatusNotFound, fmt.Sprintf("Echo %q not found in namespace %q", asked.name, asked.namespace))
+		writeError(out, http.StatusNotFound, fmt.Sprintf("Echo %q not found in namespace %q", asked.name, asked.namespace))
 		return
 	}
 	var pods podIndex
@@ -73,10 +73,10 @@ func (s *Server) getEcho(out http.ResponseWriter, r *http.Request) {
 		pods, err = s.pods(r.Context(), asked.namespace)
 	}
 	if err != nil {
-		refuse(out, http.StatusInternalServerError, err.Error())
+		writeError(out, http.StatusInternalServerError, err.Error())
 		return
 	}
-	reply(out, http.StatusOK, s.view(echo, pods))
+	writeJSON(out, http.StatusOK, s.view(echo, pods))
 }
 
 func (s *Server) view(echo *v1.Echo, pods podIndex) echoView {

@@ -56,11 +56,11 @@ func (s *Server) onLeader(next http.HandlerFunc) http.HandlerFunc {
 		leader, err := s.leader(r.Context())
 		switch {
 		case err != nil:
-			refuse(out, http.StatusServiceUnavailable, "this replica is not the leader, and the leader cannot be determined: "+err.Error())
+			writeError(out, http.StatusServiceUnavailable, "this replica is not the leader, and the leader cannot be determined: "+err.Error())
 		case leader == "":
-			refuse(out, http.StatusServiceUnavailable, "there is no leader at the moment; try again later")
+			writeError(out, http.StatusServiceUnavailable, "there is no leader at the moment; try again later")
 		default:
-			reply(out, http.StatusServiceUnavailable, map[string]string{
+			writeJSON(out, http.StatusServiceUnavailable, map[string]string{
 				"error": "this replica is not the leader; ask pod " + leader, "leader": leader})
 		}
 	}

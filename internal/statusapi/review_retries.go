@@ -17,15 +17,15 @@ func reviewRetries() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 3}
 }
 
-// retryReview sends a review and returns the answer. It sends it again if it failed because the API server is busy or the connection was lost.
+// retryReview sends a review and returns the response. It sends it again if it failed because the API server is busy or the connection was lost.
 func retryReview[T any](ctx context.Context, send func(context.Context) (*T, error)) (*T, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
-	var answer *T
+	var reviewed *T
 	var last error
 	err := wait.ExponentialBackoffWithContext(ctx, reviewRetries(), func(ctx context.Context) (bool, error) {
-		answer, last = send(ctx)
-		if passes(last) {
+		reviewed, last = send(ctx)
+		if isTemporary(last) {
 			return false, nil
 		}
 		return true, last
@@ -33,11 +33,11 @@ func retryReview[T any](ctx context.Context, send func(context.Context) (*T, err
 	if last != nil {
 		return nil, last // it says more than that the time is over
 	}
-	return answer, err
+	return reviewed, err
 }
 
-// passes reports whether an error may go away by itself within seconds.
-func passes(err error) bool {
+// isTemporary reports whether an error may go away within seconds.
+func isTemporary(err error) bool {
 	_, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
 		apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)

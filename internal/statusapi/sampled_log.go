@@ -22,7 +22,7 @@ type sampledLog struct {
 
 // info writes a line, or leaves it out.
 func (s *sampledLog) info(message string, keysAndValues ...any) {
-	leftOut, write := s.take(time.Now())
+	leftOut, write := s.next(time.Now())
 	if !write {
 		return
 	}
@@ -32,8 +32,8 @@ func (s *sampledLog) info(message string, keysAndValues ...any) {
 	s.log.Info(message, keysAndValues...)
 }
 
-// take reports whether a line is due, and how many were left out before it.
-func (s *sampledLog) take(now time.Time) (int, bool) {
+// next reports whether a line is due, and how many were left out before it.
+func (s *sampledLog) next(now time.Time) (int, bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if now.Sub(s.last) < logPeriod {

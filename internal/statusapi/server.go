@@ -59,16 +59,16 @@ func (s *Server) watches(namespace string) bool {
 }
 
 // reply responds with JSON, indented for people.
-func reply(out http.ResponseWriter, status int, answer any) {
+func writeJSON(out http.ResponseWriter, status int, body any) {
 	out.Header().Set("Content-Type", "application/json")
 	out.Header().Set("Cache-Control", "no-store")
 	out.WriteHeader(status)
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(answer) // the client is gone
+	_ = encoder.Encode(body) // the client is gone
 }
 
 // refuse responds with a message that says what is wrong.
-func refuse(out http.ResponseWriter, status int, message string) {
-	reply(out, status, map[string]string{"error": message})
+func writeError(out http.ResponseWriter, status int, message string) {
+	writeJSON(out, status, map[string]string{"error": message})
 }

@@ -128,10 +128,10 @@ func TestResponsesAreForPeopleAndNotCached(t *testing.T) {
 func TestDiagnosticsOfTheLeader(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(true, &store{}, func(s *Server) { s.Namespaces = []string{"a", "b"} })
-	server.History.AddPass(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), errors.New("refused"))
+	server.History.AddReconcile(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), errors.New("refused"))
 	got, want := diagnosis{}, diagnosis{
 		Version: "v9", Replica: "manager-1", Leader: "manager-1", Leads: true, Namespaces: []string{"a", "b"},
-		Echoes: []passView{{Namespace: "a", Name: "x", LastReconcile: time.Unix(1000, 0).UTC(), LastReconcileMillis: 1000, Error: "refused"}},
+		Echoes: []reconcileView{{Namespace: "a", Name: "x", LastReconcile: time.Unix(1000, 0).UTC(), LastReconcileMillis: 1000, Error: "refused"}},
 	}
 	g.Expect(json.Unmarshal(request(t, server.handler(), http.MethodGet, "/diagnostics").Body.Bytes(), &got)).To(Succeed())
 	g.Expect(got).To(BeComparableTo(want))
@@ -139,7 +139,7 @@ func TestDiagnosticsOfTheLeader(t *testing.T) {
 
 func TestDiagnosticsOfAnotherReplica(t *testing.T) {
 	server := newServer(false, &store{holder: "manager-0_uuid"})
-	server.History.AddPass(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), nil) // while it was the leader
+	server.History.AddReconcile(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), nil) // while it was the leader
 	out := request(t, server.handler(), http.MethodGet, "/diagnostics")
 	got, want := diagnosis{}, diagnosis{Version: "v9", Replica: "manager-1", Leader: "manager-0", Namespaces: []string{}}
 	NewWithT(t).Expect(json.Unmarshal(out.Body.Bytes(), &got)).To(Succeed())

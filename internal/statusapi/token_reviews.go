@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// reviewsPerSecond, reviewBurst and reviewsAtOnce bound the reviews of tokens that are not known, which anybody can make up.
+	// reviewsPerSecond, reviewBurst and reviewsAtOnce bound the reviews of tokens that are not known, which any client can make up.
 	reviewsPerSecond = 20
 	reviewBurst      = 40
 	reviewsAtOnce    = 10

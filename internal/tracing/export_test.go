@@ -32,7 +32,7 @@ func TestRequestsAreSentAsConfigured(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", authority)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-token=a%20b")
 	tracer := newTracer(t, logr.Discard())
-	_, _ = tracer.Passes("echo", &noPass{}).Reconcile(t.Context(), request)
+	_, _ = tracer.Reconciler("echo", &noReconcile{}).Reconcile(t.Context(), request)
 	tracer.Close(time.Minute)
 	sent := c.Requests()
 	g.Expect(sent).To(HaveLen(1))
@@ -48,7 +48,7 @@ func TestProblemsAreLogged(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "canary")
 	log := &logged{}
 	tracer := newTracer(t, log.logger())
-	_, _ = tracer.Passes("echo", &noPass{}).Reconcile(t.Context(), request)
+	_, _ = tracer.Reconciler("echo", &noReconcile{}).Reconcile(t.Context(), request)
 	tracer.Close(time.Minute)
 	all := strings.Join(log.all(), "\n")
 	for _, want := range []string{"507 Insufficient Storage", "parse headers"} {
@@ -63,23 +63,23 @@ func TestSpansAreSentWhenTheProcessEndsButNotForLong(t *testing.T) {
 	c := startCollector(t, func(http.ResponseWriter, *http.Request) { <-end })
 	log := &logged{}
 	tracer := newTracer(t, log.logger())
-	_, _ = tracer.Passes("echo", &noPass{}).Reconcile(t.Context(), request)
+	_, _ = tracer.Reconciler("echo", &noReconcile{}).Reconcile(t.Context(), request)
 	tracer.Close(time.Second)
 	if all := strings.Join(log.all(), "\n"); len(c.Spans()) != 1 || !strings.Contains(all, "The last spans were not sent.") {
 		t.Errorf("%v were sent, and the log has %s", c.Spans(), all)
 	}
-	_, _ = tracer.Passes("late", &noPass{}).Reconcile(t.Context(), request)
+	_, _ = tracer.Reconciler("late", &noReconcile{}).Reconcile(t.Context(), request)
 }
 
-// TestPassesDoNotWaitForTheCollector checks that spans wait for a collector that does not respond in a bounded number.
-func TestPassesDoNotWaitForTheCollector(t *testing.T) {
+// TestReconciler_doesNotWaitForCollector checks that spans wait for a collector that does not respond in a bounded number.
+func TestReconciler_doesNotWaitForCollector(t *testing.T) {
 	end := make(chan struct{})
 	c := startCollector(t, func(http.ResponseWriter, *http.Request) { <-end })
 	tracer := newTracer(t, logr.Discard())
-	pass := tracer.Passes("echo", &noPass{})
+	reconciler := tracer.Reconciler("echo", &noReconcile{})
 	const bound = sdktrace.DefaultMaxQueueSize + 2*sdktrace.DefaultMaxExportBatchSize
 	for range 2 * bound {
-		_, _ = pass.Reconcile(t.Context(), request)
+		_, _ = reconciler.Reconcile(t.Context(), request)
 	}
 	close(end)
 	tracer.Close(time.Minute)

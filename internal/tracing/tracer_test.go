@@ -52,8 +52,8 @@ func byName(c *collector.Collector) map[string]*tracepb.Span {
 	return all
 }
 
-// TestASpanForEachPassWithOneForEachRequest checks the spans of a pass that sends three requests, of which one has no answer.
-func TestASpanForEachPassWithOneForEachRequest(t *testing.T) {
+// TestReconciler_spanWithOneForEachRequest checks the spans of a reconcile that sends three requests, of which one has no answer.
+func TestReconciler_spanWithOneForEachRequest(t *testing.T) {
 	c := startCollector(t, nil)
 	tracer, refused := newTracer(t, logr.Discard()), errors.New("refused")
 	transport := tracer.Wrap(roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -70,7 +70,7 @@ func TestASpanForEachPassWithOneForEachRequest(t *testing.T) {
 			_ = response.Body.Close()
 		}
 	}
-	pass := tracer.Passes("echo", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	reconciler := tracer.Reconciler("echo", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		SetGeneration(ctx, 7)
 		send(ctx, http.MethodPatch, "/apis/example.com/v1/namespaces/shop/echoes/till/status")
 		send(ctx, http.MethodGet, "/api/v1/namespaces/shop/services/till")
@@ -78,7 +78,7 @@ func TestASpanForEachPassWithOneForEachRequest(t *testing.T) {
 		SetFailure(ctx, "ApplyFailed", refused)
 		return reconcile.Result{}, refused
 	}))
-	NewWithT(t).Expect(pass.Reconcile(t.Context(), request)).Error().To(MatchError(refused))
+	NewWithT(t).Expect(reconciler.Reconcile(t.Context(), request)).Error().To(MatchError(refused))
 	send(t.Context(), http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/shop/leases/x")
 	tracer.Close(time.Minute)
 
@@ -88,7 +88,7 @@ func TestASpanForEachPassWithOneForEachRequest(t *testing.T) {
 		"echo_operator.reconcile_id": "", "echo_operator.generation": "7", "echo_operator.result": "error", "error.type": "ApplyFailed"}
 	if got := collector.Attributes(parent.GetAttributes()); len(all) != 4 || !reflect.DeepEqual(got, want) || len(parent.GetParentSpanId()) > 0 ||
 		parent.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR || parent.GetStatus().GetMessage() != "refused" {
-		t.Errorf("%d spans; the pass has %v, %v", len(all), got, parent)
+		t.Errorf("%d spans; the reconcile has %v, %v", len(all), got, parent)
 	}
 	for name, want := range map[string]map[string]string{
 		"patch echoes/status": {"echo_operator.verb": "patch", "echo_operator.resource": "echoes/status", "http.request.method": "PATCH",
@@ -111,7 +111,7 @@ func TestResultsArePassedOn(t *testing.T) {
 	c := startCollector(t, nil)
 	tracer := newTracer(t, logr.Discard())
 	for name, want := range map[string]reconcile.Result{"success": {}, "requeue_after": {RequeueAfter: time.Second}} {
-		got, err := tracer.Passes(name, reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return want, nil })).
+		got, err := tracer.Reconciler(name, reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return want, nil })).
 			Reconcile(t.Context(), request)
 		g.Expect(err).NotTo(HaveOccurred(), name)
 		g.Expect(got).To(Equal(want), name)
@@ -149,7 +149,7 @@ func TestSampling(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
 	c := startCollector(t, nil)
 	tracer := newTracer(t, logr.Discard())
-	_, _ = tracer.Passes("echo", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	_, _ = tracer.Reconciler("echo", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 		transport := tracer.Wrap(roundTrip(func(*http.Request) (*http.Response, error) { return nil, http.ErrHandlerTimeout }))
 		response, err := transport.RoundTrip(httptest.NewRequestWithContext(ctx, http.MethodGet, "/api", nil))
 		if err == nil {
@@ -184,13 +184,13 @@ func TestEnabled(t *testing.T) {
 }
 
 func TestNothingIsDoneWithoutACollector(t *testing.T) {
-	before, next := runtime.NumGoroutine(), &noPass{}
+	before, next := runtime.NumGoroutine(), &noReconcile{}
 	tracer, err := New(false, "v1", logr.Discard())
 	if err != nil || tracer != (Tracer{}) || runtime.NumGoroutine() > before {
 		t.Errorf("got %+v, %v; %d goroutines, before: %d", tracer, err, runtime.NumGoroutine(), before)
 	}
-	if got := tracer.Passes("echo", next); got != reconcile.Reconciler(next) {
-		t.Errorf("passes are made by a %T", got)
+	if got := tracer.Reconciler("echo", next); got != reconcile.Reconciler(next) {
+		t.Errorf("reconciles are made by a %T", got)
 	}
 	if got := tracer.Wrap(http.DefaultTransport); got != http.DefaultTransport {
 		t.Errorf("requests are sent by a %T", got)
@@ -207,11 +207,11 @@ func TestNothingIsDoneWithoutACollector(t *testing.T) {
 
 type key struct{}
 
-// noPass is a reconciler that does nothing.
-type noPass struct{ _ int }
+// noReconcile is a reconciler that does nothing.
+type noReconcile struct{ _ int }
 
 // Reconcile implements reconcile.Reconciler.
-func (*noPass) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
+func (*noReconcile) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return reconcile.Result{}, nil
 }
 

@@ -14,8 +14,8 @@ type connection struct {
 	next   http.RoundTripper
 	report func(error)
 
-	lock sync.Mutex
-	told map[string]bool // what was reported since the last response
+	lock     sync.Mutex
+	reported map[string]bool // what was reported since the last response
 }
 
 // RoundTrip implements http.RoundTripper. It reports the same error once, until there is a response again.
@@ -24,9 +24,9 @@ func (c *connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if err == nil {
-		c.told = map[string]bool{}
-	} else if why := reason(err); request.Context().Err() == nil && !c.told[why] {
-		c.told[why] = true
+		c.reported = map[string]bool{}
+	} else if why := reason(err); request.Context().Err() == nil && !c.reported[why] {
+		c.reported[why] = true
 		c.report(errors.New("no response from the API server, retrying: " + why))
 	}
 	return response, err
@@ -42,8 +42,8 @@ func reason(err error) string {
 
 // newConnection returns a transport that reports the failures of another.
 func newConnection(next http.RoundTripper, report func(error)) *connection {
-	return &connection{next: next, report: report, told: map[string]bool{}}
+	return &connection{next: next, report: report, reported: map[string]bool{}}
 }
 
-// unanswered reports whether an error comes from a request that got no response.
-func unanswered(err error) bool { return errors.As(err, new(*url.Error)) }
+// gotNoResponse reports whether an error comes from a request that got no response.
+func gotNoResponse(err error) bool { return errors.As(err, new(*url.Error)) }

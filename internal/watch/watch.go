@@ -69,7 +69,7 @@ func newInformer(client dynamic.Interface, options Options, p *printer) (cache.S
 // isNews returns whether an error that ends listing or watching must be printed. The connection has printed that there was no response.
 // A watch that is too old, or that the server ended, is normal.
 func isNews(err error) bool {
-	return !unanswered(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
+	return !gotNoResponse(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // listWatch lists and watches, and prints the errors of a watch that client-go does not report.

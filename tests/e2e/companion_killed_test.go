@@ -96,7 +96,7 @@ func (l *life) steps(ctx context.Context) []lifeStep {
 func (l *life) makeOwners(ctx context.Context) {
 	GinkgoHelper()
 	l.owners = nil
-	for i := range 3 { // so that a kill may find one pass completed, one in progress and one not started
+	for i := range 3 { // so that a kill may find one reconcile completed, one in progress and one not started
 		owner := support.WebPod(l.namespace, fmt.Sprintf("web-%d", i), l.echo.Name)
 		Expect(k8s.Create(ctx, owner)).To(Succeed())
 		l.owners = append(l.owners, owner)

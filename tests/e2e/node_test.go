@@ -85,7 +85,7 @@ func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, messag
 			HaveField("Reason", reason.String()), HaveField("Message", ContainSubstring(message))))))))
 }
 
-// eventuallyNodeProblems waits until the status of an Echo reports these nodes, possibly in another pass than its pods.
+// eventuallyNodeProblems waits until the status of an Echo reports these nodes, possibly in another reconcile than its pods.
 func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string][]string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.NodeProblems", want))

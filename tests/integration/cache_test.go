@@ -29,10 +29,10 @@ var _ = Describe("the cache of the operator", func() {
 			By("creating an object with another label, and then one with the label of the operator")
 			whole := kind.DeepCopyObject().(client.Object) // of pods the cache does not hold all
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(own), whole)).To(Succeed())
-			foreign, labelled := copyOf(whole, "foreign", "another-client"), copyOf(whole, "labelled", "echo-operator")
+			foreign, labeled := copyOf(whole, "foreign", "another-client"), copyOf(whole, "labeled", "echo-operator")
 			Expect(k8s.Create(ctx, foreign)).To(Succeed())
-			Expect(k8s.Create(ctx, labelled)).To(Succeed())
-			eventuallyCached(ctx, echo.Namespace, "labelled", kind) // the watch receives both, in order
+			Expect(k8s.Create(ctx, labeled)).To(Succeed())
+			eventuallyCached(ctx, echo.Namespace, "labeled", kind) // the watch receives both, in order
 			err := underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(foreign), kind)
 			Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%T: %v", kind, err)
 		}
@@ -44,15 +44,15 @@ var _ = Describe("the cache of the operator", func() {
 		Expect(eventuallyCached(ctx, "", node.Name, &corev1.Node{}).GetLabels()).To(BeEmpty())
 
 		namespace := newNamespace(ctx)
-		unlabelled := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "unlabelled"},
+		unlabeled := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "unlabeled"},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
-		Expect(k8s.Create(ctx, unlabelled)).To(Succeed())
+		Expect(k8s.Create(ctx, unlabeled)).To(Succeed())
 		owner := createOwner(ctx, k8s, namespace, "owner", "none")
-		pods := underTest.Companions.Labelled
+		pods := underTest.Companions.Labeled
 		cached := &corev1.Pod{}
 		Eventually(func() error { return pods.Get(ctx, client.ObjectKeyFromObject(owner), cached) }).WithContext(ctx).Should(Succeed())
 		Expect(cached.Spec.Containers).To(BeEmpty())
-		Expect(apierrors.IsNotFound(pods.Get(ctx, client.ObjectKeyFromObject(unlabelled), cached))).To(BeTrue())
+		Expect(apierrors.IsNotFound(pods.Get(ctx, client.ObjectKeyFromObject(unlabeled), cached))).To(BeTrue())
 	})
 })
 

@@ -167,11 +167,11 @@ var _ = Describe("the commands of the program", Ordered, func() {
 
 	It("watches only objects that match the label selector and the namespace", func(ctx SpecContext) {
 		session := run("watch", "echoes", "-n", "default", "-l", "tier in (a)")
-		labelled := func(tier string) func(*v1.Echo) {
+		labeled := func(tier string) func(*v1.Echo) {
 			return func(e *v1.Echo) { e.Labels = map[string]string{"tier": tier} }
 		}
-		for _, echo := range []*v1.Echo{support.Echo("kube-public", "elsewhere", labelled("a")), support.Echo("default", "other", labelled("b")),
-			support.Echo("default", "wanted", labelled("a"))} {
+		for _, echo := range []*v1.Echo{support.Echo("kube-public", "elsewhere", labeled("a")), support.Echo("default", "other", labeled("b")),
+			support.Echo("default", "wanted", labeled("a"))} {
 			Expect(c.Create(ctx, echo)).To(Succeed())
 			DeferCleanup(c.Delete, echo)
 		}

@@ -60,25 +60,25 @@ func blockDeletion(ctx context.Context, pod *corev1.Pod) {
 	edit(ctx, pod, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
 }
 
-// expectNoRequest waits until the operator has nothing left to do for a pod with a companion, and expects that three more passes send no
+// expectNoRequest waits until the operator has nothing left to do for a pod with a companion, and expects that three more reconciles send no
 // requests.
 func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
 	GinkgoHelper()
 	requests := &atomic.Int64{}
-	pass := &companion.Reconciler{Dependencies: underTest.Companions.Dependencies, Labelled: underTest.Companions.Labelled}
-	pass.Client = refusingClient(requests)
-	pass.Live = pass.Client
-	expectQuietPass := func(g Gomega) {
+	reconciler := &companion.Reconciler{Dependencies: underTest.Companions.Dependencies, Labeled: underTest.Companions.Labeled}
+	reconciler.Client = refusingClient(requests)
+	reconciler.Live = reconciler.Client
+	expectQuietReconcile := func(g Gomega) {
 		g.Expect(companionsNow(ctx, g, underTest.GetClient(), owner.Namespace)).To(HaveLen(1))
 		requests.Store(0)
-		result, err := pass.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
+		result, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(result).To(BeZero())
-		g.Expect(requests.Load()).To(BeZero(), "requests of a pass over a pod with a companion")
+		g.Expect(requests.Load()).To(BeZero(), "requests of a reconcile of a pod with a companion")
 	}
-	Eventually(expectQuietPass).WithContext(ctx).Should(Succeed())
+	Eventually(expectQuietReconcile).WithContext(ctx).Should(Succeed())
 	for range 3 {
-		expectQuietPass(Default)
+		expectQuietReconcile(Default)
 	}
 }
 

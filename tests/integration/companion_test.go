@@ -163,7 +163,7 @@ var _ = Describe("a companion", func() {
 		expectUntouched(ctx, k8s, foreign)
 	})
 
-	It("is created only once by concurrent passes", func(ctx SpecContext) {
+	It("is created only once by concurrent reconciles", func(ctx SpecContext) {
 		echo, owner := createEchoAndOwner(ctx, "raced")
 		for range 3 {
 			Expect(k8s.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(echo.Namespace), client.GracePeriodSeconds(0),

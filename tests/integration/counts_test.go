@@ -29,12 +29,12 @@ const (
 	maxStartRequests = 18
 	// maxListRequests are the further ones with an API server that does not stream lists: each of 10 watches is refused, and then lists.
 	maxListRequests = 20
-	// maxAllocations are those of a pass that changes nothing.
+	// maxAllocations are those of a reconcile that changes nothing.
 	maxAllocations = 500
 )
 
 var _ = Describe("what an Echo costs", func() {
-	It("is one pass with one request for each write", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
+	It("is one reconcile with one request for each write", SpecTimeout(3*time.Minute), func(ctx SpecContext) {
 		server, admin := startCluster()
 		allowMetrics(ctx, admin)
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig)}
@@ -62,7 +62,7 @@ var _ = Describe("what an Echo costs", func() {
 		Expect(now.posts-first.posts).To(BeNumerically("~", manyEchoes, 0.02*manyEchoes), "events, and reviews of the tokens of the test")
 		Expect(now.gets-first.gets).To(BeNumerically("<=", 0.01*manyEchoes), "reads")
 		Expect(now.refused-first.refused).To(BeZero(), "conflicts and other refusals")
-		Expect(now.passes-first.passes).To(BeNumerically("<=", 1.1*manyEchoes), "passes")
+		Expect(now.reconciles-first.reconciles).To(BeNumerically("<=", 1.1*manyEchoes), "passes")
 
 		restarted := quiet(ctx, start())
 		Expect(restarted.patches).To(BeZero(), "writes after a restart")
@@ -74,7 +74,7 @@ var _ = Describe("what an Echo costs", func() {
 		Expect(restarted.total()).To(BeNumerically("<=", limit))
 	})
 
-	It("is little in a pass that changes nothing", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("is little in a reconcile that changes nothing", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "x")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		request, skipped := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}, false
@@ -85,7 +85,7 @@ var _ = Describe("what an Echo costs", func() {
 			}
 			skipped = answer.RequeueAfter < time.Minute // it waits for the cache, and not for the end of the rollout
 		}
-		// Everything else in the process is counted, too: few passes in a row have a chance of being alone.
+		// Everything else in the process is counted, too: few reconciles in a row have a chance of being alone.
 		Eventually(func(g Gomega) {
 			g.Expect(testing.AllocsPerRun(3, pass)).To(BeNumerically("<=", maxAllocations))
 			g.Expect(skipped).To(BeFalse())
@@ -103,8 +103,8 @@ func minorVersion(config *rest.Config) int {
 	return minor
 }
 
-// requestCounts are the requests of a process to the API server, and its passes over Echoes.
-type requestCounts struct{ gets, posts, patches, refused, passes float64 }
+// requestCounts are the requests of a process to the API server, and its reconciles of Echoes.
+type requestCounts struct{ gets, posts, patches, refused, reconciles float64 }
 
 func (c requestCounts) total() float64 { return c.gets + c.posts + c.patches + c.refused }
 
@@ -116,7 +116,7 @@ func quiet(ctx context.Context, counts func() requestCounts) requestCounts {
 		if now := counts(); now != last {
 			last, since = now, time.Now()
 		}
-		return last.passes+last.gets > 0 && time.Since(since) > time.Second
+		return last.reconciles+last.gets > 0 && time.Since(since) > time.Second
 	}).WithContext(ctx).WithTimeout(time.Minute).Should(BeTrue())
 	return last
 }
@@ -129,7 +129,7 @@ func requestsOf(ctx context.Context, url, token string) requestCounts {
 		status, page = responseOf(ctx, g, http.MethodGet, url, token)
 		g.Expect(status).To(Equal(http.StatusOK))
 	}).WithContext(ctx).Should(Succeed())
-	counts := requestCounts{passes: support.SumOfMetric(page, `controller_runtime_reconcile_total`, `controller="echo"`)}
+	counts := requestCounts{reconciles: support.SumOfMetric(page, `controller_runtime_reconcile_total`, `controller="echo"`)}
 	for method, count := range map[string]*float64{"GET": &counts.gets, "POST": &counts.posts, "PATCH": &counts.patches} {
 		*count = support.SumOfMetric(page, "rest_client_requests_total", `method="`+method+`"`, `code="2`)
 	}

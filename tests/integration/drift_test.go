@@ -139,7 +139,7 @@ var _ = Describe("a converged Echo", func() {
 	})
 })
 
-// expectNoWrite waits until the operator has nothing left to do for an Echo, and expects that three more passes send no requests.
+// expectNoWrite waits until the operator has nothing left to do for an Echo, and expects that three more reconciles send no requests.
 func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	versions := func() []string {
@@ -151,22 +151,22 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	}
 	requests := &atomic.Int64{}
 	refusing := refusingClient(requests)
-	expectQuietPass := func(g Gomega) {
-		pass := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History, Gateways: underTest.Echoes.Gateways}
-		pass.Client = client.WithFieldValidation(refusing, "Strict")
-		pass.Live = pass.Client
+	expectQuietReconcile := func(g Gomega) {
+		reconciler := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History, Gateways: underTest.Echoes.Gateways}
+		reconciler.Client = client.WithFieldValidation(refusing, "Strict")
+		reconciler.Live = reconciler.Client
 		cached := &v1.Echo{}
 		g.Expect(underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(echo), cached)).To(Succeed())
 		g.Expect(cached.ResourceVersion).To(Equal(versions()[0]))
 		requests.Store(0)
-		_, err := pass.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
+		_, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(requests.Load()).To(BeZero(), "requests of a pass over a converged Echo")
+		g.Expect(requests.Load()).To(BeZero(), "requests of a reconcile of a converged Echo")
 	}
-	Eventually(expectQuietPass).WithContext(ctx).Should(Succeed())
+	Eventually(expectQuietReconcile).WithContext(ctx).Should(Succeed())
 	before := versions()
 	for range 3 {
-		expectQuietPass(Default)
+		expectQuietReconcile(Default)
 	}
 	Expect(versions()).To(Equal(before))
 }

@@ -95,14 +95,14 @@ func patchStatus[T client.Object](ctx context.Context, object T, change func(T))
 
 // haveCondition matches an Echo by one of its conditions, which must be that of its generation. A nil reason matches all reasons.
 func haveCondition(kind string, status metav1.ConditionStatus, reason v1.Reason) types.GomegaMatcher {
-	wanted := "for any reason"
+	desired := "for any reason"
 	if reason != nil {
-		wanted = reason.String()
+		desired = reason.String()
 	}
 	return gcustom.MakeMatcher(func(echo *v1.Echo) (bool, error) {
 		c := meta.FindStatusCondition(echo.Status.Conditions, kind)
 		return c != nil && c.Status == status && (reason == nil || c.Reason == reason.String()) && c.ObservedGeneration == echo.Generation, nil
-	}).WithTemplate("Expected\n{{.FormattedActual}}\n{{.To}} have condition {{.Data}}", kind+"="+string(status)+" "+wanted)
+	}).WithTemplate("Expected\n{{.FormattedActual}}\n{{.To}} have condition {{.Data}}", kind+"="+string(status)+" "+desired)
 }
 
 // expectEvents waits until the events of an object have these reasons, in order.

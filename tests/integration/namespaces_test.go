@@ -76,7 +76,7 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 		Eventually(func() error {
 			return admin.Get(ctx, client.ObjectKey{Namespace: "revoked-a", Name: "other"}, &corev1.Service{})
 		}).WithContext(ctx).Should(Succeed())
-		Consistently(failed, 5*time.Second).WithContext(ctx).Should(BeNumerically("<=", 13), "passes that fail back off")
+		Consistently(failed, 5*time.Second).WithContext(ctx).Should(BeNumerically("<=", 13), "reconciles that fail back off")
 
 		By("giving the rights back")
 		run.grant(ctx, "revoked-b")

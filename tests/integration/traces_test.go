@@ -44,7 +44,7 @@ var _ = Describe("traces", Ordered, func() {
 		Eventually(session, 10*time.Second).Should(gexec.Exit(0))
 	}
 
-	It("have a span for each pass, with one for each request, and none of watches and of the lease", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("have a span for each reconcile, with one for each request, and none of watches and of the lease", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		c := startCollector(nil)
 		session := start("default", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_EXPORTER_OTLP_HEADERS=x-token=t")
 		reconcile(ctx, "default", "traced")
@@ -85,7 +85,7 @@ var _ = Describe("traces", Ordered, func() {
 		Expect(c.Spans()).To(BeEmpty())
 	})
 
-	It("delay neither passes nor the end if the collector does not answer", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("delay neither reconciles nor the end if the collector does not answer", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		end := make(chan struct{})
 		c := startCollector(func(http.ResponseWriter, *http.Request) { <-end })
 		defer close(end)

@@ -50,7 +50,7 @@ var _ = Describe("a webhook", func() {
 		before, called := settled(), calls.Load()
 		Consistently(func(g Gomega) {
 			g.Expect(settled()).To(Equal(before))
-			g.Expect(calls.Load()-called).To(BeNumerically("<=", 1), "one pass may still have been running")
+			g.Expect(calls.Load()-called).To(BeNumerically("<=", 1), "one reconcile may still have been running")
 		}).WithContext(ctx).WithTimeout(3 * time.Second).Should(Succeed())
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 3 })
 		rollOut(ctx, namespace, echo.Name)

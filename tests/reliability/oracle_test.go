@@ -154,7 +154,7 @@ func (s *simulation) restWrites(t *testing.T) []string {
 	t.Helper()
 	before := len(s.faults.order)
 	s.edit(echoKey, func(echo map[string]any) {
-		(&unstructured.Unstructured{Object: echo}).SetAnnotations(map[string]string{"touched": "yes"}) // starts a pass
+		(&unstructured.Unstructured{Object: echo}).SetAnnotations(map[string]string{"touched": "yes"}) // starts a reconcile
 	})
 	s.settle(t)
 	var sent []string

@@ -8,7 +8,7 @@ import (
 )
 
 // TestRequestsOfAnEcho bounds how many requests an Echo causes from its creation on, watches and events aside. Each change reaches the
-// operator by itself, so that it makes more passes than on a cluster. The order of some events is not determined: a few requests may be
+// operator by itself, so that it makes more reconciles than on a cluster. The order of some events is not determined: a few requests may be
 // saved.
 func TestRequestsOfAnEcho(t *testing.T) {
 	for _, c := range []struct {

@@ -35,6 +35,6 @@ func TestAnEventOfAPodWaitsForTheDeployment(t *testing.T) {
 		}
 		q.Done(want)
 		<-time.After(2 * podDelay)
-		NewWithT(t).Expect(q.Len()).To(BeZero(), "the event of the pod starts a pass of its own")
+		NewWithT(t).Expect(q.Len()).To(BeZero(), "the event of the pod starts a reconcile of its own")
 	})
 }

@@ -24,7 +24,7 @@ const CacheLag = 10 * time.Second
 // Expectations keeps the operator's own writes from starting reconciles, which would find nothing to do, and reconciles from starting
 // before the cache holds what the operator wrote: they would do it again. Its methods may be called concurrently.
 //
-// No foreign edit is lost. An event is left out only if it is of a version that the API server answered to a write of the reconcile, so
+// No foreign edit is lost. An event is left out only if it is of a version that the API server responded with to a write of the reconcile, so
 // that the reconcile has seen that version: the API server applies to the newest version, or refuses. Each foreign edit makes another
 // version. What arrives during a reconcile waits for its end, when it is known which versions are its own. Deletions are never left out.
 type Expectations struct {
@@ -194,17 +194,17 @@ type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // Without returns a handler that leaves out the events of own writes. echoOf returns the Echo that an object belongs to, an empty name if
 // there is none.
 func (o *Expectations) Without(next handler.EventHandler, echoOf func(client.Object) types.NamespacedName) handler.EventHandler {
-	tell := func(echo types.NamespacedName, object client.Object, deliver func()) {
+	report := func(echo types.NamespacedName, object client.Object, deliver func()) {
 		if o.Arrived(echo, object, deliver) {
 			deliver()
 		}
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workQueue) {
-			tell(echoOf(e.Object), e.Object, func() { next.Create(ctx, e, q) })
+			report(echoOf(e.Object), e.Object, func() { next.Create(ctx, e, q) })
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workQueue) {
-			tell(cmp.Or(echoOf(e.ObjectNew), echoOf(e.ObjectOld)), e.ObjectNew, func() { next.Update(ctx, e, q) })
+			report(cmp.Or(echoOf(e.ObjectNew), echoOf(e.ObjectOld)), e.ObjectNew, func() { next.Update(ctx, e, q) })
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workQueue) {
 			o.Gone(echoOf(e.Object), e.Object.GetUID())

@@ -22,24 +22,24 @@ func version(v string) *v1.Echo {
 	return fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion = v })
 }
 
-// passes simulates the passes over one Echo.
-type passes struct {
+// reconciles simulates the reconciles of one Echo.
+type reconciles struct {
 	*Expectations
 	key       types.NamespacedName
 	delivered int
 }
 
-func newPasses() *passes {
-	return &passes{Expectations: &Expectations{}, key: client.ObjectKeyFromObject(fakecluster.StoredEcho())}
+func newReconciles() *reconciles {
+	return &reconciles{Expectations: &Expectations{}, key: client.ObjectKeyFromObject(fakecluster.StoredEcho())}
 }
 
-// begins reports whether a pass begins at a second.
-func (p *passes) begins(second int64) bool {
+// begins reports whether a reconcile begins at a second.
+func (p *reconciles) begins(second int64) bool {
 	return p.Begin(fakecluster.StoredEcho(), time.Unix(second, 0)) == 0
 }
 
-// arrive reports whether the event of a version starts a pass now.
-func (p *passes) arrive(v string) bool {
+// arrive reports whether the event of a version starts a reconcile now.
+func (p *reconciles) arrive(v string) bool {
 	before := p.delivered
 	deliver := func() { p.delivered++ }
 	if p.Arrived(p.key, version(v), deliver) {
@@ -49,28 +49,28 @@ func (p *passes) arrive(v string) bool {
 }
 
 // write writes a version at second 0.
-func (p *passes) write(before, after string) {
+func (p *reconciles) write(before, after string) {
 	p.Wrote(p.key, version(before), version(after), time.Unix(0, 0))
 }
 
-func TestOwnWritesStartNoPasses(t *testing.T) {
+func TestExpectations_ownWritesStartNoReconcile(t *testing.T) {
 	g := NewWithT(t)
-	p := newPasses()
-	g.Expect(p.begins(0)).To(BeTrue(), "the first pass does not begin")
+	p := newReconciles()
+	g.Expect(p.begins(0)).To(BeTrue(), "the first reconcile does not begin")
 	p.write("1", "2")
-	g.Expect(p.arrive("2")).To(BeFalse(), "an event during the pass")
+	g.Expect(p.arrive("2")).To(BeFalse(), "an event during the reconcile")
 	p.write("2", "4")
 	p.write("4", "4") // nothing changed
-	g.Expect(p.arrive("3")).To(BeFalse(), "a foreign event is not held during the pass")
+	g.Expect(p.arrive("3")).To(BeFalse(), "a foreign event is not held during the reconcile")
 	p.End(p.key)
 	g.Expect(p.delivered).To(Equal(1))
-	g.Expect(p.arrive("4")).To(BeFalse(), "an event after the pass")
+	g.Expect(p.arrive("4")).To(BeFalse(), "an event after the reconcile")
 	g.Expect(p.arrive("4")).To(BeTrue(), "the event of a resync is left out")
 	g.Expect(p.of).To(BeEmpty())
 }
 
-func TestAPassWaitsForTheCache(t *testing.T) {
-	p := newPasses()
+func TestExpectations_reconcileWaitsForCache(t *testing.T) {
+	p := newReconciles()
 	p.begins(0)
 	p.write("1", "2")
 	p.write("2", "3")
@@ -81,26 +81,26 @@ func TestAPassWaitsForTheCache(t *testing.T) {
 		begins bool
 	}{{"", false, false}, {"2", false, false}, {"3", true, true}} {
 		if step.event != "" && p.arrive(step.event) != step.starts {
-			t.Errorf("step %d: the event starts a pass: %v", i, !step.starts)
+			t.Errorf("step %d: the event starts a reconcile: %v", i, !step.starts)
 		}
 		NewWithT(t).Expect(p.begins(1)).To(Equal(step.begins), "step %d", i)
 	}
 }
 
-func TestAPassDoesNotWaitForLong(t *testing.T) {
+func TestExpectations_waitEnds(t *testing.T) {
 	for name, c := range map[string]struct {
-		happens func(*passes)
+		happens func(*reconciles)
 		second  int64
 		begins  bool
 	}{
-		"nothing":         {func(*passes) {}, 9, false},
-		"the time":        {func(*passes) {}, 10, true},
-		"a newer version": {func(p *passes) { p.arrive("10") }, 1, true},
-		"an older one":    {func(p *passes) { p.arrive("1") }, 1, false},
-		"the deletion":    {func(p *passes) { p.Gone(p.key, version("2").UID) }, 1, true},
-		"the end":         {func(p *passes) { p.Forget(p.key) }, 1, true},
+		"nothing":         {func(*reconciles) {}, 9, false},
+		"the time":        {func(*reconciles) {}, 10, true},
+		"a newer version": {func(p *reconciles) { p.arrive("10") }, 1, true},
+		"an older one":    {func(p *reconciles) { p.arrive("1") }, 1, false},
+		"the deletion":    {func(p *reconciles) { p.Gone(p.key, version("2").UID) }, 1, true},
+		"the end":         {func(p *reconciles) { p.Forget(p.key) }, 1, true},
 	} {
-		p := newPasses()
+		p := newReconciles()
 		p.begins(0)
 		p.write("1", "2")
 		p.End(p.key)
@@ -110,7 +110,7 @@ func TestAPassDoesNotWaitForLong(t *testing.T) {
 }
 
 func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
-	p := newPasses()
+	p := newReconciles()
 	p.begins(0)
 	p.Gone(p.key, version("2").UID) // before the answer to the write
 	p.write("1", "2")
@@ -122,10 +122,10 @@ func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
 
 func TestOwnWrites_clear(t *testing.T) {
 	g := NewWithT(t)
-	p := newPasses()
+	p := newReconciles()
 	p.begins(0)
 	p.write("1", "2")
-	g.Expect(p.arrive("3")).To(BeFalse(), "a foreign event is not held during the pass")
+	g.Expect(p.arrive("3")).To(BeFalse(), "a foreign event is not held during the reconcile")
 	p.Clear()
 	p.End(p.key)
 	g.Expect(p.delivered).To(Equal(1))
@@ -135,7 +135,7 @@ func TestOwnWrites_clear(t *testing.T) {
 
 func TestVersionsThatAreNoNumbers(t *testing.T) {
 	g := NewWithT(t)
-	p := newPasses()
+	p := newReconciles()
 	p.begins(0)
 	p.write("a", "c")
 	p.End(p.key)
@@ -162,7 +162,7 @@ func TestWithoutOwnWrites(t *testing.T) {
 		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "d", ResourceVersion: version, OwnerReferences: owners}}
 	}
 	owner := *metav1.NewControllerRef(fakecluster.StoredEcho(), v1.GroupVersion.WithKind("Echo"))
-	p := newPasses()
+	p := newReconciles()
 	p.begins(0)
 	p.Wrote(p.key, nil, d("1"), time.Unix(0, 0))
 	p.Wrote(p.key, d("1"), d("3"), time.Unix(0, 0))

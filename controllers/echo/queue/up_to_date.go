@@ -19,7 +19,7 @@ type comparison struct {
 	echo       types.UID
 	generation int64
 	config     children.Config
-	versions   []objectVersion // by kind, empty where no object is wanted
+	versions   []objectVersion // by kind, empty where no object is desired
 }
 
 func comparisonOf(echo *v1.Echo, config children.Config, found []client.Object) comparison {

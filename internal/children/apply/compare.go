@@ -13,8 +13,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// wanted returns what the operator applies as a child.
-func (s Schema) wanted(c children.Child) (*typed.TypedValue, error) {
+// desired returns what the operator applies as a child.
+func (s Schema) desired(c children.Child) (*typed.TypedValue, error) {
 	value, err := s.of(c).ObjectToTyped(c.Desired)
 	if err != nil {
 		return nil, fmt.Errorf("reading what %s should be: %w", c.Kind, err)
@@ -35,23 +35,23 @@ func (s Schema) found(c children.Child, live client.Object) (*typed.TypedValue, 
 	return value, nil
 }
 
-// Difference is how a child that exists differs from what is wanted.
+// Difference is how a child that exists differs from what is desired.
 type Difference struct {
-	// None is true if it would change nothing to apply the child: each field has the wanted value, and the operator owns these fields and
+	// None is true if it would change nothing to apply the child: each field has the desired value, and the operator owns these fields and
 	// no others. Fields that others added do not count, unless they are in a list or a map that is set as a whole.
 	None bool
 	// Replace is true if the object has to be recreated, because the API server would not make of it what it makes of a new one: the
 	// classes of an Ingress and of a load balancer, and the IP families of a Service.
 	Replace bool
-	// Renamed are the fields of list items whose key somebody edited, such as the number of a port: the item that the operator set is
-	// missing, and another has its content. To apply the child would add the missing item beside the other, which the API server may
+	// Renamed are the fields of list items whose key another client edited, such as the number of a port: the item that the operator set is
+	// missing, and another has its content. To apply the child would add the missing item next to the other, which the API server may
 	// reject. It is empty if there are none.
 	Renamed *fieldpath.Set
 }
 
 // Compare returns how an object differs from a child.
 func (s Schema) Compare(c children.Child, live client.Object) (Difference, error) {
-	want, err := s.wanted(c)
+	want, err := s.desired(c)
 	if err != nil {
 		return Difference{}, err
 	}
@@ -66,7 +66,7 @@ func (s Schema) Compare(c children.Child, live client.Object) (Difference, error
 	if fields.owned, err = ownedFields(live); err != nil {
 		return Difference{}, err
 	}
-	if fields.owned.Equals(fields.wanted.Difference(identity())) {
+	if fields.owned.Equals(fields.desired.Difference(identity())) {
 		if same, err := s.hasValues(c, want, have); err != nil || same {
 			return Difference{None: same, Renamed: fieldpath.NewSet()}, err
 		}
@@ -77,10 +77,10 @@ func (s Schema) Compare(c children.Child, live client.Object) (Difference, error
 }
 
 // fieldSets are the fields that are compared.
-type fieldSets struct{ wanted, there, owned *fieldpath.Set }
+type fieldSets struct{ desired, there, owned *fieldpath.Set }
 
 func fieldsIn(c children.Child, want, have *typed.TypedValue) (fieldSets, error) {
-	wanted, err := want.ToFieldSet()
+	desired, err := want.ToFieldSet()
 	if err != nil {
 		return fieldSets{}, fmt.Errorf("listing the wanted fields of %s: %w", c.Kind, err)
 	}
@@ -88,10 +88,10 @@ func fieldsIn(c children.Child, want, have *typed.TypedValue) (fieldSets, error)
 	if err != nil {
 		return fieldSets{}, fmt.Errorf("listing the fields of %s: %w", c.Kind, err)
 	}
-	return fieldSets{wanted: wanted, there: there}, nil
+	return fieldSets{desired: desired, there: there}, nil
 }
 
-// hasValues reports whether each field of an object that the operator sets has the wanted value.
+// hasValues reports whether each field of an object that the operator sets has the desired value.
 func (s Schema) hasValues(c children.Child, want, have *typed.TypedValue) (bool, error) {
 	want, err := s.withoutEmptyLists(c, want)
 	if err != nil {
@@ -127,14 +127,14 @@ func contentOf(c children.Child, live client.Object) (*unstructured.Unstructured
 	return content, nil
 }
 
-// withoutEmptyLists returns what is wanted without the lists that should be empty: the API server does not store them, and those who
+// withoutEmptyLists returns what is desired without the lists that should be empty: the API server does not store them, and those who
 // add to them own them.
 func (s Schema) withoutEmptyLists(c children.Child, want *typed.TypedValue) (*typed.TypedValue, error) {
 	c.Desired = c.Desired.DeepCopy()
 	if !dropEmptyLists(c.Desired.Object) {
 		return want, nil
 	}
-	return s.wanted(c)
+	return s.desired(c)
 }
 
 // dropEmptyLists removes the empty lists from an object, and reports whether there were any.
@@ -154,12 +154,12 @@ func dropEmptyLists(object map[string]any) bool {
 	return dropped
 }
 
-// renamed returns the fields of the list items whose key somebody edited. What the operator owns and no longer wants is not among them:
+// renamed returns the fields of the list items whose key another client edited. What the operator owns and no longer desires is not among them:
 // apply removes it.
 func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
 	renamed := fieldpath.NewSet()
-	others := items(fields.there.Difference(fields.wanted).Difference(fields.owned))
-	for _, missing := range items(fields.wanted.Difference(fields.there)) {
+	others := items(fields.there.Difference(fields.desired).Difference(fields.owned))
+	for _, missing := range items(fields.desired.Difference(fields.there)) {
 		for _, other := range others {
 			if s.isRenamed(c, have, missing, other) {
 				renamed = renamed.Union(within(fields.there, other))
@@ -169,7 +169,7 @@ func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSe
 	return renamed
 }
 
-// isRenamed reports whether an item of a list is a missing one with another key: they have the same name, or all that is wanted of the
+// isRenamed reports whether an item of a list is a missing one with another key: they have the same name, or all that is desired of the
 // missing one.
 func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, missing, other fieldpath.Path) bool {
 	last := len(other) - 1
@@ -189,7 +189,7 @@ func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, missing, oth
 	if named && item["name"] == theirs["name"] {
 		return true
 	}
-	want, err := s.wanted(c)
+	want, err := s.desired(c)
 	if err != nil {
 		return false
 	}

@@ -27,7 +27,7 @@ func AppliedAt(object client.Object) time.Time {
 	return object.GetCreationTimestamp().Time
 }
 
-// ownedFields returns the fields of an object that the operator applied and nobody else has changed since.
+// ownedFields returns the fields of an object that the operator applied and no other client has changed since.
 func ownedFields(live client.Object) (*fieldpath.Set, error) {
 	for _, entry := range live.GetManagedFields() {
 		if IsOwn(entry) {
@@ -49,7 +49,7 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return fields, nil
 }
 
-// identity returns the fields that say which object is meant, and which nobody owns: apimachinery/pkg/util/managedfields.
+// identity returns the fields that say which object is meant, and which no client owns: apimachinery/pkg/util/managedfields.
 func identity() *fieldpath.Set {
 	return fieldpath.NewSet(
 		fieldpath.MakePathOrDie("apiVersion"),
@@ -58,7 +58,7 @@ func identity() *fieldpath.Set {
 		fieldpath.MakePathOrDie("metadata", "namespace"))
 }
 
-// GiveToOperator changes the managed fields of a live object so that some fields are the operator's and nobody else's, and the next
+// GiveToOperator changes the managed fields of a live object so that some fields are the operator's alone, and the next
 // apply removes those that it does not set.
 func GiveToOperator(live client.Object, given *fieldpath.Set, apiVersion string) error {
 	entries := live.GetManagedFields()

@@ -18,14 +18,14 @@ var (
 	schemaOfGatewayAPI string
 )
 
-// Schema compares objects as server-side apply does. It knows by which keys the items of a list are merged, and which lists and maps
+// Schema compares objects as server-side apply does. It knows the keys that merge the items of a list, and which lists and maps
 // are set as a whole.
 type Schema struct {
 	types, gatewayTypes func() managedfields.TypeConverter
 }
 
 // NewSchema returns the schema of the kinds of children. The scheme must have these kinds. The schema is read when it is first used, which
-// takes about 0.02 s of CPU time, and that of Gateway API only where there are routes.
+// takes about 0.02 s of CPU time, and the schema of Gateway API only where there are routes.
 func NewSchema(scheme *runtime.Scheme) Schema {
 	return Schema{types: converter(scheme, schemaOfChildren), gatewayTypes: converter(scheme, schemaOfGatewayAPI)}
 }

@@ -57,7 +57,7 @@ func cronJobName(echo *v1.Echo, check string) string {
 	return strings.TrimRight(name[:maxCronJobName-len(suffix)], "-") + suffix
 }
 
-// CronJob returns the CronJob of a check as one that is not wanted.
+// CronJob returns the CronJob of a check as one that is not desired.
 func CronJob(echo *v1.Echo, check string) children.Child {
 	return children.Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)}, NewObject: NewCronJob}
 }

@@ -12,13 +12,13 @@ import (
 
 // disruptionBudget returns the PodDisruptionBudget of the pods of an Echo, or nil if it is disabled.
 func disruptionBudget(echo *v1.Echo, _ children.Config) any {
-	wanted := echo.Spec.DisruptionBudget
-	if wanted.Enabled != nil && !*wanted.Enabled {
+	desired := echo.Spec.DisruptionBudget
+	if desired.Enabled != nil && !*desired.Enabled {
 		return nil
 	}
 	maxUnavailable := int32(1)
-	if wanted.MaxUnavailable != nil {
-		maxUnavailable = *wanted.MaxUnavailable
+	if desired.MaxUnavailable != nil {
+		maxUnavailable = *desired.MaxUnavailable
 	}
 	return policyv1ac.PodDisruptionBudget(echo.Name, echo.Namespace).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().

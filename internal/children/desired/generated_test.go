@@ -170,15 +170,15 @@ func (g generator) children(t *testing.T, echo *v1.Echo) []children.Child {
 	t.Helper()
 	all, err := Of(echo, testConfig)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	wanted := []children.Child{}
+	desired := []children.Child{}
 	for _, c := range all {
 		if c.Desired != nil {
-			wanted = append(wanted, c)
+			desired = append(desired, c)
 		}
 	}
 	c, err := echopod.Companion(support.PodWithCompanionLabel(), echo, testConfig)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return append(wanted, c)
+	return append(desired, c)
 }
 
 func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
@@ -194,7 +194,7 @@ func TestTheSameEchoAlwaysHasTheSameChildren(t *testing.T) {
 	}
 }
 
-// TestWhatWasAppliedMatches reads each child as the cache holds it. A child that does not match would be applied again in each pass,
+// TestWhatWasAppliedMatches reads each child as the cache holds it. A child that does not match would be applied again in each reconcile,
 // without an end.
 func TestWhatWasAppliedMatches(t *testing.T) {
 	g := newGenerator()

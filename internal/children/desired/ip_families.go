@@ -10,32 +10,32 @@ import (
 // recreateForFamilies reports whether a Service has to be recreated: the API server does not change the primary IP family, and if the spec no
 // longer says which families or which policy, it keeps those from before. A policy that others set stays.
 func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
-	wanted, found := ipFamilies(want), ipFamilies(have)
-	if len(wanted) > 0 && len(found) > 0 && wanted[0] != found[0] {
+	desired, found := ipFamilies(want), ipFamilies(have)
+	if len(desired) > 0 && len(found) > 0 && desired[0] != found[0] {
 		return true
 	}
-	if len(wanted) == 0 && owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilies")) {
+	if len(desired) == 0 && owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilies")) {
 		return true
 	}
 	return ipFamilyPolicy(want) == "" && ipFamilyPolicy(have) != corev1.IPFamilyPolicySingleStack &&
 		owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilyPolicy"))
 }
 
-// withSecondFamily returns a Service with the second IP family that the API server added to the wanted one, unless the policy is to have
+// withSecondFamily returns a Service with the second IP family that the API server added to the desired one, unless the policy is to have
 // one: it does not accept the list without that.
 func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unstructured.Unstructured {
 	service, isService := live.(*corev1.Service)
-	wanted := ipFamilies(want.Object)
-	if !isService || len(wanted) != 1 || ipFamilyPolicy(want.Object) == corev1.IPFamilyPolicySingleStack {
+	desired := ipFamilies(want.Object)
+	if !isService || len(desired) != 1 || ipFamilyPolicy(want.Object) == corev1.IPFamilyPolicySingleStack {
 		return want
 	}
 	found := service.Spec.IPFamilies
-	if len(found) != 2 || string(found[0]) != wanted[0] {
+	if len(found) != 2 || string(found[0]) != desired[0] {
 		return want
 	}
 	want = want.DeepCopy()
 	spec, _ := want.Object["spec"].(map[string]any)
-	spec["ipFamilies"] = []any{wanted[0], string(found[1])}
+	spec["ipFamilies"] = []any{desired[0], string(found[1])}
 	return want
 }
 

@@ -96,7 +96,7 @@ func TestUnwantedChildren(t *testing.T) {
 	all, err := Of(off, children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {
-		if wanted := c.Kind == "Deployment" || c.Kind == "Service"; wanted != (c.Desired != nil) {
+		if desired := c.Kind == "Deployment" || c.Kind == "Service"; desired != (c.Desired != nil) {
 			t.Errorf("%s: wanted is %t", c.Kind, c.Desired != nil)
 		}
 	}

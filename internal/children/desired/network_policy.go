@@ -17,19 +17,19 @@ import (
 // networkPolicy returns the NetworkPolicy of an Echo, or nil if it is disabled. It allows requests and scrapes to echo servers and
 // companions, both from the same peers, and no traffic from them.
 func networkPolicy(echo *v1.Echo, _ children.Config) any {
-	wanted := echo.Spec.NetworkPolicy
-	if wanted == nil || !wanted.Enabled {
+	desired := echo.Spec.NetworkPolicy
+	if desired == nil || !desired.Enabled {
 		return nil
 	}
 	allow := networkingv1ac.NetworkPolicyIngressRule() // without peers, it allows everyone
-	for i := range wanted.From {
-		allow.WithFrom(children.AsConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&wanted.From[i]))
+	for i := range desired.From {
+		allow.WithFrom(children.AsConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&desired.From[i]))
 	}
 	for _, port := range slices.Insert(requestPorts(echo), 1, children.MetricsPort(echo)) {
 		allow.WithPorts(tcpPort(port))
 	}
 	rules := []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration{allow}
-	if len(echo.Spec.Checks) > 0 && len(wanted.From) > 0 {
+	if len(echo.Spec.Checks) > 0 && len(desired.From) > 0 {
 		rules = append(rules, fromChecks(echo))
 	}
 	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).
@@ -44,7 +44,7 @@ func networkPolicy(echo *v1.Echo, _ children.Config) any {
 			WithIngress(rules...))
 }
 
-// fromChecks allows the checks of an Echo to send requests to it without a way around.
+// fromChecks allows the checks of an Echo to send requests to it directly.
 func fromChecks(echo *v1.Echo) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
 		WithMatchLabels(map[string]string{children.LabelName: checkNameValue, children.LabelInstance: echo.Name})))

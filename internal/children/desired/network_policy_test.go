@@ -73,8 +73,8 @@ func TestNetworkPolicySelectsEchoServersAndCompanionsOfItsEcho(t *testing.T) {
 }
 
 func TestNetworkPolicyIsOffByDefault(t *testing.T) {
-	for name, wanted := range map[string]*v1.EchoNetworkPolicy{"not configured": nil, "disabled": {}} {
-		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = wanted })
+	for name, desired := range map[string]*v1.EchoNetworkPolicy{"not configured": nil, "disabled": {}} {
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = desired })
 		NewWithT(t).Expect(liveChild[networkingv1.NetworkPolicy](t, echo, testConfig)).To(BeNil(), name)
 	}
 }

@@ -33,7 +33,7 @@ func HasMonitoring(echo *v1.Echo) bool {
 	return echo.Spec.Monitoring != nil && echo.Spec.Monitoring.Enabled
 }
 
-// PodMonitor returns the child of an Echo by which Prometheus finds the metrics of its echo servers and companions. Want is nil if the Echo
+// PodMonitor returns the child of an Echo that leads Prometheus to the metrics of its echo servers and companions. Want is nil if the Echo
 // does not ask for it. Each job is named after its Echo.
 func PodMonitor(echo *v1.Echo) children.Child {
 	child := children.Child{Kind: podMonitorKind, Key: client.ObjectKeyFromObject(echo), NewObject: newPodMonitor}
@@ -56,22 +56,22 @@ func PodMonitor(echo *v1.Echo) children.Child {
 	return child
 }
 
-// IsMonitoredAs reports whether a PodMonitor has the labels and the spec that are wanted. Fields that others added, or the API server as
+// IsMonitoredAs reports whether a PodMonitor has the desired labels and the desired spec. Fields that others added, or the API server as
 // defaults, do not count, but items of lists do, and so does the selector, which is set as a whole: with a label more it would select nothing.
-// The rest of the schema is that of the cluster, and not known.
+// The rest of the schema depends on the cluster, and is not known.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	have, ok := live.(*unstructured.Unstructured)
 	if !ok {
 		return false
 	}
 	labels, _, _ := unstructured.NestedMap(have.Object, "metadata", "labels") // none if they cannot be read
-	wanted, _, _ := unstructured.NestedMap(want.Object, "metadata", "labels")
+	desired, _, _ := unstructured.NestedMap(want.Object, "metadata", "labels")
 	selector, _, _ := unstructured.NestedFieldNoCopy(have.Object, "spec", "selector")
 	wantedSelector, _, _ := unstructured.NestedFieldNoCopy(want.Object, "spec", "selector")
-	return includes(labels, wanted) && includes(have.Object["spec"], want.Object["spec"]) && reflect.DeepEqual(selector, wantedSelector)
+	return includes(labels, desired) && includes(have.Object["spec"], want.Object["spec"]) && reflect.DeepEqual(selector, wantedSelector)
 }
 
-// includes reports whether JSON has all that is wanted.
+// includes reports whether JSON has all that is desired.
 func includes(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:

@@ -68,11 +68,11 @@ func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
 
 func TestWhereEchoServersRun(t *testing.T) {
 	spec := liveDeployment(t, support.Echo("ns", "x", support.EveryField)).Spec.Template.Spec
-	wanted := support.Echo("ns", "x", support.EveryField).Spec
+	desired := support.Echo("ns", "x", support.EveryField).Spec
 	got := corev1.PodSpec{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations, Affinity: spec.Affinity,
 		TopologySpreadConstraints: spec.TopologySpreadConstraints, PriorityClassName: spec.PriorityClassName}
-	want := corev1.PodSpec{NodeSelector: wanted.NodeSelector, Tolerations: wanted.Tolerations, Affinity: wanted.Affinity,
-		TopologySpreadConstraints: wanted.TopologySpreadConstraints, PriorityClassName: wanted.PriorityClassName}
+	want := corev1.PodSpec{NodeSelector: desired.NodeSelector, Tolerations: desired.Tolerations, Affinity: desired.Affinity,
+		TopologySpreadConstraints: desired.TopologySpreadConstraints, PriorityClassName: desired.PriorityClassName}
 	NewWithT(t).Expect(got).To(BeComparableTo(want))
 }
 

@@ -13,23 +13,23 @@ import (
 
 // service returns the Service in front of the pods of an Echo.
 func service(echo *v1.Echo, _ children.Config) any {
-	wanted := echo.Spec.Service
+	desired := echo.Spec.Service
 	spec := corev1ac.ServiceSpec().
-		WithType(wanted.Type).
+		WithType(desired.Type).
 		WithSelector(children.SelectorLabels(echo)).
-		WithPorts(servicePort(children.PortName, wanted.Port)).
-		WithLoadBalancerSourceRanges(wanted.LoadBalancerSourceRanges...).
-		WithIPFamilies(wanted.IPFamilies...)
+		WithPorts(servicePort(children.PortName, desired.Port)).
+		WithLoadBalancerSourceRanges(desired.LoadBalancerSourceRanges...).
+		WithIPFamilies(desired.IPFamilies...)
 	if children.HasTLS(&echo.Spec) {
 		spec.WithPorts(servicePort(children.HTTPSPortName, echo.Spec.TLS.ServicePort))
 	}
-	setIfGiven(spec.WithExternalTrafficPolicy, wanted.ExternalTrafficPolicy)
-	setIfGiven(spec.WithInternalTrafficPolicy, wanted.InternalTrafficPolicy)
-	setIfGiven(spec.WithLoadBalancerClass, wanted.LoadBalancerClass)
-	setIfGiven(spec.WithIPFamilyPolicy, wanted.IPFamilyPolicy)
-	setIfGiven(spec.WithSessionAffinity, wanted.SessionAffinity)
+	setIfGiven(spec.WithExternalTrafficPolicy, desired.ExternalTrafficPolicy)
+	setIfGiven(spec.WithInternalTrafficPolicy, desired.InternalTrafficPolicy)
+	setIfGiven(spec.WithLoadBalancerClass, desired.LoadBalancerClass)
+	setIfGiven(spec.WithIPFamilyPolicy, desired.IPFamilyPolicy)
+	setIfGiven(spec.WithSessionAffinity, desired.SessionAffinity)
 	return corev1ac.Service(echo.Name, echo.Namespace).
-		WithAnnotations(wanted.Annotations).
+		WithAnnotations(desired.Annotations).
 		WithSpec(spec)
 }
 
@@ -63,10 +63,10 @@ func recreateForClass(want, have map[string]any, owned *fieldpath.Set) bool {
 			return false
 		}
 	}
-	wanted, set, _ := unstructured.NestedString(want, "spec", "loadBalancerClass")
+	desired, set, _ := unstructured.NestedString(want, "spec", "loadBalancerClass")
 	found, _, _ := unstructured.NestedString(have, "spec", "loadBalancerClass")
 	if !set {
 		return owned.Has(fieldpath.MakePathOrDie("spec", "loadBalancerClass"))
 	}
-	return wanted != found
+	return desired != found
 }

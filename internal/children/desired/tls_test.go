@@ -75,8 +75,8 @@ func TestRequestsOverHTTPSReachTheContainer(t *testing.T) {
 }
 
 func TestAnEchoWithoutASecretHasNoTLS(t *testing.T) {
-	for name, wanted := range map[string]*v1.EchoTLS{"not configured": nil, "as the console posts it": {Port: 8443, ServicePort: 443}} {
-		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.TLS = wanted })
+	for name, desired := range map[string]*v1.EchoTLS{"not configured": nil, "as the console posts it": {Port: 8443, ServicePort: 443}} {
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.TLS = desired })
 		spec := liveDeployment(t, echo).Spec.Template.Spec
 		if len(spec.Volumes) != 0 || len(spec.Containers[0].VolumeMounts) != 0 || len(spec.Containers[0].Ports) != 2 || echopod.TLSSecret(&corev1.Pod{Spec: spec}) != "" {
 			t.Errorf("%s: the pods are %+v", name, spec)

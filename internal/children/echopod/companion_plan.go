@@ -23,7 +23,7 @@ type CompanionState struct {
 	Echo *v1.Echo
 	// Node is the node of the owner, nil if it has none.
 	Node *corev1.Node
-	// Companions are the companions of pods with the name of the owner, including those of an earlier pod of that name.
+	// Companions are the companions of pods with the name of the owner, including the companions of an earlier pod of that name.
 	Companions []corev1.Pod
 }
 
@@ -54,32 +54,32 @@ func (c *CompanionState) Plan(config children.Config, policy policy.Policy, now 
 	if !c.Echo.DeletionTimestamp.IsZero() {
 		return CompanionPlan{Remove: c.others(""), None: true}, nil
 	}
-	wanted, err := Companion(c.Owner, c.Echo, config)
+	desired, err := Companion(c.Owner, c.Echo, config)
 	if err != nil {
 		return CompanionPlan{}, err
 	}
-	plan := CompanionPlan{Remove: c.others(wanted.Key.Name)}
-	if c.Owner.Spec.NodeName == "" || !allowsCompanion(c.Echo, wanted, policy) || !AcceptsPods(c.Node) {
+	plan := CompanionPlan{Remove: c.others(desired.Key.Name)}
+	if c.Owner.Spec.NodeName == "" || !allowsCompanion(c.Echo, desired, policy) || !AcceptsPods(c.Node) {
 		return plan, nil
 	}
-	return c.planOne(plan, wanted, now), nil
+	return c.planOne(plan, desired, now), nil
 }
 
 // planOne decides about the one companion that there should be.
-func (c *CompanionState) planOne(plan CompanionPlan, wanted children.Child, now time.Time) CompanionPlan {
-	existing := c.named(wanted.Key.Name)
+func (c *CompanionState) planOne(plan CompanionPlan, desired children.Child, now time.Time) CompanionPlan {
+	existing := c.named(desired.Key.Name)
 	switch {
 	case existing == nil:
-		plan.Apply = &wanted
+		plan.Apply = &desired
 	case !existing.DeletionTimestamp.IsZero(): // an event reports its end
 	case HasEnded(existing):
 		if plan.Wait = companionRestartDelay - now.Sub(existing.CreationTimestamp.Time); plan.Wait <= 0 {
 			plan.Wait, plan.Remove = 0, append(plan.Remove, existing)
 		}
-	case existing.Annotations[v1.AppliedHashAnnotation] != wanted.Desired.GetAnnotations()[v1.AppliedHashAnnotation]:
+	case existing.Annotations[v1.AppliedHashAnnotation] != desired.Desired.GetAnnotations()[v1.AppliedHashAnnotation]:
 		plan.Remove = append(plan.Remove, existing) // pods are immutable; an event reports its end
-	case !hasLabels(existing, wanted.Desired.GetLabels()):
-		plan.Apply, plan.Existing = &wanted, existing
+	case !hasLabels(existing, desired.Desired.GetLabels()):
+		plan.Apply, plan.Existing = &desired, existing
 	}
 	return plan
 }
@@ -91,8 +91,8 @@ func wantsCompanion(pod *corev1.Pod) bool {
 
 // allowsCompanion reports whether a companion of an Echo is created and replaced: not before the Echo's deletion waits for it, and not
 // while the Echo's other objects are left unchanged.
-func allowsCompanion(echo *v1.Echo, wanted children.Child, policy policy.Policy) bool {
-	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo, wanted) == nil
+func allowsCompanion(echo *v1.Echo, desired children.Child, policy policy.Policy) bool {
+	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo, desired) == nil
 }
 
 // AcceptsPods reports whether the scheduler may place pods on a node; nil stands for a node that does not exist.
@@ -129,8 +129,8 @@ func (c *CompanionState) named(name string) *corev1.Pod {
 	return nil
 }
 
-func hasLabels(pod *corev1.Pod, wanted map[string]string) bool {
-	for key, value := range wanted {
+func hasLabels(pod *corev1.Pod, desired map[string]string) bool {
+	for key, value := range desired {
 		if pod.Labels[key] != value {
 			return false
 		}

@@ -40,7 +40,7 @@ func TestCompanionPlan(t *testing.T) {
 	failed := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
 	succeeded := func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }
 	unscheduled := func(p *corev1.Pod) { p.Spec.NodeName = "" }
-	relabelled := func(p *corev1.Pod) { p.Labels[children.LabelManagedBy] = "me" }
+	relabeled := func(p *corev1.Pod) { p.Labels[children.LabelManagedBy] = "me" }
 	reborn := func(p *corev1.Pod) { p.UID = "u2" }
 	made := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions())
 	with := func(changes ...func(*corev1.Pod)) []corev1.Pod {
@@ -80,7 +80,7 @@ func TestCompanionPlan(t *testing.T) {
 		"node is gone":                {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), nil, nil}, early, ""},
 		"companion failed just now":   {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(failed)}, early, "wait 40s"},
 		"companion failed":            {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(failed)}, late, "remove"},
-		"companion lost a label":      {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(relabelled)}, early, "correct"},
+		"companion lost a label":      {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(relabeled)}, early, "correct"},
 		"owner came back by its name": {CompanionState{support.PodWithCompanionLabel(reborn), support.EchoOfCompanions(), node, with()}, early, "remove create"},
 	} {
 		t.Run(name, func(t *testing.T) {

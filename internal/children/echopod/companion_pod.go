@@ -18,7 +18,7 @@ import (
 const (
 	// maxPodName is the length of the longest pod name that is also a valid host name.
 	maxPodName = 63
-	// safeToEvict tells the cluster autoscaler that a companion does not keep its node alive.
+	// safeToEvict makes the cluster autoscaler see that a companion does not keep its node alive.
 	safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 )
 

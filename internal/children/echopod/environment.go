@@ -32,7 +32,7 @@ func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyCo
 	return env
 }
 
-// podEnvironment returns the variables that tell a pod about itself. The schema rejects these names in spec.env.
+// podEnvironment returns the variables that describe a pod to itself. The schema rejects these names in spec.env.
 func podEnvironment() []*corev1ac.EnvVarApplyConfiguration {
 	return []*corev1ac.EnvVarApplyConfiguration{
 		fieldVariable("POD_NAME", "metadata.name"),
@@ -43,7 +43,7 @@ func podEnvironment() []*corev1ac.EnvVarApplyConfiguration {
 	}
 }
 
-// serviceEnvironment returns the variables that tell a pod through which objects requests reach it. They are not for companions.
+// serviceEnvironment returns the variables that name the objects through which requests reach a pod. They are not for companions.
 func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{variable("SERVICE_NAME", echo.Name)}
 	if children.HasIngress(echo) {
@@ -53,12 +53,12 @@ func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 }
 
 // server returns the environment variables that configure the operator's own echo server, without defaults.
-func server(wanted v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
+func server(desired v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
 	var env []*corev1ac.EnvVarApplyConfiguration
-	if wanted.Controls != "" && wanted.Controls != v1.ControlsSafe {
-		env = append(env, variable("ECHO_CONTROLS", string(wanted.Controls)))
+	if desired.Controls != "" && desired.Controls != v1.ControlsSafe {
+		env = append(env, variable("ECHO_CONTROLS", string(desired.Controls)))
 	}
-	if wanted.Identity != nil && !*wanted.Identity {
+	if desired.Identity != nil && !*desired.Identity {
 		env = append(env, variable("ECHO_IDENTITY", "false"))
 	}
 	return env

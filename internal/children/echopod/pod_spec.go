@@ -33,16 +33,16 @@ func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev
 
 // Spec returns the spec of the pods of an Echo's Deployment.
 func Spec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
-	wanted := &echo.Spec
+	desired := &echo.Spec
 	spec := podSpec(echo, Container(echo, config, serviceEnvironment(echo)...)).
-		WithNodeSelector(wanted.NodeSelector).
-		WithTolerations(Tolerations(wanted.Tolerations)...).
+		WithNodeSelector(desired.NodeSelector).
+		WithTolerations(Tolerations(desired.Tolerations)...).
 		WithTopologySpreadConstraints(spread(echo)...)
-	if wanted.Affinity != nil {
-		spec.WithAffinity(children.AsConfiguration[corev1ac.AffinityApplyConfiguration](wanted.Affinity))
+	if desired.Affinity != nil {
+		spec.WithAffinity(children.AsConfiguration[corev1ac.AffinityApplyConfiguration](desired.Affinity))
 	}
-	if wanted.PriorityClassName != "" {
-		spec.WithPriorityClassName(wanted.PriorityClassName)
+	if desired.PriorityClassName != "" {
+		spec.WithPriorityClassName(desired.PriorityClassName)
 	}
 	return spec
 }

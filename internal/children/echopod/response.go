@@ -13,28 +13,28 @@ import (
 
 // response returns the environment variables that set the default response of the operator's own echo server. Each dollar sign is
 // doubled, because Kubernetes takes a single one for the beginning of a reference.
-func response(wanted *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
-	if wanted == nil {
+func response(desired *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
+	if desired == nil {
 		return nil
 	}
 	var env []*corev1ac.EnvVarApplyConfiguration
 	add := func(name, value string) {
 		env = append(env, corev1ac.EnvVar().WithName(name).WithValue(strings.ReplaceAll(value, "$", "$$")))
 	}
-	if wanted.StatusCode != 0 {
-		add("ECHO_RESPONSE_STATUS", strconv.Itoa(int(wanted.StatusCode)))
+	if desired.StatusCode != 0 {
+		add("ECHO_RESPONSE_STATUS", strconv.Itoa(int(desired.StatusCode)))
 	}
-	if wanted.DelayMilliseconds != 0 {
-		add("ECHO_RESPONSE_DELAY", strconv.Itoa(int(wanted.DelayMilliseconds))+"ms")
+	if desired.DelayMilliseconds != 0 {
+		add("ECHO_RESPONSE_DELAY", strconv.Itoa(int(desired.DelayMilliseconds))+"ms")
 	}
-	if len(wanted.Headers) > 0 {
-		add("ECHO_RESPONSE_HEADERS", compact(wanted.Headers))
+	if len(desired.Headers) > 0 {
+		add("ECHO_RESPONSE_HEADERS", compact(desired.Headers))
 	}
-	if wanted.Body != "" {
-		add("ECHO_RESPONSE_BODY", wanted.Body)
+	if desired.Body != "" {
+		add("ECHO_RESPONSE_BODY", desired.Body)
 	}
-	if len(wanted.Faults) > 0 {
-		add("ECHO_RESPONSE_FAULTS", compact(wanted.Faults))
+	if len(desired.Faults) > 0 {
+		add("ECHO_RESPONSE_FAULTS", compact(desired.Faults))
 	}
 	return env
 }

@@ -10,14 +10,14 @@ import (
 
 // PodSecurity returns the security context of a pod. Its default meets Pod Security "restricted" and sets no user, because OpenShift
 // assigns one. A port below 1024 needs no privilege, thanks to a sysctl that Kubernetes lists as safe.
-func PodSecurity(wanted *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfiguration {
-	if wanted.PodSecurityContext != nil {
-		return children.AsConfiguration[corev1ac.PodSecurityContextApplyConfiguration](wanted.PodSecurityContext)
+func PodSecurity(desired *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfiguration {
+	if desired.PodSecurityContext != nil {
+		return children.AsConfiguration[corev1ac.PodSecurityContextApplyConfiguration](desired.PodSecurityContext)
 	}
 	security := corev1ac.PodSecurityContext().
 		WithRunAsNonRoot(true).
 		WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))
-	if wanted.Port < children.FirstUnprivilegedPort || children.HasTLS(wanted) && wanted.TLS.Port < children.FirstUnprivilegedPort {
+	if desired.Port < children.FirstUnprivilegedPort || children.HasTLS(desired) && desired.TLS.Port < children.FirstUnprivilegedPort {
 		security.WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))
 	}
 	return security

@@ -56,14 +56,14 @@ func TLSEnvironment(echo *v1.Echo, required children.TLSProfile) []*corev1ac.Env
 	if !children.HasTLS(&echo.Spec) {
 		return nil
 	}
-	wanted := echo.Spec.TLS
+	desired := echo.Spec.TLS
 	env := []*corev1ac.EnvVarApplyConfiguration{
-		variable("ECHO_TLS_ADDR", ":"+strconv.Itoa(int(wanted.Port))),
+		variable("ECHO_TLS_ADDR", ":"+strconv.Itoa(int(desired.Port))),
 		variable("ECHO_TLS_DIR", TlsFolder),
-		variable("ECHO_TLS_SECRET", wanted.SecretName),
+		variable("ECHO_TLS_SECRET", desired.SecretName),
 	}
-	if wanted.ClientCertificate != "" && wanted.ClientCertificate != v1.ClientCertificateNone {
-		env = append(env, variable("ECHO_TLS_CLIENT_CERTIFICATE", string(wanted.ClientCertificate)))
+	if desired.ClientCertificate != "" && desired.ClientCertificate != v1.ClientCertificateNone {
+		env = append(env, variable("ECHO_TLS_CLIENT_CERTIFICATE", string(desired.ClientCertificate)))
 	}
 	if required.MinVersion != "" {
 		env = append(env, variable("ECHO_TLS_MIN_VERSION", required.MinVersion))

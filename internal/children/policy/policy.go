@@ -15,17 +15,17 @@ type Policy struct {
 	MaxReplicas int32
 	// PodSecurity is what the pods may ask for, companions included.
 	PodSecurity PodSecurity
-	// AnyCheckURL is true if checks may examine other URLs than those of their Echo.
+	// AnyCheckURL is true if checks may examine other URLs than the URLs of their Echo.
 	AnyCheckURL bool
 }
 
-// Check returns an *InvalidSpecError if the policy does not allow an Echo, or what is wanted for it.
-func (p Policy) Check(echo *v1.Echo, wanted ...children.Child) error {
+// Check returns an *InvalidSpecError if the policy does not allow an Echo, or its desired children.
+func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
 	if echo.Spec.Replicas > p.MaxReplicas {
 		return &children.InvalidSpecError{Message: fmt.Sprintf("spec.replicas is %d, but this operator allows at most %d. "+
 			"Request fewer replicas, or ask an administrator to raise MAX_REPLICAS of the operator.", echo.Spec.Replicas, p.MaxReplicas)}
 	}
-	for _, c := range wanted {
+	for _, c := range desired {
 		if err := p.PodSecurity.Validate(c); err != nil {
 			return err
 		}

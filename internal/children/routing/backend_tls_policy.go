@@ -8,12 +8,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// BackendTLSPolicy returns the BackendTLSPolicy by which the Gateways of an Echo connect to it over HTTPS, or nil if they do not.
+// BackendTLSPolicy returns the BackendTLSPolicy that makes the Gateways of an Echo connect to it over HTTPS, or nil if they do not.
 func BackendTLSPolicy(echo *v1.Echo, _ children.Config) any {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil {
 		return nil
 	}
-	wanted := echo.Spec.Gateway.BackendTLS
+	desired := echo.Spec.Gateway.BackendTLS
 	return gatewayv1ac.BackendTLSPolicy(echo.Name, echo.Namespace).
 		WithSpec(gatewayv1ac.BackendTLSPolicySpec().
 			WithTargetRefs(gatewayv1ac.LocalPolicyTargetReferenceWithSectionName().
@@ -22,9 +22,9 @@ func BackendTLSPolicy(echo *v1.Echo, _ children.Config) any {
 				WithName(gatewayv1.ObjectName(echo.Name)).
 				WithSectionName(children.HTTPSPortName)).
 			WithValidation(gatewayv1ac.BackendTLSPolicyValidation().
-				WithHostname(gatewayv1.PreciseHostname(wanted.Hostname)).
+				WithHostname(gatewayv1.PreciseHostname(desired.Hostname)).
 				WithCACertificateRefs(gatewayv1ac.LocalObjectReference().
 					WithGroup("").
 					WithKind("ConfigMap").
-					WithName(gatewayv1.ObjectName(wanted.CAConfigMap)))))
+					WithName(gatewayv1.ObjectName(desired.CAConfigMap)))))
 }

@@ -25,23 +25,23 @@ func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gate
 // a whole.
 func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
 	var all []*gatewayv1ac.ParentReferenceApplyConfiguration
-	for _, wanted := range echo.Spec.Gateway.ParentRefs {
+	for _, desired := range echo.Spec.Gateway.ParentRefs {
 		parent := gatewayv1ac.ParentReference().
 			WithGroup(gatewayv1.GroupName).
 			WithKind(GatewayKind).
-			WithName(gatewayv1.ObjectName(wanted.Name))
-		if wanted.Namespace != "" {
-			parent.WithNamespace(gatewayv1.Namespace(wanted.Namespace))
+			WithName(gatewayv1.ObjectName(desired.Name))
+		if desired.Namespace != "" {
+			parent.WithNamespace(gatewayv1.Namespace(desired.Namespace))
 		}
-		if wanted.SectionName != "" {
-			parent.WithSectionName(gatewayv1.SectionName(wanted.SectionName))
+		if desired.SectionName != "" {
+			parent.WithSectionName(gatewayv1.SectionName(desired.SectionName))
 		}
 		all = append(all, parent)
 	}
 	return all
 }
 
-// hostnamesOf returns host names as those of a route.
+// hostnamesOf returns host names as a route has them.
 func hostnamesOf(names []string) []gatewayv1.Hostname {
 	var all []gatewayv1.Hostname
 	for _, name := range names {
@@ -50,7 +50,7 @@ func hostnamesOf(names []string) []gatewayv1.Hostname {
 	return all
 }
 
-// routedPort returns the port of the Service to which gateways send requests: that of HTTPS if they connect over HTTPS.
+// routedPort returns the port of the Service to which gateways send requests: the HTTPS port if they connect over HTTPS.
 func routedPort(echo *v1.Echo) gatewayv1.PortNumber {
 	if echo.Spec.Gateway.BackendTLS != nil {
 		return echo.Spec.TLS.ServicePort

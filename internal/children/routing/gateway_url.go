@@ -84,7 +84,7 @@ func isAccepted(route *gatewayv1.HTTPRoute, echo *v1.Echo, parent v1.EchoGateway
 	})
 }
 
-// RouteConditions returns the conditions that each controller tells of a route about a Gateway of the Echo.
+// RouteConditions returns the conditions that each controller reports of a route about a Gateway of the Echo.
 func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	var all [][]metav1.Condition
 	for _, each := range status.Parents {
@@ -95,14 +95,14 @@ func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.Echo
 	return all
 }
 
-// PolicyConditions returns the conditions that each controller tells of a policy about a Gateway of the Echo, whichever of its listeners it names.
+// PolicyConditions returns the conditions that each controller reports of a policy about a Gateway of the Echo, whichever of its listeners it names.
 // Some name it with the namespace of the policy (Traefik 3.6).
 func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
-	wanted := GatewayKey(echo, parent)
+	desired := GatewayKey(echo, parent)
 	var all [][]metav1.Condition
 	for _, each := range status.Ancestors {
-		told := GatewayKey(echo, referenceOf(each.AncestorRef))
-		if isGateway(each.AncestorRef) && told.Name == wanted.Name && (told.Namespace == wanted.Namespace || told.Namespace == echo.Namespace) {
+		reported := GatewayKey(echo, referenceOf(each.AncestorRef))
+		if isGateway(each.AncestorRef) && reported.Name == desired.Name && (reported.Namespace == desired.Namespace || reported.Namespace == echo.Namespace) {
 			all = append(all, each.Conditions)
 		}
 	}
@@ -131,7 +131,7 @@ func isGateway(reference gatewayv1.ParentReference) bool {
 	return reference.Kind == nil || *reference.Kind == GatewayKind
 }
 
-// listenerHost returns a host by which a listener has requests for the host names of a route, an empty list for all: the first name that both
+// listenerHost returns a host of requests that a listener takes for the host names of a route, an empty list for all: the first name that both
 // know, or an address of the Gateway if neither has a name. It is empty if there is none.
 func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gatewayv1.GatewayStatusAddress) string {
 	own := ""
@@ -159,7 +159,7 @@ func matchesAny(names []string, name string) bool {
 	return len(names) == 0
 }
 
-// matchesHost reports whether a host name, of which the first label can be *, and which is empty for all, includes a name.
+// matchesHost reports whether a host name, whose first label can be *, and which is empty for all, includes a name.
 func matchesHost(host, name string) bool {
 	suffix, wildcard := strings.CutPrefix(host, "*")
 	return host == "" || host == name || wildcard && strings.HasSuffix(name, suffix)

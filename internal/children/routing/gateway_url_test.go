@@ -119,8 +119,8 @@ func TestAGatewayOfAnotherNamespaceIsAnother(t *testing.T) {
 		{AncestorRef: gatewayv1.ParentReference{Name: "h"}}, {AncestorRef: gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("third"))}}, {AncestorRef: gatewayv1.ParentReference{Name: "g", Kind: new(gatewayv1.Kind("Mesh"))}},
 		{AncestorRef: gatewayv1.ParentReference{Name: "g", SectionName: new(gatewayv1.SectionName("http"))}, Conditions: []metav1.Condition{{Type: "Accepted"}}},
 		{AncestorRef: gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("other"))}, Conditions: []metav1.Condition{{Type: "Accepted"}}}}}
-	if told := PolicyConditions(policy, echo, echo.Spec.Gateway.ParentRefs[0]); len(told) != 2 || len(told[0]) != 1 || len(told[1]) != 1 {
-		t.Errorf("of the policy is told: %+v", told)
+	if reported := PolicyConditions(policy, echo, echo.Spec.Gateway.ParentRefs[0]); len(reported) != 2 || len(reported[0]) != 1 || len(reported[1]) != 1 {
+		t.Errorf("of the policy is told: %+v", reported)
 	}
 	gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "g"}}
 	g.Expect(AttachesTo(echo, gateway)).To(BeTrue(), "the Echo does not attach to its Gateway")

@@ -13,7 +13,7 @@ func GRPCRoute(echo *v1.Echo, _ children.Config) any {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
 		return nil
 	}
-	wanted := echo.Spec.Gateway
+	desired := echo.Spec.Gateway
 	rule := gatewayv1ac.GRPCRouteRule().WithBackendRefs(gatewayv1ac.GRPCBackendRef().
 		WithGroup("").
 		WithKind("Service").
@@ -21,9 +21,9 @@ func GRPCRoute(echo *v1.Echo, _ children.Config) any {
 		WithPort(routedPort(echo)).
 		WithWeight(1))
 	return gatewayv1ac.GRPCRoute(echo.Name, echo.Namespace).
-		WithAnnotations(wanted.Annotations).
+		WithAnnotations(desired.Annotations).
 		WithSpec(gatewayv1ac.GRPCRouteSpec().
 			WithParentRefs(parents(echo)...).
-			WithHostnames(hostnamesOf(wanted.GRPC.Hostnames)...).
+			WithHostnames(hostnamesOf(desired.GRPC.Hostnames)...).
 			WithRules(rule))
 }

@@ -15,11 +15,11 @@ func HTTPRoute(echo *v1.Echo, _ children.Config) any {
 	if !children.HasGateway(echo) {
 		return nil
 	}
-	wanted := echo.Spec.Gateway
+	desired := echo.Spec.Gateway
 	rule := gatewayv1ac.HTTPRouteRule().
 		WithMatches(gatewayv1ac.HTTPRouteMatch().WithPath(gatewayv1ac.HTTPPathMatch().
 			WithType(gatewayv1.PathMatchPathPrefix).
-			WithValue(cmp.Or(wanted.Path, "/")))).
+			WithValue(cmp.Or(desired.Path, "/")))).
 		WithBackendRefs(gatewayv1ac.HTTPBackendRef().
 			WithGroup("").
 			WithKind("Service").
@@ -27,9 +27,9 @@ func HTTPRoute(echo *v1.Echo, _ children.Config) any {
 			WithPort(routedPort(echo)).
 			WithWeight(1))
 	return gatewayv1ac.HTTPRoute(echo.Name, echo.Namespace).
-		WithAnnotations(wanted.Annotations).
+		WithAnnotations(desired.Annotations).
 		WithSpec(gatewayv1ac.HTTPRouteSpec().
 			WithParentRefs(parents(echo)...).
-			WithHostnames(hostnamesOf(wanted.Hostnames)...).
+			WithHostnames(hostnamesOf(desired.Hostnames)...).
 			WithRules(rule))
 }

@@ -15,24 +15,24 @@ func Ingress(echo *v1.Echo, _ children.Config) any {
 	if !children.HasIngress(echo) {
 		return nil
 	}
-	wanted := echo.Spec.Ingress
+	desired := echo.Spec.Ingress
 	backend := networkingv1ac.IngressBackend().WithService(networkingv1ac.IngressServiceBackend().
 		WithName(echo.Name).
 		WithPort(networkingv1ac.ServiceBackendPort().WithName(children.PortName)))
 	spec := networkingv1ac.IngressSpec().WithRules(networkingv1ac.IngressRule().
-		WithHost(wanted.Host).
+		WithHost(desired.Host).
 		WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(networkingv1ac.HTTPIngressPath().
-			WithPath(ingressPath(wanted)).
+			WithPath(ingressPath(desired)).
 			WithPathType(networkingv1.PathTypePrefix).
 			WithBackend(backend))))
-	if wanted.ClassName != "" {
-		spec.WithIngressClassName(wanted.ClassName)
+	if desired.ClassName != "" {
+		spec.WithIngressClassName(desired.ClassName)
 	}
-	if wanted.TLS {
-		spec.WithTLS(ingressTLS(wanted))
+	if desired.TLS {
+		spec.WithTLS(ingressTLS(desired))
 	}
 	return networkingv1ac.Ingress(echo.Name, echo.Namespace).
-		WithAnnotations(wanted.Annotations).
+		WithAnnotations(desired.Annotations).
 		WithSpec(spec)
 }
 
@@ -48,18 +48,18 @@ func recreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
 
 // ingressTLS returns the certificate of an Ingress. An entry without a Secret makes routers, OpenShift's among them, use their
 // default certificate.
-func ingressTLS(wanted *v1.EchoIngress) *networkingv1ac.IngressTLSApplyConfiguration {
+func ingressTLS(desired *v1.EchoIngress) *networkingv1ac.IngressTLSApplyConfiguration {
 	tls := networkingv1ac.IngressTLS()
-	if wanted.TLSSecretName != "" {
-		tls.WithHosts(wanted.Host).WithSecretName(wanted.TLSSecretName)
+	if desired.TLSSecretName != "" {
+		tls.WithHosts(desired.Host).WithSecretName(desired.TLSSecretName)
 	}
 	return tls
 }
 
 // ingressPath returns the path prefix of an Ingress, which defaults to /.
-func ingressPath(wanted *v1.EchoIngress) string {
-	if wanted.Path == "" {
+func ingressPath(desired *v1.EchoIngress) string {
+	if desired.Path == "" {
 		return "/"
 	}
-	return wanted.Path
+	return desired.Path
 }

@@ -18,8 +18,8 @@ func URL(echo *v1.Echo) string {
 	return serviceURL(echo.Name+"."+echo.Namespace+".svc", echo.Spec.Service.Port)
 }
 
-// ExternalURL returns the URL of the echo servers outside the cluster: that of the Ingress if there is one, otherwise that of a Gateway that
-// accepted the HTTPRoute, otherwise that of the load balancer. It is empty if there is none, and until a Gateway or the load balancer has an
+// ExternalURL returns the URL of the echo servers outside the cluster: the URL of the Ingress if there is one, otherwise of a Gateway that
+// accepted the HTTPRoute, otherwise of the load balancer. It is empty if there is none, and until a Gateway or the load balancer has an
 // address. route is nil if there is none.
 func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if children.HasIngress(echo) {

@@ -14,19 +14,19 @@ import (
 func (p part) layout(all []bundle.Descriptor) []string {
 	var problems []string
 	for i, d := range all {
-		tell := func(problem string) { problems = append(problems, fmt.Sprintf("%s.%s: %s", p.name, d.Path, problem)) }
+		report := func(problem string) { problems = append(problems, fmt.Sprintf("%s.%s: %s", p.name, d.Path, problem)) }
 		if parent := parentOf(d.Path); parent != "" && (i == 0 || !isIn(all[i-1].Path, parent)) {
-			tell("it does not follow the fields that it belongs to: the console shows fields in the order of the descriptors")
+			report("it does not follow the fields that it belongs to: the console shows fields in the order of the descriptors")
 		}
 		if first, _ := utf8.DecodeRuneInString(d.Description); unicode.IsLower(first) {
-			tell("its description does not begin with a capital letter")
+			report("its description does not begin with a capital letter")
 		}
 		field, _ := p.fields.At(d.Path)
 		if p.name == "spec" && field.Type == "array" && !slices.Contains(d.XDescriptors, console+"hidden") && !hasItems(all, d.Path) {
-			tell("its items have no descriptors: the console does not show them on the page of an object")
+			report("its items have no descriptors: the console does not show them on the page of an object")
 		}
 		if values := cannotSet(d, field); len(values) > 0 {
-			tell(fmt.Sprintf("its widget cannot set %v", values))
+			report(fmt.Sprintf("its widget cannot set %v", values))
 		}
 	}
 	return problems

@@ -13,7 +13,7 @@ const (
 	kubernetes = "urn:alm:descriptor:io.kubernetes:"
 )
 
-// widget is a way in which the console shows a field.
+// widget is how the console shows a field.
 type widget struct {
 	// urn is the x-descriptor; one that ends in a colon is followed by an argument.
 	urn string

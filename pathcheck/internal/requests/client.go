@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// forged is an address that no client has (RFC 5737).
-const forged = "192.0.2.123"
+// spoofed is an address that no client has (RFC 5737).
+const spoofed = "192.0.2.123"
 
 // ExamineClient examines who a client seems to be behind the proxies.
 func ExamineClient(ctx context.Context, g *run.Group) error {
@@ -24,7 +24,7 @@ func examineAddress(_ context.Context, g *run.Group) error {
 	return nil
 }
 
-// addressHeaders are the headers by which proxies report the address of the client.
+// addressHeaders are the headers of proxies that report the address of the client.
 func addressHeaders() []string {
 	return []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip",
 		"X-Envoy-External-Address"}
@@ -85,19 +85,19 @@ func decideScheme(scheme string, e *wire.Description) fact.Fact {
 	return fact.New(name, "wrong", scheme, text, meaning)
 }
 
-// forgery is a header that a client could set as if it were a proxy.
-type forgery struct {
+// spoofing is a header that a client could set as if it were a proxy.
+type spoofing struct {
 	fact, meaning string
 	sent          wire.Field
 }
 
-func forgeries() []forgery {
+func spoofings() []spoofing {
 	const host = "forged.example"
-	return []forgery{
+	return []spoofing{
 		{"client.forgeable", "whether a client can choose the address in X-Forwarded-For; in front means that the real one follows it",
-			wire.Field{Name: "X-Forwarded-For", Value: forged}},
-		{"client.forgeable.forwarded", "the same for the header Forwarded", wire.Field{Name: "Forwarded", Value: "for=" + forged}},
-		{"client.forgeable.realIP", "the same for X-Real-IP", wire.Field{Name: "X-Real-Ip", Value: forged}},
+			wire.Field{Name: "X-Forwarded-For", Value: spoofed}},
+		{"client.forgeable.forwarded", "the same for the header Forwarded", wire.Field{Name: "Forwarded", Value: "for=" + spoofed}},
+		{"client.forgeable.realIP", "the same for X-Real-IP", wire.Field{Name: "X-Real-Ip", Value: spoofed}},
 		{"client.forgeable.host", "whether a client can choose the host in X-Forwarded-Host", wire.Field{Name: "X-Forwarded-Host", Value: host}},
 		{"client.forgeable.proto", "whether a client can choose the scheme in X-Forwarded-Proto",
 			wire.Field{Name: "X-Forwarded-Proto", Value: "forged"}},
@@ -105,7 +105,7 @@ func forgeries() []forgery {
 }
 
 func examineForgery(ctx context.Context, g *run.Group) error {
-	all := forgeries()
+	all := spoofings()
 	fields := make([]wire.Field, len(all))
 	for i := range all {
 		fields[i] = all[i].sent
@@ -115,15 +115,15 @@ func examineForgery(ctx context.Context, g *run.Group) error {
 		return err
 	}
 	for _, each := range all {
-		f := decideForgery(each, o)
+		f := decideSpoofing(each, o)
 		f.Detail = each.sent.Name == "X-Real-Ip" // few applications read it
 		g.Add(f)
 	}
 	return nil
 }
 
-// decideForgery decides whether a forged value arrives, and whether something follows it.
-func decideForgery(f forgery, o run.Outcome) fact.Fact {
+// decideSpoofing decides whether a spoofed value arrives, and whether something follows it.
+func decideSpoofing(f spoofing, o run.Outcome) fact.Fact {
 	e := o.Described()
 	if e == nil {
 		return fact.Refused(f.fact, f.sent.String(), o.Refusal, f.meaning)
@@ -132,7 +132,7 @@ func decideForgery(f forgery, o run.Outcome) fact.Fact {
 	value := fact.No
 	if f.sent.Name == "Forwarded" {
 		elements := parseForwarded(e.Values(f.sent.Name))
-		switch placeOf(elements, "for", forged) {
+		switch placeOf(elements, "for", spoofed) {
 		case -1:
 		case len(elements) - 1:
 			value = fact.Yes

@@ -141,12 +141,12 @@ func TestDecideAddress(t *testing.T) {
 }
 
 func TestDecideForgery(t *testing.T) {
-	f := forgeries()[0]
-	for received, want := range map[string]string{"": fact.No, "10.0.0.1": fact.No, forged: fact.Yes, forged + ", 10.0.0.1": "in front",
-		"10.0.0.1, " + forged: fact.Yes} {
-		expectValue(t, received, decideForgery(f, came(func(e *wire.Description) { e.Headers.Set("X-Forwarded-For", received) })), want)
+	f := spoofings()[0]
+	for received, want := range map[string]string{"": fact.No, "10.0.0.1": fact.No, spoofed: fact.Yes, spoofed + ", 10.0.0.1": "in front",
+		"10.0.0.1, " + spoofed: fact.Yes} {
+		expectValue(t, received, decideSpoofing(f, came(func(e *wire.Description) { e.Headers.Set("X-Forwarded-For", received) })), want)
 	}
-	expectValue(t, "refused", decideForgery(f, refused("403")), "refused 403")
+	expectValue(t, "refused", decideSpoofing(f, refused("403")), "refused 403")
 	added := []string{"X-Forwarded-For"}
 	expectValue(t, "nothing to strip", decideStripping(nil, run.Outcome{}), fact.None)
 	expectValue(t, "kept", decideStripping(added, came(func(e *wire.Description) { e.Headers.Set("X-Forwarded-For", "a") })), fact.No)

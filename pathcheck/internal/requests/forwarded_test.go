@@ -25,9 +25,9 @@ func TestParseForwarded(t *testing.T) {
 		`for=10.0.0.1;host="a,for=192.0.2.123"`: fact.No,
 		"":                                      fact.No,
 	} {
-		expectValue(t, text, decideForgery(forgeries()[1], run.Outcome{Response: &wire.Response{Description: of(text)}}), want)
+		expectValue(t, text, decideSpoofing(spoofings()[1], run.Outcome{Response: &wire.Response{Description: of(text)}}), want)
 	}
-	expectValue(t, "two lines", decideForgery(forgeries()[1], run.Outcome{Response: &wire.Response{Description: of("for=192.0.2.123",
+	expectValue(t, "two lines", decideSpoofing(spoofings()[1], run.Outcome{Response: &wire.Response{Description: of("for=192.0.2.123",
 		"for=10.0.0.1")}}), "in front")
 	for text, want := range map[string]string{"for=10.0.0.1;proto=https": "told", `PROTO="https"`: "told", "proto=http": "wrong",
 		"proto=httpsx": "wrong"} {

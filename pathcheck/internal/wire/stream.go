@@ -73,7 +73,7 @@ func (s *Stream) readResponse(limit int64) (*Response, error) {
 	return a, nil
 }
 
-// NewResponse returns an answer without a body.
+// NewResponse returns a response without a body.
 func (s *Stream) NewResponse(response *http.Response, interim []int) *Response {
 	return &Response{Status: response.StatusCode, Header: response.Header, Interim: interim, Local: addressOf(s.LocalAddr()),
 		Remote: s.RemoteAddr().String(),

@@ -85,7 +85,7 @@ func (t *Target) TLSConfig(protocols ...string) *tls.Config {
 		CipherSuites: cipherSuites()}
 }
 
-// cipherSuites returns what Go offers, and the exchange of keys by RSA, which browsers offer, too: to some servers there is no other way.
+// cipherSuites returns what Go offers, and the exchange of keys by RSA, which browsers offer, too: some servers accept no other.
 func cipherSuites() []uint16 {
 	suites := []uint16{
 		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_128_CBC_SHA,

@@ -82,17 +82,17 @@ func (o *observer) create(ctx context.Context, echo *v1.Echo) (line, error) {
 // watch begins to watch the Echo and the objects that are made for it.
 func (o *observer) watch(ctx context.Context, echo *v1.Echo) (<-chan sighting, error) {
 	sightings := make(chan sighting, enough)
-	labelled := client.MatchingLabels(children.SelectorLabels(echo))
+	labeled := client.MatchingLabels(children.SelectorLabels(echo))
 	for _, watched := range []struct {
 		list  client.ObjectList
 		which client.ListOption
 	}{
 		{&v1.EchoList{}, client.MatchingFields{"metadata.name": echo.Name}},
-		{&corev1.ServiceList{}, labelled},
-		{&appsv1.DeploymentList{}, labelled},
-		{&policyv1.PodDisruptionBudgetList{}, labelled},
-		{&appsv1.ReplicaSetList{}, labelled},
-		{&corev1.PodList{}, labelled},
+		{&corev1.ServiceList{}, labeled},
+		{&appsv1.DeploymentList{}, labeled},
+		{&policyv1.PodDisruptionBudgetList{}, labeled},
+		{&appsv1.ReplicaSetList{}, labeled},
+		{&corev1.PodList{}, labeled},
 	} {
 		w, err := o.client.Watch(ctx, watched.list, client.InNamespace(o.namespace), watched.which)
 		if err != nil {

@@ -121,7 +121,7 @@ func (p *process) knowsPods(ctx context.Context, now *state, namespace string) e
 	return nil
 }
 
-// expectNoWork returns an unrest if a pass by the operator's reconciler would write anything, unless the Echo's status says that what it
+// expectNoWork returns an unrest if a reconcile by the operator's reconciler would write anything, unless the Echo's status says that what it
 // would write is refused.
 func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *state, namespace string) error {
 	dry := &refusing{Client: p.GetClient()}
@@ -132,14 +132,14 @@ func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *sta
 	case len(dry.writes) == 0 && (err == nil || now.echo != nil && isRefused(now.echo)):
 		return nil
 	case len(dry.writes) == 0:
-		return unrest{"a pass fails: " + err.Error()}
+		return unrest{"a reconcile fails: " + err.Error()}
 	case now.echo != nil && isRefused(now.echo) && dry.writes[0].child &&
 		condition(now.echo, v1.ConditionDegraded)["reason"] == v1.ReasonInvalidSpec.String(): // a name that is taken leads to no write
 		return nil
 	case now.isUnwatched() && now.reportsSpec() && !dry.writes[0].child: // the operator looks at the child once a minute
 		return nil
 	default:
-		return unrest{"a pass would " + dry.writes[0].what}
+		return unrest{"a reconcile would " + dry.writes[0].what}
 	}
 }
 

@@ -21,11 +21,11 @@ var errCut = errors.New("the connection is cut")
 type wire struct {
 	lock sync.Mutex
 	dead bool
-	// sent counts the requests of passes, by namespace. Those that fill caches do not count.
+	// sent counts the requests of reconciles, by namespace. Those that fill caches do not count.
 	sent map[string]int
 	// written counts those of them that write children.
 	written map[string]int
-	// fault happens to a request of a pass over an object in its namespace, after some others.
+	// fault happens to a request of a reconcile of an object in its namespace, after some others.
 	fault *fault
 	after int
 	// watched changes the answers to lists and watches, nil if nothing does.
@@ -156,7 +156,7 @@ func (w *wire) isCut() bool {
 	return w.dead
 }
 
-// requests returns how many requests of passes over objects in a namespace were sent.
+// requests returns how many requests of reconciles of objects in a namespace were sent.
 func (w *wire) requests(namespace string) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()

@@ -13,7 +13,7 @@ func TestATokenThatWasAcceptedIsNotAskedAboutForAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		api := &reviewer{}
-		tokens := newTokenAnswers(newTokenReviews(api))
+		tokens := newTokenCache(newTokenReviews(api))
 		accepted := func(token string) bool {
 			answer, ok, err := tokens.AuthenticateToken(t.Context(), token)
 			if ok != (err == nil) || ok && answer.User.GetName() != "jane" {
@@ -39,7 +39,7 @@ func TestOneReviewDoesForAllWhoAskAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		api := &reviewer{answer: make(chan struct{})}
-		tokens := newTokenAnswers(newTokenReviews(api))
+		tokens := newTokenCache(newTokenReviews(api))
 		leaving, leave := context.WithCancel(t.Context())
 		rejected := make(chan error, 6)
 		ask := func(ctx context.Context) {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Attributes of a pass.
+// Attributes of a reconcile.
 const (
 	controllerKey = attribute.Key("echo_operator.controller")
 	namespaceKey  = attribute.Key("echo_operator.namespace")
@@ -24,8 +24,8 @@ const (
 // otherError is the type of an error without a reason.
 const otherError = "_OTHER"
 
-// Passes returns a reconciler that makes a span of each pass of another one: that itself if there are no traces.
-func (t Tracer) Passes(controllerName string, next reconcile.Reconciler) reconcile.Reconciler {
+// Reconciler returns a reconciler that makes a span of each reconcile of next, or next itself if there are no traces.
+func (t Tracer) Reconciler(controllerName string, next reconcile.Reconciler) reconcile.Reconciler {
 	if t.tracer == nil {
 		return next
 	}
@@ -43,7 +43,7 @@ func (t Tracer) Passes(controllerName string, next reconcile.Reconciler) reconci
 	})
 }
 
-// resultOf names the result of a pass as controller-runtime's metrics do.
+// resultOf names the result of a reconcile as controller-runtime's metrics do.
 func resultOf(result reconcile.Result, err error) string {
 	switch {
 	case err != nil:
@@ -55,14 +55,14 @@ func resultOf(result reconcile.Result, err error) string {
 	}
 }
 
-// SetGeneration says in the span of a pass, if there is one, which generation of an object the pass is about.
+// SetGeneration adds the generation of the reconciled object to the span of a reconcile, if there is one.
 func SetGeneration(ctx context.Context, generation int64) {
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.SetAttributes(generationKey.Int64(generation))
 	}
 }
 
-// SetFailure says in the span of a pass, if there is one, that the pass failed, and the reason, which may be empty.
+// SetFailure adds to the span of a reconcile, if there is one, that it failed, and the reason, which may be empty.
 func SetFailure(ctx context.Context, reason string, err error) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {
