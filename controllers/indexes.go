@@ -12,21 +12,21 @@ import (
 const (
 	// ByNode is the index of pods by their node.
 	ByNode = "spec.nodeName"
-	// ByEcho is the index of pods and companions by their Echo.
-	ByEcho = "metadata.labels.echo"
+	// byEcho is the index of pods and companions by their Echo.
+	byEcho = "metadata.labels.echo"
 	// ByOwner is the index of companions by the pod that owns them.
 	ByOwner = "metadata.ownerReferences.name"
 )
 
 // CachedPodsOf selects the pods and companions of an Echo in the cache, by an index: the time that a list by labels takes grows with the
 // number of all pods of the namespace.
-func CachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{ByEcho: echo.Name} }
+func CachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{byEcho: echo.Name} }
 
 // PodIndexes returns the indexes of the cache of pods.
 func PodIndexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
 		ByNode: NodeOfPod,
-		ByEcho: func(pod client.Object) []string { return []string{children.EchoOf(pod)} },
+		byEcho: func(pod client.Object) []string { return []string{children.EchoOf(pod)} },
 	}
 }
 

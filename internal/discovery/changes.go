@@ -50,15 +50,15 @@ type Changes struct {
 	led   bool     // whether the replica led then
 }
 
-// Pending reports whether the last response showed a change.
-func (c *Changes) Pending() bool { return c.count > 0 }
+// pending reports whether the last response showed a change.
+func (c *Changes) pending() bool { return c.count > 0 }
 
-// Forget drops what was seen: the count starts again. So it does if the cluster was not asked, or gave no response.
-func (c *Changes) Forget() { c.seen, c.count = nil, 0 }
+// forget drops what was seen: the count starts again. So it does if the cluster was not asked, or gave no response.
+func (c *Changes) forget() { c.seen, c.count = nil, 0 }
 
-// Add adds what the cluster offers at a time, of the kinds that it was asked for. It returns the changes for which the process has to end now,
+// add adds what the cluster offers at a time, of the kinds that it was asked for. It returns the changes for which the process has to end now,
 // none if it goes on. The count starts again when the replica begins to lead: the last leader has just ended.
-func (c *Changes) Add(at time.Time, leads bool, now Offer) []string {
+func (c *Changes) add(at time.Time, leads bool, now Offer) []string {
 	changes := c.since(now)
 	if len(changes) == 0 || !slices.Equal(changes, c.seen) || leads != c.led {
 		c.seen, c.count, c.led = changes, 0, leads

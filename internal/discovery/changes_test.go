@@ -20,10 +20,10 @@ func begin() time.Time { return time.Unix(0, 0) }
 func respond(c *Changes, letter rune, at time.Time, leads bool) []string {
 	access := map[rune]Access{'u': Unknown, 'n': NotServed, 'f': Forbidden, 's': Usable}[letter]
 	if access == "" {
-		c.Forget()
+		c.forget()
 		return nil
 	}
-	return c.Add(at, leads, Offer{route(): {Access: access}})
+	return c.add(at, leads, Offer{route(): {Access: access}})
 }
 
 // TestWhenAChangeEndsTheProcess gives a process a response each minute. Minutes 0, 2, 4 are even.
@@ -103,7 +103,7 @@ func TestReplicasNeverEndTogether(t *testing.T) {
 				offer, changeIn = []Access{NotServed, Usable, Forbidden}[random.IntN(3)], random.IntN(40)
 			}
 			for _, r := range replicas {
-				if changes := r.Add(at, r.leads, Offer{route(): {Access: offer}}); len(changes) > 0 {
+				if changes := r.add(at, r.leads, Offer{route(): {Access: offer}}); len(changes) > 0 {
 					r.Changes = Changes{Times: times, Began: at.Add(3 * time.Second), Start: Offer{route(): {Access: offer}}}
 					r.ended = append(r.ended, at)
 					if r.leads { // the other one takes over

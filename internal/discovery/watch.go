@@ -32,24 +32,24 @@ func (w *Watch) Drop() { w.dropped.Store(true) }
 // that fails is none.
 func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	if w.dropped.Swap(false) {
-		w.Forget()
+		w.forget()
 	}
 	kinds := w.required(ctx)
 	if len(kinds) == 0 {
-		w.Forget()
+		w.forget()
 		return nil
 	}
 	now, err := w.Ask(ctx, kinds)
 	if err != nil {
-		w.Forget()
+		w.forget()
 		return nil
 	}
-	return w.Add(at, w.Leads(), now)
+	return w.add(at, w.Leads(), now)
 }
 
 // required returns the kinds to ask for: those that Echoes require and, when one was missed, until that has been found out, all that are used.
 func (w *Watch) required(ctx context.Context) []Kind {
-	missed := w.missed.Swap(false) || w.Pending()
+	missed := w.missed.Swap(false) || w.pending()
 	isRequired := w.Required(ctx)
 	var kinds []Kind
 	for _, kind := range w.Kinds {

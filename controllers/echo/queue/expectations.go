@@ -123,8 +123,8 @@ func (o *Expectations) release(echo types.NamespacedName, w *writes) {
 	}
 }
 
-// Arrived says that the cache holds a version of an object of an Echo. It reports whether the event is to be delivered now.
-func (o *Expectations) Arrived(echo types.NamespacedName, object client.Object, deliver func()) bool {
+// arrived says that the cache holds a version of an object of an Echo. It reports whether the event is to be delivered now.
+func (o *Expectations) arrived(echo types.NamespacedName, object client.Object, deliver func()) bool {
 	version := versionOf(object)
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -162,8 +162,8 @@ func (w *writes) caughtUp(held objectVersion) bool {
 	return own
 }
 
-// Gone says that the cache does not hold an object of an Echo anymore.
-func (o *Expectations) Gone(echo types.NamespacedName, object types.UID) {
+// gone says that the cache does not hold an object of an Echo anymore.
+func (o *Expectations) gone(echo types.NamespacedName, object types.UID) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	if w := o.of[echo]; w != nil {
@@ -195,7 +195,7 @@ type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // there is none.
 func (o *Expectations) Without(next handler.EventHandler, echoOf func(client.Object) types.NamespacedName) handler.EventHandler {
 	report := func(echo types.NamespacedName, object client.Object, deliver func()) {
-		if o.Arrived(echo, object, deliver) {
+		if o.arrived(echo, object, deliver) {
 			deliver()
 		}
 	}
@@ -207,7 +207,7 @@ func (o *Expectations) Without(next handler.EventHandler, echoOf func(client.Obj
 			report(cmp.Or(echoOf(e.ObjectNew), echoOf(e.ObjectOld)), e.ObjectNew, func() { next.Update(ctx, e, q) })
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workQueue) {
-			o.Gone(echoOf(e.Object), e.Object.GetUID())
+			o.gone(echoOf(e.Object), e.Object.GetUID())
 			next.Delete(ctx, e, q)
 		},
 	}

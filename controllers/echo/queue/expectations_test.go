@@ -42,7 +42,7 @@ func (p *reconciles) begins(second int64) bool {
 func (p *reconciles) arrive(v string) bool {
 	before := p.delivered
 	deliver := func() { p.delivered++ }
-	if p.Arrived(p.key, version(v), deliver) {
+	if p.arrived(p.key, version(v), deliver) {
 		deliver()
 	}
 	return p.delivered > before
@@ -97,7 +97,7 @@ func TestExpectations_waitEnds(t *testing.T) {
 		"the time":        {func(*reconciles) {}, 10, true},
 		"a newer version": {func(p *reconciles) { p.arrive("10") }, 1, true},
 		"an older one":    {func(p *reconciles) { p.arrive("1") }, 1, false},
-		"the deletion":    {func(p *reconciles) { p.Gone(p.key, version("2").UID) }, 1, true},
+		"the deletion":    {func(p *reconciles) { p.gone(p.key, version("2").UID) }, 1, true},
 		"the end":         {func(p *reconciles) { p.Forget(p.key) }, 1, true},
 	} {
 		p := newReconciles()
@@ -112,7 +112,7 @@ func TestExpectations_waitEnds(t *testing.T) {
 func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
 	p := newReconciles()
 	p.begins(0)
-	p.Gone(p.key, version("2").UID) // before the answer to the write
+	p.gone(p.key, version("2").UID) // before the answer to the write
 	p.write("1", "2")
 	p.End(p.key)
 	if p.Begin(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "other" }), time.Unix(1, 0)) > 0 {

@@ -62,7 +62,7 @@ func TestRequestsOverHTTPSReachTheContainer(t *testing.T) {
 		if port := server.Ports[len(server.Ports)-1]; port.Name != "https" || port.ContainerPort != 9443 {
 			t.Errorf("%s has the ports %v", name, server.Ports)
 		}
-		want := []corev1.VolumeMount{{Name: "tls", MountPath: echopod.TlsFolder, ReadOnly: true}}
+		want := []corev1.VolumeMount{{Name: "tls", MountPath: echopod.TLSFolder, ReadOnly: true}}
 		g.Expect(server.VolumeMounts).To(BeComparableTo(want), name)
 		source := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "certificate", Optional: new(true)}}
 		g.Expect(spec.Volumes).To(BeComparableTo([]corev1.Volume{{Name: "tls", VolumeSource: source}}), name)

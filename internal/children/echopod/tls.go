@@ -15,7 +15,7 @@ import (
 const (
 	// tlsVolume is the name of the volume with the certificate, and tlsFolder is where containers find it.
 	tlsVolume = "tls"
-	TlsFolder = "/etc/echo-server/tls"
+	TLSFolder = "/etc/echo-server/tls"
 )
 
 // TLSSecret returns the name of the Secret with the certificate of a pod, empty if the pod does not serve HTTPS.
@@ -37,7 +37,7 @@ func VolumesRead(pod *corev1.Pod) []corev1.Volume {
 func addTLS(c *corev1ac.ContainerApplyConfiguration, echo *v1.Echo) {
 	if children.HasTLS(&echo.Spec) {
 		c.WithPorts(containerPort(children.HTTPSPortName, echo.Spec.TLS.Port)).
-			WithVolumeMounts(corev1ac.VolumeMount().WithName(tlsVolume).WithMountPath(TlsFolder).WithReadOnly(true))
+			WithVolumeMounts(corev1ac.VolumeMount().WithName(tlsVolume).WithMountPath(TLSFolder).WithReadOnly(true))
 	}
 }
 
@@ -59,7 +59,7 @@ func TLSEnvironment(echo *v1.Echo, required children.TLSProfile) []*corev1ac.Env
 	desired := echo.Spec.TLS
 	env := []*corev1ac.EnvVarApplyConfiguration{
 		variable("ECHO_TLS_ADDR", ":"+strconv.Itoa(int(desired.Port))),
-		variable("ECHO_TLS_DIR", TlsFolder),
+		variable("ECHO_TLS_DIR", TLSFolder),
 		variable("ECHO_TLS_SECRET", desired.SecretName),
 	}
 	if desired.ClientCertificate != "" && desired.ClientCertificate != v1.ClientCertificateNone {

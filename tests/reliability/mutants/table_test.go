@@ -85,7 +85,7 @@ func found() []mutant {
 // own are bugs that nobody found yet.
 func own() []mutant {
 	return []mutant{
-		{"what others do during a reconcile is forgotten", "Arrived",
+		{"what others do during a reconcile is forgotten", "arrived",
 			"w.held = append(w.held, heldEvent{version, deliver})", "_ = heldEvent{version, deliver}", "TestExpectations_ownWritesStartNoReconcile", reconciler},
 		{"the edit that an own write hides is taken for the own write", "caughtUp",
 			"own := slices.Contains(w.awaited[held.uid], held.resourceVersion)", "own := slices.Contains(w.awaited[held.uid], held.resourceVersion) || len(w.awaited[held.uid]) > 0", "Test", reconciler},
