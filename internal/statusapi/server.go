@@ -58,7 +58,7 @@ func (s *Server) watches(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// reply responds with JSON, indented for people.
+// writeJSON responds with JSON, indented for people.
 func writeJSON(out http.ResponseWriter, status int, body any) {
 	out.Header().Set("Content-Type", "application/json")
 	out.Header().Set("Cache-Control", "no-store")
@@ -68,7 +68,7 @@ func writeJSON(out http.ResponseWriter, status int, body any) {
 	_ = encoder.Encode(body) // the client is gone
 }
 
-// refuse responds with a message that says what is wrong.
+// writeError responds with a message that says what is wrong.
 func writeError(out http.ResponseWriter, status int, message string) {
 	writeJSON(out, status, map[string]string{"error": message})
 }

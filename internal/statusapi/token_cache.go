@@ -13,7 +13,7 @@ import (
 // tokenTTL is how long a token that was accepted is not asked about again.
 const tokenTTL = time.Minute
 
-// tokenAnswers is an authenticator.Token that remembers which tokens another one accepted. Requests with the same token at the same time
+// tokenCache is an authenticator.Token that remembers which tokens another one accepted. Requests with the same token at the same time
 // wait for one review. The cache of k8s.io/apiserver links the metrics and the audit log of the API server, which take a sixth of the time until
 // main begins.
 type tokenCache struct {
