@@ -86,8 +86,9 @@ func newWatch() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "watch " + watch.KindNames("|"),
 		Short: "Print changes of pods, nodes, deployments or echoes",
-		Long:  "Print what is added, updated and deleted in the cluster of KUBECONFIG, or in the cluster that the program runs in, until interrupted.",
-		Args:  cobra.ArbitraryArgs, // checked by Complete
+		Long: "Print what is added, updated and deleted in the cluster of KUBECONFIG, or in the cluster that the program runs in, until " +
+			"interrupted.",
+		Args: cobra.ArbitraryArgs, // checked by Complete
 		RunE: func(c *cobra.Command, arguments []string) error {
 			if err := options.Complete(arguments, c.Flags()); err != nil {
 				return usageError{err}

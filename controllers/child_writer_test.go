@@ -55,7 +55,8 @@ func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
 					asked = slices.Concat(options.DryRun, []string{object.GetNamespace() + "/" + object.GetName()})
 					return c.answer
 				}})
-			if _, err := writer.Ensure(t.Context(), service(t), live); (err == nil) != (c.writes != nil) || c.writes == nil && !errors.Is(err, c.answer) {
+			if _, err := writer.Ensure(t.Context(), service(t), live); (err == nil) != (c.writes != nil) ||
+				c.writes == nil && !errors.Is(err, c.answer) {
 				t.Errorf("got %v", err)
 			}
 			g.Expect(w.Writes).To(HaveExactElements(c.writes))

@@ -64,8 +64,8 @@ func (w *EchoWriter) SetStatus(ctx context.Context, echo *v1.Echo, status *v1.Ec
 	return nil
 }
 
-// patch writes a patch and updates the version of the Echo. The API server responds with the metadata alone, which is enough to know what was
-// written: if a webhook changed the spec as well, the event starts another reconcile.
+// patch writes a patch and updates the version of the Echo. The API server responds with the metadata alone, which is enough to know what
+// was written: if a webhook changed the spec as well, the event starts another reconcile.
 func (w *EchoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Object, client.Patch) error) error {
 	patch.Metadata.ResourceVersion = echo.ResourceVersion
 	body, err := json.Marshal(patch)

@@ -17,14 +17,16 @@ func TestEchoChanged(t *testing.T) {
 		"its status": {fakecluster.StoredEcho(), fakecluster.StoredEcho(func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady }), false},
 		"a label":    {fakecluster.StoredEcho(), fakecluster.StoredEcho(func(e *v1.Echo) { e.Labels = map[string]string{"a": "b"} }), false},
 		"its spec":   {fakecluster.StoredEcho(), fakecluster.StoredEcho(func(e *v1.Echo) { e.Generation++ }), true},
-		"finalizers": {fakecluster.StoredEcho(), fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }), true},
+		"finalizers": {fakecluster.StoredEcho(), fakecluster.StoredEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }),
+			true},
 	}.Check(t, controllers.EchoChanged())
 }
 
 func TestEvents_existingObjectsStartNoReconcile(t *testing.T) {
 	selected := controllers.SinceStart()
 	NewWithT(t).Expect(selected.Create(event.CreateEvent{Object: &corev1.Pod{}, IsInInitialList: true})).To(BeFalse(), "it was there")
-	if !selected.Create(event.CreateEvent{Object: &corev1.Pod{}}) || !selected.Update(event.UpdateEvent{}) || !selected.Delete(event.DeleteEvent{}) {
+	if !selected.Create(event.CreateEvent{Object: &corev1.Pod{}}) || !selected.Update(event.UpdateEvent{}) ||
+		!selected.Delete(event.DeleteEvent{}) {
 		t.Error("something changed since")
 	}
 }

@@ -52,7 +52,8 @@ func TestReadOwned(t *testing.T) {
 func TestFind(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	key := client.ObjectKey{Namespace: "ns", Name: "x"}
-	if echo, err := controllers.Find(t.Context(), w.Server, key, fakecluster.StoredEcho()); err != nil || echo == nil || echo.UID != "echo-uid" {
+	if echo, err := controllers.Find(t.Context(), w.Server, key, fakecluster.StoredEcho()); err != nil || echo == nil ||
+		echo.UID != "echo-uid" {
 		t.Errorf("got %v, %v", echo, err)
 	}
 	for _, absent := range []client.ObjectKey{{Namespace: "ns", Name: "y"}, {Namespace: "ns"}} {

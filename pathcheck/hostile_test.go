@@ -50,8 +50,8 @@ func TestRun_strangers(t *testing.T) {
 	}
 }
 
-// TestRun_deserters prove once that they are an Echo, and then respond as something else: each group ends with the first such response, and a
-// plain request that confirms it.
+// TestRun_deserters prove once that they are an Echo, and then respond as something else: each group ends with the first such response, and
+// a plain request that confirms it.
 func TestRun_deserters(t *testing.T) {
 	for _, proven := range []int64{1, 3, 20} {
 		for _, status := range []int{200, 302, 404, 503} {

@@ -55,14 +55,17 @@ func TestHealthcheck(t *testing.T) {
 		t.Errorf("a draining server: %v", err)
 	}
 	admin.Close()
-	if err := healthcheck(t.Context(), nil, environ, io.Discard); err == nil || !strings.HasPrefix(err.Error(), "cannot reach the admin port: dial tcp 127.0.0.1:") {
+	if err := healthcheck(t.Context(), nil, environ, io.Discard); err == nil ||
+		!strings.HasPrefix(err.Error(), "cannot reach the admin port: dial tcp 127.0.0.1:") {
 		t.Errorf("no server: %v", err)
 	}
-	if err := healthcheck(t.Context(), []string{"--admin-addr=9090"}, nil, io.Discard); err == nil || !strings.HasPrefix(err.Error(), "--admin-addr: ") {
+	if err := healthcheck(t.Context(), []string{"--admin-addr=9090"}, nil, io.Discard); err == nil ||
+		!strings.HasPrefix(err.Error(), "--admin-addr: ") {
 		t.Errorf("an address that is none: %v", err)
 	}
 	var help strings.Builder
-	if err := healthcheck(t.Context(), []string{"--help"}, nil, &help); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "-admin-addr") {
+	if err := healthcheck(t.Context(), []string{"--help"}, nil, &help); !errors.Is(err, flag.ErrHelp) ||
+		!strings.Contains(help.String(), "-admin-addr") {
 		t.Errorf("--help: %v, %q", err, &help)
 	}
 }

@@ -93,7 +93,8 @@ func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	w := fakecluster.NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
 	cacheLacksCronJobs(w)
 	r := &Reconciler{Dependencies: w.Dependencies}
-	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !errors.Is(err, reconcile.TerminalError(nil)) ||
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !errors.Is(err,
+		reconcile.TerminalError(nil)) ||
 		!slices.Contains(w.Writes, "delete x-path") {
 		t.Errorf("it wrote %v, and ends with %v", w.Writes, err)
 	}
@@ -114,7 +115,8 @@ func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
 		e.Spec.Replicas, e.Spec.Service.Port = 1, 80
 		for _, url := range []string{"http://elsewhere", "http://x.ns.svc"} {
-			e.Spec.Checks = append(e.Spec.Checks, v1.EchoCheck{Name: strings.Trim(url, "htp:/."), Schedule: "@hourly", URL: url, DeadlineSeconds: 60})
+			e.Spec.Checks = append(e.Spec.Checks,
+				v1.EchoCheck{Name: strings.Trim(url, "htp:/."), Schedule: "@hourly", URL: url, DeadlineSeconds: 60})
 		}
 		e.Status.Checks = []v1.EchoCheckStatus{{Name: e.Spec.Checks[0].Name}, {Name: e.Spec.Checks[1].Name}}
 	})

@@ -27,7 +27,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("check").
 		WithOptions(controllers.Options()).
 		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(checksChanged())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheckPod), builder.WithPredicates(controllers.SinceStart(), runChanged())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheckPod),
+			builder.WithPredicates(controllers.SinceStart(), runChanged())).
 		Watches(desired.NewCronJob(), ofOwner, builder.WithPredicates(controllers.SinceStart())).
 		Complete(r.Traces.Reconciler("check", r))
 }

@@ -38,7 +38,8 @@ func TestACompanionWithoutLabelsIsDeletedWhenItIsNotWanted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			companion := stripped(t)
-			w := fakecluster.NewLate(t, []client.Object{fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode(), fakecluster.CompanionPod(t)}, []client.Object{companion})
+			w := fakecluster.NewLate(t, []client.Object{fakecluster.StoredEcho(), fakecluster.OwnerPod(), aNode(), fakecluster.CompanionPod(t)},
+				[]client.Object{companion})
 			live := &fakecluster.Fallible{}
 			w.Dependencies.Live = live.Over(w.Server, "API server")
 			r := reconciler(w)

@@ -23,7 +23,8 @@ import (
 
 // SetupWithManager registers the reconciler with a manager. A pod is reconciled when it, its companion, its Echo or its node changes.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, controllers.ByOwner, controllers.OwnerOfCompanion); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, controllers.ByOwner,
+		controllers.OwnerOfCompanion); err != nil {
 		return err
 	}
 	if err := r.Labeled.IndexField(context.Background(), &corev1.Pod{}, controllers.ByNode, controllers.NodeOfPod); err != nil {

@@ -25,7 +25,8 @@ func TestOwnerChanged(t *testing.T) {
 		"deleted":         {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
 		"another Echo":    {func(p *corev1.Pod) { p.Labels = map[string]string{"echoes.example.com/companion": "y"} }, true},
 	} {
-		got := ownerChanged().Update(event.TypedUpdateEvent[*corev1.Pod]{ObjectOld: fakecluster.OwnerPod(), ObjectNew: fakecluster.OwnerPod(c.change)})
+		got := ownerChanged().Update(event.TypedUpdateEvent[*corev1.Pod]{ObjectOld: fakecluster.OwnerPod(),
+			ObjectNew: fakecluster.OwnerPod(c.change)})
 		NewWithT(t).Expect(got).To(Equal(c.want), name)
 	}
 }
@@ -34,12 +35,14 @@ func TestCompanionChanged(t *testing.T) {
 	orphaned := fakecluster.CompanionPod(t)
 	orphaned.OwnerReferences = nil
 	fakecluster.Updates{
-		"another version":    {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.ResourceVersion = "2" }), false},
-		"an address":         {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), false},
-		"failed":             {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), true},
-		"a label":            {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.Labels["x"] = "y" }), true},
-		"an annotation":      {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.Annotations = map[string]string{"x": "y"} }), true},
-		"its deletion began": {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }), true},
+		"another version": {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.ResourceVersion = "2" }), false},
+		"an address":      {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), false},
+		"failed":          {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), true},
+		"a label":         {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.Labels["x"] = "y" }), true},
+		"an annotation": {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.Annotations = map[string]string{"x": "y"} }),
+			true},
+		"its deletion began": {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }),
+			true},
 		"a readiness condition": {fakecluster.OwnerPod(), fakecluster.OwnerPod(func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: "True"}}
 		}), true},

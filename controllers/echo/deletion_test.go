@@ -131,7 +131,8 @@ func TestPodsThatAreLeftKeepTheEcho(t *testing.T) {
 	echo, pod := deletedEcho(v1.Finalizer), fakecluster.EchoPod()
 	for name, cached := range map[string][]client.Object{"cached": {echo, pod}, "not in the cache": {echo}} {
 		w := fakecluster.NewLate(t, cached, []client.Object{echo, pod})
-		if result, err := reconciler(w).reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != controllers.DeletionPeriod || gone(t, w) {
+		if result, err := reconciler(w).reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != controllers.DeletionPeriod ||
+			gone(t, w) {
 			t.Errorf("%s: it wrote %v, %+v, %v", name, w.Writes, result, err)
 		}
 	}
@@ -149,18 +150,21 @@ func TestTheStatusTellsWhichPodsDrain(t *testing.T) {
 		"a companion":     {[]client.Object{companion}, v1.EchoStatus{Pods: map[string][]string{}, Companions: 1}},
 	} {
 		echo := deletedEcho(v1.Finalizer)
-		echo.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Companions: 2, Pods: map[string][]string{"Ready": {"x-1", "x-2"}}}
+		echo.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Companions: 2,
+			Pods: map[string][]string{"Ready": {"x-1", "x-2"}}}
 		w := fakecluster.New(t, append(c.left, echo)...)
 		g.Expect(reconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
 		got := w.Current(t).Status
-		got = v1.EchoStatus{Replicas: got.Replicas, ReadyReplicas: got.ReadyReplicas, UpdatedReplicas: got.UpdatedReplicas, Companions: got.Companions, Pods: got.Pods}
+		got = v1.EchoStatus{Replicas: got.Replicas, ReadyReplicas: got.ReadyReplicas, UpdatedReplicas: got.UpdatedReplicas,
+			Companions: got.Companions, Pods: got.Pods}
 		g.Expect(got).To(BeComparableTo(c.want, cmpopts.EquateEmpty()), name)
 	}
 }
 
 func TestDeletionIsCheckedLessAndLessOften(t *testing.T) {
 	for elapsed, want := range map[time.Duration]time.Duration{
-		-time.Second: controllers.DeletionPeriod, 0: controllers.DeletionPeriod, 8 * time.Second: controllers.DeletionPeriod, time.Minute: 15 * time.Second,
+		-time.Second: controllers.DeletionPeriod, 0: controllers.DeletionPeriod, 8 * time.Second: controllers.DeletionPeriod,
+		time.Minute:     15 * time.Second,
 		2 * time.Minute: longestDeletionPeriod, time.Hour: longestDeletionPeriod,
 	} {
 		NewWithT(t).Expect(nextDeletionCheck(elapsed)).To(Equal(want), "after %s", elapsed)

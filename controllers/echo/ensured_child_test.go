@@ -84,10 +84,11 @@ func TestOnlyAConflictLeadsToALiveRead(t *testing.T) {
 		writes []string
 		taken  bool
 	}{
-		"of another owner":     {[]client.Object{foreign}, conflict, []string{"apply Service"}, true},
-		"not in the cache yet": {[]client.Object{fakecluster.OwnedService(fakecluster.StoredEcho())}, conflict, []string{"apply Service", "apply Service"}, false},
-		"gone meanwhile":       {nil, conflict, []string{"apply Service"}, false},
-		"refused":              {[]client.Object{foreign}, fakecluster.ErrRefused, []string{"apply Service"}, false},
+		"of another owner": {[]client.Object{foreign}, conflict, []string{"apply Service"}, true},
+		"not in the cache yet": {[]client.Object{fakecluster.OwnedService(fakecluster.StoredEcho())}, conflict,
+			[]string{"apply Service", "apply Service"}, false},
+		"gone meanwhile": {nil, conflict, []string{"apply Service"}, false},
+		"refused":        {[]client.Object{foreign}, fakecluster.ErrRefused, []string{"apply Service"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fakecluster.NewLate(t, nil, c.live)

@@ -67,7 +67,8 @@ func readsOf(t *testing.T, objects []client.Object, least int) []string {
 func TestAFailureIsNotReportedAtOnce(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	w.Fail = func(string) error { return fakecluster.ErrRefused }
-	if _, err := reconciler(w).reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) || !slices.Equal(w.Writes, []string{"apply Service"}) || w.Events() != nil {
+	if _, err := reconciler(w).reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) ||
+		!slices.Equal(w.Writes, []string{"apply Service"}) || w.Events() != nil {
 		t.Errorf("it wrote %v: %v", w.Writes, err)
 	}
 }
@@ -117,7 +118,8 @@ func TestEachWriteOfADeletionThatFails(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := reconciler(w).reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) || !slices.Equal(w.Writes, all[:i+1]) || gone(t, w) {
+		if _, err := reconciler(w).reconcile(t.Context(), w.Current(t)); !errors.Is(err, fakecluster.ErrRefused) ||
+			!slices.Equal(w.Writes, all[:i+1]) || gone(t, w) {
 			t.Errorf("write %d: it wrote %v: %v", i+1, w.Writes, err)
 		}
 		NewWithT(t).Expect(w.Events()).To(BeNil(), "write %d", i+1)

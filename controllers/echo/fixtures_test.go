@@ -17,6 +17,7 @@ func reconciler(w *fakecluster.World) *Reconciler {
 // failing returns a reconciler whose reconciles of the Echo have failed for so long that a failure is reported.
 func failing(w *fakecluster.World) *Reconciler {
 	r := reconciler(w)
-	r.memory.failures.Tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(fakecluster.ErrRefused), w.Dependencies.Now().Add(-controllers.Tolerance))
+	r.memory.failures.Tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(fakecluster.ErrRefused),
+		w.Dependencies.Now().Add(-controllers.Tolerance))
 	return r
 }

@@ -52,10 +52,12 @@ func TestWhatIsNotOfferedIsReportedAndNotWritten(t *testing.T) {
 		gateways gatewayapi.API
 		want     status.Unserved
 	}{
-		"not served":  {gatewayapi.API{}, status.Unserved{Kind: "HTTPRoute"}},
-		"refused":     {gatewayapi.API{Refused: map[string]string{"HTTPRoute": "no"}}, status.Unserved{Kind: "HTTPRoute", Refused: "no"}},
-		"not known":   {gatewayapi.API{Unknown: true, Refused: map[string]string{"HTTPRoute": "503"}}, status.Unserved{Kind: "HTTPRoute", Refused: "503"}},
-		"no Gateways": {gatewayapi.API{Served: children.Served{"HTTPRoute": true}, Refused: map[string]string{"Gateway": "no"}}, status.Unserved{}},
+		"not served": {gatewayapi.API{}, status.Unserved{Kind: "HTTPRoute"}},
+		"refused":    {gatewayapi.API{Refused: map[string]string{"HTTPRoute": "no"}}, status.Unserved{Kind: "HTTPRoute", Refused: "no"}},
+		"not known": {gatewayapi.API{Unknown: true, Refused: map[string]string{"HTTPRoute": "503"}},
+			status.Unserved{Kind: "HTTPRoute", Refused: "503"}},
+		"no Gateways": {gatewayapi.API{Served: children.Served{"HTTPRoute": true}, Refused: map[string]string{"Gateway": "no"}},
+			status.Unserved{}},
 	} {
 		w := fakecluster.New(t, fakecluster.StoredEcho(routed))
 		r := reconciler(w)
@@ -64,7 +66,8 @@ func TestWhatIsNotOfferedIsReportedAndNotWritten(t *testing.T) {
 		if err != nil || seen.GatewaysUnknown != c.gateways.Unknown || seen.GatewaysRefused != c.gateways.Refused["Gateway"] {
 			t.Errorf("%s: %+v, %v", name, seen, err)
 		}
-		if c.want == (status.Unserved{}) && len(seen.Unserved) > 0 || c.want != (status.Unserved{}) && (len(seen.Unserved) != 1 || seen.Unserved[0] != c.want) {
+		if c.want == (status.Unserved{}) && len(seen.Unserved) > 0 || c.want != (status.Unserved{}) && (len(seen.Unserved) != 1 ||
+			seen.Unserved[0] != c.want) {
 			t.Errorf("%s: got %v", name, seen.Unserved)
 		}
 	}

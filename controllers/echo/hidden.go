@@ -11,8 +11,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// orHidden returns a reader that also asks the API server for a child that is no longer desired and may be hidden: another client removed its
-// label, so that the cache does not hold it, and no write of the operator finds it.
+// orHidden returns a reader that also asks the API server for a child that is no longer desired and may be hidden: another client removed
+// its label, so that the cache does not hold it, and no write of the operator finds it.
 func (r *Reconciler) orHidden(read childReader) childReader {
 	return func(ctx context.Context, echo *v1.Echo, c children.Child) (client.Object, error) {
 		live, err := read(ctx, echo, c)

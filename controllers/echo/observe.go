@@ -33,7 +33,8 @@ func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observa
 
 // listPods returns the pods of an Echo's Deployment, the newest first, and its companions. Both are empty, and not nil, if there are
 // none.
-func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo, which client.ListOption) (pods, companions []corev1.Pod, err error) {
+func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo,
+	which client.ListOption) (pods, companions []corev1.Pod, err error) {
 	list := &corev1.PodList{}
 	if err := reader.List(ctx, list, client.InNamespace(echo.Namespace), which); err != nil {
 		return nil, nil, fmt.Errorf("listing the pods: %w", err)

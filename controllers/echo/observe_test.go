@@ -41,10 +41,12 @@ func TestListPodsReturnsThePodsAndCompanionsOfOneEcho(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.EchoPod(), newer, elsewhere, neighbour, copied, fakecluster.CompanionPod(t))
 	for _, which := range []client.ListOption{controllers.CachedPodsOf(fakecluster.StoredEcho()), livePodsOf(fakecluster.StoredEcho())} {
 		pods, companions, err := listPods(t.Context(), w.Server, fakecluster.StoredEcho(), which)
-		if err != nil || len(pods) != 2 || pods[0].Name != "x-2" || pods[1].Name != "x-1" || len(companions) != 1 || companions[0].Name != fakecluster.CompanionPod(t).Name {
+		if err != nil || len(pods) != 2 || pods[0].Name != "x-2" || pods[1].Name != "x-1" || len(companions) != 1 ||
+			companions[0].Name != fakecluster.CompanionPod(t).Name {
 			t.Errorf("got %v and %v, %v", pods, companions, err)
 		}
-		if pods, companions, err := listPods(t.Context(), fakecluster.New(t).Server, fakecluster.StoredEcho(), which); err != nil || pods == nil || companions == nil {
+		if pods, companions, err := listPods(t.Context(), fakecluster.New(t).Server, fakecluster.StoredEcho(), which); err != nil ||
+			pods == nil || companions == nil {
 			t.Errorf("no pods must be an empty list: %v, %v, %v", pods, companions, err)
 		}
 	}

@@ -48,8 +48,8 @@ func (u *pendingEvents) news(echo types.NamespacedName) *unreportedNews {
 }
 
 // add returns the changes of a reconcile after the changes that were not reported before it. A child that is unchanged after a write that
-// failed was changed by that. A change that the API server has responded with before is left out: the cache did not hold it yet, so that the
-// reconcile made it again.
+// failed was changed by that. A change that the API server has responded with before is left out: the cache did not hold it yet, so that
+// the reconcile made it again.
 func (u *pendingEvents) add(echo types.NamespacedName, seen status.Observation) []status.Change {
 	if _, found := u.Get(echo); !found && len(seen.Changes)+len(seen.AmbiguousWrites) == 0 {
 		return nil

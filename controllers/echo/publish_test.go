@@ -55,7 +55,8 @@ func TestAStatusOfAnOldEchoIsRejected(t *testing.T) {
 func TestAnEchoThatIsGoneIsRetriedQuietly(t *testing.T) {
 	w := fakecluster.New(t)
 	gone := fakecluster.StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Spec.Paused = "1", true })
-	if result, err := reconciler(w).reconcile(t.Context(), gone); err != nil || result.RequeueAfter != controllers.FirstRetry || w.Events() != nil {
+	if result, err := reconciler(w).reconcile(t.Context(), gone); err != nil || result.RequeueAfter != controllers.FirstRetry ||
+		w.Events() != nil {
 		t.Errorf("got %+v, %v", result, err)
 	}
 }

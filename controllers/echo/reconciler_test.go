@@ -14,7 +14,8 @@ import (
 )
 
 func TestARefusedEchoIsLookedAtAgainIfAnObjectIsNotWatched(t *testing.T) {
-	deployment := &appsv1.Deployment{ObjectMeta: *fakecluster.OwnedService(fakecluster.StoredEcho()).ObjectMeta.DeepCopy(), Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))}}
+	deployment := &appsv1.Deployment{ObjectMeta: *fakecluster.OwnedService(fakecluster.StoredEcho()).ObjectMeta.DeepCopy(),
+		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))}}
 	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
 		deployment.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
 		w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Replicas = 21 }), deployment)

@@ -43,7 +43,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		b.Watches(kind, r.memory.expectations.Without(ofOwner, echoOfChild), builder.WithPredicates(controllers.SinceStart()))
 	}
 	b.Watches(&corev1.Pod{}, queue.AfterDelay(echoOfPod), builder.WithPredicates(controllers.SinceStart(), podChanged()))
-	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode), builder.WithPredicates(controllers.SinceStart(), nodeChanged()))
+	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode),
+		builder.WithPredicates(controllers.SinceStart(), nodeChanged()))
 	if r.Gateways.Served[routing.GatewayKind] {
 		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
 			builder.WithPredicates(controllers.SinceStart(), gatewayapi.Changed()))

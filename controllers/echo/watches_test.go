@@ -40,7 +40,8 @@ func TestNodeChanged(t *testing.T) {
 
 func TestEchoOfPod(t *testing.T) {
 	g := NewWithT(t)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1", Labels: map[string]string{"app.kubernetes.io/instance": "x"}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x-1",
+		Labels: map[string]string{"app.kubernetes.io/instance": "x"}}}
 	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "x"}}}
 	g.Expect(echoOfPod(context.Background(), pod)).To(BeComparableTo(want))
 	pod.Labels = nil

@@ -36,16 +36,23 @@ func TestPodMonitors(t *testing.T) {
 		writes       []string
 		event        string
 	}{
-		"it is missing":                  {fakecluster.StoredEcho(monitored), nil, nil, []string{"apply Unstructured"}, ""},
-		"it is there":                    {fakecluster.StoredEcho(monitored), []client.Object{podMonitor()}, []client.Object{podMonitor()}, nil, ""},
-		"it lost its labels":             {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(unlabeled)}, []string{"apply Unstructured"}, ""},
-		"it is not wanted any more":      {fakecluster.StoredEcho(), []client.Object{podMonitor()}, []client.Object{podMonitor()}, []string{"delete x"}, ""},
-		"it was never wanted":            {fakecluster.StoredEcho(), nil, nil, nil, ""},
-		"somebody has the name":          {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(foreign)}, nil, "Warning NotMonitored"},
-		"a foreign one, nothing wanted":  {fakecluster.StoredEcho(), []client.Object{podMonitor(foreign)}, []client.Object{podMonitor(foreign)}, nil, ""},
-		"the Echo is paused":             {fakecluster.StoredEcho(monitored, func(e *v1.Echo) { e.Spec.Paused = true }), nil, nil, nil, ""},
-		"the Echo is paused, not wanted": {fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Paused = true }), []client.Object{podMonitor()}, []client.Object{podMonitor()}, nil, ""},
-		"the Echo is being deleted":      {fakecluster.StoredEcho(monitored, func(e *v1.Echo) { e.DeletionTimestamp = new(metav1.Now()) }), nil, nil, nil, ""},
+		"it is missing": {fakecluster.StoredEcho(monitored), nil, nil, []string{"apply Unstructured"}, ""},
+		"it is there": {fakecluster.StoredEcho(monitored), []client.Object{podMonitor()}, []client.Object{podMonitor()}, nil,
+			""},
+		"it lost its labels": {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(unlabeled)},
+			[]string{"apply Unstructured"}, ""},
+		"it is not wanted any more": {fakecluster.StoredEcho(), []client.Object{podMonitor()}, []client.Object{podMonitor()},
+			[]string{"delete x"}, ""},
+		"it was never wanted": {fakecluster.StoredEcho(), nil, nil, nil, ""},
+		"somebody has the name": {fakecluster.StoredEcho(monitored), nil, []client.Object{podMonitor(foreign)}, nil,
+			"Warning NotMonitored"},
+		"a foreign one, nothing wanted": {fakecluster.StoredEcho(), []client.Object{podMonitor(foreign)}, []client.Object{podMonitor(foreign)},
+			nil, ""},
+		"the Echo is paused": {fakecluster.StoredEcho(monitored, func(e *v1.Echo) { e.Spec.Paused = true }), nil, nil, nil, ""},
+		"the Echo is paused, not wanted": {fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Paused = true }), []client.Object{podMonitor()},
+			[]client.Object{podMonitor()}, nil, ""},
+		"the Echo is being deleted": {fakecluster.StoredEcho(monitored, func(e *v1.Echo) { e.DeletionTimestamp = new(metav1.Now()) }), nil, nil,
+			nil, ""},
 	} {
 		w := fakecluster.NewLate(t, append(c.cached, c.echo), append(c.live, c.echo))
 		r := &Reconciler{Dependencies: w.Dependencies, Cached: w.Cache}
@@ -56,7 +63,8 @@ func TestPodMonitors(t *testing.T) {
 			}
 		}
 		NewWithT(t).Expect(w.Writes).To(HaveExactElements(c.writes), name)
-		if events := w.Events(); c.event == "" && len(events) > 0 || c.event != "" && (len(events) != 1 || !strings.HasPrefix(events[0], c.event)) {
+		if events := w.Events(); c.event == "" && len(events) > 0 || c.event != "" && (len(events) != 1 ||
+			!strings.HasPrefix(events[0], c.event)) {
 			t.Errorf("%s: the events are %q, want one of %q", name, events, c.event)
 		}
 	}

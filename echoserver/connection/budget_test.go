@@ -29,7 +29,8 @@ func TestPool(t *testing.T) {
 		ok    bool
 		used  int64
 	}{
-		{p.AcquireLarge, 76, false, 0}, {p.AcquireLarge, 75, true, 75}, {p.AcquireLarge, 1, false, 75}, {p.Acquire, 26, false, 75}, {p.Acquire, 25, true, 100}, {p.Acquire, 1, false, 100},
+		{p.AcquireLarge, 76, false, 0}, {p.AcquireLarge, 75, true, 75}, {p.AcquireLarge, 1, false, 75}, {p.Acquire, 26, false, 75},
+		{p.Acquire, 25, true, 100}, {p.Acquire, 1, false, 100},
 	} {
 		if ok := c.take(c.bytes); ok != c.ok || p.Used.Load() != c.used {
 			t.Errorf("step %d: %t, and %d bytes are used; want %t and %d", i, ok, p.Used.Load(), c.ok, c.used)

@@ -110,8 +110,8 @@ func Of(r *http.Request) *Connection {
 // HeaderParsed is called when a header of HTTP/1 was parsed: what follows is a body.
 func (c *Connection) HeaderParsed() { c.inHeader.Store(false) }
 
-// FieldNames returns the names of the fields in the header of a request of HTTP/1, in the order and case in which they were sent. It returns
-// false if they are not known.
+// FieldNames returns the names of the fields in the header of a request of HTTP/1, in the order and case in which they were sent. It
+// returns false if they are not known.
 func (c *Connection) FieldNames(r *http.Request) ([]string, bool) {
 	if r.ProtoMajor != 1 || !c.header.isOf(r) {
 		return nil, false
@@ -207,8 +207,9 @@ func (c *Connection) reject(status int, reason, why string) error {
 		retry = "Retry-After: 1\r\n"
 	}
 	err := c.SetDeadline(time.Now().Add(lingerTimeout))
-	_, written := fmt.Fprintf(c.Conn, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
-		"%sConnection: close\r\n\r\n%s", status, http.StatusText(status), PlainText, len(text), retry, text)
+	_, written := fmt.Fprintf(c.Conn,
+		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
+			"%sConnection: close\r\n\r\n%s", status, http.StatusText(status), PlainText, len(text), retry, text)
 	if errors.Join(err, written) == nil {
 		c.linger()
 	}

@@ -48,7 +48,8 @@ func TestMeasureHeader_asSent(t *testing.T) {
 	}
 }
 
-// TestRawHeader_longestField checks names that are not complete, and values that continue on the next line (RFC 9112, 5.2): they may be secrets.
+// TestRawHeader_longestField checks names that are not complete, and values that continue on the next line (RFC 9112, 5.2): they may be
+// secrets.
 func TestRawHeader_longestField(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for text, want := range map[string]string{

@@ -17,7 +17,8 @@ import (
 
 // newTestBounds returns the default bounds of connections.
 func newTestBounds() *Bounds {
-	return &Bounds{Budget: NewBudget(unlimitedMemory), OpenConnections: &atomic.Int64{}, Limited: func(string) {}, MaxHeaderBytes: DefaultHeaderBytes, Log: echotest.Quiet()}
+	return &Bounds{Budget: NewBudget(unlimitedMemory), OpenConnections: &atomic.Int64{}, Limited: func(string) {},
+		MaxHeaderBytes: DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
 func TestListenDualStack_fallsBack(t *testing.T) {

@@ -101,15 +101,16 @@ func (h *rawHeader) names() []string {
 
 // size returns the limits that apply to what was read. A header whose beginning is unknown has no request line.
 func (h *rawHeader) size() HeaderSize {
-	s := HeaderSize{Bytes: int64(len(h.data)), requestLine: int64(h.requestLine), Fields: max(0, h.lines-3)} // without the request line, Host and the empty line
+	// without the request line, Host and the empty line
+	s := HeaderSize{Bytes: int64(len(h.data)), requestLine: int64(h.requestLine), Fields: max(0, h.lines-3)}
 	if h.isPartial {
 		s.requestLine = 0
 	}
 	return s
 }
 
-// longestField returns the name of the longest field, cut to maxLoggedField. The last one may be incomplete. The name is empty if the longest
-// line continues the value of another field, which may be a secret.
+// longestField returns the name of the longest field, cut to maxLoggedField. The last one may be incomplete. The name is empty if the
+// longest line continues the value of another field, which may be a secret.
 func (h *rawHeader) longestField() string {
 	var longest []byte
 	_, fields, _ := bytes.Cut(h.data, []byte("\n"))

@@ -53,7 +53,8 @@ func TestRawHeaderOfNextRequest(t *testing.T) {
 	h.ahead, h.hasAhead = 'G', true
 	h.restart()
 	h.add([]byte("ET /b HTTP/1.1\r\nX: 1\r\n\r\n"))
-	if !h.isOf(httptest.NewRequest(http.MethodGet, "/b", http.NoBody)) || h.lines != 3 || len(h.data) != len("GET /b HTTP/1.1\r\nX: 1\r\n\r\n") {
+	if !h.isOf(httptest.NewRequest(http.MethodGet, "/b", http.NoBody)) || h.lines != 3 ||
+		len(h.data) != len("GET /b HTTP/1.1\r\nX: 1\r\n\r\n") {
 		t.Errorf("the next header is %q, %d lines, %d bytes", h.data, h.lines, len(h.data))
 	}
 	h.restart()

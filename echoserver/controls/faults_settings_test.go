@@ -31,8 +31,10 @@ func TestParseFaults_rejected(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, why)
 		}
 	}
-	got, err := ParseFaults(`[{"connection":"Truncate","statusCode":599,"percentage":100,"failures":1000,"delayMilliseconds":30000},{"connection":"Reset"}]`)
-	want := []Fault{{percentage: 100, failures: 1000, status: 599, delay: 30 * time.Second, delays: true, connection: ConnectionTruncate}, {connection: ConnectionReset}}
+	got, err := ParseFaults(
+		`[{"connection":"Truncate","statusCode":599,"percentage":100,"failures":1000,"delayMilliseconds":30000},{"connection":"Reset"}]`)
+	want := []Fault{{percentage: 100, failures: 1000, status: 599, delay: 30 * time.Second, delays: true, connection: ConnectionTruncate},
+		{connection: ConnectionReset}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("parsed as %+v, %v, want %+v", got, err, want)
 	}

@@ -20,7 +20,8 @@ func TestAcceptedFormat(t *testing.T) {
 		"text/html ; q=0.9 , text/plain ; q=0.95":                         Text,
 		"application/json, text/plain, */*":                               JSON,
 		"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8": HTML, // Firefox
-		"text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7": HTML, // Chromium
+		// Chromium
+		"text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7": HTML,
 		"text/html;q=nonsense, text/plain;q=0.1":   Text,
 		"text/html;q=NaN":                          JSON,
 		"text/html;level=1;q=0.4, text/plain;q=.3": HTML,

@@ -8,7 +8,8 @@ import (
 )
 
 func FuzzControls(f *testing.F) {
-	for _, seed := range []string{"echo.status=503&echo.delay=0s", "echo.set-header=X-A:%201", "echo.size=5&echo.format=text", "%65cho.status=1", "echo.set-header=a:%0a"} {
+	for _, seed := range []string{"echo.status=503&echo.delay=0s", "echo.set-header=X-A:%201", "echo.size=5&echo.format=text",
+		"%65cho.status=1", "echo.set-header=a:%0a"} {
 		f.Add(seed, "X-A: 1, X-B: 2")
 	}
 	f.Fuzz(func(t *testing.T, query, list string) {

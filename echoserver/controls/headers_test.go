@@ -52,10 +52,13 @@ func TestValuesHaveNoControlCharacters(t *testing.T) {
 func TestMediaTypes(t *testing.T) {
 	for text, allowed := range map[string]bool{
 		"application/json": true, "application/problem+json": true, "application/octet-stream": true, "text/csv": true, "text/plain": true,
-		"Text/Plain": true, "text/plain;charset=iso-8859-1": true, `text/plain; charset="utf-8"`: true, "text/plain ; CHARSET=utf-8": true, "text/plain;": true,
-		"": false, "text": false, "text/": false, "/plain": false, "text/html": false, "text/xml": false, "text/javascript": false, "text/css": false,
-		"image/svg+xml": false, "application/xhtml+xml": false, "application/pdf": false, "application/wasm": false, "multipart/x-mixed-replace": false,
-		"text/event-stream": false, "application/json-seq": false, "application/ld+json": false, "text/*": false, "*/*": false,
+		"Text/Plain": true, "text/plain;charset=iso-8859-1": true, `text/plain; charset="utf-8"`: true, "text/plain ; CHARSET=utf-8": true,
+		"text/plain;": true,
+		"":            false, "text": false, "text/": false, "/plain": false, "text/html": false, "text/xml": false, "text/javascript": false,
+		"text/css":      false,
+		"image/svg+xml": false, "application/xhtml+xml": false, "application/pdf": false, "application/wasm": false,
+		"multipart/x-mixed-replace": false,
+		"text/event-stream":         false, "application/json-seq": false, "application/ld+json": false, "text/*": false, "*/*": false,
 		"text/plain, text/html": false, "text/plain; x=y": false, "text/plain; charset=utf-8; x=y": false, "text/plain; charset": false,
 		"text/plain; charset=a; charset=b": false, "text/html; charset=text/plain": false,
 	} {
@@ -63,7 +66,8 @@ func TestMediaTypes(t *testing.T) {
 		if (err == nil) != allowed {
 			t.Errorf("%q: %v, want it allowed: %t", text, err, allowed)
 		}
-		if want := "is not one of application/json, application/problem+json, application/octet-stream, text/csv, text/plain"; err != nil && !strings.HasSuffix(err.Error(), want) {
+		if want := "is not one of application/json, application/problem+json, application/octet-stream, text/csv, text/plain"; err != nil &&
+			!strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%q: the reason is %v", text, err)
 		}
 	}

@@ -12,14 +12,15 @@ func TestClientAddress(t *testing.T) {
 		chain   []string
 		want    string
 	}{
-		"nobody trusted":                       {"", peer, []string{"203.0.113.7"}, "10.0.0.9"},
-		"no chain":                             {"10.0.0.0/8", peer, nil, "10.0.0.9"},
-		"the peer is not trusted":              {"192.168.0.0/16", peer, []string{"203.0.113.7"}, "10.0.0.9"},
-		"one proxy":                            {"10.0.0.0/8", peer, []string{"203.0.113.7"}, "203.0.113.7"},
-		"a single address":                     {"10.0.0.9", peer, []string{"203.0.113.7"}, "203.0.113.7"},
-		"what a client made up":                {"10.0.0.0/8", peer, []string{"1.1.1.1", "203.0.113.7"}, "203.0.113.7"},
-		"two proxies":                          {"10.0.0.0/8", peer, []string{"203.0.113.7", "10.1.1.1"}, "203.0.113.7"},
-		"two proxies of two ranges":            {"10.0.0.0/8, 192.0.2.0/24", peer, []string{"1.1.1.1", "203.0.113.7", "192.0.2.1"}, "203.0.113.7"},
+		"nobody trusted":          {"", peer, []string{"203.0.113.7"}, "10.0.0.9"},
+		"no chain":                {"10.0.0.0/8", peer, nil, "10.0.0.9"},
+		"the peer is not trusted": {"192.168.0.0/16", peer, []string{"203.0.113.7"}, "10.0.0.9"},
+		"one proxy":               {"10.0.0.0/8", peer, []string{"203.0.113.7"}, "203.0.113.7"},
+		"a single address":        {"10.0.0.9", peer, []string{"203.0.113.7"}, "203.0.113.7"},
+		"what a client made up":   {"10.0.0.0/8", peer, []string{"1.1.1.1", "203.0.113.7"}, "203.0.113.7"},
+		"two proxies":             {"10.0.0.0/8", peer, []string{"203.0.113.7", "10.1.1.1"}, "203.0.113.7"},
+		"two proxies of two ranges": {"10.0.0.0/8, 192.0.2.0/24", peer, []string{"1.1.1.1", "203.0.113.7", "192.0.2.1"},
+			"203.0.113.7"},
 		"a stranger between proxies":           {"10.0.0.0/8", peer, []string{"10.2.2.2", "203.0.113.7", "10.1.1.1"}, "203.0.113.7"},
 		"all trusted":                          {"0.0.0.0/0,::/0", peer, []string{"1.1.1.1", "203.0.113.7"}, "1.1.1.1"},
 		"all in the chain trusted":             {"10.0.0.0/8", peer, []string{"10.3.3.3", "10.1.1.1"}, "10.3.3.3"},

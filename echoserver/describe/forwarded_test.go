@@ -63,7 +63,8 @@ func TestParseForwardedFor(t *testing.T) {
 
 // FuzzForwarded checks that what is understood of a Forwarded, written again as it should be, is understood the same.
 func FuzzForwarded(f *testing.F) {
-	for _, seed := range []string{"for=192.0.2.60;proto=http;by=203.0.113.43", `for="[2001:db8::17]:4711", for=unknown`, `for="a\"b"`, ",;,", `host="`} {
+	for _, seed := range []string{"for=192.0.2.60;proto=http;by=203.0.113.43", `for="[2001:db8::17]:4711", for=unknown`, `for="a\"b"`, ",;,",
+		`host="`} {
 		f.Add(seed, "192.0.2.1, [::1]:80")
 	}
 	f.Fuzz(func(t *testing.T, forwarded, forwardedFor string) {

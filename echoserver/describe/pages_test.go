@@ -30,12 +30,14 @@ func directives(t *testing.T, policy string) map[string]string {
 // TestPolicies checks that browsers run and apply exactly what is in the pages.
 func TestPolicies(t *testing.T) {
 	for name, document := range map[string]string{"echo": echoPage, "WebSocket": webSocketPage} {
-		want := map[string]string{"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'", "img-src": "data:",
+		want := map[string]string{"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
+			"img-src":     "data:",
 			"connect-src": "'self'", "script-src": digestOf(t, document, "script"), "style-src": digestOf(t, document, "style")}
 		if diff := cmp.Diff(want, directives(t, newPage(document).Policy)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if blocked := regexp.MustCompile(`(?i)<[^>]*\s(on\w+|style|src)=|javascript:|<link [^>]*href="[^d]|eval\(`).FindString(document); blocked != "" {
+		if blocked := regexp.MustCompile(`(?i)<[^>]*\s(on\w+|style|src)=|javascript:|<link [^>]*href="[^d]|eval\(`).FindString(
+			document); blocked != "" {
 			t.Errorf("the policy blocks %q in the page for %s", blocked, name)
 		}
 	}
@@ -57,7 +59,8 @@ func TestNewPage(t *testing.T) {
 	if whole.Serve(w); w.Body.String() != `<p id="data"></p>` || w.Header().Get("Content-Security-Policy") != whole.Policy {
 		t.Errorf("served is %q with %v", w.Body, w.Header())
 	}
-	if page := NewPages().Echo; !strings.HasSuffix(page.head, `<script type="application/json" id="data">`) || !strings.HasPrefix(page.tail, "</script>\n<script>") {
+	if page := NewPages().Echo; !strings.HasSuffix(page.head, `<script type="application/json" id="data">`) ||
+		!strings.HasPrefix(page.tail, "</script>\n<script>") {
 		t.Errorf("the page's data goes between %q and %q", page.head[len(page.head)-50:], page.tail[:50])
 	}
 }

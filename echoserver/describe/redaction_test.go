@@ -12,7 +12,8 @@ func TestRedaction(t *testing.T) {
 	given := http.Header{"Authorization": {"Bearer hunter2", "hunter2", "hunter2 trailing", "Basic " + strings.Repeat("x", 100)},
 		"Cookie": {"session=hunter2"}, "X-Colour": {"hunter2"}, "X-Plain": {"hunter2"}}
 	const hunter2 = "[redacted: 7 bytes, sha256 f52fbd32]"
-	usual := http.Header{"Authorization": {"Bearer " + hunter2, hunter2, "[redacted: 16 bytes, sha256 8f299a51]", "Basic [redacted: 100 bytes, sha256 09ecb6eb]"},
+	usual := http.Header{"Authorization": {"Bearer " + hunter2, hunter2, "[redacted: 16 bytes, sha256 8f299a51]",
+		"Basic [redacted: 100 bytes, sha256 09ecb6eb]"},
 		"Cookie": {"[redacted: 15 bytes, sha256 3a945450]"}, "X-Colour": {"hunter2"}, "X-Plain": {"hunter2"}}
 	more := usual.Clone()
 	more["X-Colour"] = []string{hunter2}
@@ -46,12 +47,15 @@ func TestRedactedNames(t *testing.T) {
 		"X-Amzn-Oidc-Accesstoken": true, "X-Amzn-Oidc-Identity": true, "X-Api-Key": true, "Api-Key": true, "Apikey": true, "X-Goog-Api-Key": true,
 		"Ocp-Apim-Subscription-Key": true, "X-Functions-Key": true, "X-Aws-Access-Key": true, "X-Client-Secret": true, "X-Password": true,
 		"X-Db-Passwd": true, "X-Credentials": true, "X-User-Credential": true,
-		"X-Forwarded-For": false, "X-Forwarded-Client-Cert": false, "Www-Authenticate": false, "Sec-Websocket-Key": false, "Idempotency-Key": false,
-		"X-Api-Version": false, "X-Api-Colour-Key": false, "Tokenizer": false, "X-Secretary": false, "X-Auth-Request-User": false, "X-Amzn-Trace-Id": false,
+		"X-Forwarded-For": false, "X-Forwarded-Client-Cert": false, "Www-Authenticate": false, "Sec-Websocket-Key": false,
+		"Idempotency-Key": false,
+		"X-Api-Version":   false, "X-Api-Colour-Key": false, "Tokenizer": false, "X-Secretary": false, "X-Auth-Request-User": false,
+		"X-Amzn-Trace-Id":     false,
 		"X-Hub-Signature-256": false, "Accept": false, "-": false, "": false,
 	} {
 		got := names.Apply(http.Header{name: {"hunter2"}, "X-Other": {"other"}})
-		if isRedacted := got.Get(name) == "[redacted: 7 bytes, sha256 f52fbd32]"; isRedacted != secret || !secret && got.Get(name) != "hunter2" || got.Get("X-Other") != "other" {
+		if isRedacted := got.Get(name) == "[redacted: 7 bytes, sha256 f52fbd32]"; isRedacted != secret || !secret && got.Get(name) != "hunter2" ||
+			got.Get("X-Other") != "other" {
 			t.Errorf("%s is shown as %q", name, got)
 		}
 	}
@@ -61,9 +65,11 @@ func TestRedactedNames(t *testing.T) {
 func TestRedactedSchemes(t *testing.T) {
 	const hunter2 = "[redacted: 7 bytes, sha256 f52fbd32]"
 	for value, want := range map[string]string{
-		"Basic hunter2": "Basic " + hunter2, "BEARER hunter2": "BEARER " + hunter2, "digest hunter2": "digest " + hunter2, "DPoP hunter2": "DPoP " + hunter2,
+		"Basic hunter2": "Basic " + hunter2, "BEARER hunter2": "BEARER " + hunter2, "digest hunter2": "digest " + hunter2,
+		"DPoP hunter2":      "DPoP " + hunter2,
 		"Negotiate hunter2": "Negotiate " + hunter2, "ntlm hunter2": "ntlm " + hunter2, "hunter2": hunter2,
-		"Bearer": "[redacted: 6 bytes, sha256 710e0dbd]", "": "[redacted: 0 bytes, sha256 e3b0c442]", "Bearer ": "Bearer [redacted: 0 bytes, sha256 e3b0c442]",
+		"Bearer": "[redacted: 6 bytes, sha256 710e0dbd]", "": "[redacted: 0 bytes, sha256 e3b0c442]",
+		"Bearer ":  "Bearer [redacted: 0 bytes, sha256 e3b0c442]",
 		" hunter2": "[redacted: 8 bytes, sha256 f12c2c37]", "AWS4 hunter2": "[redacted: 12 bytes, sha256 63cbfc08]",
 	} {
 		if got := redact(value); got != want {
@@ -75,7 +81,8 @@ func TestRedactedSchemes(t *testing.T) {
 // TestRedactionAllocatesNothing examines the headers of a request without secrets: each request pays for it.
 func TestRedactionAllocatesNothing(t *testing.T) {
 	var redaction Redaction
-	headers := http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"}, "Accept-Encoding": {"gzip"},
+	headers := http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"},
+		"Accept-Encoding":                  {"gzip"},
 		"X-" + strings.Repeat("Long", 100): {"1"}}
 	if count := testing.AllocsPerRun(100, func() { redaction.Apply(headers) }); count != 0 {
 		t.Errorf("%g allocations", count)

@@ -11,8 +11,8 @@ const maxIndented = 16 << 10
 // CompactJSON returns the response as JSON with a line break at its end. For HTML, characters of markup are escaped.
 func (a *Response) CompactJSON(forHTML bool) []byte { return a.encode(forHTML, "") }
 
-// IndentedJSON is compactJSON for people, unless it is longer than maxIndented. The size of what it describes, in bytes, shows in most cases
-// that it is longer.
+// IndentedJSON is compactJSON for people, unless it is longer than maxIndented. The size of what it describes, in bytes, shows in most
+// cases that it is longer.
 func (a *Response) IndentedJSON(described int64) []byte {
 	if described > maxIndented {
 		return a.CompactJSON(false)

@@ -18,8 +18,9 @@ import (
 
 // fullResponse returns a response without a field that is empty, with a text in it that needs escapes.
 func fullResponse(t testing.TB) Response {
-	r := httptest.NewRequest(http.MethodGet, "/?echo.status=200&echo.delay=1s&echo.set-header=A%26:1&echo.set-header=B:1&echo.size=3&echo.format=text&"+
-		"echo.early-hints=true&echo.connection=truncate&echo.failures=2", http.NoBody)
+	r := httptest.NewRequest(http.MethodGet,
+		"/?echo.status=200&echo.delay=1s&echo.set-header=A%26:1&echo.set-header=B:1&echo.size=3&echo.format=text&"+
+			"echo.early-hints=true&echo.connection=truncate&echo.failures=2", http.NoBody)
 	desired, err := controls.NewChooser(controls.Full, controls.Controls{}, nil, func(*http.Request) string { return "" }).For(r)
 	if err != nil {
 		t.Fatal(err)
@@ -28,13 +29,18 @@ func fullResponse(t testing.TB) Response {
 	return Response{Path: odd, Host: odd, Method: "GET", Proto: "HTTP/1.1", Headers: map[string][]string{"B": {"1", odd}, "A": {}, odd: {""}},
 		Port: "8080", Identity: Identity{Namespace: "a", Ingress: "b", Service: "c", Pod: "d"},
 		TLS: &TLS{Version: "TLSv1.3", PeerCertificates: []string{odd, "b"}, ServerName: odd, NegotiatedProtocol: "h2", CipherSuite: "c"},
-		Request: Request{ID: odd, Time: time.Unix(1, 5).UTC(), Query: map[string][]string{"": {odd}}, ContentLength: -1, HeaderNames: []string{"a", odd},
-			Trailers: map[string][]string{"X-Sum": {"1", odd}}, Body: &exchange.Body{Size: 1 << 40, SHA256: "00", Data: odd, Encoding: "utf-8", Truncated: true}},
-		Client: Client{Remote: "r", Address: "a", ForwardedFor: []string{"x", odd}, Forwarded: []ForwardedPair{{For: "f", By: "b"}, {Host: "h", Proto: "p"}},
-			Certificate: &Certificate{Subject: odd, Issuer: odd, NotBefore: time.Unix(2, 0).UTC(), NotAfter: time.Unix(3, 0).UTC(), AlternativeNames: []string{odd, "b"},
-				SHA256: "00", Verified: true}},
-		Trace:   &Trace{Version: "00", TraceID: "1", ParentID: "2", Sampled: true},
-		Server:  Server{Node: "n", PodIP: "p", HostIP: "h", Version: "v", Uptime: "1s", Draining: true, Info: map[string]string{"b": odd, "a": ""}},
+		Request: Request{ID: odd, Time: time.Unix(1, 5).UTC(), Query: map[string][]string{"": {odd}}, ContentLength: -1,
+			HeaderNames: []string{"a", odd},
+			Trailers:    map[string][]string{"X-Sum": {"1", odd}},
+			Body:        &exchange.Body{Size: 1 << 40, SHA256: "00", Data: odd, Encoding: "utf-8", Truncated: true}},
+		Client: Client{Remote: "r", Address: "a", ForwardedFor: []string{"x", odd},
+			Forwarded: []ForwardedPair{{For: "f", By: "b"}, {Host: "h", Proto: "p"}},
+			Certificate: &Certificate{Subject: odd, Issuer: odd, NotBefore: time.Unix(2, 0).UTC(), NotAfter: time.Unix(3, 0).UTC(),
+				AlternativeNames: []string{odd, "b"},
+				SHA256:           "00", Verified: true}},
+		Trace: &Trace{Version: "00", TraceID: "1", ParentID: "2", Sampled: true},
+		Server: Server{Node: "n", PodIP: "p", HostIP: "h", Version: "v", Uptime: "1s", Draining: true,
+			Info: map[string]string{"b": odd, "a": ""}},
 		Applied: desired.Applied()}
 }
 
@@ -47,7 +53,8 @@ type decodedResponse struct {
 // TestResponse_JSON writes each form of a response in which every text needs escapes, and reads it again.
 func TestResponse_JSON(t *testing.T) {
 	want := fullResponse(t)
-	for name, data := range map[string][]byte{"compact": want.CompactJSON(false), "for HTML": want.CompactJSON(true), "indented": want.IndentedJSON(0)} {
+	for name, data := range map[string][]byte{"compact": want.CompactJSON(false), "for HTML": want.CompactJSON(true),
+		"indented": want.IndentedJSON(0)} {
 		var got decodedResponse
 		decoder := json.NewDecoder(bytes.NewReader(data))
 		decoder.DisallowUnknownFields()

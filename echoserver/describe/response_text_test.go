@@ -10,7 +10,8 @@ import (
 )
 
 func TestResponse_text(t *testing.T) {
-	bare := Response{Method: "GET", Path: "/", Proto: "HTTP/1.1", Host: "h", Request: Request{ID: "7"}, Client: Client{Remote: "r"}, Server: Server{Version: "v"}}
+	bare := Response{Method: "GET", Path: "/", Proto: "HTTP/1.1", Host: "h", Request: Request{ID: "7"}, Client: Client{Remote: "r"},
+		Server: Server{Version: "v"}}
 	const begin, end = "GET / HTTP/1.1\nHost: h\n", "\nrequest: 7\nversion: v\n"
 	for name, c := range map[string]struct {
 		change func(*Response)

@@ -77,7 +77,8 @@ func (a *TLS) facts(client *Certificate) [][2]string {
 	if a == nil {
 		return nil
 	}
-	facts := [][2]string{{"tls", a.Version}, {"cipher", a.CipherSuite}, {"server name", printable(a.ServerName)}, {"protocol", a.NegotiatedProtocol}}
+	facts := [][2]string{{"tls", a.Version}, {"cipher", a.CipherSuite}, {"server name", printable(a.ServerName)},
+		{"protocol", a.NegotiatedProtocol}}
 	if client != nil {
 		verified := "not verified"
 		if client.Verified {

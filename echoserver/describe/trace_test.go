@@ -26,7 +26,8 @@ func TestParseTraceparent(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
-	if parseTraceparent(nil) != nil || parseTraceparent([]string{"00-" + trace1 + "-" + parent + "-01", "00-" + trace1 + "-" + parent + "-01"}) != nil {
+	if parseTraceparent(nil) != nil ||
+		parseTraceparent([]string{"00-" + trace1 + "-" + parent + "-01", "00-" + trace1 + "-" + parent + "-01"}) != nil {
 		t.Error("none or two are taken for one")
 	}
 }

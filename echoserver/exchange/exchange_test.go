@@ -41,13 +41,15 @@ func TestExchangeStatus(t *testing.T) {
 		status  int
 		written int64
 	}{
-		"nothing":                  {func(*Exchange) {}, 200, 0},
-		"a status":                 {func(e *Exchange) { e.WriteHeader(http.StatusServiceUnavailable) }, 503, 0},
-		"only the first status":    {func(e *Exchange) { e.WriteHeader(http.StatusNotFound); e.WriteHeader(http.StatusInternalServerError) }, 404, 0},
-		"a body without a status":  {func(e *Exchange) { _, _ = e.Write([]byte("hello")) }, 200, 5},
-		"a body after its status":  {func(e *Exchange) { e.WriteHeader(http.StatusTeapot); _, _ = e.Write([]byte("hello")) }, 418, 5},
-		"a status after the body":  {func(e *Exchange) { _, _ = e.Write([]byte("a")); e.WriteHeader(http.StatusInternalServerError) }, 200, 1},
-		"a body in pieces":         {func(e *Exchange) { _, _ = e.Write([]byte("hello")); _, _ = e.Write(nil); _, _ = e.Write([]byte("you")) }, 200, 8},
+		"nothing":  {func(*Exchange) {}, 200, 0},
+		"a status": {func(e *Exchange) { e.WriteHeader(http.StatusServiceUnavailable) }, 503, 0},
+		"only the first status": {func(e *Exchange) { e.WriteHeader(http.StatusNotFound); e.WriteHeader(http.StatusInternalServerError) }, 404,
+			0},
+		"a body without a status": {func(e *Exchange) { _, _ = e.Write([]byte("hello")) }, 200, 5},
+		"a body after its status": {func(e *Exchange) { e.WriteHeader(http.StatusTeapot); _, _ = e.Write([]byte("hello")) }, 418, 5},
+		"a status after the body": {func(e *Exchange) { _, _ = e.Write([]byte("a")); e.WriteHeader(http.StatusInternalServerError) }, 200, 1},
+		"a body in pieces": {func(e *Exchange) { _, _ = e.Write([]byte("hello")); _, _ = e.Write(nil); _, _ = e.Write([]byte("you")) },
+			200, 8},
 		"an empty write":           {func(e *Exchange) { _, _ = e.Write(nil); e.WriteHeader(http.StatusInternalServerError) }, 200, 0},
 		"a reason for a refusal":   {func(e *Exchange) { Reject(e, 400, "why") }, 400, 17},
 		"a status kept for a log":  {func(e *Exchange) { e.Status = 499 }, 499, 0},

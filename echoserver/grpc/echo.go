@@ -59,7 +59,8 @@ func checkStream(request *echov1.ServerStreamRequest) error {
 	case request.Count > maxStreamCount:
 		return invalidArgument("count: %d is not a number from 0 to %d", request.Count, maxStreamCount)
 	case int64(request.IntervalMilliseconds) > controls.MaxDelay.Milliseconds():
-		return invalidArgument("interval_milliseconds: %d is not a number from 0 to %d", request.IntervalMilliseconds, controls.MaxDelay.Milliseconds())
+		return invalidArgument("interval_milliseconds: %d is not a number from 0 to %d", request.IntervalMilliseconds,
+			controls.MaxDelay.Milliseconds())
 	case int(request.Count)*size > controls.MaxSize: // count is at most maxStreamCount
 		return invalidArgument("count: %d responses of %d bytes are more than %d bytes", request.Count, size, controls.MaxSize)
 	}

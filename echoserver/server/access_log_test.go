@@ -22,13 +22,15 @@ func TestAccessLog(t *testing.T) {
 	if err := json.Unmarshal([]byte(log.String()), &line); err != nil {
 		t.Fatalf("%v in %s", err, log)
 	}
-	for key, want := range map[string]any{"msg": "request", "level": "INFO", "id": "id-7", "method": "GET", "host": "example.com", "path": "/a\nb", "proto": "HTTP/1.1",
+	for key, want := range map[string]any{"msg": "request", "level": "INFO", "id": "id-7", "method": "GET", "host": "example.com",
+		"path": "/a\nb", "proto": "HTTP/1.1",
 		"status": 418.0, "remote": "192.0.2.1:1234"} {
 		if line[key] != want {
 			t.Errorf("%s is %v, want %v", key, line[key], want)
 		}
 	}
-	if strings.Contains(log.String(), "hunter2") || strings.Count(log.String(), "\n") != 1 || line["bytes"].(float64) < 100 || line["nanoseconds"].(float64) <= 0 {
+	if strings.Contains(log.String(), "hunter2") || strings.Count(log.String(), "\n") != 1 || line["bytes"].(float64) < 100 ||
+		line["nanoseconds"].(float64) <= 0 {
 		t.Errorf("the line is %s", log)
 	}
 	before := len(log.String())

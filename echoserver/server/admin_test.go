@@ -41,7 +41,8 @@ func TestAdminResponses(t *testing.T) {
 		if w.Code != c.status || w.Body.String() != c.body {
 			t.Errorf("%s: the response is %d %q, want %d %q", name, w.Code, w.Body, c.status, c.body)
 		}
-		want := http.Header{"Content-Type": {connection.PlainText}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {exchange.Sandbox}}
+		want := http.Header{"Content-Type": {connection.PlainText}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"},
+			"Content-Security-Policy": {exchange.Sandbox}}
 		if diff := cmp.Diff(want, w.Header()); diff != "" {
 			t.Errorf("%s: headers (-want +got):\n%s", name, diff)
 		}

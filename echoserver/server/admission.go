@@ -80,10 +80,11 @@ func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connecti
 	return false
 }
 
-// keepsMuch reports whether net/http holds much for a request until its handler returns, even if the header is cleared: it has copies of some
-// strings, a map does not become smaller, and the trailer is received.
+// keepsMuch reports whether net/http holds much for a request until its handler returns, even if the header is cleared: it has copies of
+// some strings, a map does not become smaller, and the trailer is received.
 func keepsMuch(r *http.Request) bool {
-	return len(r.Method)+len(r.RequestURI)+len(r.Host) > connection.IncludedHeader || len(r.Header) > connection.MaxFields || len(r.Trailer) > 0
+	return len(r.Method)+len(r.RequestURI)+len(r.Host) > connection.IncludedHeader || len(r.Header) > connection.MaxFields ||
+		len(r.Trailer) > 0
 }
 
 // admitTrailer decides whether a request is handled whose body was read. What its trailer holds was taken with the header.

@@ -16,7 +16,8 @@ func TestRequestsGiveBackWhatTheyHold(t *testing.T) {
 	server := serve(t, h)
 	for _, client := range echotest.Clients(t) {
 		for _, size := range []int{0, 10_000, exchange.MaxShown, 200_000, exchange.MaxBody + 1} {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/?echo.delay=1ms", strings.NewReader(echotest.Payload(size)))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/?echo.delay=1ms",
+				strings.NewReader(echotest.Payload(size)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +45,8 @@ func TestExhaustedBudget(t *testing.T) {
 				method = http.MethodPost
 			}
 			got := echotest.Send(t, client, method, server.URL+path, body)
-			if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "1" || !strings.Contains(got.Text, connection.OverBudget) {
+			if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "1" ||
+				!strings.Contains(got.Text, connection.OverBudget) {
 				t.Errorf("%s %s: the response is %d %v %q", proto, path, got.StatusCode, got.Header, got.Text)
 			}
 		}
@@ -52,7 +54,8 @@ func TestExhaustedBudget(t *testing.T) {
 			t.Errorf("%s: an ordinary request has the response %d", proto, got.StatusCode)
 		}
 	}
-	if got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodGet, server.URL, "", "X-Long", strings.Repeat("x", 20_000)); got.StatusCode != http.StatusServiceUnavailable {
+	if got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodGet, server.URL, "", "X-Long",
+		strings.Repeat("x", 20_000)); got.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a long header has the response %d", got.StatusCode)
 	}
 	if counted(h.metrics.limits, connection.LimitMemory) < 6 {

@@ -62,7 +62,8 @@ func TestFieldsOverHTTP2(t *testing.T) {
 	for i := range connection.MaxFields + 1 {
 		headers = append(headers, fmt.Sprintf("X-%d", i), "1")
 	}
-	if got := echotest.Send(t, echotest.Clients(t)["HTTP/2.0"], http.MethodGet, server.URL, "", headers...); got.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+	if got := echotest.Send(t, echotest.Clients(t)["HTTP/2.0"], http.MethodGet, server.URL, "",
+		headers...); got.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("the response is %d", got.StatusCode)
 	}
 }
@@ -98,7 +99,8 @@ func TestHTTP2HeaderTimeout(t *testing.T) {
 
 // TestHTTP2ResponseTimeout requests what a client then does not take, and measures when the stream is reset.
 func TestHTTP2ResponseTimeout(t *testing.T) {
-	for path, limit := range map[string]time.Duration{"/": exchange.ResponseTimeout, "/?echo.size=1000000": slowTimeout, "/-/sse": exchange.StallTimeout, "/?echo.delay=20s": 20*time.Second + exchange.ResponseTimeout} {
+	for path, limit := range map[string]time.Duration{"/": exchange.ResponseTimeout, "/?echo.size=1000000": slowTimeout,
+		"/-/sse": exchange.StallTimeout, "/?echo.delay=20s": 20*time.Second + exchange.ResponseTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
 			_, listener := serveInMemory(t, h)
@@ -108,7 +110,8 @@ func TestHTTP2ResponseTimeout(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headerBlock("GET", path), EndHeaders: true, EndStream: true}); err != nil {
+			if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headerBlock("GET", path), EndHeaders: true,
+				EndStream: true}); err != nil {
 				t.Fatal(err)
 			}
 			for {
@@ -190,8 +193,8 @@ func TestTransferEncodingWithLength(t *testing.T) {
 // TestLongLineAfterBody sends a long field, the beginning of which comes with the body before. It is no request line.
 func TestLongLineAfterBody(t *testing.T) {
 	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
-	for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n", "hiGET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: c",
-		strings.Repeat("c", connection.MaxRequestLine+100) + "\r\n\r\n"} {
+	for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n",
+		"hiGET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: c", strings.Repeat("c", connection.MaxRequestLine+100) + "\r\n\r\n"} {
 		if _, err := io.WriteString(conn, part); err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,8 @@ func TestLargeHeaders(t *testing.T) {
 	for setting, limit := range map[string]int{"": connection.DefaultHeaderBytes, "ECHO_MAX_HEADER_BYTES=65536": connection.MostHeaderBytes} {
 		p := start(t, strings.Fields(setting)...)
 		for name, c := range headerCases(limit) {
-			got := echotest.Exchanged(t, echotest.Dial(t, p.url), "GET "+c.path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: "+strings.Repeat("c", c.cookie)+"\r\n\r\n")
+			got := echotest.Exchanged(t, echotest.Dial(t, p.url),
+				"GET "+c.path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: "+strings.Repeat("c", c.cookie)+"\r\n\r\n")
 			if !strings.HasPrefix(got, fmt.Sprintf("HTTP/1.1 %d ", c.status)) {
 				t.Errorf("%s over HTTP/1.1, %s: the response is %.100q, want %d", name, setting, got, c.status)
 			}
@@ -139,7 +140,8 @@ func TestRejectedHeadersAreReported(t *testing.T) {
 	long := strings.Repeat("c", connection.DefaultHeaderBytes)
 	_ = echotest.Exchanged(t, echotest.Dial(t, server.URL), "GET / HTTP/1.1\r\nHost: a\r\nA: 1\r\nCookie: "+long+"\r\n\r\n")
 	sharedConnection(t, server.URL, "a cookie", headerCase{"/", len(long), http.StatusRequestHeaderFieldsTooLarge})
-	want := fmt.Sprintf(`"status":431,"reason":"the header is larger than %d bytes","limit":%[1]d,"longestField":"Cookie"}`, connection.DefaultHeaderBytes)
+	want := fmt.Sprintf(`"status":431,"reason":"the header is larger than %d bytes","limit":%[1]d,"longestField":"Cookie"}`,
+		connection.DefaultHeaderBytes)
 	if got := log.String(); strings.Count(got, want) != 2 || strings.Count(got, `"remote":"127.0.0.1:`) < 2 {
 		t.Errorf("the log is %s, want twice %s", got, want)
 	}
@@ -164,7 +166,8 @@ func TestTrailersHaveTheLimitsOfHeaders(t *testing.T) {
 		}
 		data, err := io.ReadAll(response.Body)
 		_ = response.Body.Close()
-		if err != nil || response.StatusCode != want || want == http.StatusOK && len(decode(t, string(data)).Request.Trailers["X-A"][0]) != length {
+		if err != nil || response.StatusCode != want ||
+			want == http.StatusOK && len(decode(t, string(data)).Request.Trailers["X-A"][0]) != length {
 			t.Errorf("a trailer of %d bytes: the response is %d, %.100q, %v", length, response.StatusCode, data, err)
 		}
 	}

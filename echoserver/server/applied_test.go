@@ -29,7 +29,8 @@ func TestAppliedIsReportedEverywhere(t *testing.T) {
 // TestAppliedIsAbsent checks the responses that no control has changed: a gateway's response must not look like them.
 func TestAppliedIsAbsent(t *testing.T) {
 	h := handlerOf(t)
-	for name, target := range map[string]string{"no control": "/", "a parameter without the prefix": "/?status=503", "a refused control": "/?echo.status=1",
+	for name, target := range map[string]string{"no control": "/", "a parameter without the prefix": "/?status=503",
+		"a refused control":                "/?echo.status=1",
 		"a refused control and a good one": "/?echo.status=503&echo.size=-1", "a reserved path": "/-/livez?echo.status=503"} {
 		w := echotest.Record(h, target)
 		if values := w.Header().Values("X-Echo-Applied"); len(values) > 0 || strings.Contains(w.Body.String(), `"applied"`) {

@@ -48,7 +48,8 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// digestStream responds with the size and the SHA-256 of a body when it has all of it, because not all proxies read and write at the same time.
+// digestStream responds with the size and the SHA-256 of a body when it has all of it, because not all proxies read and write at the same
+// time.
 func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
 	digest := sha256.New()
 	size, err := copyStream(digest, source, http.NewResponseController(e))

@@ -83,29 +83,39 @@ func TestStreamBody(t *testing.T) {
 		length int64
 		want   result
 	}{
-		"announced":                    {body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Body: "hello", Length: "5"}},
-		"of unknown length":            {body: strings.NewReader("hello"), length: -1, want: result{Status: 200, Body: "hello"}},
-		"empty":                        {body: http.NoBody, want: result{Status: 200, Length: "0"}},
-		"several pieces":               {body: strings.NewReader(large), length: -1, want: result{Status: 200, Body: large}},
-		"single bytes":                 {body: iotest.OneByteReader(strings.NewReader("hello")), length: -1, want: result{Status: 200, Body: "hello"}},
-		"the end with the last piece":  {body: iotest.DataErrReader(strings.NewReader("hello")), length: -1, want: result{Status: 200, Body: "hello"}},
-		"announced with the limit":     {body: strings.NewReader("x"), length: maxStreamed, want: result{Status: 200, Body: "x", Length: "1073741824"}},
-		"announced over the limit":     {body: strings.NewReader("x"), length: maxStreamed + 1, want: result{Status: 413, Body: refusal, TooLarge: 1}},
-		"breaks off":                   {body: io.MultiReader(strings.NewReader("hel"), iotest.ErrReader(broken)), length: 5, want: result{Status: 200, Body: "hel", Length: "5", Aborted: true}},
-		"the client does not read":     {writer: streamWriter{write: broken}, body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Length: "5", Aborted: true}},
-		"deadlines cannot be set":      {writer: streamWriter{deadline: broken}, body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Length: "5", Aborted: true}},
-		"HTTP/2 has no duplex setting": {writer: streamWriter{duplex: http.ErrNotSupported}, body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Body: "hello", Length: "5"}},
+		"announced":         {body: strings.NewReader("hello"), length: 5, want: result{Status: 200, Body: "hello", Length: "5"}},
+		"of unknown length": {body: strings.NewReader("hello"), length: -1, want: result{Status: 200, Body: "hello"}},
+		"empty":             {body: http.NoBody, want: result{Status: 200, Length: "0"}},
+		"several pieces":    {body: strings.NewReader(large), length: -1, want: result{Status: 200, Body: large}},
+		"single bytes": {body: iotest.OneByteReader(strings.NewReader("hello")), length: -1,
+			want: result{Status: 200, Body: "hello"}},
+		"the end with the last piece": {body: iotest.DataErrReader(strings.NewReader("hello")), length: -1,
+			want: result{Status: 200, Body: "hello"}},
+		"announced with the limit": {body: strings.NewReader("x"), length: maxStreamed,
+			want: result{Status: 200, Body: "x", Length: "1073741824"}},
+		"announced over the limit": {body: strings.NewReader("x"), length: maxStreamed + 1,
+			want: result{Status: 413, Body: refusal, TooLarge: 1}},
+		"breaks off": {body: io.MultiReader(strings.NewReader("hel"), iotest.ErrReader(broken)), length: 5,
+			want: result{Status: 200, Body: "hel", Length: "5", Aborted: true}},
+		"the client does not read": {writer: streamWriter{write: broken}, body: strings.NewReader("hello"), length: 5,
+			want: result{Status: 200, Length: "5", Aborted: true}},
+		"deadlines cannot be set": {writer: streamWriter{deadline: broken}, body: strings.NewReader("hello"), length: 5,
+			want: result{Status: 200, Length: "5", Aborted: true}},
+		"HTTP/2 has no duplex setting": {writer: streamWriter{duplex: http.ErrNotSupported}, body: strings.NewReader("hello"), length: 5,
+			want: result{Status: 200, Body: "hello", Length: "5"}},
 		"no duplex": {writer: streamWriter{duplex: broken}, body: strings.NewReader("hello"), length: 5,
 			want: result{Status: 500, Body: "echo-server: the connection cannot read and write at the same time\n"}},
 	} {
 		h, w := handlerOf(t), &c.writer
 		w.ResponseRecorder = httptest.NewRecorder()
 		got := result{Aborted: streamed(h, w, c.body, c.length)}
-		got.Status, got.Body, got.Length, got.TooLarge = w.Code, w.Body.String(), w.Header().Get("Content-Length"), counted(h.metrics.limits, limitBody)
+		got.Status, got.Body, got.Length, got.TooLarge = w.Code, w.Body.String(), w.Header().Get("Content-Length"), counted(h.metrics.limits,
+			limitBody)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if wantType := map[bool]string{true: "application/octet-stream", false: connection.PlainText}[got.Status == 200]; w.Header().Get("Content-Type") != wantType {
+		if wantType := map[bool]string{true: "application/octet-stream",
+			false: connection.PlainText}[got.Status == 200]; w.Header().Get("Content-Type") != wantType {
 			t.Errorf("%s: the type is %s", name, w.Header().Get("Content-Type"))
 		}
 	}
@@ -131,7 +141,8 @@ func TestStreamDeadlines(t *testing.T) {
 		if streamed(handlerOf(t), w, &slowReader{[]time.Duration{exchange.StallTimeout - 1, exchange.StallTimeout, time.Second}}, -1) {
 			t.Error("it was aborted")
 		}
-		want := []time.Time{began.Add(exchange.StallTimeout), began.Add(2*exchange.StallTimeout - 1), began.Add(3*exchange.StallTimeout - 1), began.Add(3*exchange.StallTimeout - 1 + time.Second)}
+		want := []time.Time{began.Add(exchange.StallTimeout), began.Add(2*exchange.StallTimeout - 1), began.Add(3*exchange.StallTimeout - 1),
+			began.Add(3*exchange.StallTimeout - 1 + time.Second)}
 		if diff := cmp.Diff(want, w.reads); diff != "" {
 			t.Errorf("the deadlines for reading (-want +got):\n%s", diff)
 		}
@@ -143,8 +154,9 @@ func TestStreamDeadlines(t *testing.T) {
 
 // TestStreamOfChunksWithTrailer checks that a stream of unknown length is complete, and that the connection can be used again.
 func TestStreamOfChunksWithTrailer(t *testing.T) {
-	got := echotest.Exchanged(t, echotest.Dial(t, serve(t, handlerOf(t)).URL), "POST /-/body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"+
-		"5\r\nhello\r\n6\r\n world\r\n0\r\nX-Sum: 7\r\n\r\nGET /-/livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	got := echotest.Exchanged(t, echotest.Dial(t, serve(t, handlerOf(t)).URL),
+		"POST /-/body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"+
+			"5\r\nhello\r\n6\r\n world\r\n0\r\nX-Sum: 7\r\n\r\nGET /-/livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	reader := bufio.NewReader(strings.NewReader(got))
 	for _, want := range []string{"hello world", "ok\n"} {
 		response, err := http.ReadResponse(reader, nil)
@@ -168,7 +180,8 @@ func TestStreamDigest(t *testing.T) {
 	for proto, client := range echotest.Clients(t) {
 		for _, size := range []int{0, 1, 10 << 20} {
 			got := echotest.Send(t, client, http.MethodPost, server.URL+"/shop/-/body?digest", echotest.Payload(size))
-			if want := fmt.Sprintf("%d %x\n", size, sha256.Sum256([]byte(echotest.Payload(size)))); got.StatusCode != http.StatusOK || got.Text != want {
+			if want := fmt.Sprintf("%d %x\n", size, sha256.Sum256([]byte(echotest.Payload(size)))); got.StatusCode != http.StatusOK ||
+				got.Text != want {
 				t.Errorf("%s, %d bytes: %s, %q", proto, size, got.Status, got.Text)
 			}
 		}

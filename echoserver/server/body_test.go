@@ -16,7 +16,8 @@ import (
 func TestBodiesAreEchoed(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	// Sizes around what net/http treats specially (256 kB of unread body) and around the limits of this server.
-	sizes := []int{0, 1, 25, 1000, exchange.MaxShown - 1, exchange.MaxShown, exchange.MaxShown + 1, 100_000, 250_000, 256 << 10, 300_000, 1_000_000, exchange.MaxBody}
+	sizes := []int{0, 1, 25, 1000, exchange.MaxShown - 1, exchange.MaxShown, exchange.MaxShown + 1, 100_000, 250_000, 256 << 10, 300_000,
+		1_000_000, exchange.MaxBody}
 	for proto, client := range echotest.Clients(t) {
 		for _, size := range sizes {
 			sent := echotest.Payload(size)
@@ -32,7 +33,8 @@ func TestBodiesAreEchoed(t *testing.T) {
 			}
 			digest := sha256.Sum256([]byte(sent))
 			told := *decode(t, got.Text).Request.Body
-			want := exchange.Body{Size: int64(size), SHA256: hex.EncodeToString(digest[:]), Data: sent[:min(size, exchange.MaxShown)], Encoding: "utf-8", Truncated: size > exchange.MaxShown}
+			want := exchange.Body{Size: int64(size), SHA256: hex.EncodeToString(digest[:]), Data: sent[:min(size, exchange.MaxShown)],
+				Encoding: "utf-8", Truncated: size > exchange.MaxShown}
 			if told != want {
 				told.Data, want.Data = "", ""
 				t.Errorf("%s: of %d bytes it is told %+v, want %+v", proto, size, told, want)
@@ -45,7 +47,8 @@ func TestBodiesOfUnknownLength(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		for path, size := range map[string]int{"/-/body": 1_000_000, "/": 1_000_000} {
-			got := echotest.Open(t, client, http.MethodPost, server.URL+path, echotest.Unsized{Reader: strings.NewReader(echotest.Payload(size))}).Whole(t).Text
+			got := echotest.Open(t, client, http.MethodPost, server.URL+path,
+				echotest.Unsized{Reader: strings.NewReader(echotest.Payload(size))}).Whole(t).Text
 			if path == "/-/body" && got != echotest.Payload(size) {
 				t.Errorf("%s: %d bytes", proto, len(got))
 			}
@@ -60,13 +63,15 @@ func TestBodyLimit(t *testing.T) {
 	h := handlerOf(t)
 	server := serve(t, h)
 	for proto, client := range echotest.Clients(t) {
-		for name, sent := range map[string]io.Reader{"announced": bytes.NewReader(make([]byte, exchange.MaxBody+1)), "chunked": echotest.Unsized{Reader: bytes.NewReader(make([]byte, exchange.MaxBody+1))}} {
+		for name, sent := range map[string]io.Reader{"announced": bytes.NewReader(make([]byte, exchange.MaxBody+1)),
+			"chunked": echotest.Unsized{Reader: bytes.NewReader(make([]byte, exchange.MaxBody+1))}} {
 			got := echotest.Open(t, client, http.MethodPost, server.URL+"/?echo.status=200", sent).Whole(t)
 			if got.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(got.Text, "larger than 8388608 bytes") {
 				t.Errorf("%s, %s: one byte over the limit is answered %d %q", proto, name, got.StatusCode, got.Text)
 			}
 		}
-		response, err := client.Do(&http.Request{Method: http.MethodPost, URL: echotest.ParseURL(t, server.URL+"/-/body"), Body: io.NopCloser(strings.NewReader("x")),
+		response, err := client.Do(&http.Request{Method: http.MethodPost, URL: echotest.ParseURL(t, server.URL+"/-/body"),
+			Body:          io.NopCloser(strings.NewReader("x")),
 			ContentLength: maxStreamed + 1})
 		if err == nil { // the client may see first that it could not send what it announced
 			_ = response.Body.Close()

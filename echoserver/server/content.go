@@ -87,8 +87,8 @@ func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 	_, _ = io.Copy(w, c.source) // the client may have disconnected
 }
 
-// mayHaveRange reports whether net/http may look for a range in a request. Only GET has ranges, and a unit that is not known is ignored (RFC
-// 9110, 14.2). Several ranges would let a short request ask for a long response.
+// mayHaveRange reports whether net/http may look for a range in a request. Only GET has ranges, and a unit that is not known is ignored
+// (RFC 9110, 14.2). Several ranges would let a short request ask for a long response.
 func mayHaveRange(r *http.Request) bool {
 	text := r.Header.Get("Range")
 	return r.Method == http.MethodGet && (text == "" || strings.HasPrefix(text, "bytes=") && !strings.Contains(text, ","))

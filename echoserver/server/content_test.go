@@ -102,12 +102,14 @@ func TestContentWriteDeadline(t *testing.T) {
 // TestContentOfStatus checks which statuses have a body and which headers describe it.
 func TestContentOfStatus(t *testing.T) {
 	h := handlerOf(t)
-	for status, hasBody := range map[int]bool{200: true, 201: true, 203: true, 204: false, 205: false, 206: true, 301: true, 303: true, 304: false, 305: true,
+	for status, hasBody := range map[int]bool{200: true, 201: true, 203: true, 204: false, 205: false, 206: true, 301: true, 303: true,
+		304: false, 305: true,
 		400: true, 404: true, 500: true, 503: true, 599: true} {
 		for _, more := range []string{"", "&echo.size=100", "&echo.format=html"} {
 			w := echotest.Record(h, "/?echo.status="+strconv.Itoa(status)+more)
 			header := w.Header()
-			if w.Code != status || (w.Body.Len() > 0) != hasBody || (header.Get("Content-Type") != "") != hasBody || (header.Get("Content-Length") != "") != hasBody {
+			if w.Code != status || (w.Body.Len() > 0) != hasBody || (header.Get("Content-Type") != "") != hasBody ||
+				(header.Get("Content-Length") != "") != hasBody {
 				t.Errorf("%d%s: the status is %d, there are %d bytes, the headers are %v", status, more, w.Code, w.Body.Len(), header)
 			}
 			if !strings.HasPrefix(header.Get("X-Echo-Applied"), "status="+strconv.Itoa(status)) {

@@ -32,7 +32,8 @@ func TestRefusedHeaders(t *testing.T) {
 					t.Errorf("%q by %s is answered %q", spelling, way, w)
 				}
 			}
-			if byQuery.Code != http.StatusBadRequest || byHeader.Code != http.StatusBadRequest || byQuery.Header().Get("X-A")+byHeader.Header().Get("X-A") != "" {
+			if byQuery.Code != http.StatusBadRequest || byHeader.Code != http.StatusBadRequest ||
+				byQuery.Header().Get("X-A")+byHeader.Header().Get("X-A") != "" {
 				t.Errorf("%q is answered %d and %d with %v", spelling, byQuery.Code, byHeader.Code, byQuery.Header())
 			}
 		}
@@ -46,8 +47,9 @@ func TestRefusedHeaders(t *testing.T) {
 // TestSimilarHeadersAreAllowed sets headers whose names only resemble refused ones.
 func TestSimilarHeadersAreAllowed(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full")
-	for _, name := range []string{"Connections", "X-Connection", "Content-Lengths", "Set-Cookie3", "X-Set-Cookie", "Access-Control", "X-Access-Control-Allow-Origin",
-		"Cross-Origin", "Keep", "Retry-After", "Location", "Server", "Content-Language", "X-Echo-Status", "Www-Authenticate"} {
+	for _, name := range []string{"Connections", "X-Connection", "Content-Lengths", "Set-Cookie3", "X-Set-Cookie", "Access-Control",
+		"X-Access-Control-Allow-Origin", "Cross-Origin", "Keep", "Retry-After", "Location", "Server", "Content-Language", "X-Echo-Status",
+		"Www-Authenticate"} {
 		w := echotest.Record(h, "/?echo.set-header="+name+":1")
 		if w.Code != http.StatusOK || w.Header().Get(name) != "1" {
 			t.Errorf("%s is answered %d with %q: %s", name, w.Code, w.Header().Get(name), w.Body)

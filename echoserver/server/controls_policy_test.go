@@ -19,20 +19,21 @@ func TestControlsPolicies(t *testing.T) {
 		status         int
 		want           map[string]string
 	}{
-		"Safe: a login of a proxy":      {"Safe", "/?echo.status=407", 400, nil},
-		"Safe: a login of a network":    {"Safe", "/?echo.status=511", 400, nil},
-		"Safe: unauthorized":            {"Safe", "/?echo.status=401", 401, map[string]string{"Www-Authenticate": ""}},
-		"Safe: a local redirect":        {"Safe", "/?echo.status=301&echo.set-header=Location:/a", 301, map[string]string{"Location": "/a"}},
-		"Full: a login of a proxy":      {"Full", "/?echo.status=407", 407, nil},
-		"Full: a redirect to elsewhere": {"Full", "/?echo.status=301&echo.set-header=Location:https://example.org/", 301, map[string]string{"Location": "https://example.org/"}},
-		"Full: an instruction":          {"Full", "/?echo.set-header=X-Accel-Redirect:/a", 200, map[string]string{"X-Accel-Redirect": "/a"}},
-		"Full: a cookie":                {"Full", "/?echo.set-header=Set-Cookie:a=b", 400, map[string]string{"Set-Cookie": ""}},
-		"Full: a cache":                 {"Full", "/?echo.set-header=Cache-Control:max-age=60", 200, map[string]string{"Cache-Control": "max-age=60"}},
-		"Off: a status":                 {"Off", "/?echo.status=503", 200, map[string]string{"X-Echo-Applied": ""}},
-		"Off: an invalid control":       {"Off", "/?echo.status=x&echo.nonsense=1&echo.set-header=A;b", 200, nil},
-		"Off: a format":                 {"Off", "/?echo.format=text", 200, map[string]string{"Content-Type": "application/json"}},
-		"Off: a header":                 {"Off", "/?echo.set-header=X-A:1", 200, map[string]string{"X-A": ""}},
-		"Off: a connection":             {"Off", "/?echo.connection=truncate", 200, nil},
+		"Safe: a login of a proxy":   {"Safe", "/?echo.status=407", 400, nil},
+		"Safe: a login of a network": {"Safe", "/?echo.status=511", 400, nil},
+		"Safe: unauthorized":         {"Safe", "/?echo.status=401", 401, map[string]string{"Www-Authenticate": ""}},
+		"Safe: a local redirect":     {"Safe", "/?echo.status=301&echo.set-header=Location:/a", 301, map[string]string{"Location": "/a"}},
+		"Full: a login of a proxy":   {"Full", "/?echo.status=407", 407, nil},
+		"Full: a redirect to elsewhere": {"Full", "/?echo.status=301&echo.set-header=Location:https://example.org/", 301,
+			map[string]string{"Location": "https://example.org/"}},
+		"Full: an instruction":    {"Full", "/?echo.set-header=X-Accel-Redirect:/a", 200, map[string]string{"X-Accel-Redirect": "/a"}},
+		"Full: a cookie":          {"Full", "/?echo.set-header=Set-Cookie:a=b", 400, map[string]string{"Set-Cookie": ""}},
+		"Full: a cache":           {"Full", "/?echo.set-header=Cache-Control:max-age=60", 200, map[string]string{"Cache-Control": "max-age=60"}},
+		"Off: a status":           {"Off", "/?echo.status=503", 200, map[string]string{"X-Echo-Applied": ""}},
+		"Off: an invalid control": {"Off", "/?echo.status=x&echo.nonsense=1&echo.set-header=A;b", 200, nil},
+		"Off: a format":           {"Off", "/?echo.format=text", 200, map[string]string{"Content-Type": "application/json"}},
+		"Off: a header":           {"Off", "/?echo.set-header=X-A:1", 200, map[string]string{"X-A": ""}},
+		"Off: a connection":       {"Off", "/?echo.connection=truncate", 200, nil},
 	} {
 		w := echotest.Record(handlerOf(t, "ECHO_CONTROLS="+c.policy), c.target)
 		if w.Code != c.status {
@@ -45,14 +46,16 @@ func TestControlsPolicies(t *testing.T) {
 		}
 	}
 	w := echotest.Record(handlerOf(t, "ECHO_CONTROLS=Off"), "/?echo.status=503", "X-Echo-Status", "418")
-	if got := decode(t, w.Body.String()); w.Code != 200 || got.Headers["X-Echo-Status"][0] != "418" || got.Request.Query["echo.status"][0] != "503" || got.Applied != nil {
+	if got := decode(t, w.Body.String()); w.Code != 200 || got.Headers["X-Echo-Status"][0] != "418" ||
+		got.Request.Query["echo.status"][0] != "503" || got.Applied != nil {
 		t.Errorf("without controls it is answered %d %s", w.Code, w.Body)
 	}
 }
 
 // TestCaching asks a server whose own headers let caches store its responses.
 func TestCaching(t *testing.T) {
-	const own = `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"Surrogate-Control","value":"max-age=60"},{"name":"X-B","value":"1"}]`
+	const own = `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"Surrogate-Control","value":"max-age=60"},` +
+		`{"name":"X-B","value":"1"}]`
 	for name, c := range map[string]struct {
 		environ []string
 		target  string
@@ -82,7 +85,8 @@ func TestCaching(t *testing.T) {
 		}
 	}
 	h := handlerOf(t, own)
-	if got := echotest.Record(h, "/?echo.status=404").Header(); got.Get("X-B") != "1" || got.Get("X-Echo-Applied") != "status=404, set-header=X-B" {
+	if got := echotest.Record(h, "/?echo.status=404").Header(); got.Get("X-B") != "1" ||
+		got.Get("X-Echo-Applied") != "status=404, set-header=X-B" {
 		t.Errorf("the other header of the settings is missing: %v", got)
 	}
 	if len(h.response.Headers) != 3 {
@@ -130,7 +134,8 @@ func TestSetHeadersAreLimited(t *testing.T) {
 			headers = []string{"X-Echo-Set-Header", c.list}
 		}
 		w := echotest.Record(h, c.target, headers...)
-		if c.ok != (w.Code == http.StatusOK) || !c.ok && !strings.Contains(w.Body.String(), "a request can set up to 32 headers of together 8192 bytes") {
+		if c.ok != (w.Code == http.StatusOK) ||
+			!c.ok && !strings.Contains(w.Body.String(), "a request can set up to 32 headers of together 8192 bytes") {
 			t.Errorf("%s: answered %d %.200s", name, w.Code, w.Body)
 		}
 	}
@@ -139,12 +144,14 @@ func TestSetHeadersAreLimited(t *testing.T) {
 // TestRefusalsAreShort sends values of 60 KiB, of which the response must not be made.
 func TestRefusalsAreShort(t *testing.T) {
 	h, long := handlerOf(t), strings.Repeat("\x01", 20<<10)
-	for _, query := range []url.Values{{"echo.status": {long}}, {"echo.delay": {long}}, {"echo.delay": {"1s-" + long}}, {"echo.size": {long}}, {"echo.format": {long}}, {"echo." + long: {"1"}},
-		{"echo.percentage": {long}}, {"echo.connection": {long}}, {"echo.set-header": {long[:8000]}}, {"echo.set-header": {long[:8000] + ":1"}},
-		{"echo.set-header": {strings.Repeat("A", 8000) + ":1"}}, {"echo.set-header": {strings.Repeat("A", 8000) + ":\x01"}}, {"echo.set-header": {"Location:/" + strings.Repeat("é", 4000)}},
+	for _, query := range []url.Values{{"echo.status": {long}}, {"echo.delay": {long}}, {"echo.delay": {"1s-" + long}}, {"echo.size": {long}},
+		{"echo.format": {long}}, {"echo." + long: {"1"}}, {"echo.percentage": {long}}, {"echo.connection": {long}},
+		{"echo.set-header": {long[:8000]}}, {"echo.set-header": {long[:8000] + ":1"}}, {"echo.set-header": {strings.Repeat("A", 8000) + ":1"}},
+		{"echo.set-header": {strings.Repeat("A", 8000) + ":\x01"}}, {"echo.set-header": {"Location:/" + strings.Repeat("é", 4000)}},
 		{"echo.set-header": {"Content-Type:" + strings.Repeat("é", 4000)}}} {
 		w := echotest.Record(h, "/?"+query.Encode())
-		if w.Code != http.StatusBadRequest || w.Body.Len() > 1000 || w.Header().Get("Content-Type") != connection.PlainText || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+		if w.Code != http.StatusBadRequest || w.Body.Len() > 1000 || w.Header().Get("Content-Type") != connection.PlainText ||
+			w.Header().Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("answered %d with %d bytes: %.300s", w.Code, w.Body.Len(), w.Body)
 		}
 	}
@@ -154,7 +161,8 @@ func TestRefusalsAreShort(t *testing.T) {
 func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 	h := handlerOf(t, "POD_NAME=p")
 	r := httptest.NewRequest(http.MethodGet, "/shop?colour=blue", http.NoBody)
-	r.Header = http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"}, "Accept-Encoding": {"gzip"}}
+	r.Header = http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"},
+		"Accept-Encoding": {"gzip"}}
 	count := testing.AllocsPerRun(1000, func() {
 		desired, err := h.chooser.For(r)
 		if err != nil || desired.Applied() != nil {
@@ -170,23 +178,31 @@ func TestPlainRequestsAllocateNothingMore(t *testing.T) {
 func TestSafeHeaders(t *testing.T) {
 	h := handlerOf(t)
 	for text, allowed := range map[string]bool{
-		"X-A: 1": true, "X-Colour: blue": true, "X-1: 1": true, "X-Test-Cache-Control: 1": true, "X-Custom-Colour: 1": true, "X-My-Colour: 1": true,
+		"X-A: 1": true, "X-Colour: blue": true, "X-1: 1": true, "X-Test-Cache-Control: 1": true, "X-Custom-Colour: 1": true,
+		"X-My-Colour: 1":     true,
 		"X-Example-A-B-C: 1": true, "Retry-After: 7": true, "Content-Language: de": true, "Content-Type: text/csv": true,
 		"Location: /": true, "Location: /shop?a=b#c": true,
 
-		"Cache-Control: max-age=60": false, "Expires: 0": false, "Vary: Cookie": false, "Surrogate-Control: max-age=60": false, "Surrogate-Key: a": false,
+		"Cache-Control: max-age=60": false, "Expires: 0": false, "Vary: Cookie": false, "Surrogate-Control: max-age=60": false,
+		"Surrogate-Key: a":              false,
 		"Cdn-Cache-Control: max-age=60": false, "Cloudflare-CDN-Cache-Control: max-age=60": false, "Edge-Control: cache-maxage=60": false,
-		"X-Accel-Redirect: /internal": false, "X-Accel-Expires: 60": false, "X-Sendfile: /etc/passwd": false, "X-LIGHTTPD-send-file: /etc/passwd": false,
+		"X-Accel-Redirect: /internal": false, "X-Accel-Expires: 60": false, "X-Sendfile: /etc/passwd": false,
+		"X-LIGHTTPD-send-file: /etc/passwd": false,
 		"X-Litespeed-Cache-Control: public": false, "X-Litespeed-Location: /": false, "X-Envoy-Immediate-Health-Check-Fail: 1": false,
-		"X-Reproxy-Url: http://a/": false, "X-Varnish: 1": false, "X-Esi: 1": false, "X-Ttl: 60": false, "X-Cache: HIT": false, "X-Json: alert(1)": false,
-		"X-Middleware-Rewrite: /": false, "X-Nextjs-Redirect: /": false, "X-Vercel-Cache: HIT": false, "X-Amz-Meta-A: 1": false, "X-Goog-Hash: 1": false,
+		"X-Reproxy-Url: http://a/": false, "X-Varnish: 1": false, "X-Esi: 1": false, "X-Ttl: 60": false, "X-Cache: HIT": false,
+		"X-Json: alert(1)":        false,
+		"X-Middleware-Rewrite: /": false, "X-Nextjs-Redirect: /": false, "X-Vercel-Cache: HIT": false, "X-Amz-Meta-A: 1": false,
+		"X-Goog-Hash: 1":        false,
 		"X-Robots-Tag: noindex": false, "X-Frame-Options: DENY": false, "X-Dns-Prefetch-Control: on": false, "X-Forwarded-For: 1": false,
-		"X-Pjax-Url: /": false, "X-Inertia-Location: /": false, "X-Two-Words: 1": false, "X-: 1": false, "X-A_b: 1": false, "X-A.b: 1": false, "X: 1": false,
+		"X-Pjax-Url: /": false, "X-Inertia-Location: /": false, "X-Two-Words: 1": false, "X-: 1": false, "X-A_b: 1": false, "X-A.b: 1": false,
+		"X: 1":         false,
 		"X-Tests-A: 1": false, "X-Echo-Status: 1": false, "X-Robots: 1": false, "X-Sourcemap: /a": false,
 		"Refresh: 0;url=//evil": false, "Www-Authenticate: Basic": false, "Content-Disposition: attachment": false, "Content-Location: /": false,
-		"Accept-CH: Width": false, "Link: </a>; rel=preload": false, "Server: a": false, "Age: 0": false, "Etag: 1": false, "Content-Encoding: gzip": false,
+		"Accept-CH: Width": false, "Link: </a>; rel=preload": false, "Server: a": false, "Age: 0": false, "Etag: 1": false,
+		"Content-Encoding: gzip":          false,
 		"Location: https://evil.example/": false, "Location: //evil.example/": false, "Location: /a//b": false, `Location: /\evil.example`: false,
-		`Location: \\evil`: false, "Location: /\t/evil.example": false, "Location: a": false, "Location: /a b": false, "Location:": false, "Location: /é": false,
+		`Location: \\evil`: false, "Location: /\t/evil.example": false, "Location: a": false, "Location: /a b": false, "Location:": false,
+		"Location: /é":                  false,
 		"Location: javascript:alert(1)": false, "Content-Type: text/html": false, "Set-Cookie: a=b": false,
 	} {
 		w := echotest.Record(h, "/?echo.set-header="+url.QueryEscape(text))
@@ -207,7 +223,8 @@ func TestSafeHeaders(t *testing.T) {
 
 func TestSafeReason(t *testing.T) {
 	w := echotest.Record(handlerOf(t), "/?echo.set-header=X-Accel-Redirect:/internal")
-	for _, part := range []string{"echo.set-header: X-Accel-Redirect cannot be set by a request", "spec.server.controls: Full (ECHO_CONTROLS=Full)", "private network"} {
+	for _, part := range []string{"echo.set-header: X-Accel-Redirect cannot be set by a request",
+		"spec.server.controls: Full (ECHO_CONTROLS=Full)", "private network"} {
 		if !strings.Contains(w.Body.String(), part) {
 			t.Errorf("the reason is %q, without %q", w.Body, part)
 		}

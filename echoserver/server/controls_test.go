@@ -22,25 +22,32 @@ func TestControls(t *testing.T) {
 		applied string
 		want    map[string]string // headers; those with an empty value must be missing
 	}{
-		"none":                        {nil, "/?echo=1&xecho.status=500", nil, 200, "", nil},
-		"status by query":             {nil, "/?echo.status=503", nil, 503, "status=503", nil},
-		"status by header":            {nil, "/", []string{"X-Echo-Status", "418"}, 418, "status=418", nil},
-		"the query goes first":        {nil, "/?echo.status=503", []string{"X-Echo-Status", "418"}, 503, "status=503", nil},
-		"a malformed parameter":       {nil, "/?x=%zz&echo.status=503&y=1;2", nil, 503, "status=503", nil},
-		"an escaped name":             {nil, "/?%65cho%2Estatus=503", nil, 503, "status=503", nil},
-		"lowest and highest":          {nil, "/?echo.status=599&echo.size=0", nil, 599, "status=599, size=0", nil},
-		"headers by query":            {nil, "/?echo.set-header=x-a:1,2&echo.set-header=x-b:%202", nil, 200, "set-header=X-A, set-header=X-B", map[string]string{"X-A": "1,2", "X-B": "2"}},
-		"headers by header":           {nil, "/", []string{"X-Echo-Set-Header", "x-a:1, X-B: 2", "X-Echo-Set-Header", "X-C:a,b"}, 200, "set-header=X-A, set-header=X-B, set-header=X-C", map[string]string{"X-A": "1", "X-B": "2", "X-C": "a,b"}},
-		"a content type":              {nil, "/?echo.set-header=Content-Type:text/plain%3Bcharset=utf-8", nil, 200, "set-header=Content-Type", map[string]string{"Content-Type": "text/plain;charset=utf-8"}},
-		"format by query":             {nil, "/?echo.format=text", nil, 200, "format=text", map[string]string{"Content-Type": connection.PlainText}},
-		"format by header":            {nil, "/", []string{"X-Echo-Format", "html"}, 200, "format=html", map[string]string{"Content-Type": describe.PageType}},
+		"none":                  {nil, "/?echo=1&xecho.status=500", nil, 200, "", nil},
+		"status by query":       {nil, "/?echo.status=503", nil, 503, "status=503", nil},
+		"status by header":      {nil, "/", []string{"X-Echo-Status", "418"}, 418, "status=418", nil},
+		"the query goes first":  {nil, "/?echo.status=503", []string{"X-Echo-Status", "418"}, 503, "status=503", nil},
+		"a malformed parameter": {nil, "/?x=%zz&echo.status=503&y=1;2", nil, 503, "status=503", nil},
+		"an escaped name":       {nil, "/?%65cho%2Estatus=503", nil, 503, "status=503", nil},
+		"lowest and highest":    {nil, "/?echo.status=599&echo.size=0", nil, 599, "status=599, size=0", nil},
+		"headers by query": {nil, "/?echo.set-header=x-a:1,2&echo.set-header=x-b:%202", nil, 200, "set-header=X-A, set-header=X-B",
+			map[string]string{"X-A": "1,2", "X-B": "2"}},
+		"headers by header": {nil, "/", []string{"X-Echo-Set-Header", "x-a:1, X-B: 2", "X-Echo-Set-Header", "X-C:a,b"}, 200,
+			"set-header=X-A, set-header=X-B, set-header=X-C", map[string]string{"X-A": "1", "X-B": "2", "X-C": "a,b"}},
+		"a content type": {nil, "/?echo.set-header=Content-Type:text/plain%3Bcharset=utf-8", nil, 200, "set-header=Content-Type",
+			map[string]string{"Content-Type": "text/plain;charset=utf-8"}},
+		"format by query": {nil, "/?echo.format=text", nil, 200, "format=text",
+			map[string]string{"Content-Type": connection.PlainText}},
+		"format by header": {nil, "/", []string{"X-Echo-Format", "html"}, 200, "format=html",
+			map[string]string{"Content-Type": describe.PageType}},
 		"default status":              {[]string{"ECHO_RESPONSE_STATUS=503"}, "/", nil, 503, "status=503", nil},
 		"a request against a default": {[]string{"ECHO_RESPONSE_STATUS=503"}, "/?echo.status=200", nil, 200, "status=200", nil},
-		"default headers": {[]string{`ECHO_RESPONSE_HEADERS=[{"name":"retry-after","value":"7"},{"name":"Set-Cookie","value":"a=b"}]`}, "/", nil, 200,
-			"set-header=retry-after, set-header=Set-Cookie", map[string]string{"Retry-After": "7", "Set-Cookie": "a=b"}},
-		"a header against a default": {[]string{`ECHO_RESPONSE_HEADERS=[{"name":"retry-after","value":"7"},{"name":"X-A","value":"b"}]`}, "/?echo.set-header=Retry-After:8", nil, 200,
-			"set-header=X-A, set-header=Retry-After", map[string]string{"Retry-After": "8", "X-A": "b"}},
-		"a fixed body": {[]string{"ECHO_RESPONSE_BODY=gone"}, "/?echo.format=html", nil, 200, "format=html, body=fixed", map[string]string{"Content-Type": connection.PlainText}},
+		"default headers": {[]string{`ECHO_RESPONSE_HEADERS=[{"name":"retry-after","value":"7"},{"name":"Set-Cookie","value":"a=b"}]`}, "/", nil,
+			200, "set-header=retry-after, set-header=Set-Cookie", map[string]string{"Retry-After": "7", "Set-Cookie": "a=b"}},
+		"a header against a default": {[]string{`ECHO_RESPONSE_HEADERS=[{"name":"retry-after","value":"7"},{"name":"X-A","value":"b"}]`},
+			"/?echo.set-header=Retry-After:8", nil, 200, "set-header=X-A, set-header=Retry-After",
+			map[string]string{"Retry-After": "8", "X-A": "b"}},
+		"a fixed body": {[]string{"ECHO_RESPONSE_BODY=gone"}, "/?echo.format=html", nil, 200, "format=html, body=fixed",
+			map[string]string{"Content-Type": connection.PlainText}},
 		"a fixed page": {[]string{"ECHO_RESPONSE_BODY=<b>", `ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/html"}]`}, "/", nil, 200,
 			"set-header=Content-Type, body=fixed", map[string]string{"Content-Type": "text/html", "Content-Security-Policy": exchange.Sandbox}},
 	} {
@@ -59,29 +66,31 @@ func TestControls(t *testing.T) {
 func TestControlsRefused(t *testing.T) {
 	h := handlerOf(t)
 	for target, why := range map[string]string{
-		"/?echo.status=199":                               `echo.status: "199" is not a whole number from 200 to 599`,
-		"/?echo.status=600":                               "echo.status: ",
-		"/?echo.status=":                                  "echo.status: ",
-		"/?echo.status=200&echo.status=201":               "echo.status: specified more than once",
-		"/?echo.delay=31s":                                `echo.delay: "31s" is not a duration from 0s to 30s, such as 500ms`,
-		"/?echo.delay=-1s":                                "echo.delay: ",
-		"/?echo.delay=2s-1s":                              `"2s-1s" is neither a duration from 0s to 30s nor a range such as 100ms-2s`,
-		"/?echo.delay=1s-31s":                             "echo.delay: ",
-		"/?echo.delay=1s-":                                "echo.delay: ",
-		"/?echo.delay=1s-2s-3s":                           "echo.delay: ",
-		"/?echo.percentage=0&echo.status=503":             `echo.percentage: "0" is not a whole number from 1 to 100`,
-		"/?echo.percentage=101&echo.status=503":           "echo.percentage: ",
-		"/?echo.percentage=30":                            "percentage is the share of requests to which other controls apply",
-		"/?echo.failures=0":                               "echo.failures: ",
-		"/?echo.failures=1001":                            `echo.failures: "1001" is not a whole number from 1 to 1000`,
-		"/?echo.connection=reset":                         "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it",
-		"/?echo.status=407":                               "407 asks for a login; on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it",
-		"/?echo.delay=5":                                  "echo.delay: ",
-		"/?echo.size=16777217":                            `echo.size: "16777217" is not a whole number of bytes from 0 to 16777216`,
-		"/?echo.size=-1":                                  "echo.size: ",
-		"/?echo.format=xml":                               `echo.format: "xml" is not json, text or html`,
-		"/?echo.stauts=200":                               "echo.stauts: unknown control: the controls are status, delay, set-header, size, format, percentage, failures, early-hints and connection",
-		"/?echo.set-header=content-type:text/plain;a=b":   "the query has controls but cannot be parsed",
+		"/?echo.status=199":                     `echo.status: "199" is not a whole number from 200 to 599`,
+		"/?echo.status=600":                     "echo.status: ",
+		"/?echo.status=":                        "echo.status: ",
+		"/?echo.status=200&echo.status=201":     "echo.status: specified more than once",
+		"/?echo.delay=31s":                      `echo.delay: "31s" is not a duration from 0s to 30s, such as 500ms`,
+		"/?echo.delay=-1s":                      "echo.delay: ",
+		"/?echo.delay=2s-1s":                    `"2s-1s" is neither a duration from 0s to 30s nor a range such as 100ms-2s`,
+		"/?echo.delay=1s-31s":                   "echo.delay: ",
+		"/?echo.delay=1s-":                      "echo.delay: ",
+		"/?echo.delay=1s-2s-3s":                 "echo.delay: ",
+		"/?echo.percentage=0&echo.status=503":   `echo.percentage: "0" is not a whole number from 1 to 100`,
+		"/?echo.percentage=101&echo.status=503": "echo.percentage: ",
+		"/?echo.percentage=30":                  "percentage is the share of requests to which other controls apply",
+		"/?echo.failures=0":                     "echo.failures: ",
+		"/?echo.failures=1001":                  `echo.failures: "1001" is not a whole number from 1 to 1000`,
+		"/?echo.connection=reset":               "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it",
+		"/?echo.status=407": "407 asks for a login; on a private network, spec.server.controls: Full " +
+			"(ECHO_CONTROLS=Full) allows it",
+		"/?echo.delay=5":       "echo.delay: ",
+		"/?echo.size=16777217": `echo.size: "16777217" is not a whole number of bytes from 0 to 16777216`,
+		"/?echo.size=-1":       "echo.size: ",
+		"/?echo.format=xml":    `echo.format: "xml" is not json, text or html`,
+		"/?echo.stauts=200": "echo.stauts: unknown control: the controls are status, delay, set-header, size, format, percentage, failures, " +
+			"early-hints and connection",
+		"/?echo.set-header=content-type:text/plain;a=b": "the query has controls but cannot be parsed",
 		"/?echo.body=x":                                   "echo.body: unknown control",
 		"/?echo.set-header=nothing":                       `echo.set-header: "nothing" is not a header such as X-Colour: blue`,
 		"/?echo.set-header=a%20b:1":                       `"a b" is not a header name`,
@@ -96,14 +105,16 @@ func TestControlsRefused(t *testing.T) {
 			t.Errorf("%s is answered %d %q, want 400 with %q", target, w.Code, w.Body, why)
 		}
 	}
-	if w := echotest.Record(h, "/", "X-Echo-Delay", "soon"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
+	if w := echotest.Record(h, "/", "X-Echo-Delay", "soon"); w.Code != http.StatusBadRequest ||
+		!strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
 		t.Errorf("a bad header is answered %d %q", w.Code, w.Body)
 	}
 	// With 10,000 parameters, a control among them still counts. The response does not show them parsed.
 	if w := echotest.Record(h, "/?"+strings.Repeat("a=1&", 9999)+"echo.status=503"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("with 10,000 parameters it is answered %d", w.Code)
 	}
-	if w := echotest.Record(h, "/?"+strings.Repeat("a=%20&", 9999)); w.Code != http.StatusOK || decode(t, w.Body.String()).Request.Query != nil {
+	if w := echotest.Record(h, "/?"+strings.Repeat("a=%20&", 9999)); w.Code != http.StatusOK ||
+		decode(t, w.Body.String()).Request.Query != nil {
 		t.Errorf("with 10,000 parameters it is answered %d", w.Code)
 	}
 }

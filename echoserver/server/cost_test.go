@@ -58,8 +58,8 @@ func checkCost(t *testing.T, p *process, name, request string) {
 	}
 }
 
-// hostileHeaders returns requests with fields of 95 % of the limit, and of 95 % of what net/http decodes, whose handling is not linear in the
-// size, or was not, or whose response is large.
+// hostileHeaders returns requests with fields of 95 % of the limit, and of 95 % of what net/http decodes, whose handling is not linear in
+// the size, or was not, or whose response is large.
 func hostileHeaders(limit int) map[string]string {
 	field := func(name, piece string) string {
 		return "GET / HTTP/1.1\r\nHost: a\r\n" + name + ": " + strings.Repeat(piece, limit*95/100/len(piece)) + "\r\n\r\n"
@@ -169,8 +169,8 @@ func cpuTime(t *testing.T, p *process, request string, times int) time.Duration 
 	return processTime(t, p) - before
 }
 
-// processTime returns the CPU time of the program from its CPU clock. The figures of /proc/PID/stat are a guess from samples, which is wrong
-// by a factor when the machine is busy.
+// processTime returns the CPU time of the program from its CPU clock. The figures of /proc/PID/stat are a guess from samples, which is
+// wrong by a factor when the machine is busy.
 func processTime(t *testing.T, p *process) time.Duration {
 	t.Helper()
 	const scheduled = 2 // of the clocks of a process, that of the scheduler: clock_getcpuclockid(3)

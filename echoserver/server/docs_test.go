@@ -73,7 +73,8 @@ func checkSession(t *testing.T, session string) int {
 	counts := regexp.MustCompile(`(?m)^ +\d+ `) // those of uniq, which depend on chance
 	for _, step := range steps {
 		command, want, _ := strings.Cut(step, "\n")
-		output, err := exec.Command("bash", "-c", strings.ReplaceAll(command, "localhost:8080", strings.TrimPrefix(p.url, "http://"))).CombinedOutput()
+		output, err := exec.Command("bash", "-c",
+			strings.ReplaceAll(command, "localhost:8080", strings.TrimPrefix(p.url, "http://"))).CombinedOutput()
 		got := counts.ReplaceAllString(strings.TrimRight(string(output), "\n"), "N ")
 		if diff := cmp.Diff(counts.ReplaceAllString(strings.TrimRight(want, "\n"), "N "), got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", command, err, diff)

@@ -19,7 +19,8 @@ func TestEarlyHints(t *testing.T) {
 				interim = code
 				return nil
 			}}
-			r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodGet, server.URL+"/?echo.early-hints=true", http.NoBody)
+			r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodGet, server.URL+"/?echo.early-hints=true",
+				http.NoBody)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,9 +13,10 @@ import (
 
 // TestIdentityOff looks for everything that tells where the server runs, in all formats.
 func TestIdentityOff(t *testing.T) {
-	environ := []string{"POD_NAME=a-pod", "POD_NAMESPACE=a-namespace", "POD_IP=10.1.1.1", "NODE_NAME=a-node", "HOST_IP=10.2.2.2", "SERVICE_NAME=a-service",
-		"INGRESS_NAME=an-ingress", "ECHO_INFO_COLOUR=blue"}
-	secrets := []string{"a-pod", "a-namespace", "10.1.1.1", "a-node", "10.2.2.2", "a-service", "an-ingress", `"version"`, "version: ", `"uptime"`, "192.0.2.1"}
+	environ := []string{"POD_NAME=a-pod", "POD_NAMESPACE=a-namespace", "POD_IP=10.1.1.1", "NODE_NAME=a-node", "HOST_IP=10.2.2.2",
+		"SERVICE_NAME=a-service", "INGRESS_NAME=an-ingress", "ECHO_INFO_COLOUR=blue"}
+	secrets := []string{"a-pod", "a-namespace", "10.1.1.1", "a-node", "10.2.2.2", "a-service", "an-ingress", `"version"`, "version: ",
+		`"uptime"`, "192.0.2.1"}
 	for _, format := range []string{"json", "text", "html"} {
 		shown := echotest.Record(handlerOf(t, environ...), "/?echo.format="+format).Body.String()
 		hidden := echotest.Record(handlerOf(t, append(environ, "ECHO_IDENTITY=false")...), "/?echo.format="+format).Body.String()
@@ -36,7 +37,8 @@ func TestIdentityOff(t *testing.T) {
 func TestSecretsAreShownNowhere(t *testing.T) {
 	h := handlerOf(t)
 	for _, format := range []string{"json", "text", "html"} {
-		got := echotest.Record(h, "/?echo.format="+format, "Authorization", "Bearer hunter2", "Cookie", "a=hunter2", "Proxy-Authorization", "hunter2", "X-Api-Key", "hunter2")
+		got := echotest.Record(h, "/?echo.format="+format, "Authorization", "Bearer hunter2", "Cookie", "a=hunter2", "Proxy-Authorization",
+			"hunter2", "X-Api-Key", "hunter2")
 		if strings.Contains(got.Body.String(), "hunter2") || !strings.Contains(got.Body.String(), "[redacted: ") {
 			t.Errorf("%s: %s", format, got.Body)
 		}
@@ -46,7 +48,8 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 // TestRedactedCopies checks that what is parsed from a header, or made of it, does not tell its value.
 func TestRedactedCopies(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,Forwarded,Traceparent,X-Request-Id")
-	w := echotest.Record(h, "/", "X-Forwarded-For", "192.0.2.77", "Forwarded", "for=192.0.2.78", "Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "secret-id")
+	w := echotest.Record(h, "/", "X-Forwarded-For", "192.0.2.77", "Forwarded", "for=192.0.2.78", "Traceparent",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "secret-id")
 	for _, secret := range []string{"192.0.2.77", "192.0.2.78", "0af7651916cd43dd8448eb211c80319c", "secret-id"} {
 		if strings.Contains(w.Body.String(), secret) {
 			t.Errorf("%s is told: %s", secret, w.Body)
@@ -66,7 +69,8 @@ func TestClientChain(t *testing.T) {
 		"X-Forwarded-For": {"127.0.0.0/8,10.0.0.0/8", []string{"X-Forwarded-For", "1.1.1.1, 203.0.113.7", "X-Forwarded-For", "10.1.1.1"},
 			describe.Client{Address: "203.0.113.7", ForwardedFor: []string{"1.1.1.1", "203.0.113.7", "10.1.1.1"}}},
 		"Forwarded": {"127.0.0.1", []string{"Forwarded", `for="[2001:db8::7]:4711";proto=https;host=example.com;by=10.0.0.1`},
-			describe.Client{Address: "2001:db8::7", Forwarded: []describe.ForwardedPair{{For: "[2001:db8::7]:4711", Proto: "https", Host: "example.com", By: "10.0.0.1"}}}},
+			describe.Client{Address: "2001:db8::7",
+				Forwarded: []describe.ForwardedPair{{For: "[2001:db8::7]:4711", Proto: "https", Host: "example.com", By: "10.0.0.1"}}}},
 		"both": {"127.0.0.1", []string{"Forwarded", "for=6.6.6.6", "X-Forwarded-For", "203.0.113.7"},
 			describe.Client{Address: "203.0.113.7", ForwardedFor: []string{"203.0.113.7"}, Forwarded: []describe.ForwardedPair{{For: "6.6.6.6"}}}},
 	} {

@@ -15,7 +15,9 @@ func TestPagesAreServed(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		got := echotest.Send(t, client, http.MethodGet, server.URL+"/-/ws", "")
-		if got.Text != documentOf(t, "page_websocket.html") || got.Header.Get("Content-Security-Policy") != describe.NewPages().WebSocket.Policy || got.Header.Get("Content-Type") != describe.PageType {
+		if got.Text != documentOf(t, "page_websocket.html") ||
+			got.Header.Get("Content-Security-Policy") != describe.NewPages().WebSocket.Policy ||
+			got.Header.Get("Content-Type") != describe.PageType {
 			t.Errorf("%s: the page for WebSockets has %d bytes and the headers %v", proto, len(got.Text), got.Header)
 		}
 		if !strings.Contains(got.Text, "new WebSocket(") {

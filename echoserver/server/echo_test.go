@@ -35,7 +35,8 @@ func TestEcho(t *testing.T) {
 				"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}},
 			Identity: describe.Identity{Namespace: "ns", Ingress: "i", Service: "s", Pod: "p-1"},
 			Request: describe.Request{ID: "id-7", Time: a.Request.Time, Query: map[string][]string{"x": {"1", " "}, "": {"3"}}, ContentLength: 5,
-				Body: &exchange.Body{Size: 5, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Data: "hello", Encoding: "utf-8"}},
+				Body: &exchange.Body{Size: 5, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Data: "hello",
+					Encoding: "utf-8"}},
 			Client: describe.Client{Remote: a.Client.Remote, Address: "127.0.0.1"},
 			Trace:  &describe.Trace{Version: "00", TraceID: "0af7651916cd43dd8448eb211c80319c", ParentID: "b7ad6b7169203331", Sampled: true},
 			Server: describe.Server{Node: "n", PodIP: "10.1.2.3", HostIP: "10.0.0.1", Version: "dev", Uptime: a.Server.Uptime,
@@ -53,8 +54,8 @@ func TestEcho(t *testing.T) {
 func TestHardening(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
-		for _, path := range []string{"/", "/?echo.format=html", "/?echo.format=text", "/?echo.status=1", "/?echo.size=9", "/-/livez", "/-/readyz", "/-/ws",
-			"/-/body", "/-/other", "/?echo.status=204"} {
+		for _, path := range []string{"/", "/?echo.format=html", "/?echo.format=text", "/?echo.status=1", "/?echo.size=9", "/-/livez",
+			"/-/readyz", "/-/ws", "/-/body", "/-/other", "/?echo.status=204"} {
 			got := echotest.Send(t, client, http.MethodGet, server.URL+path, "", "Origin", "http://elsewhere.example")
 			header := got.Header
 			if header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" {
@@ -79,8 +80,9 @@ func TestEveryPathIsEchoedButTheReserved(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	client := echotest.Clients(t)["HTTP/1.1"]
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	for path, want := range map[string]int{"/": 200, "/livez": 200, "/-": 200, "//double": 200, "/a/../-/x": 200, "/-/livez": 200, "/-/readyz": 200,
-		"/-/": 404, "/-/other": 404, "/-//livez": 404, "/-/../x": 404, "/%2D/livez": 200} {
+	for path, want := range map[string]int{"/": 200, "/livez": 200, "/-": 200, "//double": 200, "/a/../-/x": 200, "/-/livez": 200,
+		"/-/readyz": 200,
+		"/-/":       404, "/-/other": 404, "/-//livez": 404, "/-/../x": 404, "/%2D/livez": 200} {
 		if got := echotest.Send(t, client, http.MethodGet, server.URL+path, ""); got.StatusCode != want {
 			t.Errorf("%s is answered %d, want %d", path, got.StatusCode, want)
 		}
@@ -131,8 +133,10 @@ func TestTextOfRequest(t *testing.T) {
 			"text":   {"hello", "body: 5 bytes, sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824\n\nhello\n"},
 			"binary": {"\xff\x00", "body: 2 bytes, sha256 ea5dbf9596d187e9500f23e9a680109475341cf4e81f7e043f7d97152c10772f\n\n/wA=\n"},
 		} {
-			got := echotest.Send(t, client, http.MethodPut, server.URL+"/a?b=c", c.body, "Accept", "text/plain", "X-Request-Id", "id", "User-Agent", "", "X-A", "1")
-			want := "PUT /a?b=c " + proto + "\nHost: " + strings.TrimPrefix(server.URL, "http://") + "\nAccept: text/plain\nAccept-Encoding: gzip\nContent-Length: " +
+			got := echotest.Send(t, client, http.MethodPut, server.URL+"/a?b=c", c.body, "Accept", "text/plain", "X-Request-Id", "id", "User-Agent",
+				"", "X-A", "1")
+			want := "PUT /a?b=c " + proto + "\nHost: " + strings.TrimPrefix(server.URL,
+				"http://") + "\nAccept: text/plain\nAccept-Encoding: gzip\nContent-Length: " +
 				strconv.Itoa(len(c.body)) + "\nX-A: 1\nX-Request-Id: id\n\n" +
 				"request: id\nclient: 127.0.0.1\nnamespace: ns\ningress: i\nservice: s\npod: p\nnode: n\nversion: dev\nCOLOUR: blue\n" + c.end
 			if diff := cmp.Diff(want, got.Text); diff != "" || got.Header.Get("Content-Type") != connection.PlainText {

@@ -58,7 +58,8 @@ func TestEventsComeAtOnceAndEnd(t *testing.T) {
 		t.Errorf("POST is answered %d", got.StatusCode)
 	}
 	response := echotest.Open(t, client, http.MethodGet, server.URL+"/-/sse", http.NoBody)
-	if first, err := bufio.NewReader(response.Body).ReadString('\n'); first != "id: 1\n" || response.Header.Get("Content-Type") != "text/event-stream" {
+	if first, err := bufio.NewReader(response.Body).ReadString('\n'); first != "id: 1\n" ||
+		response.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("the first line is %q of %v, %v", first, response.Header, err)
 	}
 	echotest.Until(t, "it is being answered", func() bool { return h.metrics.inFlight.Load() == 1 })

@@ -27,7 +27,8 @@ func TestConnectionReset(t *testing.T) {
 				t.Errorf("%s %s ends with %v", proto, path, err)
 			}
 		}
-		if got := echotest.Send(t, client, http.MethodPost, server.URL+"/"+proto, "hello"); got.StatusCode != http.StatusOK || got.Header.Get("X-Echo-Applied") != "" {
+		if got := echotest.Send(t, client, http.MethodPost, server.URL+"/"+proto, "hello"); got.StatusCode != http.StatusOK ||
+			got.Header.Get("X-Echo-Applied") != "" {
 			t.Errorf("%s: after a failure it is answered %d %s", proto, got.StatusCode, got.Header)
 		}
 	}
@@ -58,10 +59,12 @@ func TestConnectionResetIsNoEnd(t *testing.T) {
 func TestTruncatedResponses(t *testing.T) {
 	server := serve(t, handlerOf(t, "ECHO_CONTROLS=Full"))
 	for proto, client := range echotest.Clients(t) {
-		for query, want := range map[string]int64{"echo.size=100000": 50000, "echo.size=3": 1, "echo.size=1": 0, "echo.size=101&echo.status=503": 50} {
+		for query, want := range map[string]int64{"echo.size=100000": 50000, "echo.size=3": 1, "echo.size=1": 0,
+			"echo.size=101&echo.status=503": 50} {
 			response := echotest.Open(t, client, http.MethodGet, server.URL+"/?echo.connection=truncate&"+query, http.NoBody)
 			n, err := io.Copy(io.Discard, response.Body)
-			if err == nil || n != want || response.ContentLength/2 != want || !strings.Contains(response.Header.Get("X-Echo-Applied"), "connection=truncate") {
+			if err == nil || n != want || response.ContentLength/2 != want ||
+				!strings.Contains(response.Header.Get("X-Echo-Applied"), "connection=truncate") {
 				t.Errorf("%s %s: %d of %d bytes, %v, %s", proto, query, n, response.ContentLength, err, response.Header)
 			}
 		}
@@ -76,7 +79,8 @@ func TestTruncatedResponses(t *testing.T) {
 // TestTruncatedResponsesWithoutBody checks that the connection ends although nothing is missing.
 func TestTruncatedResponsesWithoutBody(t *testing.T) {
 	url := serve(t, handlerOf(t, "ECHO_CONTROLS=Full")).URL
-	for request, status := range map[string]string{"GET /?echo.connection=truncate&echo.status=204": "204", "HEAD /?echo.connection=truncate": "200", "GET /?echo.connection=truncate&echo.size=0": "200"} {
+	for request, status := range map[string]string{"GET /?echo.connection=truncate&echo.status=204": "204",
+		"HEAD /?echo.connection=truncate": "200", "GET /?echo.connection=truncate&echo.size=0": "200"} {
 		got := echotest.Exchanged(t, echotest.Dial(t, url), request+" HTTP/1.1\r\nHost: a\r\n\r\n")
 		if !strings.HasPrefix(got, "HTTP/1.1 "+status) || !strings.HasSuffix(got, "\r\n\r\n") {
 			t.Errorf("%s is answered %q", request, got)

@@ -18,8 +18,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// writes returns a function that writes a text and reads nothing. It writes a little at a time and then lets others run: a thousand that write
-// megabytes at once would take the processors for so long that the requests and probes of this test do not even leave.
+// writes returns a function that writes a text and reads nothing. It writes a little at a time and then lets others run: a thousand that
+// write megabytes at once would take the processors for so long that the requests and probes of this test do not even leave.
 func writes(text string) func(net.Conn) error {
 	const piece = 64 << 10
 	return func(connection net.Conn) error {
@@ -179,7 +179,8 @@ func withTrailer(size int) func(net.Conn) error {
 		_ = hpack.NewEncoder(&trailer).WriteField(hpack.HeaderField{Name: "x-a", Value: echotest.Payload(size), Sensitive: true})
 		for id := uint32(1); id < 2*maxStreams; id += 2 {
 			err := writeHeader(framer, id, headerBlock("POST", "/?echo.delay=30s", "trailer", "x-a"), false, true)
-			if err := errors.Join(err, framer.WriteData(id, false, []byte("body")), writeHeader(framer, id, trailer.Bytes(), true, true)); err != nil {
+			if err := errors.Join(err, framer.WriteData(id, false, []byte("body")),
+				writeHeader(framer, id, trailer.Bytes(), true, true)); err != nil {
 				return err
 			}
 			runtime.Gosched()

@@ -55,13 +55,15 @@ func TestCallsWithoutMemory(t *testing.T) {
 		"a stream":                  {bidiPath, short, callCost + streamCost, nil, "BidiStream RESOURCE_EXHAUSTED"},
 		"a description":             {unaryPath, short, 80_000, []string{"X-A", echotest.Payload(14_000)}, "Unary RESOURCE_EXHAUSTED"},
 		"a description for Gateway": {gatewayAPI, "", 80_000, []string{"X-A", echotest.Payload(14_000)}, gatewayAPI[1:] + " RESOURCE_EXHAUSTED"},
-		"a delay":                   {unaryPath, short, callCost*4/3 + exchange.WaitingCost, []string{"X-Echo-Delay", "1s"}, "Unary RESOURCE_EXHAUSTED"},
+		"a delay": {unaryPath, short, callCost*4/3 + exchange.WaitingCost, []string{"X-Echo-Delay", "1s"},
+			"Unary RESOURCE_EXHAUSTED"},
 	} {
 		h := handlerOf(t)
 		h.budget.Requests.Limit = c.limit
 		counts := countCalls(h)
 		status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+c.path, echoRequest(t, c.sent), c.headers...)
-		if status != "8 the server has no memory for the message" || !slices.Equal(counts.all(), []string{c.counted, "limit " + connection.LimitMemory}) {
+		if status != "8 the server has no memory for the message" ||
+			!slices.Equal(counts.all(), []string{c.counted, "limit " + connection.LimitMemory}) {
 			t.Errorf("%s: the status is %s, counted are %q", name, status, counts.all())
 		}
 		echotest.Until(t, name+" is released", func() bool { return h.budget.Requests.Used.Load() == 0 })

@@ -180,9 +180,10 @@ func TestCallsAreCounted(t *testing.T) {
 
 // TestJSONErrorsAreShort checks that an error does not contain the whole message.
 func TestJSONErrorsAreShort(t *testing.T) {
-	got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, serve(t, handlerOf(t)).URL+unaryPath, `"`+strings.Repeat("<", 100_000)+`"`,
-		"Content-Type", "application/json", "Connect-Protocol-Version", "1")
-	if got.StatusCode != http.StatusBadRequest || len(got.Text) > 10*exchange.MaxLogged || !strings.Contains(got.Text, `"code":"invalid_argument"`) {
+	got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, serve(t, handlerOf(t)).URL+unaryPath,
+		`"`+strings.Repeat("<", 100_000)+`"`, "Content-Type", "application/json", "Connect-Protocol-Version", "1")
+	if got.StatusCode != http.StatusBadRequest || len(got.Text) > 10*exchange.MaxLogged ||
+		!strings.Contains(got.Text, `"code":"invalid_argument"`) {
 		t.Errorf("%s, of %d bytes: %.200s", got.Status, len(got.Text), got.Text)
 	}
 }

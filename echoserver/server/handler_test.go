@@ -62,7 +62,8 @@ func TestDelayLimit(t *testing.T) {
 		go func() { last <- echotest.Record(h, "/?echo.delay=1s").Code }()
 		synctest.Wait()
 		w := echotest.Record(h, "/?echo.delay=1ns&echo.status=418")
-		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || w.Body.String() != "echo-server: 1000 responses are delayed already\n" {
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" ||
+			w.Body.String() != "echo-server: 1000 responses are delayed already\n" {
 			t.Errorf("one over the limit is answered %d %q with %v", w.Code, w.Body, w.Header())
 		}
 		if w := echotest.Record(h, "/?echo.delay=0s"); w.Code != http.StatusOK {
@@ -71,8 +72,10 @@ func TestDelayLimit(t *testing.T) {
 		if code := <-last; code != http.StatusOK {
 			t.Errorf("the last that may wait is answered %d", code)
 		}
-		if w := echotest.Record(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.delays.Waiting.Load() != exchange.MaxWaiting-1 || counted(h.metrics.limits, exchange.LimitDelays) != 1 {
-			t.Errorf("afterwards the status is %d, %d wait, %d were limited", w.Code, h.delays.Waiting.Load(), counted(h.metrics.limits, exchange.LimitDelays))
+		if w := echotest.Record(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.delays.Waiting.Load() != exchange.MaxWaiting-1 ||
+			counted(h.metrics.limits, exchange.LimitDelays) != 1 {
+			t.Errorf("afterwards the status is %d, %d wait, %d were limited", w.Code, h.delays.Waiting.Load(),
+				counted(h.metrics.limits, exchange.LimitDelays))
 		}
 	})
 }
@@ -116,7 +119,8 @@ func TestResponsesWhileDraining(t *testing.T) {
 		if got := w.Header().Get("Connection"); got != "close" {
 			t.Errorf("%s: while draining Connection is %q", path, got)
 		}
-		if wantsReady := map[string]string{"/-/livez": "ok\n", "/-/readyz": "draining\n"}[path]; wantsReady != "" && (w.Body.String() != wantsReady || (w.Code == http.StatusOK) != (wantsReady == "ok\n")) {
+		if wantsReady := map[string]string{"/-/livez": "ok\n", "/-/readyz": "draining\n"}[path]; wantsReady != "" &&
+			(w.Body.String() != wantsReady || (w.Code == http.StatusOK) != (wantsReady == "ok\n")) {
 			t.Errorf("%s: while draining the response is %d %q", path, w.Code, w.Body)
 		}
 	}
@@ -136,10 +140,13 @@ func TestOrderOfRefusals(t *testing.T) {
 		body           io.Reader
 		status         int
 	}{
-		"a large body before a control":          {http.MethodPost, "/?echo.status=1", strings.NewReader(echotest.Payload(exchange.MaxBody + 1)), http.StatusRequestEntityTooLarge},
-		"a control before a delay":               {http.MethodPost, "/?echo.status=1&echo.delay=1h", strings.NewReader("x"), http.StatusBadRequest},
-		"CONNECT":                                {http.MethodConnect, "/", http.NoBody, http.StatusMethodNotAllowed},
-		"CONNECT before a large body":            {http.MethodConnect, "example.com:80", strings.NewReader(echotest.Payload(exchange.MaxBody + 1)), http.StatusMethodNotAllowed},
+		"a large body before a control": {http.MethodPost, "/?echo.status=1", strings.NewReader(echotest.Payload(exchange.MaxBody + 1)),
+			http.StatusRequestEntityTooLarge},
+		"a control before a delay": {http.MethodPost, "/?echo.status=1&echo.delay=1h", strings.NewReader("x"),
+			http.StatusBadRequest},
+		"CONNECT": {http.MethodConnect, "/", http.NoBody, http.StatusMethodNotAllowed},
+		"CONNECT before a large body": {http.MethodConnect, "example.com:80",
+			strings.NewReader(echotest.Payload(exchange.MaxBody + 1)), http.StatusMethodNotAllowed},
 		"CONNECT to a stream":                    {http.MethodConnect, "/-/body", strings.NewReader("x"), http.StatusMethodNotAllowed},
 		"CONNECT to a probe":                     {http.MethodConnect, "/-/livez", http.NoBody, http.StatusMethodNotAllowed},
 		"a reserved path without its controls":   {http.MethodPost, "/-/other?echo.status=503", strings.NewReader("x"), http.StatusNotFound},
@@ -160,7 +167,8 @@ func TestOrderOfRefusals(t *testing.T) {
 // TestHeadersAreReplaced sets headers that the server sets itself, some of them several times.
 func TestHeadersAreReplaced(t *testing.T) {
 	own := controls.Full.Vary()
-	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"vary","value":"A"},{"name":"Vary","value":"B"}]`)
+	h := handlerOf(t, "ECHO_CONTROLS=Full",
+		`ECHO_RESPONSE_HEADERS=[{"name":"cache-control","value":"max-age=60"},{"name":"vary","value":"A"},{"name":"Vary","value":"B"}]`)
 	for name, c := range map[string]struct {
 		target, header string
 		want           []string
@@ -169,12 +177,14 @@ func TestHeadersAreReplaced(t *testing.T) {
 		"a request's instead of the default":       {"/?echo.set-header=CACHE-CONTROL:private", "Cache-Control", []string{"private"}},
 		"two defaults of one name":                 {"/", "Vary", []string{own + ",A,B"}},
 		"two of a request instead of the defaults": {"/?echo.set-header=vary:C&echo.set-header=Vary:D", "Vary", []string{own + ",C,D"}},
-		"a type instead of the format's":           {"/?echo.format=text&echo.set-header=content-type:text/csv", "Content-Type", []string{"text/csv"}},
-		"an empty value":                           {"/?echo.set-header=X-A:", "X-A", []string{""}},
-		"a policy that no request can set":         {"/?echo.format=json", "Content-Security-Policy", []string{exchange.Sandbox}},
-		"no default of a cache beside a control":   {"/?echo.status=503", "Cache-Control", []string{"no-store"}},
+		"a type instead of the format's": {"/?echo.format=text&echo.set-header=content-type:text/csv", "Content-Type",
+			[]string{"text/csv"}},
+		"an empty value":                         {"/?echo.set-header=X-A:", "X-A", []string{""}},
+		"a policy that no request can set":       {"/?echo.format=json", "Content-Security-Policy", []string{exchange.Sandbox}},
+		"no default of a cache beside a control": {"/?echo.status=503", "Cache-Control", []string{"no-store"}},
 	} {
-		if got := echotest.Record(h, c.target).Header().Values(c.header); strings.Join(got, "|") != strings.Join(c.want, "|") || len(got) != len(c.want) {
+		if got := echotest.Record(h, c.target).Header().Values(c.header); strings.Join(got, "|") != strings.Join(c.want, "|") ||
+			len(got) != len(c.want) {
 			t.Errorf("%s: %s is %q, want %q", name, c.header, got, c.want)
 		}
 	}

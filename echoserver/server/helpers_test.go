@@ -36,7 +36,8 @@ func settingsOf(t testing.TB, environ ...string) Settings {
 func handlerOf(t testing.TB, environ ...string) *handler {
 	t.Helper()
 	life := newLifecycle()
-	return newHandler(settingsOf(t, environ...), "8080", life, newMetrics("dev", connection.NewBudget(connection.AvailableMemory()), life.draining.Load), echotest.Quiet())
+	return newHandler(settingsOf(t, environ...), "8080", life,
+		newMetrics("dev", connection.NewBudget(connection.AvailableMemory()), life.draining.Load), echotest.Quiet())
 }
 
 // loggedHandler returns a handler, and its log.
@@ -70,7 +71,8 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 
 // boundsOf returns the default bounds of connections.
 func boundsOf(m *metrics) *connection.Bounds {
-	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Limited: m.Limited, MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
+	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Limited: m.Limited,
+		MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
 // decoded is a response of a server. What was applied to it has no type of its own.

@@ -113,7 +113,8 @@ func TestDrainEndsDelays(t *testing.T) {
 			began := time.Now()
 			_, done := drained(h.life, server, 2500*time.Millisecond)
 			got := <-answer
-			if took := time.Since(began); took != 2500*time.Millisecond || !strings.HasPrefix(got, "HTTP/1.1 200 OK") || !strings.HasSuffix(got, c.end) {
+			if took := time.Since(began); took != 2500*time.Millisecond || !strings.HasPrefix(got, "HTTP/1.1 200 OK") ||
+				!strings.HasSuffix(got, c.end) {
 				t.Errorf("%s: after %s the response is %q", name, took, got)
 			}
 			<-done

@@ -13,7 +13,8 @@ func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *echotest.Memory
 	t.Helper()
 	listener := echotest.NewMemoryListener()
 	server := newServer(h, connection.DefaultHeaderBytes, echotest.Quiet())
-	bounded := connection.NewBoundedListener(listener, connection.Cost, boundsOf(metricsOf(connection.NewBudget(connection.AvailableMemory()))))
+	bounded := connection.NewBoundedListener(listener, connection.Cost,
+		boundsOf(metricsOf(connection.NewBudget(connection.AvailableMemory()))))
 	go func() { _ = server.Serve(bounded) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return server, listener

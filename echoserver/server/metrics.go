@@ -180,7 +180,8 @@ func knownCode(status int) string {
 	switch status {
 	case http.StatusOK: // nearly all
 		return "200"
-	case 101, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 408, 413, 414, 415, 426, 429, 431, statusNoResponse, statusClientClosedRequest, 500, 502, 503, 504:
+	case 101, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 408, 413, 414, 415, 426, 429, 431, statusNoResponse, statusClientClosedRequest,
+		500, 502, 503, 504:
 		return strconv.Itoa(status)
 	}
 	return strconv.Itoa(status/100) + "xx"

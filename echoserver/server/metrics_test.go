@@ -77,8 +77,8 @@ func TestMetrics(t *testing.T) {
 	echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/readyz", "")
 	echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/-/livez", "")
 	read := families(t, echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/metrics", "").Text)
-	names := []string{"echo_build_info", "echo_connections", "echo_controls_total", "echo_draining", "echo_grpc_requests_total", "echo_held_bytes",
-		"echo_held_bytes_limit", "echo_http_request_duration_seconds", "echo_http_requests_in_flight",
+	names := []string{"echo_build_info", "echo_connections", "echo_controls_total", "echo_draining", "echo_grpc_requests_total",
+		"echo_held_bytes", "echo_held_bytes_limit", "echo_http_request_duration_seconds", "echo_http_requests_in_flight",
 		"echo_http_requests_total", "echo_limited_total", "echo_websocket_connections"}
 	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(read))); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
@@ -88,7 +88,8 @@ func TestMetrics(t *testing.T) {
 			"code=503,listener=http,method=GET,proto=HTTP/1.1": 1, "code=200,listener=http,method=GET,proto=HTTP/1.1": 1,
 			"code=200,listener=http,method=other,proto=HTTP/1.1": 1, "code=200,listener=http,method=POST,proto=HTTP/2.0": 2,
 			"code=200,listener=admin,method=GET,proto=HTTP/1.1": 1},
-		"echo_controls_total": {"control=status": 1, "control=set-header": 2, "control=delay": 0, "control=size": 0, "control=format": 0, "control=body": 0,
+		"echo_controls_total": {"control=status": 1, "control=set-header": 2, "control=delay": 0, "control=size": 0, "control=format": 0,
+			"control=body":       0,
 			"control=percentage": 0, "control=failures": 0, "control=connection": 0, "control=fault": 0, "control=grpc-status": 0},
 		"echo_limited_total": {"reason=body": 0, "reason=connections": 0, "reason=delays": 0, "reason=grpc_message": 0, "reason=handshakes": 0,
 			"reason=header": 0, "reason=memory": 0, "reason=websocket_message": 0},
@@ -112,18 +113,23 @@ func TestMetricsLabels(t *testing.T) {
 		request http.Request
 		want    []string
 	}{
-		"HTTP/1.0":               {http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 0}, []string{"http", "HTTP/1.0", "GET", "200"}},
-		"HTTP/1.1":               {http.Request{Method: http.MethodHead, ProtoMajor: 1, ProtoMinor: 1}, []string{"http", "HTTP/1.1", "HEAD", "200"}},
-		"HTTP/2":                 {http.Request{Method: http.MethodPost, ProtoMajor: 2, ProtoMinor: 0}, []string{"http", "HTTP/2.0", "POST", "200"}},
-		"a later minor version":  {http.Request{Method: http.MethodPut, ProtoMajor: 1, ProtoMinor: 9}, []string{"http", "HTTP/1.1", "PUT", "200"}},
-		"PATCH":                  {http.Request{Method: http.MethodPatch, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "PATCH", "200"}},
-		"DELETE":                 {http.Request{Method: http.MethodDelete, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "DELETE", "200"}},
-		"CONNECT":                {http.Request{Method: http.MethodConnect, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "CONNECT", "200"}},
-		"OPTIONS":                {http.Request{Method: http.MethodOptions, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "OPTIONS", "200"}},
-		"TRACE":                  {http.Request{Method: http.MethodTrace, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "TRACE", "200"}},
-		"a method in lower case": {http.Request{Method: strings.ToLower(http.MethodGet), ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
-		"an unknown method":      {http.Request{Method: "PROPFIND", ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
-		"no method":              {http.Request{ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
+		"HTTP/1.0": {http.Request{Method: http.MethodGet, ProtoMajor: 1, ProtoMinor: 0},
+			[]string{"http", "HTTP/1.0", "GET", "200"}},
+		"HTTP/1.1": {http.Request{Method: http.MethodHead, ProtoMajor: 1, ProtoMinor: 1},
+			[]string{"http", "HTTP/1.1", "HEAD", "200"}},
+		"HTTP/2": {http.Request{Method: http.MethodPost, ProtoMajor: 2, ProtoMinor: 0},
+			[]string{"http", "HTTP/2.0", "POST", "200"}},
+		"a later minor version": {http.Request{Method: http.MethodPut, ProtoMajor: 1, ProtoMinor: 9},
+			[]string{"http", "HTTP/1.1", "PUT", "200"}},
+		"PATCH":   {http.Request{Method: http.MethodPatch, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "PATCH", "200"}},
+		"DELETE":  {http.Request{Method: http.MethodDelete, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "DELETE", "200"}},
+		"CONNECT": {http.Request{Method: http.MethodConnect, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "CONNECT", "200"}},
+		"OPTIONS": {http.Request{Method: http.MethodOptions, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "OPTIONS", "200"}},
+		"TRACE":   {http.Request{Method: http.MethodTrace, ProtoMajor: 2}, []string{"http", "HTTP/2.0", "TRACE", "200"}},
+		"a method in lower case": {http.Request{Method: strings.ToLower(http.MethodGet), ProtoMajor: 2},
+			[]string{"http", "HTTP/2.0", "other", "200"}},
+		"an unknown method": {http.Request{Method: "PROPFIND", ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
+		"no method":         {http.Request{ProtoMajor: 2}, []string{"http", "HTTP/2.0", "other", "200"}},
 	} {
 		m := metricsOf(connection.NewBudget(connection.AvailableMemory()))
 		m.ended("http", &c.request, http.StatusOK, 0)

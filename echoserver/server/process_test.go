@@ -202,14 +202,16 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 // TestCanary looks for a secret of the environment in all that the real program gives away.
 func TestCanary(t *testing.T) {
 	const canary = "canary-4f1c9a"
-	p := start(t, "SECRET="+canary, "ECHO_SECRET="+canary, "ECHO_INF="+canary, "INFO_X="+canary, "POD_SECRET="+canary, "AWS_SECRET_ACCESS_KEY="+canary,
-		"HOME="+canary, canary+"=x", "ECHO_INFO_SHOWN=shown", "ECHO_DRAIN_DELAY=0s")
+	p := start(t, "SECRET="+canary, "ECHO_SECRET="+canary, "ECHO_INF="+canary, "INFO_X="+canary, "POD_SECRET="+canary,
+		"AWS_SECRET_ACCESS_KEY="+canary, "HOME="+canary, canary+"=x", "ECHO_INFO_SHOWN=shown", "ECHO_DRAIN_DELAY=0s")
 	var given strings.Builder
 	for _, client := range echotest.Clients(t) {
-		for _, path := range []string{"/", "/env", "/%24SECRET", "/$SECRET", "/${SECRET}", "/../../proc/self/environ", "/-/env", "/debug/vars", "/debug/pprof/", "/metrics",
-			"/-/body", "/-/ws", "/-/livez", "/?env=true", "/?echo.env=true", "/?echo.status=x", "/?echo.set-header=X-A:$SECRET", "/?x={{.Env}}"} {
+		for _, path := range []string{"/", "/env", "/%24SECRET", "/$SECRET", "/${SECRET}", "/../../proc/self/environ", "/-/env", "/debug/vars",
+			"/debug/pprof/", "/metrics", "/-/body", "/-/ws", "/-/livez", "/?env=true", "/?echo.env=true", "/?echo.status=x",
+			"/?echo.set-header=X-A:$SECRET", "/?x={{.Env}}"} {
 			for _, format := range []string{"json", "text", "html"} {
-				got := echotest.Send(t, client, http.MethodPost, p.url+path, "${SECRET} {{env}}", "X-Echo-Format", format, "X-A", "${SECRET}", "X-Env", "SECRET")
+				got := echotest.Send(t, client, http.MethodPost, p.url+path, "${SECRET} {{env}}", "X-Echo-Format", format, "X-A", "${SECRET}", "X-Env",
+					"SECRET")
 				_ = got.Header.Write(&given)
 				given.WriteString(got.Text)
 			}

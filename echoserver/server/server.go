@@ -72,8 +72,8 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 	}
 }
 
-// newServer returns a server for HTTP/1.1, and HTTP/2 without TLS with prior knowledge (RFC 9113, 3.3), on the same port. It decodes headers
-// larger than maxHeaderBytes, which the connection rejects for HTTP/1.1 and the handler for HTTP/2.
+// newServer returns a server for HTTP/1.1, and HTTP/2 without TLS with prior knowledge (RFC 9113, 3.3), on the same port. It decodes
+// headers larger than maxHeaderBytes, which the connection rejects for HTTP/1.1 and the handler for HTTP/2.
 func newServer(handler http.Handler, maxHeaderBytes int, log *slog.Logger) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)

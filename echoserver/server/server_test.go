@@ -24,17 +24,24 @@ func TestServerTimeouts(t *testing.T) {
 		after  time.Duration
 		status string
 	}{
-		"nothing":                           {"", 10 * time.Second, ""},
-		"incomplete headers":                {"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", 10 * time.Second, ""},
-		"idle after a response":             {request, 620 * time.Second, "HTTP/1.1 200 OK"},
-		"incomplete second headers":         {request + "GET / HTTP/1.1\r\n", 10 * time.Second, "HTTP/1.1 200 OK"},
-		"an incomplete body":                {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhell", requestTimeout, "HTTP/1.1 408 Request Timeout"},
-		"an incomplete chunked body":        {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", requestTimeout, "HTTP/1.1 408 Request Timeout"},
-		"a body that a probe does not read": {"POST /-/livez HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 200 OK"},
-		"a body of an unknown path":         {"POST /-/x HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 404 Not Found"},
-		"a body that a page does not read":  {"GET /-/ws HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 200 OK"},
-		"a body of CONNECT":                 {"CONNECT a:1 HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout, "HTTP/1.1 405 Method Not Allowed"},
-		"an incomplete stream":              {"POST /-/body HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n" + echotest.Payload(8999), 30 * time.Second, "HTTP/1.1 200 OK"},
+		"nothing":                   {"", 10 * time.Second, ""},
+		"incomplete headers":        {"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", 10 * time.Second, ""},
+		"idle after a response":     {request, 620 * time.Second, "HTTP/1.1 200 OK"},
+		"incomplete second headers": {request + "GET / HTTP/1.1\r\n", 10 * time.Second, "HTTP/1.1 200 OK"},
+		"an incomplete body": {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhell", requestTimeout,
+			"HTTP/1.1 408 Request Timeout"},
+		"an incomplete chunked body": {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", requestTimeout,
+			"HTTP/1.1 408 Request Timeout"},
+		"a body that a probe does not read": {"POST /-/livez HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout,
+			"HTTP/1.1 200 OK"},
+		"a body of an unknown path": {"POST /-/x HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout,
+			"HTTP/1.1 404 Not Found"},
+		"a body that a page does not read": {"GET /-/ws HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout,
+			"HTTP/1.1 200 OK"},
+		"a body of CONNECT": {"CONNECT a:1 HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\nhell", requestTimeout,
+			"HTTP/1.1 405 Method Not Allowed"},
+		"an incomplete stream": {"POST /-/body HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n" + echotest.Payload(8999), 30 * time.Second,
+			"HTTP/1.1 200 OK"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, listener := serveInMemory(t, handlerOf(t))
@@ -55,7 +62,8 @@ func TestServerTimeouts(t *testing.T) {
 func TestConnectionsAreReused(t *testing.T) {
 	connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
 	for _, request := range []string{
-		"POST /0 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nhe\r\n3;extension=1\r\nllo\r\n0\r\nX-Sum: 7\r\n\r\n",
+		"POST /0 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: " +
+			"X-Sum\r\n\r\n2\r\nhe\r\n3;extension=1\r\nllo\r\n0\r\nX-Sum: 7\r\n\r\n",
 		"GET /1 HTTP/1.1\r\nHost: a\r\n\r\n",
 		"POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
 		"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -67,8 +75,8 @@ func TestConnectionsAreReused(t *testing.T) {
 		}
 	}
 	reader := bufio.NewReader(connection)
-	for i, want := range []struct{ path, proto, body string }{{"/0", "HTTP/1.1", "hello"}, {"/1", "HTTP/1.1", ""}, {"/2", "HTTP/1.1", "hello"}, {"*", "HTTP/1.1", ""},
-		{"/4", "HTTP/1.1", ""}, {"/5", "HTTP/1.0", ""}} {
+	for i, want := range []struct{ path, proto, body string }{{"/0", "HTTP/1.1", "hello"}, {"/1", "HTTP/1.1", ""}, {"/2", "HTTP/1.1", "hello"},
+		{"*", "HTTP/1.1", ""}, {"/4", "HTTP/1.1", ""}, {"/5", "HTTP/1.0", ""}} {
 		response, err := http.ReadResponse(reader, nil)
 		if err != nil {
 			t.Fatalf("response %d: %v", i, err)
@@ -117,7 +125,8 @@ func TestExpectContinue(t *testing.T) {
 		"over the limit": {"8388609", "HTTP/1.1 413 Request Entity Too Large\r\n"},
 	} {
 		connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
-		if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: "+c.length+"\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(connection,
+			"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: "+c.length+"\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := bufio.NewReader(connection).ReadString('\n'); err != nil || got != c.want {
@@ -161,7 +170,8 @@ func TestRun(t *testing.T) {
 		if got, want := [...]string{told.Port, told.Pod, told.Proto}, [...]string{port, "p", proto}; got != want {
 			t.Errorf("the response has the port, the pod and the protocol %q, want %q", got, want)
 		}
-		counted := values(families(t, echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodGet, "http://"+r.Admin+"/metrics", "").Text)["echo_http_requests_total"])
+		counted := values(families(t,
+			echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodGet, "http://"+r.Admin+"/metrics", "").Text)["echo_http_requests_total"])
 		if counted["code=200,listener=http,method=GET,proto="+proto] != 1 {
 			t.Errorf("%s: the admin port has the metrics %v", proto, counted)
 		}

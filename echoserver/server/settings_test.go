@@ -10,11 +10,14 @@ import (
 )
 
 func TestSettings(t *testing.T) {
-	s, err := ParseSettings(nil, []string{"ECHO_HTTP_ADDR=:1", "ECHO_DRAIN_DELAY=2s", "ECHO_TRUSTED_PROXIES=10.0.0.0/8,::1", "POD_NAME=p", "ECHO_ADMIN_ADDR="}, nil)
-	if err != nil || s.httpAddress != ":1" || s.AdminAddress != ":9090" || s.drainDelay != 2*time.Second || len(s.trustedProxies) != 2 || s.identity.Pod != "p" {
+	s, err := ParseSettings(nil,
+		[]string{"ECHO_HTTP_ADDR=:1", "ECHO_DRAIN_DELAY=2s", "ECHO_TRUSTED_PROXIES=10.0.0.0/8,::1", "POD_NAME=p", "ECHO_ADMIN_ADDR="}, nil)
+	if err != nil || s.httpAddress != ":1" || s.AdminAddress != ":9090" || s.drainDelay != 2*time.Second || len(s.trustedProxies) != 2 ||
+		s.identity.Pod != "p" {
 		t.Errorf("from the environment: %+v, %v", s, err)
 	}
-	s, err = ParseSettings([]string{"--http-addr=:2", "-response-status", "418"}, []string{"ECHO_HTTP_ADDR=:1", "ECHO_RESPONSE_STATUS=nonsense"}, nil)
+	s, err = ParseSettings([]string{"--http-addr=:2", "-response-status", "418"},
+		[]string{"ECHO_HTTP_ADDR=:1", "ECHO_RESPONSE_STATUS=nonsense"}, nil)
 	if err != nil || s.httpAddress != ":2" || s.response.Status != 418 || s.drainDelay != 5*time.Second {
 		t.Errorf("flags win: %+v, %v", s, err)
 	}
@@ -41,7 +44,8 @@ func TestSettingsRefused(t *testing.T) {
 		"ECHO_TLS_ADDR=8443":                  `ECHO_TLS_ADDR: "8443" is not an address such as :8080`,
 		"ECHO_TLS_CLIENT_CERTIFICATE=require": `ECHO_TLS_CLIENT_CERTIFICATE: "require" is not None, Request or Require`,
 		"ECHO_TLS_MIN_VERSION=VersionTLS11":   `ECHO_TLS_MIN_VERSION: "VersionTLS11" is not VersionTLS12 or VersionTLS13`,
-		"ECHO_TLS_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256": `ECHO_TLS_CIPHERS: "ECDHE-RSA-AES128-GCM-SHA256" is not the IANA name of a cipher suite that this server has: ` +
+		"ECHO_TLS_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256": `ECHO_TLS_CIPHERS: "ECDHE-RSA-AES128-GCM-SHA256" is not the IANA name of a cipher ` +
+			`suite that this server has: ` +
 			"the secure ones are TLS_AES_128_GCM_SHA256, ",
 		"--tls-ciphers=TLS_AES_128_GCM_SHA256,":                               `--tls-ciphers: "" is not the IANA name`,
 		"ECHO_RESPONSE_STATUS=199":                                            "ECHO_RESPONSE_STATUS: ",
@@ -58,7 +62,8 @@ func TestSettingsRefused(t *testing.T) {
 		} else {
 			arguments = []string{given}
 		}
-		if _, err := ParseSettings(arguments, environ, nil); err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") {
+		if _, err := ParseSettings(arguments, environ, nil); err == nil || !strings.Contains(err.Error(), why) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %s", given, err, why)
 		}
 	}
@@ -70,10 +75,11 @@ func TestFlagsMirrorEnvironment(t *testing.T) {
 	if _, err := ParseSettings([]string{"--help"}, nil, &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("--help: %v", err)
 	}
-	for _, name := range []string{"HTTP_ADDR", "ADMIN_ADDR", "DRAIN_DELAY", "TRUSTED_PROXIES", "REDACT_HEADERS", "RESPONSE_STATUS", "RESPONSE_DELAY",
-		"RESPONSE_HEADERS", "RESPONSE_BODY", "RESPONSE_FAULTS", "CONTROLS", "IDENTITY", "TLS_ADDR", "TLS_DIR", "TLS_SECRET", "TLS_CLIENT_CERTIFICATE",
-		"TLS_MIN_VERSION", "TLS_CIPHERS"} {
-		if mirrored := "-" + strings.ToLower(strings.ReplaceAll(name, "_", "-")); !strings.Contains(help.String(), mirrored+" ") || !strings.Contains(help.String(), "ECHO_"+name+";") {
+	for _, name := range []string{"HTTP_ADDR", "ADMIN_ADDR", "DRAIN_DELAY", "TRUSTED_PROXIES", "REDACT_HEADERS", "RESPONSE_STATUS",
+		"RESPONSE_DELAY", "RESPONSE_HEADERS", "RESPONSE_BODY", "RESPONSE_FAULTS", "CONTROLS", "IDENTITY", "TLS_ADDR", "TLS_DIR", "TLS_SECRET",
+		"TLS_CLIENT_CERTIFICATE", "TLS_MIN_VERSION", "TLS_CIPHERS"} {
+		if mirrored := "-" + strings.ToLower(strings.ReplaceAll(name, "_", "-")); !strings.Contains(help.String(), mirrored+" ") ||
+			!strings.Contains(help.String(), "ECHO_"+name+";") {
 			t.Errorf("%s is not in the help:\n%s", name, &help)
 		}
 	}

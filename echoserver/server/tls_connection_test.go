@@ -31,7 +31,8 @@ func TestTLS(t *testing.T) {
 		got := echotest.Send(t, client, http.MethodPost, "https://"+s.address+"/a", "hello")
 		told := decode(t, got.Text)
 		want := &describe.TLS{Version: "TLSv1.3", ServerName: "first", NegotiatedProtocol: alpn[proto], CipherSuite: "TLS_AES_128_GCM_SHA256"}
-		if diff := cmp.Diff(want, told.TLS); diff != "" || got.Proto != proto || told.Proto != proto || told.Port != port || told.Request.Body.Data != "hello" {
+		if diff := cmp.Diff(want, told.TLS); diff != "" || got.Proto != proto || told.Proto != proto || told.Port != port ||
+			told.Request.Body.Data != "hello" {
 			t.Errorf("%s: the response is by %s: %s (-want +got):\n%s", proto, got.Proto, got.Text, diff)
 		}
 		echotest.Until(t, "the request is counted", func() bool {
@@ -46,7 +47,8 @@ func TestTLSOfEachConnection(t *testing.T) {
 	plain := echotest.ListenLocally(t)
 	go func() { _ = s.server.Serve(plain) }()
 	for proto, client := range echotest.Clients(t) {
-		if told := decode(t, echotest.Send(t, client, http.MethodGet, "http://"+plain.Addr().String(), "").Text); told.TLS != nil || told.Port != "8080" {
+		if told := decode(t, echotest.Send(t, client, http.MethodGet, "http://"+plain.Addr().String(), "").Text); told.TLS != nil ||
+			told.Port != "8080" {
 			t.Errorf("%s without TLS: port %s, %+v", proto, told.Port, told.TLS)
 		}
 	}
@@ -188,7 +190,8 @@ func TestRunWithTLS(t *testing.T) {
 		}
 	}
 	plain := echotest.Clients(t)["HTTP/1.1"]
-	if told := decode(t, echotest.Send(t, plain, http.MethodGet, "http://"+r.Address, "").Text); !strings.HasSuffix(r.Address, ":"+told.Port) || told.TLS != nil {
+	if told := decode(t, echotest.Send(t, plain, http.MethodGet, "http://"+r.Address, "").Text); !strings.HasSuffix(r.Address,
+		":"+told.Port) || told.TLS != nil {
 		t.Errorf("without TLS: the port is %s of %s, %+v", told.Port, r.Address, told.TLS)
 	}
 	read := families(t, echotest.Send(t, plain, http.MethodGet, "http://"+r.Admin+"/metrics", "").Text)

@@ -42,7 +42,8 @@ func secureWith(t *testing.T, inner net.Listener, clientAuthority string, enviro
 	}
 	s.certificates, s.server = certificates, newServer(s.handler, connection.DefaultHeaderBytes, echotest.Quiet())
 	go func() {
-		_ = s.server.Serve(connection.NewBoundedListener(tlsserver.NewListener(inner, certificates, s.metrics.Limited), connection.TLSConnectionCost, boundsOf(s.metrics)))
+		_ = s.server.Serve(connection.NewBoundedListener(tlsserver.NewListener(inner, certificates, s.metrics.Limited),
+			connection.TLSConnectionCost, boundsOf(s.metrics)))
 	}()
 	t.Cleanup(func() { _ = s.server.Close() })
 	return s

@@ -41,7 +41,8 @@ type rawClient struct {
 	reader *bufio.Reader
 }
 
-const validHandshake = "Host: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+const validHandshake = "Host: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
+	"dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
 // openRaw opens a WebSocket and sends frames with the request already.
 func openRaw(t *testing.T, connection net.Conn, frames ...string) *rawClient {

@@ -22,17 +22,18 @@ func TestHandshake(t *testing.T) {
 		subprotocol string
 		reason      string
 	}{
-		"valid":                         {"X-A", nil, http.StatusSwitchingProtocols, "", ""},
-		"several connection options":    {"Connection", []string{"keep-alive, Upgrade"}, http.StatusSwitchingProtocols, "", ""},
-		"several connection headers":    {"Connection", []string{"keep-alive", "UPGRADE"}, http.StatusSwitchingProtocols, "", ""},
-		"no connection option":          {"Connection", []string{"keep-alive"}, http.StatusBadRequest, "", "Connection"},
-		"a name that begins alike":      {"Connection", []string{"Upgrades"}, http.StatusBadRequest, "", "Connection"},
-		"another protocol, too":         {"Upgrade", []string{"h2c, WebSocket"}, http.StatusSwitchingProtocols, "", ""},
-		"no key":                        {"Sec-WebSocket-Key", nil, http.StatusBadRequest, "", "Sec-WebSocket-Key"},
-		"two keys":                      {"Sec-WebSocket-Key", []string{key, key}, http.StatusBadRequest, "", "Sec-WebSocket-Key"},
-		"a short key":                   {"Sec-WebSocket-Key", []string{"c2hvcnQ="}, http.StatusBadRequest, "", "Sec-WebSocket-Key"},
-		"a key that is not base64":      {"Sec-WebSocket-Key", []string{strings.Repeat("!", 24)}, http.StatusBadRequest, "", "Sec-WebSocket-Key"},
-		"a key with rests of bits":      {"Sec-WebSocket-Key", []string{"dGhlIHNhbXBsZSBub25jZR=="}, http.StatusBadRequest, "", "Sec-WebSocket-Key"},
+		"valid":                      {"X-A", nil, http.StatusSwitchingProtocols, "", ""},
+		"several connection options": {"Connection", []string{"keep-alive, Upgrade"}, http.StatusSwitchingProtocols, "", ""},
+		"several connection headers": {"Connection", []string{"keep-alive", "UPGRADE"}, http.StatusSwitchingProtocols, "", ""},
+		"no connection option":       {"Connection", []string{"keep-alive"}, http.StatusBadRequest, "", "Connection"},
+		"a name that begins alike":   {"Connection", []string{"Upgrades"}, http.StatusBadRequest, "", "Connection"},
+		"another protocol, too":      {"Upgrade", []string{"h2c, WebSocket"}, http.StatusSwitchingProtocols, "", ""},
+		"no key":                     {"Sec-WebSocket-Key", nil, http.StatusBadRequest, "", "Sec-WebSocket-Key"},
+		"two keys":                   {"Sec-WebSocket-Key", []string{key, key}, http.StatusBadRequest, "", "Sec-WebSocket-Key"},
+		"a short key":                {"Sec-WebSocket-Key", []string{"c2hvcnQ="}, http.StatusBadRequest, "", "Sec-WebSocket-Key"},
+		"a key that is not base64":   {"Sec-WebSocket-Key", []string{strings.Repeat("!", 24)}, http.StatusBadRequest, "", "Sec-WebSocket-Key"},
+		"a key with rests of bits": {"Sec-WebSocket-Key", []string{"dGhlIHNhbXBsZSBub25jZR=="}, http.StatusBadRequest, "",
+			"Sec-WebSocket-Key"},
 		"no version":                    {"Sec-WebSocket-Version", nil, http.StatusUpgradeRequired, "", "Sec-WebSocket-Version"},
 		"another version":               {"Sec-WebSocket-Version", []string{"8"}, http.StatusUpgradeRequired, "", "Sec-WebSocket-Version"},
 		"several versions":              {"Sec-WebSocket-Version", []string{"13", "8"}, http.StatusUpgradeRequired, "", "Sec-WebSocket-Version"},
@@ -46,7 +47,8 @@ func TestHandshake(t *testing.T) {
 		"an extension is not agreed on": {"Sec-WebSocket-Extensions", []string{"permessage-deflate"}, http.StatusSwitchingProtocols, "", ""},
 	} {
 		server := serve(t, handlerOf(t))
-		headers := http.Header{"Host": {"a"}, "Upgrade": {"websocket"}, "Connection": {"Upgrade"}, "Sec-Websocket-Key": {key}, "Sec-Websocket-Version": {"13"}}
+		headers := http.Header{"Host": {"a"}, "Upgrade": {"websocket"}, "Connection": {"Upgrade"}, "Sec-Websocket-Key": {key},
+			"Sec-Websocket-Version": {"13"}}
 		headers[http.CanonicalHeaderKey(c.header)] = c.values
 		got := rawResponse(t, server.URL, "GET /shop/-/ws HTTP/1.1", headers)
 		if got.StatusCode != c.status {
@@ -66,7 +68,8 @@ func TestHandshake(t *testing.T) {
 		if c.subprotocol != "" {
 			want.Set("Sec-WebSocket-Protocol", c.subprotocol)
 		}
-		for _, header := range []string{"Upgrade", "Connection", "Sec-WebSocket-Accept", "Sec-WebSocket-Version", "Sec-WebSocket-Protocol", "Sec-WebSocket-Extensions"} {
+		for _, header := range []string{"Upgrade", "Connection", "Sec-WebSocket-Accept", "Sec-WebSocket-Version", "Sec-WebSocket-Protocol",
+			"Sec-WebSocket-Extensions"} {
 			if !slices.Equal(got.Header.Values(header), want.Values(header)) {
 				t.Errorf("%s: %s is %q, want %q", name, header, got.Header.Values(header), want.Values(header))
 			}
@@ -105,7 +108,8 @@ func rawResponse(t *testing.T, address, line string, headers http.Header) echote
 // TestRequestsForThePage sends requests that are no handshakes, because their protocol has no upgrades or they ask for another one.
 func TestRequestsForThePage(t *testing.T) {
 	server := serve(t, handlerOf(t))
-	valid := http.Header{"Host": {"a"}, "Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="}, "Sec-Websocket-Version": {"13"}}
+	valid := http.Header{"Host": {"a"}, "Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="},
+		"Sec-Websocket-Version": {"13"}}
 	other := valid.Clone()
 	other.Set("Upgrade", "h2c")
 	for name, got := range map[string]echotest.Reply{
@@ -120,8 +124,10 @@ func TestRequestsForThePage(t *testing.T) {
 
 // TestFramesWithTheHandshake sends frames in the packet of the handshake, before there is a WebSocket.
 func TestFramesWithTheHandshake(t *testing.T) {
-	client := openRaw(t, echotest.Dial(t, serve(t, handlerOf(t)).URL), textFrame("early"), pingFrame("1"), textFrame(echotest.Payload(10_000)), closeFrame(1000, ""))
-	if got, want := client.all(t), []string{"text early", "pong 1", "text " + echotest.Payload(10_000), "close 1000"}; !slices.Equal(got, want) {
+	client := openRaw(t, echotest.Dial(t, serve(t, handlerOf(t)).URL), textFrame("early"), pingFrame("1"), textFrame(echotest.Payload(10_000)),
+		closeFrame(1000, ""))
+	if got, want := client.all(t), []string{"text early", "pong 1", "text " + echotest.Payload(10_000), "close 1000"}; !slices.Equal(got,
+		want) {
 		t.Errorf("got %.100q", got)
 	}
 }

@@ -31,11 +31,12 @@ func TestWebSocketDeadlines(t *testing.T) {
 		takes time.Duration // from the first byte
 		want  string
 	}{
-		"nothing":                       {nil, 0, 620 * seconds, silent},
-		"nothing after a ping":          {[]string{pingFrame("")}, 0, 620 * seconds, silent},
-		"pings keep it open":            {slices.Repeat([]string{pingFrame("")}, 3), 619 * seconds, (2*619 + 620) * seconds, silent},
-		"messages keep it open":         {[]string{textFrame("x"), textFrame("x")}, 619 * seconds, (619 + 620) * seconds, silent},
-		"pongs keep it open":            {slices.Repeat([]string{masked(finalBit|opcodePong, "")}, 2), 619 * seconds, (619 + 620) * seconds, silent},
+		"nothing":               {nil, 0, 620 * seconds, silent},
+		"nothing after a ping":  {[]string{pingFrame("")}, 0, 620 * seconds, silent},
+		"pings keep it open":    {slices.Repeat([]string{pingFrame("")}, 3), 619 * seconds, (2*619 + 620) * seconds, silent},
+		"messages keep it open": {[]string{textFrame("x"), textFrame("x")}, 619 * seconds, (619 + 620) * seconds, silent},
+		"pongs keep it open": {slices.Repeat([]string{masked(finalBit|opcodePong, "")}, 2), 619 * seconds, (619 + 620) * seconds,
+			silent},
 		"part of a frame at the end":    {[]string{pingFrame(""), "\x81"}, 619 * seconds, (619 + 30) * seconds, late},
 		"one byte":                      {[]string{"\x81"}, 0, 30 * seconds, late},
 		"part of a header":              {[]string{"\x81\xfe\x00"}, 0, 30 * seconds, late},

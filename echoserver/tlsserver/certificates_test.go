@@ -19,13 +19,15 @@ func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
 		defer stop()
 		began, folder := time.Now(), filepath.Join(t.TempDir(), "none")
 		_, err := AwaitCertificates(ctx, Settings{Folder: folder}, &Metrics{}, echotest.Quiet())
-		if took := time.Since(began); err == nil || !strings.HasPrefix(err.Error(), "TLS: folder "+folder+": key tls.crt is missing") || took != time.Second {
+		if took := time.Since(began); err == nil || !strings.HasPrefix(err.Error(), "TLS: folder "+folder+": key tls.crt is missing") ||
+			took != time.Second {
 			t.Errorf("after %s it ends with %v", took, err)
 		}
 	})
 }
 
-// TestCertificates_rotations follows the files over good and bad contents: a bad one leaves the last certificate, and is counted and logged once.
+// TestCertificates_rotations follows the files over good and bad contents: a bad one leaves the last certificate, and is counted and logged
+// once.
 func TestCertificates_rotations(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")
@@ -46,7 +48,8 @@ func TestCertificates_rotations(t *testing.T) {
 		}{
 			{echotest.SecretKeys(first, ""), "first", 0, ""},
 			{echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: second.Key}, ""), "first", 1, "do not match"},
-			{echotest.SecretKeys(echotest.Issued{Certificate: second.Certificate, Key: "x"}, ""), "first", 2, "failed to find any PEM data in key input"},
+			{echotest.SecretKeys(echotest.Issued{Certificate: second.Certificate, Key: "x"}, ""), "first", 2,
+				"failed to find any PEM data in key input"},
 			{echotest.SecretKeys(second, ""), "second", 2, "certificate rotated"},
 			{nil, "second", 3, "tls.crt is missing"},
 			{echotest.SecretKeys(second, ""), "second", 3, ""},
@@ -58,7 +61,8 @@ func TestCertificates_rotations(t *testing.T) {
 			<-time.After(3 * rotationPoll) // each content is read several times
 			synctest.Wait()
 			logged := log.String()[before:]
-			if got := c.current.Load().config.Certificates[0].Leaf.Subject.CommonName; got != step.serves || metrics.ReloadFailures.Load() != step.failures {
+			if got := c.current.Load().config.Certificates[0].Leaf.Subject.CommonName; got != step.serves ||
+				metrics.ReloadFailures.Load() != step.failures {
 				t.Errorf("step %d: it serves %s, want %s; %d failures, want %d", i, got, step.serves, metrics.ReloadFailures.Load(), step.failures)
 			}
 			lines := 1

@@ -58,7 +58,8 @@ func verify(peer []*x509.Certificate, authority *x509.CertPool) [][]*x509.Certif
 	if len(peer) == 0 {
 		return nil
 	}
-	options := x509.VerifyOptions{Roots: authority, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	options := x509.VerifyOptions{Roots: authority, Intermediates: x509.NewCertPool(),
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	for _, each := range peer[1:] {
 		options.Intermediates.AddCert(each)
 	}

@@ -24,19 +24,28 @@ func TestSettings_pair(t *testing.T) {
 		client string
 		want   string // "" for none
 	}{
-		"a pair":                             {echotest.SecretKeys(first, ""), ClientCertificateNone, ""},
-		"a pair with its authority":          {echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate + a.PEM, Key: first.Key}, a.PEM), ClientCertificateRequire, ""},
-		"none":                               {nil, ClientCertificateNone, "key tls.crt is missing: create the Secret, or remove spec.tls"},
-		"no key":                             {map[string]string{certificateFile: first.Certificate}, ClientCertificateNone, "key tls.key is missing: create the Secret, or remove spec.tls"},
-		"an empty certificate":               {echotest.SecretKeys(echotest.Issued{Certificate: "", Key: first.Key}, ""), ClientCertificateNone, noPair + "failed to find any PEM data in certificate input"},
-		"a certificate that is not PEM":      {echotest.SecretKeys(echotest.Issued{Certificate: "x", Key: first.Key}, ""), ClientCertificateNone, noPair + "failed to find any PEM data in certificate input"},
-		"a key that is not PEM":              {echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: "x"}, ""), ClientCertificateNone, noPair + "failed to find any PEM data in key input"},
-		"the key of another":                 {echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: second.Key}, ""), ClientCertificateNone, "keys tls.crt and tls.key do not match"},
-		"Require without an authority":       {echotest.SecretKeys(first, ""), ClientCertificateRequire, "key ca.crt is missing: spec.tls.clientCertificate Require needs it"},
-		"Request without an authority":       {echotest.SecretKeys(first, ""), ClientCertificateRequest, ""},
-		"Request with a bad authority":       {echotest.SecretKeys(first, "x"), ClientCertificateRequest, "key ca.crt contains no certificate as PEM"},
-		"a bad authority that nobody reads":  {echotest.SecretKeys(first, "x"), ClientCertificateNone, ""},
-		"an authority with nothing to serve": {map[string]string{authorityFile: a.PEM}, ClientCertificateRequire, "key tls.crt is missing: create the Secret, or remove spec.tls"},
+		"a pair": {echotest.SecretKeys(first, ""), ClientCertificateNone, ""},
+		"a pair with its authority": {
+			echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate + a.PEM, Key: first.Key}, a.PEM), ClientCertificateRequire, ""},
+		"none": {nil, ClientCertificateNone, "key tls.crt is missing: create the Secret, or remove spec.tls"},
+		"no key": {map[string]string{certificateFile: first.Certificate}, ClientCertificateNone,
+			"key tls.key is missing: create the Secret, or remove spec.tls"},
+		"an empty certificate": {echotest.SecretKeys(echotest.Issued{Certificate: "", Key: first.Key}, ""), ClientCertificateNone,
+			noPair + "failed to find any PEM data in certificate input"},
+		"a certificate that is not PEM": {echotest.SecretKeys(echotest.Issued{Certificate: "x", Key: first.Key}, ""), ClientCertificateNone,
+			noPair + "failed to find any PEM data in certificate input"},
+		"a key that is not PEM": {echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: "x"}, ""),
+			ClientCertificateNone, noPair + "failed to find any PEM data in key input"},
+		"the key of another": {echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: second.Key}, ""),
+			ClientCertificateNone, "keys tls.crt and tls.key do not match"},
+		"Require without an authority": {echotest.SecretKeys(first, ""), ClientCertificateRequire,
+			"key ca.crt is missing: spec.tls.clientCertificate Require needs it"},
+		"Request without an authority": {echotest.SecretKeys(first, ""), ClientCertificateRequest, ""},
+		"Request with a bad authority": {echotest.SecretKeys(first, "x"), ClientCertificateRequest,
+			"key ca.crt contains no certificate as PEM"},
+		"a bad authority that nobody reads": {echotest.SecretKeys(first, "x"), ClientCertificateNone, ""},
+		"an authority with nothing to serve": {map[string]string{authorityFile: a.PEM}, ClientCertificateRequire,
+			"key tls.crt is missing: create the Secret, or remove spec.tls"},
 	} {
 		s := Settings{Folder: echotest.NewSecretVolume(t, c.files).Folder, ClientCertificate: c.client, MinVersion: tls.VersionTLS12}
 		files, err := s.read()
@@ -44,7 +53,8 @@ func TestSettings_pair(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if pair, err := s.pair(&files); c.want == "" && (err != nil || pair.config == nil || pair.authority == nil) || c.want != "" && (err == nil || err.Error() != c.want) {
+		if pair, err := s.pair(&files); c.want == "" && (err != nil || pair.config == nil || pair.authority == nil) ||
+			c.want != "" && (err == nil || err.Error() != c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -64,7 +74,8 @@ func TestSettings_unreadableFiles(t *testing.T) {
 
 func TestRejectManyNames(t *testing.T) {
 	for names, ok := range map[int]bool{0: true, maxNames: true, maxNames + 1: false} {
-		state := tls.ConnectionState{PeerCertificates: []*x509.Certificate{{DNSNames: make([]string, names/2)}, {URIs: make([]*url.URL, names-names/2)}}}
+		state := tls.ConnectionState{PeerCertificates: []*x509.Certificate{{DNSNames: make([]string, names/2)},
+			{URIs: make([]*url.URL, names-names/2)}}}
 		if err := rejectManyNames(state); (err == nil) != ok {
 			t.Errorf("%d names: %v", names, err)
 		}

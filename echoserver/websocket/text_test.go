@@ -7,14 +7,16 @@ import (
 
 // TestUTF8Stream cuts texts into three parts in all ways. The parts are UTF-8 if the text is.
 func TestUTF8Stream(t *testing.T) {
-	for _, text := range []string{"", "a", "\u00b5@\u00df", "\u03ba\u1f79", "\ud7ff\ue000\ufffd", "\U0001f600\U0010ffff", // the last of each length
+	// the last of each length
+	for _, text := range []string{"", "a", "\u00b5@\u00df", "\u03ba\u1f79", "\ud7ff\ue000\ufffd", "\U0001f600\U0010ffff",
 		"\x80", "\xc0\xaf", "\xc2A", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82A", "\xe2\x82\xc2\xa2", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
 		"\xf8\x88\x80\x80\x80", "\xff", "\xce", "ok\xe1\xbd", "\xf0\x9f\x98"} {
 		for first := range len(text) + 1 {
 			for second := range len(text) - first + 1 {
 				second += first
 				var stream utf8Stream
-				got := stream.add([]byte(text[:first])) && stream.add([]byte(text[first:second])) && stream.add([]byte(text[second:])) && stream.complete()
+				got := stream.add([]byte(text[:first])) && stream.add([]byte(text[first:second])) && stream.add([]byte(text[second:])) &&
+					stream.complete()
 				if got != utf8.ValidString(text) {
 					t.Errorf("%q cut at %d and %d: it is UTF-8: %t", text, first, second, got)
 				}

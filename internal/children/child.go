@@ -40,7 +40,8 @@ func (c Child) WithLive(live client.Object) Child {
 	return c
 }
 
-// DryRunCopy returns a child under a name that no other has, to ask the API server whether it would accept it. It is nil if there is no doubt.
+// DryRunCopy returns a child under a name that no other has, to ask the API server whether it would accept it. It is nil if there is no
+// doubt.
 func (c Child) DryRunCopy() *unstructured.Unstructured {
 	const suffix = "-trial"
 	if !c.MayBeRejected {

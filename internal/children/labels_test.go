@@ -23,13 +23,14 @@ func TestWhatSelectorsSelect(t *testing.T) {
 		labels map[string]string
 		by     []string
 	}{
-		"a pod of the Echo":        {ChildLabels(echo), []string{"Service and Deployment", "status of the Echo", "cache"}},
-		"a companion of the Echo":  {CompanionLabels(echo), []string{"status of the Echo", "cache"}},
-		"a pod of another Echo":    {ChildLabels(neighbor), []string{"cache"}},
-		"a companion of another":   {CompanionLabels(neighbor), []string{"cache"}},
-		"a pod without labels":     {nil, nil},
-		"a pod of Helm":            {map[string]string{LabelName: NameValue, LabelManagedBy: "Helm"}, nil},
-		"a pod of Helm, same name": {map[string]string{LabelName: NameValue, LabelInstance: "x", LabelManagedBy: "Helm"}, []string{"Service and Deployment"}},
+		"a pod of the Echo":       {ChildLabels(echo), []string{"Service and Deployment", "status of the Echo", "cache"}},
+		"a companion of the Echo": {CompanionLabels(echo), []string{"status of the Echo", "cache"}},
+		"a pod of another Echo":   {ChildLabels(neighbor), []string{"cache"}},
+		"a companion of another":  {CompanionLabels(neighbor), []string{"cache"}},
+		"a pod without labels":    {nil, nil},
+		"a pod of Helm":           {map[string]string{LabelName: NameValue, LabelManagedBy: "Helm"}, nil},
+		"a pod of Helm, same name": {map[string]string{LabelName: NameValue, LabelInstance: "x", LabelManagedBy: "Helm"},
+			[]string{"Service and Deployment"}},
 	} {
 		want := map[string]bool{}
 		for _, selector := range c.by {
@@ -56,7 +57,8 @@ func TestEchoOfIsTheInstanceOfPodsAndCompanions(t *testing.T) {
 	g := NewWithT(t)
 	pod := support.PodWithCompanionLabel()
 	g.Expect(EchoOf(pod)).To(BeEmpty())
-	for name, all := range map[string]map[string]string{"a pod": ChildLabels(support.Echo("ns", "x")), "a companion": CompanionLabels(support.Echo("ns", "x"))} {
+	for name, all := range map[string]map[string]string{"a pod": ChildLabels(support.Echo("ns", "x")),
+		"a companion": CompanionLabels(support.Echo("ns", "x"))} {
 		pod.Labels = all
 		g.Expect(EchoOf(pod)).To(Equal("x"), name)
 	}

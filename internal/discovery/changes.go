@@ -29,15 +29,15 @@ func (t Times) Next(now time.Time) time.Time {
 	return time.Unix(0, (now.UnixNano()/int64(t.Period)+1)*int64(t.Period))
 }
 
-// mayEnd reports whether a replica may end in the period that begins at a time. Leaders end in even periods and other replicas in odd ones: never two at once, whenever
-// they started and whatever they saw.
+// mayEnd reports whether a replica may end in the period that begins at a time. Leaders end in even periods and other replicas in odd ones:
+// never two at once, whenever they started and whatever they saw.
 func (t Times) mayEnd(at time.Time, leads bool) bool {
 	even := at.UnixNano()/int64(t.Period)%2 == 0
 	return even == leads
 }
 
-// Changes decides when the operator has to start again, because a cluster offers for good what it did not at the start, or no longer offers it.
-// It sends no requests and reads no clock.
+// Changes decides when the operator has to start again, because a cluster offers for good what it did not at the start, or no longer offers
+// it. It sends no requests and reads no clock.
 type Changes struct {
 	Times
 	// Began is when the process started.
@@ -56,8 +56,8 @@ func (c *Changes) pending() bool { return c.count > 0 }
 // forget drops what was seen: the count starts again. So it does if the cluster was not asked, or gave no response.
 func (c *Changes) forget() { c.seen, c.count = nil, 0 }
 
-// add adds what the cluster offers at a time, of the kinds that it was asked for. It returns the changes for which the process has to end now,
-// none if it goes on. The count starts again when the replica begins to lead: the last leader has just ended.
+// add adds what the cluster offers at a time, of the kinds that it was asked for. It returns the changes for which the process has to end
+// now, none if it goes on. The count starts again when the replica begins to lead: the last leader has just ended.
 func (c *Changes) add(at time.Time, leads bool, now Offer) []string {
 	changes := c.since(now)
 	if len(changes) == 0 || !slices.Equal(changes, c.seen) || leads != c.led {

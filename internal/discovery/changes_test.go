@@ -36,25 +36,27 @@ func TestWhenAChangeEndsTheProcess(t *testing.T) {
 		ends      int // the minute, -1 for never
 		changes   string
 	}{
-		"nothing changes":                           {NotServed, "nnnnnn", 0, false, -1, ""},
-		"a kind appears":                            {NotServed, "nsssss", 0, false, 3, "Route.example.com: not served at the start, usable now"},
-		"a kind appears, in an odd minute":          {NotServed, "ssssss", 0, false, 1, "Route.example.com: not served at the start, usable now"},
-		"a kind appears, and this is the leader":    {NotServed, "nsssss", 0, true, 4, "Route.example.com: not served at the start, usable now"},
-		"the same, in an even minute":               {NotServed, "ssssss", 0, true, 2, "Route.example.com: not served at the start, usable now"},
-		"a kind vanishes":                           {Usable, "snnnnn", 0, false, 3, "Route.example.com: usable at the start, not served now"},
-		"a right is granted":                        {Forbidden, "fsssss", 0, false, 3, "Route.example.com: forbidden at the start, usable now"},
-		"a right is lost":                           {Usable, "sfffff", 0, false, 3, "Route.example.com: usable at the start, forbidden now"},
-		"a kind appears without the right":          {NotServed, "nfffff", 0, false, 3, "Route.example.com: not served at the start, forbidden now"},
-		"what was not known is known":               {Unknown, "nnnnnn", 0, false, 1, "Route.example.com: unknown at the start, not served now"},
-		"once is not enough":                        {NotServed, "snsnsn", 0, false, -1, ""},
-		"twice is not enough for the leader":        {NotServed, "ssnssn", 0, true, -1, ""},
-		"a response that fails starts the count":    {NotServed, "s!s!s!", 0, false, -1, ""},
-		"a minute without a question starts it":     {NotServed, "s-s-s-", 0, false, -1, ""},
-		"another change starts it":                  {NotServed, "sfsfsf", 0, false, -1, ""},
-		"failures alone":                            {NotServed, "!!!!!!", 0, false, -1, ""},
-		"it comes back after a failure":             {NotServed, "s!ssss", 0, false, 3, "Route.example.com: not served at the start, usable now"},
-		"not before the process has run for a time": {NotServed, "ssssssss", 6, false, 7, "Route.example.com: not served at the start, usable now"},
-		"nor does the leader":                       {NotServed, "ssssssss", 5, true, 6, "Route.example.com: not served at the start, usable now"},
+		"nothing changes":                        {NotServed, "nnnnnn", 0, false, -1, ""},
+		"a kind appears":                         {NotServed, "nsssss", 0, false, 3, "Route.example.com: not served at the start, usable now"},
+		"a kind appears, in an odd minute":       {NotServed, "ssssss", 0, false, 1, "Route.example.com: not served at the start, usable now"},
+		"a kind appears, and this is the leader": {NotServed, "nsssss", 0, true, 4, "Route.example.com: not served at the start, usable now"},
+		"the same, in an even minute":            {NotServed, "ssssss", 0, true, 2, "Route.example.com: not served at the start, usable now"},
+		"a kind vanishes":                        {Usable, "snnnnn", 0, false, 3, "Route.example.com: usable at the start, not served now"},
+		"a right is granted":                     {Forbidden, "fsssss", 0, false, 3, "Route.example.com: forbidden at the start, usable now"},
+		"a right is lost":                        {Usable, "sfffff", 0, false, 3, "Route.example.com: usable at the start, forbidden now"},
+		"a kind appears without the right": {NotServed, "nfffff", 0, false, 3,
+			"Route.example.com: not served at the start, forbidden now"},
+		"what was not known is known":            {Unknown, "nnnnnn", 0, false, 1, "Route.example.com: unknown at the start, not served now"},
+		"once is not enough":                     {NotServed, "snsnsn", 0, false, -1, ""},
+		"twice is not enough for the leader":     {NotServed, "ssnssn", 0, true, -1, ""},
+		"a response that fails starts the count": {NotServed, "s!s!s!", 0, false, -1, ""},
+		"a minute without a question starts it":  {NotServed, "s-s-s-", 0, false, -1, ""},
+		"another change starts it":               {NotServed, "sfsfsf", 0, false, -1, ""},
+		"failures alone":                         {NotServed, "!!!!!!", 0, false, -1, ""},
+		"it comes back after a failure":          {NotServed, "s!ssss", 0, false, 3, "Route.example.com: not served at the start, usable now"},
+		"not before the process has run for a time": {NotServed, "ssssssss", 6, false, 7,
+			"Route.example.com: not served at the start, usable now"},
+		"nor does the leader": {NotServed, "ssssssss", 5, true, 6, "Route.example.com: not served at the start, usable now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -95,7 +97,8 @@ func TestReplicasNeverEndTogether(t *testing.T) {
 		times, start := DefaultTimes(), begin().Add(time.Hour)
 		replicas := []*replica{{leads: true}, {}}
 		for _, r := range replicas {
-			r.Changes = Changes{Times: times, Began: start.Add(-time.Duration(random.IntN(3600)) * time.Second), Start: Offer{route(): {Access: NotServed}}}
+			r.Changes = Changes{Times: times, Began: start.Add(-time.Duration(random.IntN(3600)) * time.Second),
+				Start: Offer{route(): {Access: NotServed}}}
 		}
 		offer, changeIn := NotServed, 0
 		for at := times.Next(start); at.Before(start.Add(6 * time.Hour)); at = times.Next(at) {

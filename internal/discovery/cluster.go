@@ -58,8 +58,8 @@ func (c *Cluster) Ask(ctx context.Context, kinds []Kind) (Offer, error) {
 }
 
 // AskUntilKnown asks again while the cluster gives no response for a kind, as long as retry lasts, and once if it forbids one: a right that
-// was granted a moment ago may not have arrived. What is not known then is Unknown, and the error says why: the operator serves what does not
-// depend on it.
+// was granted a moment ago may not have arrived. What is not known then is Unknown, and the error says why: the operator serves what does
+// not depend on it.
 func (c *Cluster) AskUntilKnown(ctx context.Context, kinds []Kind, retry wait.Backoff) (Offer, error) {
 	var offer Offer
 	var last error

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster returns a cluster that serves Route and Gate, and answers requests by their paths with other statuses, until there was a number of
-// requests.
+// cluster returns a cluster that serves Route and Gate, and answers requests by their paths with other statuses, until there was a number
+// of requests.
 func cluster(t *testing.T, statuses map[string]int, until int) *Cluster {
 	t.Helper()
 	requests := 0
@@ -27,7 +27,8 @@ func cluster(t *testing.T, statuses map[string]int, until int) *Cluster {
 		}
 		if strings.HasSuffix(r.URL.Path, "/v1") {
 			_, _ = fmt.Fprint(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "example.com/v1", "resources": [
-				{"name": "routes", "kind": "Route", "namespaced": true, "verbs": ["list"]}, {"name": "gates", "kind": "Gate", "namespaced": true, "verbs": ["list"]}]}`)
+				{"name": "routes", "kind": "Route", "namespaced": true, "verbs": ["list"]},
+				{"name": "gates", "kind": "Gate", "namespaced": true, "verbs": ["list"]}]}`)
 			return
 		}
 		_, _ = fmt.Fprint(w, `{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "items": []}`)
@@ -39,7 +40,8 @@ func cluster(t *testing.T, statuses map[string]int, until int) *Cluster {
 }
 
 func TestAsk(t *testing.T) {
-	const api, inA, inB, gates = "/apis/example.com/v1", "/apis/example.com/v1/namespaces/a/routes", "/apis/example.com/v1/namespaces/b/routes", "/apis/example.com/v1/gates"
+	const api = "/apis/example.com/v1"
+	const inA, inB, gates = api + "/namespaces/a/routes", api + "/namespaces/b/routes", api + "/gates"
 	kinds := []Kind{{route(), []string{"a", "b"}}, {gate(), []string{""}}}
 	for name, c := range map[string]struct {
 		statuses    map[string]int

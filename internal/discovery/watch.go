@@ -28,8 +28,8 @@ func (w *Watch) Miss() { w.missed.Store(true) }
 // Drop drops what earlier responses showed: the cluster is asked again.
 func (w *Watch) Drop() { w.dropped.Store(true) }
 
-// Look asks the cluster, if something is required of it, and returns the changes for which the process has to end, none if it goes on. A response
-// that fails is none.
+// Look asks the cluster, if something is required of it, and returns the changes for which the process has to end, none if it goes on. A
+// response that fails is none.
 func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	if w.dropped.Swap(false) {
 		w.forget()
@@ -47,7 +47,8 @@ func (w *Watch) Look(ctx context.Context, at time.Time) []string {
 	return w.add(at, w.Leads(), now)
 }
 
-// required returns the kinds to ask for: those that Echoes require and, when one was missed, until that has been found out, all that are used.
+// required returns the kinds to ask for: those that Echoes require and, when one was missed, until that has been found out, all that are
+// used.
 func (w *Watch) required(ctx context.Context) []Kind {
 	missed := w.missed.Swap(false) || w.pending()
 	isRequired := w.Required(ctx)

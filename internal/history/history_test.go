@@ -50,7 +50,8 @@ func TestHistory_keepsLastReconcile(t *testing.T) {
 	history := New(func() time.Time { return now })
 	key := types.NamespacedName{Namespace: "ns", Name: "x"}
 	history.AddReconcile(key, now.Add(-time.Second), errors.New("no"))
-	g.Expect(history.Reconciles()).To(BeComparableTo(map[types.NamespacedName]Reconcile{key: {Ended: now, Duration: time.Second, Error: "no"}}))
+	g.Expect(history.Reconciles()).To(
+		BeComparableTo(map[types.NamespacedName]Reconcile{key: {Ended: now, Duration: time.Second, Error: "no"}}))
 	history.AddReconcile(key, now, nil)
 	g.Expect(history.Reconciles()).To(BeComparableTo(map[types.NamespacedName]Reconcile{key: {Ended: now}}))
 	history.Forget(key)

@@ -19,8 +19,8 @@ func CollectSeldom() {
 	}
 }
 
-// SetLimit sets the soft memory limit of the garbage collector to three quarters of the memory limit of the control group, whose files are in
-// a folder; the rest is for what comes faster than garbage is collected. The environment variable GOMEMLIMIT takes precedence.
+// SetLimit sets the soft memory limit of the garbage collector to three quarters of the memory limit of the control group, whose files are
+// in a folder; the rest is for what comes faster than garbage is collected. The environment variable GOMEMLIMIT takes precedence.
 func SetLimit(cgroup fs.FS) {
 	limit, ok := limitOf(cgroup)
 	if ok && debug.SetMemoryLimit(-1) == math.MaxInt64 {

@@ -68,7 +68,8 @@ func newEchoes(now func() time.Time) *Echoes {
 			notReady: describe("echoes_not_ready", "Number of Echoes that are not ready, by the reason of the condition Ready.", "reason"),
 			named: describe("echo_not_ready_since_timestamp_seconds",
 				"When an Echo ceased to be ready, for the 20 of them that have not been ready for longest.", "echo_namespace", "echo", "reason"),
-			oldest:     describe("oldest_echo_not_ready_seconds", "How long the Echo has not been ready that has not been for longest; 0 if all are ready."),
+			oldest: describe("oldest_echo_not_ready_seconds",
+				"How long the Echo has not been ready that has not been for longest; 0 if all are ready."),
 			desired:    describe("replicas_desired", "Number of echo servers that all Echoes ask for."),
 			ready:      describe("replicas_ready", "Number of echo servers that are ready, of all Echoes."),
 			companions: describe("companions", "Number of companions of all Echoes."),
@@ -186,7 +187,8 @@ func sumUp(reports map[types.NamespacedName]report) summary {
 		}
 	}
 	slices.SortFunc(s.notReady, func(a, b namedReport) int {
-		return cmp.Or(a.notReadySince.Compare(b.notReadySince), cmp.Compare(a.key.Namespace, b.key.Namespace), cmp.Compare(a.key.Name, b.key.Name))
+		return cmp.Or(a.notReadySince.Compare(b.notReadySince), cmp.Compare(a.key.Namespace, b.key.Namespace),
+			cmp.Compare(a.key.Name, b.key.Name))
 	})
 	s.notReady = s.notReady[:min(len(s.notReady), maxNamed)]
 	return s

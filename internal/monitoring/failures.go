@@ -8,7 +8,8 @@ type Failures struct{ counter *prometheus.CounterVec }
 func newFailures() *Failures {
 	return &Failures{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "failed_passes_total",
-		Help: "Number of passes that failed, by controller, by kind and by reason. The kind is user if they fail until somebody changes something, " +
+		Help: "Number of passes that failed, by controller, by kind and by reason. The kind is user if they fail until somebody changes " +
+			"something, " +
 			"and transient if they may succeed without.",
 	}, []string{"controller", "kind", "reason"})}
 }

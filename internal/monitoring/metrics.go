@@ -11,8 +11,8 @@ import (
 // prefix is what the names of the operator's own metrics begin with.
 const prefix = "echo_operator_"
 
-// Metrics are those that the operator measures itself. The libraries that it is made of have others: of reconciles, queues, requests and the
-// process.
+// Metrics are those that the operator measures itself. The libraries that it is made of have others: of reconciles, queues, requests and
+// the process.
 type Metrics struct {
 	Echoes     *Echoes
 	Companions *Companions

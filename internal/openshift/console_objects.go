@@ -25,7 +25,9 @@ var consoleFiles embed.FS
 
 // ConsoleObjects returns what the OpenShift console shows about Echoes: samples of whole objects and of parts of them, and quick starts.
 func ConsoleObjects() ([]*unstructured.Unstructured, error) {
-	objects, err := collect(samples.Files, "*.yaml", func(name, text string) (*unstructured.Unstructured, error) { return sample(name, text, false), nil })
+	objects, err := collect(samples.Files, "*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
+		return sample(name, text, false), nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +42,8 @@ func ConsoleObjects() ([]*unstructured.Unstructured, error) {
 }
 
 // collect makes an object of each file of a pattern, by its name without extension, unless that is nil.
-func collect(files fs.FS, pattern string, make func(name, text string) (*unstructured.Unstructured, error)) ([]*unstructured.Unstructured, error) {
+func collect(files fs.FS, pattern string,
+	make func(name, text string) (*unstructured.Unstructured, error)) ([]*unstructured.Unstructured, error) {
 	names, err := fs.Glob(files, pattern)
 	if err != nil {
 		return nil, err

@@ -163,8 +163,8 @@ func (o *Operator) Start(ctx context.Context) error {
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	types := runtime.NewSchemeBuilder(
-		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme,
-		rbacv1.AddToScheme, gatewayv1.Install, openshift.AddAPIServer)
+		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme,
+		coordinationv1.AddToScheme, rbacv1.AddToScheme, gatewayv1.Install, openshift.AddAPIServer)
 	return scheme, types.AddToScheme(scheme)
 }
 

@@ -19,7 +19,8 @@ import (
 func TestTheSchemeKnowsWhatTheOperatorReads(t *testing.T) {
 	scheme, err := newScheme()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	objects := []runtime.Object{&v1.Echo{}, &v1.EchoList{}, &corev1.PodList{}, &corev1.NodeList{}, &appsv1.Deployment{}, &coordinationv1.Lease{}}
+	objects := []runtime.Object{&v1.Echo{}, &v1.EchoList{}, &corev1.PodList{}, &corev1.NodeList{}, &appsv1.Deployment{},
+		&coordinationv1.Lease{}}
 	for _, kind := range desired.Table() {
 		objects = append(objects, kind.NewObject())
 	}
@@ -32,7 +33,9 @@ func TestTheSchemeKnowsWhatTheOperatorReads(t *testing.T) {
 
 func TestManagerOptions(t *testing.T) {
 	scheme := runtime.NewScheme()
-	given, err := parse("--leader-elect --leader-election-namespace=operators --metrics-bind-address=:1 --health-probe-bind-address=:2 --watch-namespace=a,b", image)
+	given, err := parse(
+		"--leader-elect --leader-election-namespace=operators --metrics-bind-address=:1 --health-probe-bind-address=:2 --watch-namespace=a,b",
+		image)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	elected := &Operator{lock: &resourcelock.LeaseLock{}}
 	got := elected.managerOptions(scheme, given)

@@ -24,7 +24,8 @@ type missingRights map[string][]string
 
 // in describes what is missing in a namespace, and what to do.
 func (m missingRights) in(namespace string) string {
-	return fmt.Sprintf("the operator may not %s in namespace %s: create a RoleBinding in it that grants its service account the role of the operator",
+	return fmt.Sprintf(
+		"the operator may not %s in namespace %s: create a RoleBinding in it that grants its service account the role of the operator",
 		strings.Join(m[namespace], ", "), namespace)
 }
 
@@ -95,7 +96,8 @@ func missingIn(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 }
 
 // may asks for one right. An API server that gives no response does not keep a namespace from being watched.
-func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, right authorizationv1.ResourceAttributes) (bool, error) {
+func may(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface,
+	right authorizationv1.ResourceAttributes) (bool, error) {
 	review, err := reviews.Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},
 	}, metav1.CreateOptions{})

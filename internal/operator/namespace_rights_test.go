@@ -86,7 +86,8 @@ func TestTheRoleHasWhatIsAskedFor(t *testing.T) {
 	g.Expect(yaml.UnmarshalStrict(text, &role)).To(Succeed())
 	cluster := reviewer(t, func(right authorizationv1.ResourceAttributes) (int, bool) {
 		return http.StatusCreated, slices.ContainsFunc(role.Rules, func(rule rbacv1.PolicyRule) bool {
-			return slices.Contains(rule.APIGroups, right.Group) && slices.Contains(rule.Resources, right.Resource) && slices.Contains(rule.Verbs, right.Verb)
+			return slices.Contains(rule.APIGroups, right.Group) && slices.Contains(rule.Resources, right.Resource) && slices.Contains(rule.Verbs,
+				right.Verb)
 		})
 	})
 	if got, err := checkNamespaces(t.Context(), cluster, []string{"a"}); len(got) > 0 || err != nil {

@@ -30,7 +30,8 @@ type offered struct {
 	tls  openshift.TLSProfile
 }
 
-// discover asks the cluster what it offers. An API that it gives no response for is not used: Echoes that do not need it are served all the same.
+// discover asks the cluster what it offers. An API that it gives no response for is not used: Echoes that do not need it are served all the
+// same.
 func (o *Operator) discover(ctx context.Context, config *rest.Config, options Options) error {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -67,7 +68,8 @@ func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProf
 		return profile, fmt.Errorf("asking for the TLS profile of the cluster: %w", last)
 	}
 	if profile.Refused != "" {
-		ctrl.Log.Info("The operator cannot read the TLS profile of an OpenShift cluster, and uses the intermediate profile. Grant the right and restart it.",
+		ctrl.Log.Info(
+			"The operator cannot read the TLS profile of an OpenShift cluster, and uses the intermediate profile. Grant the right and restart it.",
 			"cause", profile.Refused)
 	}
 	return profile, nil
@@ -76,7 +78,8 @@ func findTLSProfile(ctx context.Context, config *rest.Config) (openshift.TLSProf
 // discoverRetries is for API servers that are restarted: 1 + 2 + 4 + 8 s.
 func discoverRetries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 2, Steps: 5} }
 
-// optionalKinds returns the kinds that the operator uses where they are served, with the namespaces in which it lists them, an empty list for all.
+// optionalKinds returns the kinds that the operator uses where they are served, with the namespaces in which it lists them, an empty list
+// for all.
 func optionalKinds(options Options) []discovery.Kind {
 	all := []string{metav1.NamespaceAll}
 	namespaces := options.Namespaces

@@ -85,7 +85,8 @@ func (o *Options) settings() []setting {
 			"Pod Security Standard that the pods of Echoes must meet: privileged, baseline or restricted"},
 		{&o.checkURLs, "check-urls", "CHECK_URLS", checkOwnURLs,
 			"URLs that checks may examine: " + checkOwnURLs + " for those of their Echo, or " + checkAnyURLs},
-		{&o.CSV, "cluster-service-version", "OPERATOR_CONDITION_NAME", "", "ClusterServiceVersion from which OLM installed the operator; OLM sets it"},
+		{&o.CSV, "cluster-service-version", "OPERATOR_CONDITION_NAME", "",
+			"ClusterServiceVersion from which OLM installed the operator; OLM sets it"},
 		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image of Echoes without spec.image; required"},
 		{&o.Images.PathCheck, "pathcheck-image", "RELATED_IMAGE_PATHCHECK", "", "image of checks; empty for no checks"},
 	}
@@ -93,12 +94,15 @@ func (o *Options) settings() []setting {
 
 // AddFlags adds the flags of the operator. A flag that is not given takes its value from its environment variable, if it has one.
 func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
-	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443", "address to serve metrics and the status API on over HTTPS, or 0 to disable")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443",
+		"address to serve metrics and the status API on over HTTPS, or 0 to disable")
 	flags.StringVar(&o.MetricsCertPath, "metrics-cert-path", "",
-		"folder with tls.crt and tls.key for the metrics and the status API, which may be added later; a self-signed certificate is used until then")
+		"folder with tls.crt and tls.key for the metrics and the status API, which may be added later; a self-signed certificate is "+
+			"used until then")
 	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on, or 0 to disable")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "elect a leader, so that only one of several replicas is active")
-	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the lease; defaults to the namespace of the pod")
+	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "",
+		"namespace of the lease; defaults to the namespace of the pod")
 	for _, s := range o.settings() {
 		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}

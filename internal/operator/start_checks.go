@@ -51,7 +51,8 @@ func checkCluster(ctx context.Context, cluster *rest.Config, api schema.GroupVer
 	case errors.Is(err, context.Canceled):
 		return nil
 	default:
-		return fmt.Errorf("the API server at %s does not answer: check that the cluster is running and that KUBECONFIG points to it (%w)", cluster.Host, err)
+		return fmt.Errorf("the API server at %s does not answer: check that the cluster is running and that KUBECONFIG points to it (%w)",
+			cluster.Host, err)
 	}
 }
 

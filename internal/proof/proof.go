@@ -56,8 +56,8 @@ func (e Echo) Respond(value string) (nonce, proof string, ok bool) {
 // Value returns the value of ResponseHeader: a proof, and how many requests with its nonce the server has received.
 func Value(proof string, attempt int) string { return proof + "; attempt=" + strconv.Itoa(attempt) }
 
-// Verify reports whether a value of ResponseHeader proves that the Echo, or an Echo for the zero value, has received the nonce, and how many
-// requests with it the server says it has received.
+// Verify reports whether a value of ResponseHeader proves that the Echo, or an Echo for the zero value, has received the nonce, and how
+// many requests with it the server says it has received.
 func (e Echo) Verify(nonce, value string) (attempt int, ok bool) {
 	digest, rest, _ := strings.Cut(value, ";")
 	if !hmac.Equal([]byte(strings.TrimSpace(digest)), []byte(e.digest(byServer, nonce))) {

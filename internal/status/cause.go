@@ -41,7 +41,8 @@ func (c cause) resolveFrom(before *v1.EchoStatus) cause {
 	return c
 }
 
-// causeOf returns why pods are missing: because the rollout is paused, because none can be created, or because of what the newest pod that is not ready shows.
+// causeOf returns why pods are missing: because the rollout is paused, because none can be created, or because of what the newest pod that
+// is not ready shows.
 func causeOf(seen Observation) cause {
 	if c := cmp.Or(pauseCause(seen.Deployment), creationCause(seen.Deployment)); c != (cause{}) {
 		return c
@@ -96,7 +97,8 @@ func creationCause(d *appsv1.Deployment) cause {
 		if _, why, found := strings.Cut(message, " is forbidden: "); found {
 			message = why
 		}
-		return cause{reason: v1.ReasonPodsRefused, lasting: !isTemporary(message), message: "The API server rejects the pods: " + Sentence(message)}
+		return cause{reason: v1.ReasonPodsRefused, lasting: !isTemporary(message),
+			message: "The API server rejects the pods: " + Sentence(message)}
 	}
 	return cause{}
 }
@@ -136,12 +138,14 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 	}
 	if waiting := status.State.Waiting; waiting != nil {
 		switch waiting.Reason {
-		case "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
+		case "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable",
+			"SignatureValidationFailed":
 			return imageCause(status, waiting.Message)
 		case "", "ContainerCreating", "PodInitializing", "CrashLoopBackOff":
 		default:
-			return cause{reason: v1.ReasonContainerNotStarted, lasting: waiting.Reason == "CreateContainerConfigError" && !isTemporary(waiting.Message), message: fmt.Sprintf(
-				"Container %q of pod %s cannot be started: %s", status.Name, pod.Name, Sentence(cmp.Or(waiting.Message, waiting.Reason)))}
+			return cause{reason: v1.ReasonContainerNotStarted,
+				lasting: waiting.Reason == "CreateContainerConfigError" && !isTemporary(waiting.Message), message: fmt.Sprintf(
+					"Container %q of pod %s cannot be started: %s", status.Name, pod.Name, Sentence(cmp.Or(waiting.Message, waiting.Reason)))}
 		}
 	}
 	for _, ended := range []*corev1.ContainerStateTerminated{status.State.Terminated, status.LastTerminationState.Terminated} {
@@ -165,17 +169,19 @@ func imageCause(status *corev1.ContainerStatus, message string) cause {
 		advice = " Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
 	}
 	waits := strings.HasPrefix(message, "Back-off pulling image")
-	return cause{reason: v1.ReasonImagePullFailed, unclear: waits, lasting: !waits && !isTemporary(message), message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, Sentence(message), advice)}
+	return cause{reason: v1.ReasonImagePullFailed, unclear: waits, lasting: !waits && !isTemporary(message),
+		message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, Sentence(message), advice)}
 }
 
-// isTemporary reports whether what the kubelet says of an image or a container, or the API server of a pod, may go away without an edit: a registry,
-// the container runtime or a webhook cannot be reached or is too busy, or a controller has not made what a new namespace or quota needs.
-// Neither has another sign for that.
+// isTemporary reports whether what the kubelet says of an image or a container, or the API server of a pod, may go away without an edit: a
+// registry, the container runtime or a webhook cannot be reached or is too busy, or a controller has not made what a new namespace or quota
+// needs. Neither has another sign for that.
 func isTemporary(message string) bool {
 	message = strings.ToLower(message)
-	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host", "no route to host",
-		"network is unreachable", "unexpected eof", "toomanyrequests", "too many requests", "internal server error", "bad gateway", "service unavailable",
-		"failed calling webhook", "error looking up service account", "status unknown for quota", "etcdserver"},
+	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host",
+		"no route to host", "network is unreachable", "unexpected eof", "toomanyrequests", "too many requests", "internal server error",
+		"bad gateway", "service unavailable", "failed calling webhook", "error looking up service account", "status unknown for quota",
+		"etcdserver"},
 		func(words string) bool { return strings.Contains(message, words) })
 }
 

@@ -23,7 +23,8 @@ func podWith(t *testing.T, name, status string) corev1.Pod {
 
 // containerWaits returns the status of a pod whose container waits.
 func containerWaits(reason, message string) string {
-	return `{phase: Pending, containerStatuses: [{name: echo, image: "r/i:1", state: {waiting: {reason: ` + reason + `, message: "` + message + `"}}}]}`
+	return `{phase: Pending, containerStatuses: [{name: echo, image: "r/i:1", state: {waiting: {reason: ` + reason + `, message: "` + message +
+		`"}}}]}`
 }
 
 func TestPodCause(t *testing.T) {
@@ -34,47 +35,89 @@ func TestPodCause(t *testing.T) {
 		message string
 		lasting bool
 	}{
-		"ready":               {`{phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{restartCount: 3, lastState: {terminated: {exitCode: 1}}}]}`, nil, "", false},
-		"starting":            {containerWaits("ContainerCreating", ""), nil, "", false},
-		"running, not ready":  {`{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`, nil, "", false},
-		"no such image":       {containerWaits("ErrImagePull", "r/i:1: not found"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`, true},
-		"waits to pull again": {containerWaits("ImagePullBackOff", "Back-off pulling image r/i:1: ErrImagePull: rpc error: code = NotFound desc = r/i:1: not found"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`, true},
-		"not an image's name": {containerWaits("InvalidImageName", "couldn't parse"), v1.ReasonImagePullFailed, `Image "r/i:1" cannot be pulled: couldn't parse. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`, true},
-		"another's image": {`{phase: Pending, containerStatuses: [{name: mesh, image: m, state: {waiting: {reason: ErrImagePull, message: gone}}}]}`,
+		"ready": {
+			`{phase: Running, conditions: [{type: Ready, status: "True"}], containerStatuses: [{restartCount: 3, lastState: {terminated: ` +
+				`{exitCode: 1}}}]}`, nil, "", false},
+		"starting":           {containerWaits("ContainerCreating", ""), nil, "", false},
+		"running, not ready": {`{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`, nil, "", false},
+		"no such image": {containerWaits("ErrImagePull", "r/i:1: not found"), v1.ReasonImagePullFailed,
+			`Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
+			true},
+		"waits to pull again": {containerWaits("ImagePullBackOff",
+			"Back-off pulling image r/i:1: ErrImagePull: rpc error: code = NotFound desc = r/i:1: not found"), v1.ReasonImagePullFailed,
+			`Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
+			true},
+		"not an image's name": {containerWaits("InvalidImageName", "couldn't parse"), v1.ReasonImagePullFailed,
+			`Image "r/i:1" cannot be pulled: couldn't parse. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
+			true},
+		"another's image": {
+			`{phase: Pending, containerStatuses: [{name: mesh, image: m, state: {waiting: {reason: ErrImagePull, message: gone}}}]}`,
 			v1.ReasonImagePullFailed, `Image "m" cannot be pulled: gone.`, true},
 		"a Secret is missing": {containerWaits("CreateContainerConfigError", `secret \"x\" not found`), v1.ReasonContainerNotStarted,
 			`Container "echo" of pod p cannot be started: secret "x" not found.`, true},
-		"no message at all": {containerWaits("PostStartHookError", ""), v1.ReasonContainerNotStarted, `Container "echo" of pod p cannot be started: PostStartHookError.`, false},
+		"no message at all": {containerWaits("PostStartHookError", ""), v1.ReasonContainerNotStarted,
+			`Container "echo" of pod p cannot be started: PostStartHookError.`, false},
 		"crashed": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: ` + crashed + `}}]}`, v1.ReasonPodsCrashing,
 			`Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`, false},
-		"waits after a crash": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: ` + crashed + `}}]}`,
+		"waits after a crash": {
+			`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: ` +
+				`{terminated: ` + crashed + `}}]}`,
 			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`, false},
-		"runs again after a crash": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: ` + crashed + `}}]}`,
+		"runs again after a crash": {
+			`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: ` + crashed + `}}]}`,
 			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`, false},
-		"ends without an error, again and again": {`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 0}}}]}`,
-			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 0. Run 'kubectl logs --previous -n ns p -c echo' to see its output.`, false},
+		"ends without an error, again and again": {
+			`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 0}}}]}`,
+			v1.ReasonPodsCrashing,
+			`Container "echo" of pod p terminated with exit code 0. Run 'kubectl logs --previous -n ns p -c echo' to see its output.`, false},
 		"out of memory": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`,
-			v1.ReasonPodsCrashing, "Container \"echo\" of pod p terminated with exit code 137 because it exceeded its memory limit: raise spec.resources.limits.memory.", false},
-		"an init container is done": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}}], containerStatuses: [{name: echo, state: {waiting: {reason: PodInitializing}}}]}`, nil, "", false},
-		"an init container crashed": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 1}}}]}`, v1.ReasonPodsCrashing,
+			v1.ReasonPodsCrashing,
+			"Container \"echo\" of pod p terminated with exit code 137 because it exceeded its memory limit: raise spec.resources.limits.memory.",
+			false},
+		"an init container is done": {
+			`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}}], containerStatuses: [{name: echo, state: ` +
+				`{waiting: {reason: PodInitializing}}}]}`, nil, "", false},
+		"an init container crashed": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 1}}}]}`,
+			v1.ReasonPodsCrashing,
 			`Container "i" of pod p terminated with exit code 1. Run 'kubectl logs --previous -n ns p -c i' to see its output.`, false},
-		"a container that is well again, beside one that is not ready": {`{phase: Running, containerStatuses: [{name: mesh, ready: true, restartCount: 1, lastState: {terminated: {exitCode: 1}}}, {name: echo, state: {running: {}}}]}`, nil, "", false},
+		"a container that is well again, beside one that is not ready": {
+			`{phase: Running, containerStatuses: [{name: mesh, ready: true, restartCount: 1, lastState: {terminated: {exitCode: 1}}}, {name: ` +
+				`echo, state: {running: {}}}]}`, nil, "", false},
 		"scheduled": {`{phase: Pending, conditions: [{type: PodScheduled, status: "True", message: "at last"}]}`, nil, "", false},
-		"no node": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/1 nodes are available: 1 Insufficient cpu."}]}`,
+		"no node": {
+			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/1 nodes are available: 1 ` +
+				`Insufficient cpu."}]}`,
 			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu.", false},
-		"no node at all": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "no nodes available to schedule pods"}]}`,
+		"no node at all": {
+			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "no nodes available to schedule pods"}]}`,
 			v1.ReasonUnschedulable, "Pod p cannot be scheduled: no nodes available to schedule pods.", true},
-		"no node fits": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."}]}`,
-			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.", true},
-		"those that fit are full": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector."}]}`,
-			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector.", false},
-		"the one that fits is cordoned": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match Pod's node affinity/selector."}]}`,
-			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match Pod's node affinity/selector.", false},
-		"the one that fits is not ready": {`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) didn't match Pod's node affinity/selector."}]}`,
-			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) didn't match Pod's node affinity/selector.", false},
+		"no node fits": {
+			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/1 nodes are available: 1 node(s) didn't match Pod's ` +
+				`node affinity/selector."}]}`,
+			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+			true},
+		"those that fit are full": {
+			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) ` +
+				`didn't match Pod's node affinity/selector."}]}`,
+			v1.ReasonUnschedulable,
+			"Pod p cannot be scheduled: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector.", false},
+		"the one that fits is cordoned": {
+			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 node(s) were unschedulable, ` +
+				`1 node(s) didn't match Pod's node affinity/selector."}]}`,
+			v1.ReasonUnschedulable,
+			"Pod p cannot be scheduled: 0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match Pod's node affinity/selector.",
+			false},
+		"the one that fits is not ready": {
+			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 node(s) had untolerated ` +
+				`taint(s), 1 node(s) didn't match Pod's node affinity/selector."}]}`,
+			v1.ReasonUnschedulable,
+			"Pod p cannot be scheduled: 0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) didn't match Pod's node " +
+				"affinity/selector.", false},
 		"the registry is away": {containerWaits("ErrImagePull", "dial tcp 192.0.2.1:443: i/o timeout"), v1.ReasonImagePullFailed,
-			`Image "r/i:1" cannot be pulled: dial tcp 192.0.2.1:443: i/o timeout. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`, false},
-		"evicted":           {`{phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}`, v1.ReasonPodFailed, "Pod p has failed: The node was low on resource: memory.", false},
+			`Image "r/i:1" cannot be pulled: dial tcp 192.0.2.1:443: i/o timeout. Check spec.image, and spec.imagePullSecrets if the registry ` +
+				`requires credentials.`, false},
+		"evicted": {`{phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}`, v1.ReasonPodFailed,
+			"Pod p has failed: The node was low on resource: memory.", false},
 		"ended, no message": {`{phase: Failed, reason: Evicted}`, v1.ReasonPodFailed, "Pod p has failed: Evicted.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,9 +139,10 @@ func TestCause(t *testing.T) {
 		return p
 	}
 	refused := func(message string) *appsv1.Deployment {
-		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
-			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Message: "no matter"},
-			{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: message}}}}
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"},
+			Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
+				{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Message: "no matter"},
+				{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: message}}}}
 	}
 	over := refused("exceeded quota: q")
 	over.Status.Conditions[1].Status = corev1.ConditionFalse
@@ -109,7 +153,8 @@ func TestCause(t *testing.T) {
 	lost := map[string]Node{"lost": {1, ProblemsOf(node(false, notReady))}, "cordoned": {1, ProblemsOf(node(true))}}
 	const running, ready, lostMessage = `{phase: Running}`, `{phase: Running, conditions: [{type: Ready, status: "True"}]}`,
 		"Pod a runs on node lost, which has a problem: Ready is Unknown: Kubelet stopped posting node status."
-	starting, evicted, unpulled := containerWaits("ContainerCreating", ""), `{phase: Failed, reason: Evicted}`, containerWaits("ErrImagePull", "no")
+	starting, evicted, unpulled := containerWaits("ContainerCreating", ""), `{phase: Failed, reason: Evicted}`, containerWaits("ErrImagePull",
+		"no")
 	for name, c := range map[string]struct {
 		deployment *appsv1.Deployment
 		pods       []corev1.Pod
@@ -119,35 +164,56 @@ func TestCause(t *testing.T) {
 		"nothing known": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0)}},
 		"quota": {deployment: refused(`pods "x-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
 			pods: []corev1.Pod{pod("a", unpulled, 0)},
-			want: cause{reason: v1.ReasonQuotaExceeded, message: "The resource quota of the namespace is exceeded (few, requested: pods=1, used: pods=1, limited: pods=1). Raise it, or request fewer replicas or resources.", lasting: true}},
+			want: cause{reason: v1.ReasonQuotaExceeded,
+				message: "The resource quota of the namespace is exceeded (few, requested: pods=1, used: pods=1, limited: pods=1). Raise it, or " +
+					"request fewer replicas or resources.", lasting: true}},
 		"Pod Security": {deployment: refused(`pods "x-1" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
-			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: violates PodSecurity "restricted:latest": runAsNonRoot != true.`, lasting: true}},
-		"a webhook that is away": {deployment: refused(`Internal error occurred: failed calling webhook "w": no endpoints available for service "w"`),
-			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: Internal error occurred: failed calling webhook "w": no endpoints available for service "w".`}},
+			want: cause{reason: v1.ReasonPodsRefused,
+				message: `The API server rejects the pods: violates PodSecurity "restricted:latest": runAsNonRoot != true.`, lasting: true}},
+		"a webhook that is away": {
+			deployment: refused(`Internal error occurred: failed calling webhook "w": no endpoints available for service "w"`),
+			want: cause{reason: v1.ReasonPodsRefused,
+				message: `The API server rejects the pods: Internal error occurred: failed calling webhook "w": no endpoints available for ` +
+					`service "w".`}},
 		"a namespace that is new": {deployment: refused(`error looking up service account ns/default: serviceaccount "default" not found`),
-			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: error looking up service account ns/default: serviceaccount "default" not found.`}},
-		"no such ServiceAccount": {deployment: refused(`pods "x-1" is forbidden: error looking up service account ns/mesh: serviceaccount "mesh" not found`),
-			want: cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, message: `The ServiceAccount "mesh" does not exist. Create it, or change spec.serviceAccountName. ` +
-				"Then run 'kubectl rollout restart -n ns deployment/x', or wait until Kubernetes tries again, after at most 17 minutes."}},
-		"a webhook": {deployment: refused(`admission webhook "w" denied the request`), want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`, lasting: true}},
-		"the rollout is paused": {deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"}, Spec: appsv1.DeploymentSpec{Paused: true}},
+			want: cause{reason: v1.ReasonPodsRefused,
+				message: `The API server rejects the pods: error looking up service account ns/default: serviceaccount "default" not found.`}},
+		"no such ServiceAccount": {
+			deployment: refused(`pods "x-1" is forbidden: error looking up service account ns/mesh: serviceaccount "mesh" not found`),
+			want: cause{reason: v1.ReasonServiceAccountNotFound, lasting: true,
+				message: `The ServiceAccount "mesh" does not exist. Create it, or change spec.serviceAccountName. ` +
+					"Then run 'kubectl rollout restart -n ns deployment/x', or wait until Kubernetes tries again, after at most 17 minutes."}},
+		"a webhook": {deployment: refused(`admission webhook "w" denied the request`),
+			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`,
+				lasting: true}},
+		"the rollout is paused": {deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"},
+			Spec: appsv1.DeploymentSpec{Paused: true}},
 			pods: []corev1.Pod{pod("a", unpulled, 0)},
-			want: cause{reason: v1.ReasonDeploymentPaused, message: "The rollout of the Deployment is paused. Run 'kubectl rollout resume -n ns deployment/x' to continue it.", lasting: true}},
+			want: cause{reason: v1.ReasonDeploymentPaused,
+				message: "The rollout of the Deployment is paused. Run 'kubectl rollout resume -n ns deployment/x' to continue it.", lasting: true}},
 		"paused after its rollout": {deployment: func() *appsv1.Deployment {
 			d := seenDeployment(done, 2, 2, 1)
 			d.Spec.Paused = true
 			return d
 		}()},
-		"a refusal is over":    {deployment: over},
-		"the newest counts":    {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, time.Second), pod("c", unpulled, 2*time.Second)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
-		"evicted long ago":     {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow+time.Second)}},
-		"evicted just in time": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
-		"its node is lost":     {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", unpulled, 0))}, nodes: lost, want: cause{reason: v1.ReasonNodeProblem, message: lostMessage, warning: true}},
+		"a refusal is over": {deployment: over},
+		"the newest counts": {deployment: &appsv1.Deployment{},
+			pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, time.Second), pod("c", unpulled, 2*time.Second)},
+			want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
+		"evicted long ago": {deployment: &appsv1.Deployment{},
+			pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow+time.Second)}},
+		"evicted just in time": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow)},
+			want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
+		"its node is lost": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", unpulled, 0))}, nodes: lost,
+			want: cause{reason: v1.ReasonNodeProblem, message: lostMessage, warning: true}},
 		"its node is cordoned": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("cordoned", pod("a", running, 0))}, nodes: lost},
 		"ready on a lost node": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", ready, 0))}, nodes: lost},
 		"another's node":       {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("a", running, 0))}, nodes: lost},
-		"the one in its place": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("b", starting, 0)), on("lost", pod("a", running, time.Hour))}, nodes: lost, want: cause{reason: v1.ReasonNodeProblem, message: lostMessage, warning: true}},
-		"the newest evicted":   {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("b", evicted, time.Hour)}, want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
+		"the one in its place": {deployment: &appsv1.Deployment{},
+			pods: []corev1.Pod{on("fine", pod("b", starting, 0)), on("lost", pod("a", running, time.Hour))}, nodes: lost,
+			want: cause{reason: v1.ReasonNodeProblem, message: lostMessage, warning: true}},
+		"the newest evicted": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("b", evicted, time.Hour)},
+			want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(causeOf(Observation{Deployment: c.deployment, Pods: c.pods, Nodes: c.nodes})).To(Equal(c.want))

@@ -129,12 +129,13 @@ func NameWasTaken(echo *v1.Echo) bool {
 	return ready != nil && ready.Reason == v1.ReasonNameConflict.String()
 }
 
-// IsApplied reports whether the status of an Echo says that its spec was applied, and what an earlier spec asked for deleted. A spec that never
-// changed has no earlier one.
+// IsApplied reports whether the status of an Echo says that its spec was applied, and what an earlier spec asked for deleted. A spec that
+// never changed has no earlier one.
 func IsApplied(echo *v1.Echo) bool {
 	if echo.Generation == 1 {
 		return true
 	}
 	degraded := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionDegraded)
-	return echo.Status.ObservedGeneration == echo.Generation && !echo.Spec.Paused && degraded != nil && degraded.Status == metav1.ConditionFalse
+	return echo.Status.ObservedGeneration == echo.Generation && !echo.Spec.Paused && degraded != nil &&
+		degraded.Status == metav1.ConditionFalse
 }

@@ -74,8 +74,9 @@ func (g generator) pod(i int) corev1.Pod {
 		[]corev1.PodCondition{{Type: corev1.PodReady, Status: pick(g, yesPod, noPod)}})
 	ended := &corev1.ContainerStateTerminated{ExitCode: g.Int31n(2), Message: g.text(), Reason: pick(g, "", "Error", "OOMKilled")}
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pick(g, "echo", "mesh"), Image: "i", RestartCount: g.Int31n(2),
-		State: pick(g, corev1.ContainerState{}, corev1.ContainerState{Terminated: ended}, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
-			Reason: pick(g, "", "ErrImagePull", "CrashLoopBackOff", "CreateContainerError"), Message: g.text()}}),
+		State: pick(g, corev1.ContainerState{}, corev1.ContainerState{Terminated: ended},
+			corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+				Reason: pick(g, "", "ErrImagePull", "CrashLoopBackOff", "CreateContainerError"), Message: g.text()}}),
 		LastTerminationState: pick(g, corev1.ContainerState{}, corev1.ContainerState{Terminated: ended})}}
 	return p
 }
@@ -129,10 +130,12 @@ func TestEveryStatusIsValid(t *testing.T) {
 				t.Errorf("%d pods are %s", len(names), state)
 			}
 		}
-		if ready := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady); ready != (status.Phase == v1.PhaseReady) || !slices.Contains(phases, status.Phase) {
+		if ready := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady); ready != (status.Phase == v1.PhaseReady) ||
+			!slices.Contains(phases, status.Phase) {
 			t.Errorf("Ready is %t in the phase %q", ready, status.Phase)
 		}
-		if degraded := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionDegraded); degraded && status.Phase != v1.PhaseWarning && status.Phase != v1.PhaseFailed {
+		if degraded := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionDegraded); degraded && status.Phase != v1.PhaseWarning &&
+			status.Phase != v1.PhaseFailed {
 			t.Errorf("the Echo is degraded in the phase %q", status.Phase)
 		}
 		if report.Next < 0 || report.Next > desired.ProgressDeadline {
@@ -170,8 +173,8 @@ func checkConditions(t *testing.T, conditions []metav1.Condition) {
 	NewWithT(t).Expect(kinds).To(BeComparableTo([]string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded}))
 }
 
-// TestEvaluate_sameReconcileTwiceReportsNothing repeats each reconcile at once with the status that it wrote. A status that differs would be written
-// again and again, because each write of a status leads to an event of the watch.
+// TestEvaluate_sameReconcileTwiceReportsNothing repeats each reconcile at once with the status that it wrote. A status that differs would
+// be written again and again, because each write of a status leads to an event of the watch.
 func TestEvaluate_sameReconcileTwiceReportsNothing(t *testing.T) {
 	g, now := newGenerator(), clock
 	echo := g.echo()

@@ -94,8 +94,8 @@ func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
 }
 
 // staysOverdue reports whether the previous status says that the deadline was exceeded. That lasts until the pods are ready or a
-// rollout begins: Progressing becomes False when the deadline passes, so that missingSince starts again. Only the reason distinguishes it from
-// a failed reconcile, which also makes an Echo degraded.
+// rollout begins: Progressing becomes False when the deadline passes, so that missingSince starts again. Only the reason distinguishes it
+// from a failed reconcile, which also makes an Echo degraded.
 func staysOverdue(status *v1.EchoStatus) bool {
 	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
 	return degraded != nil && degraded.Status == metav1.ConditionTrue && degraded.Reason == v1.ReasonProgressDeadlineExceeded.String()

@@ -16,11 +16,13 @@ func TestUntilOverdue(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	status := func(ready, degraded metav1.ConditionStatus, why v1.Reason) *v1.EchoStatus {
 		s := &v1.EchoStatus{}
-		record(s, verdict{ready: ready, progressing: no, degraded: degraded, readyReason: other, progressingReason: other, degradedReason: why}, 1, now.Add(-time.Minute))
+		record(s, verdict{ready: ready, progressing: no, degraded: degraded, readyReason: other, progressingReason: other, degradedReason: why},
+			1, now.Add(-time.Minute))
 		return s
 	}
 	rolledOut := status(no, no, other) // Ready went first; the rollout ended half a minute later, with a pod missing
-	meta.SetStatusCondition(&rolledOut.Conditions, metav1.Condition{Type: v1.ConditionProgressing, Status: yes, LastTransitionTime: metav1.NewTime(now.Add(-30 * time.Second))})
+	meta.SetStatusCondition(&rolledOut.Conditions,
+		metav1.Condition{Type: v1.ConditionProgressing, Status: yes, LastTransitionTime: metav1.NewTime(now.Add(-30 * time.Second))})
 	for name, c := range map[string]struct {
 		status *v1.EchoStatus
 		want   time.Duration

@@ -54,7 +54,9 @@ func unservedCause(u Unserved) cause {
 		c.message = fmt.Sprintf("The operator cannot use the kind %s of Gateway API: %s", u.Kind, Sentence(u.Refused))
 		return c
 	}
-	c.message = fmt.Sprintf("The cluster does not serve %s of %s. Install Gateway API; the operator finds it within minutes, and starts again.", u.Kind, routing.GatewayGroupVersion())
+	c.message = fmt.Sprintf(
+		"The cluster does not serve %s of %s. Install Gateway API; the operator finds it within minutes, and starts again.", u.Kind,
+		routing.GatewayGroupVersion())
 	return c
 }
 

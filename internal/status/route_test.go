@@ -51,10 +51,12 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 		"refused": {seen: Observation{HTTPRoute: routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse,
 			Reason: "NotAllowedByListeners", Message: "the namespace is not allowed"}), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: twoOfTwo + " Gateway ns/g does not use the HTTPRoute as it should (Accepted, NotAllowedByListeners): the namespace is not allowed."}},
+				Message: twoOfTwo +
+					" Gateway ns/g does not use the HTTPRoute as it should (Accepted, NotAllowedByListeners): the namespace is not allowed."}},
 		"a reference is not resolved": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "ResolvedRefs",
 			Status: metav1.ConditionFalse, Reason: "BackendNotFound", Message: "no Service"}), Gateways: there},
-			want: said{Degraded: "True RouteNotAccepted", Message: twoOfTwo + " Gateway ns/g does not use the HTTPRoute as it should (ResolvedRefs, BackendNotFound): no Service."}},
+			want: said{Degraded: "True RouteNotAccepted",
+				Message: twoOfTwo + " Gateway ns/g does not use the HTTPRoute as it should (ResolvedRefs, BackendNotFound): no Service."}},
 		"refused without a word": {seen: Observation{HTTPRoute: routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse,
 			Reason: "NoMatchingListenerHostname"}), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
@@ -63,7 +65,8 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 			Status: metav1.ConditionFalse}), Gateways: there},
 			want: said{Degraded: "False AsExpected", Message: twoOfTwo}},
 		"no Gateway": {seen: Observation{HTTPRoute: young, Gateways: routing.Gateways{}}, next: routePatience - time.Second,
-			want: said{Degraded: "True RouteNotAccepted", Message: twoOfTwo + " Gateway ns/g does not exist. Create it, or edit spec.gateway.parentRefs."}},
+			want: said{Degraded: "True RouteNotAccepted",
+				Message: twoOfTwo + " Gateway ns/g does not exist. Create it, or edit spec.gateway.parentRefs."}},
 		"nobody has said anything yet": {seen: Observation{HTTPRoute: young, Gateways: there}, next: routePatience - time.Second,
 			want: said{Degraded: "False AsExpected", Message: twoOfTwo}},
 		"nobody says anything": {seen: Observation{HTTPRoute: routeWith(now), Gateways: there},
@@ -74,14 +77,18 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 				"Check that the GatewayClass of the Gateway has a controller that is running."}},
 		"a policy is refused": {seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: policy, Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: twoOfTwo + " Gateway ns/g does not use the BackendTLSPolicy as it should (ResolvedRefs, InvalidCACertificateRef): no ConfigMap."}},
-		"nobody says anything of a policy": {seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: &gatewayv1.BackendTLSPolicy{}, Gateways: there},
+				Message: twoOfTwo +
+					" Gateway ns/g does not use the BackendTLSPolicy as it should (ResolvedRefs, InvalidCACertificateRef): no ConfigMap."}},
+		"nobody says anything of a policy": {
+			seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: &gatewayv1.BackendTLSPolicy{}, Gateways: there},
 			want: said{Degraded: "False AsExpected", Message: twoOfTwo}},
 		"no API": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute"}}}, next: LookPeriod,
 			want: said{Degraded: "True GatewayAPIMissing", Message: twoOfTwo +
-				" The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1. Install Gateway API; the operator finds it within minutes, and starts again."}},
+				" The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1. Install Gateway API; the operator finds it within minutes, " +
+				"and starts again."}},
 		"no right": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "forbidden"}}}, next: LookPeriod,
-			want: said{Degraded: "True GatewayAPIMissing", Message: twoOfTwo + " The operator cannot use the kind HTTPRoute of Gateway API: forbidden."}},
+			want: said{Degraded: "True GatewayAPIMissing",
+				Message: twoOfTwo + " The operator cannot use the kind HTTPRoute of Gateway API: forbidden."}},
 		"no right to Gateways": {seen: Observation{HTTPRoute: routeWith(now, accepted), GatewaysRefused: "forbidden"},
 			want: said{Degraded: "False AsExpected", Message: twoOfTwo + " The URL at the Gateway is not known: forbidden."}},
 	} {
@@ -114,8 +121,10 @@ func TestAChangedRouteIsGivenTime(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	old, changed := routeWith(now), routeWith(now)
 	applied := metav1.NewTime(now.Add(-10 * time.Second))
-	changed.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: children.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, Time: &applied}}
-	seen := Observation{Deployment: seenDeployment(done, 2, 2, 2), Gateways: routing.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}}
+	changed.ManagedFields = []metav1.ManagedFieldsEntry{
+		{Manager: children.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, Time: &applied}}
+	seen := Observation{Deployment: seenDeployment(done, 2, 2, 2),
+		Gateways: routing.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}}
 	for route, next := range map[*gatewayv1.HTTPRoute]time.Duration{old: 0, changed: 20 * time.Second} {
 		seen.HTTPRoute = route
 		report := Evaluate(support.Echo("ns", "x", behindGateway), seen, nil, now)
@@ -134,8 +143,8 @@ func TestEventsOfRoutes(t *testing.T) {
 		route *gatewayv1.HTTPRoute
 		want  []string
 	}{
-		{accepted, []string{"Ready"}}, {refused, []string{"RouteNotAccepted"}}, {refused, nil}, {accepted, []string{"RouteAccepted"}}, {accepted, nil},
-		{refused, []string{"RouteNotAccepted"}}, {nil, nil}, {nil, nil},
+		{accepted, []string{"Ready"}}, {refused, []string{"RouteNotAccepted"}}, {refused, nil}, {accepted, []string{"RouteAccepted"}},
+		{accepted, nil}, {refused, []string{"RouteNotAccepted"}}, {nil, nil}, {nil, nil},
 	} {
 		echo.Spec.Gateway.Enabled = step.route != nil
 		report := Evaluate(echo, Observation{Deployment: seenDeployment(done, 2, 2, 2), HTTPRoute: step.route, Gateways: there}, nil, now)

@@ -26,8 +26,8 @@ type Report struct {
 	Next time.Duration
 }
 
-// Evaluate returns the report of a reconcile of an Echo. failure is nil if the reconcile succeeded. A silent failure leaves the status as it
-// is and reports no transitions.
+// Evaluate returns the report of a reconcile of an Echo. failure is nil if the reconcile succeeded. A silent failure leaves the status as
+// it is and reports no transitions.
 func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
 	if failure.Silent() {
 		return Report{Status: echo.Status, Silent: true}
@@ -52,8 +52,8 @@ func next(echo *v1.Echo, status *v1.EchoStatus, seen Observation, failure *Failu
 	return Earliest(Earliest(untilOverdue(status, now), untilRouteOverdue(echo, seen, now)), look)
 }
 
-// untilNextLook returns when to look again at children that are not watched, zero if all are. They are watched again as soon as a reconcile has
-// restored their labels, which it does not if the Echo is paused or cannot be applied.
+// untilNextLook returns when to look again at children that are not watched, zero if all are. They are watched again as soon as a reconcile
+// has restored their labels, which it does not if the Echo is paused or cannot be applied.
 func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
 	if seen.Unwatched && (echo.Spec.Paused || failure != nil) {
 		return LookPeriod

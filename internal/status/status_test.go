@@ -78,62 +78,84 @@ func twoWanted(d *appsv1.Deployment)      { d.Spec.Replicas = new(int32(2)) }
 // rolloutCases returns cases of changes on their way to the pods.
 func rolloutCases() map[string]statusCase {
 	return map[string]statusCase{
-		"just applied": {seen: changedDeployment(seenDeployment(done, 0, 0, 0), func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }),
+		"just applied": {seen: changedDeployment(seenDeployment(done, 0, 0, 0),
+			func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }),
 			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
 		"first pods coming": {seen: seenDeployment(going, 2, 2, 1), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
 		"old pods left": {seen: changedDeployment(seenDeployment(going, 3, 2, 2), secondRevision),
 			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
 		"rolled back to a kind of pod that existed": {seen: changedDeployment(seenDeployment(done, 2, 0, 2), secondRevision), was: wasReady(),
 			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"change not yet seen": {was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Generation = 3 }),
+		"change not yet seen": {was: wasReady(),
+			seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Generation = 3 }),
 			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
 		"rollout past its deadline": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1),
 			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"scaling up": {was: wasRolling(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"changed after its deadline": {was: wasOverdue(), seen: changedDeployment(seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), func(d *appsv1.Deployment) { d.Generation = 3 }),
+		"scaling up": {was: wasRolling(), seen: seenDeployment(done, 2, 2, 1),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"changed after its deadline": {was: wasOverdue(),
+			seen: changedDeployment(seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), func(d *appsv1.Deployment) { d.Generation = 3 }),
 			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
 		"cannot be rolled out": {was: wasRolling(), seen: seenDeployment(going, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
 			want: statusWant{no, yes, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
-		"could not be rolled out in time": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
+		"could not be rolled out in time": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1),
+			pod:  containerWaits("ErrImagePull", "no"),
 			want: statusWant{no, no, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
-		"the Deployment was just deleted":  {was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: time.Now()} }), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"more pods than wanted, all going": {was: wasRolling(), seen: seenDeployment(done, 3, 3, 3), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"the Deployment was just deleted": {was: wasReady(),
+			seen: changedDeployment(seenDeployment(done, 2, 2, 2),
+				func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: time.Now()} }),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"more pods than wanted, all going": {was: wasRolling(), seen: seenDeployment(done, 3, 3, 3),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
 	}
 }
 
 // podCases returns cases of pods that exist or are missing.
 func podCases() map[string]statusCase {
 	return map[string]statusCase{
-		"all as wanted":              {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
-		"none wanted":                {zero: true, seen: seenDeployment(done, 0, 0, 0), want: statusWant{yes, no, no, v1.ReasonScaledToZero, v1.PhaseReady}},
-		"none wanted, some up":       {zero: true, seen: seenDeployment(done, 1, 1, 1), was: wasRolling(), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"scaling up for too long":    {was: wasRolling(), ago: desired.ProgressDeadline, seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"a pod lost":                 {was: wasReady(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for a while":  {was: wasMissing(), ago: desired.ProgressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1), want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for too long": {was: wasMissing(), ago: desired.ProgressDeadline, seen: seenDeployment(done, 1, 1, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"still missing":              {was: wasOverdue(), seen: seenDeployment(done, 2, 2, 1), want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"a pod lost to a crash": {was: wasReady(), seen: seenDeployment(done, 2, 2, 1), pod: `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`,
+		"all as wanted": {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"none wanted": {zero: true, seen: seenDeployment(done, 0, 0, 0),
+			want: statusWant{yes, no, no, v1.ReasonScaledToZero, v1.PhaseReady}},
+		"none wanted, some up": {zero: true, seen: seenDeployment(done, 1, 1, 1), was: wasRolling(),
+			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+		"scaling up for too long": {was: wasRolling(), ago: desired.ProgressDeadline, seen: seenDeployment(done, 2, 2, 1),
+			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"a pod lost": {was: wasReady(), seen: seenDeployment(done, 2, 2, 1),
+			want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for a while": {was: wasMissing(), ago: desired.ProgressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1),
+			want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
+		"a pod missing for too long": {was: wasMissing(), ago: desired.ProgressDeadline, seen: seenDeployment(done, 1, 1, 1),
+			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"still missing": {was: wasOverdue(), seen: seenDeployment(done, 2, 2, 1),
+			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"a pod lost to a crash": {was: wasReady(), seen: seenDeployment(done, 2, 2, 1),
+			pod:  `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`,
 			want: statusWant{no, no, no, v1.ReasonPodsCrashing, v1.PhaseWarning}},
 		"as wanted, whatever a pod says": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), pod: containerWaits("ErrImagePull", "no"),
 			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
-		"well again": {was: wasOverdue(), ago: time.Hour, seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"well again": {was: wasOverdue(), ago: time.Hour, seen: seenDeployment(done, 2, 2, 2),
+			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
 	}
 }
 
 // leftAloneCases returns cases of Echoes whose objects are left as they are.
 func leftAloneCases() map[string]statusCase {
 	return map[string]statusCase{
-		"paused, a pod lost to a crash": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted), pod: containerWaits("ErrImagePull", "no"),
+		"paused, a pod lost to a crash": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
+			pod:  containerWaits("ErrImagePull", "no"),
 			want: statusWant{no, no, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
 		"paused, healthy": {paused: true, zero: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), twoWanted),
 			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
 		"paused, a pod lost": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
 			want: statusWant{no, no, no, v1.ReasonPaused, v1.PhaseWarning}},
 		"paused from the beginning": {paused: true, want: statusWant{no, no, no, v1.ReasonPaused, v1.PhasePending}},
-		"over the limit":            {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), err: &children.InvalidSpecError{Message: "too many"}, want: statusWant{no, no, yes, v1.ReasonInvalidSpec, v1.PhaseFailed}},
-		"name taken":                {err: &children.NameConflictError{Kind: "Service", Name: "x"}, want: statusWant{no, no, yes, v1.ReasonNameConflict, v1.PhaseFailed}},
-		"write refused":             {seen: seenDeployment(done, 2, 2, 2), err: errors.New("no"), want: statusWant{no, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
-		"nothing known":             {err: errors.New("no"), want: statusWant{unknown, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
+		"over the limit": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), err: &children.InvalidSpecError{Message: "too many"},
+			want: statusWant{no, no, yes, v1.ReasonInvalidSpec, v1.PhaseFailed}},
+		"name taken": {err: &children.NameConflictError{Kind: "Service", Name: "x"},
+			want: statusWant{no, no, yes, v1.ReasonNameConflict, v1.PhaseFailed}},
+		"write refused": {seen: seenDeployment(done, 2, 2, 2), err: errors.New("no"),
+			want: statusWant{no, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
+		"nothing known": {err: errors.New("no"), want: statusWant{unknown, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
 	}
 }
 
@@ -197,7 +219,8 @@ func TestStatusCounts(t *testing.T) {
 	const message = "A change is being rolled out: 1 of 1 pods are updated. 1 of 1 pods are ready."
 	g.Expect(meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message).To(Equal(message), "more pods than wanted")
 	got.Conditions = nil
-	want := v1.EchoStatus{Phase: v1.PhasePending, Message: message, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, URL: "http://x.ns.svc", Image: "i",
+	want := v1.EchoStatus{Phase: v1.PhasePending, Message: message, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, URL: "http://x.ns.svc",
+		Image:    "i",
 		Selector: "app.kubernetes.io/instance=x,app.kubernetes.io/name=echo"}
 	g.Expect(got).To(BeComparableTo(want))
 }
@@ -241,7 +264,8 @@ func TestStatusDoesNotCountWhatIsGone(t *testing.T) {
 func TestStatusTellsTheCauseInWords(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x")
-	seen := Observation{Deployment: seenDeployment(going, 2, 2, 1), Pods: []corev1.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
+	seen := Observation{Deployment: seenDeployment(going, 2, 2, 1),
+		Pods: []corev1.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
 	status := Evaluate(echo, seen, nil, time.Now()).Status
 	message := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message
 	g.Expect(message).To(ContainSubstring("1 of 2 pods are ready."))
@@ -264,7 +288,8 @@ func TestURLsAreThoseOfWhatIsApplied(t *testing.T) {
 	}{
 		"applied": {want: "http://e.ns.svc:81 http://new.example.com"},
 		"paused":  {paused: true, want: "http://before http://old.example.com"},
-		"refused": {failure: &Failure{Reason: v1.ReasonInvalidSpec, Err: errors.New("x"), NoRetry: true}, want: "http://before http://old.example.com"},
+		"refused": {failure: &Failure{Reason: v1.ReasonInvalidSpec, Err: errors.New("x"), NoRetry: true},
+			want: "http://before http://old.example.com"},
 	} {
 		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}, Spec: spec}
 		echo.Spec.Paused = c.paused

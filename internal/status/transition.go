@@ -52,8 +52,8 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 	return slices.Concat(news, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
 }
 
-// routeTransition returns what happened to the routes of an Echo, given the Degraded condition before: that they are not used as they should
-// be, or that they are again. It is no news if it does not ask for any.
+// routeTransition returns what happened to the routes of an Echo, given the Degraded condition before: that they are not used as they
+// should be, or that they are again. It is no news if it does not ask for any.
 func routeTransition(was *metav1.Condition, v verdict) []Transition {
 	before := was != nil && was.Status == metav1.ConditionTrue &&
 		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())
@@ -117,7 +117,8 @@ func changed(c Change) []Transition {
 	}
 	before, ok := c.Before.(*appsv1.Deployment)
 	if !ok {
-		return []Transition{{v1.EventDeployed, actionDeploy, fmt.Sprintf("Created a Deployment of %s.", plural(int(*after.Spec.Replicas), "echo server"))}}
+		return []Transition{{v1.EventDeployed, actionDeploy,
+			fmt.Sprintf("Created a Deployment of %s.", plural(int(*after.Spec.Replicas), "echo server"))}}
 	}
 	var news []Transition
 	if from, to := *before.Spec.Replicas, *after.Spec.Replicas; from != to {
@@ -142,7 +143,8 @@ func Orphaned() Transition {
 // EchoNotFound returns the transition that is reported on a pod if the Echo in its companion label does not exist.
 func EchoNotFound(echo string) Transition {
 	return Transition{v1.EventEchoNotFound, actionCreateCompanion, fmt.Sprintf(
-		"There is no Echo %q in this namespace. The companion is created as soon as there is one. The label %s names the Echo.", echo, v1.CompanionLabel)}
+		"There is no Echo %q in this namespace. The companion is created as soon as there is one. The label %s names the Echo.", echo,
+		v1.CompanionLabel)}
 }
 
 // CompanionRefused returns the transition that is reported on a pod if its companion cannot be created.

@@ -61,7 +61,8 @@ func TestWhatTheConditionsSay(t *testing.T) {
 			want: said{"False PodsNotReady", "False PodsNotReady", quiet, oneOfTwo, "", ""}},
 		"too late": {seen: Observation{Deployment: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1)},
 			want: said{"False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded",
-				oneOfTwo + " There has been no progress for 10 minutes.", oneOfTwo + " There has been no progress for 10 minutes.", "Warning NotReady"}},
+				oneOfTwo + " There has been no progress for 10 minutes.", oneOfTwo + " There has been no progress for 10 minutes.",
+				"Warning NotReady"}},
 		"paused, nothing created": {change: paused,
 			want: said{"False Paused", "False Paused", quiet, "The Echo is paused: changes are not applied. It has no Deployment.", "", ""}},
 		"paused, ready": {change: paused, seen: Observation{Deployment: changedDeployment(seenDeployment(done, 2, 2, 2), ownReplicas)},
@@ -124,7 +125,8 @@ func TestADeletionThatFailsSaysSo(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	echo := support.Echo("ns", "x")
-	failed := EvaluateDeletion(echo, Observation{}, &Failure{Err: errors.New("deleting Service ns/x: no"), Reason: v1.ReasonForbidden, Transient: true}, now)
+	failed := EvaluateDeletion(echo, Observation{},
+		&Failure{Err: errors.New("deleting Service ns/x: no"), Reason: v1.ReasonForbidden, Transient: true}, now)
 	const message = "The Echo is being deleted, but not everything that was created for it can be. deleting Service ns/x: no"
 	want := said{"False Deleting", "True Deleting", "True Forbidden", message, message, "Normal DeleteRequested"}
 	g.Expect(saying(failed)).To(BeComparableTo(want))
@@ -137,8 +139,9 @@ func TestADeletionThatFailsSaysSo(t *testing.T) {
 func TestDeletionIsTheLastWord(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for name, before := range map[string]v1.EchoStatus{
-		"after a status": Evaluate(support.Echo("ns", "x"), Observation{Deployment: seenDeployment(done, 2, 2, 2), Pods: []corev1.Pod{{}}}, nil, now).Status,
-		"as the first":   {},
+		"after a status": Evaluate(support.Echo("ns", "x"), Observation{Deployment: seenDeployment(done, 2, 2, 2), Pods: []corev1.Pod{{}}}, nil,
+			now).Status,
+		"as the first": {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -148,7 +151,8 @@ func TestDeletionIsTheLastWord(t *testing.T) {
 			want := said{"False Deleting", "True Deleting", "False Deleting", message, "", "Normal DeleteRequested"}
 			g.Expect(saying(report)).To(BeComparableTo(want))
 			got := report.Status
-			if got.Phase != v1.PhaseTerminating || got.ObservedGeneration != 7 || got.ReadyReplicas != before.ReadyReplicas || !cmp.Equal(got.Pods, before.Pods) {
+			if got.Phase != v1.PhaseTerminating || got.ObservedGeneration != 7 || got.ReadyReplicas != before.ReadyReplicas ||
+				!cmp.Equal(got.Pods, before.Pods) {
 				t.Errorf("the status is %+v", got)
 			}
 			for _, condition := range got.Conditions {
@@ -158,7 +162,8 @@ func TestDeletionIsTheLastWord(t *testing.T) {
 			if again := EvaluateDeletion(echo, Observation{}, nil, now.Add(time.Hour)); again.Transitions != nil || !cmp.Equal(again.Status, got) {
 				t.Errorf("it is reported again: %+v", again)
 			}
-			if report.Transitions[0].Note == message || slices.ContainsFunc(echo.Status.Conditions, func(c metav1.Condition) bool { return c.LastTransitionTime.IsZero() }) {
+			if report.Transitions[0].Note == message ||
+				slices.ContainsFunc(echo.Status.Conditions, func(c metav1.Condition) bool { return c.LastTransitionTime.IsZero() }) {
 				t.Errorf("the event says %q, the conditions are %+v", report.Transitions[0].Note, echo.Status.Conditions)
 			}
 		})

@@ -101,5 +101,6 @@ func forbidden(wants authorizer.AttributesRecord) string {
 	if wants.Namespace != "" {
 		where = fmt.Sprintf("in the namespace %q", wants.Namespace)
 	}
-	return fmt.Sprintf("user %q cannot %s resource %q in API group %q %s", wants.User.GetName(), wants.Verb, wants.Resource, wants.APIGroup, where)
+	return fmt.Sprintf("user %q cannot %s resource %q in API group %q %s", wants.User.GetName(), wants.Verb, wants.Resource, wants.APIGroup,
+		where)
 }

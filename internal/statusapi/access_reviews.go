@@ -24,8 +24,8 @@ const (
 	maxCachedQuestion = 4096
 )
 
-// accessReviews authorizes requests by asking the API server (SubjectAccessReview). The authorizer of k8s.io/apiserver would make the program a
-// third larger.
+// accessReviews authorizes requests by asking the API server (SubjectAccessReview). The authorizer of k8s.io/apiserver would make the
+// program a third larger.
 type accessReviews struct {
 	reviews authorizationclient.SubjectAccessReviewInterface
 	cache   *utilcache.LRUExpireCache // by the JSON of the question
@@ -49,7 +49,8 @@ func (r *accessReviews) authorize(ctx context.Context, wants authorizer.Attribut
 }
 
 // review returns the review of a question, from the cache if it was asked a short time ago.
-func (r *accessReviews) review(ctx context.Context, question authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+func (r *accessReviews) review(ctx context.Context,
+	question authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	text, err := json.Marshal(question)
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("writing a review of access: %w", err)

@@ -67,7 +67,8 @@ func TestAReviewOfAccessSaysWhoWantsWhat(t *testing.T) {
 	reviews := newAccessReviews(j)
 	for _, wants := range []authorizer.AttributesRecord{
 		{User: who, Verb: "get", Path: "/metrics"},
-		{User: who, Verb: "list", ResourceRequest: true, APIGroup: "example.com", APIVersion: "v1", Resource: "echoes", Namespace: "a", Name: "x"},
+		{User: who, Verb: "list", ResourceRequest: true, APIGroup: "example.com", APIVersion: "v1", Resource: "echoes", Namespace: "a",
+			Name: "x"},
 	} {
 		NewWithT(t).Expect(reviews.authorize(t.Context(), wants)).Error().NotTo(HaveOccurred())
 	}

@@ -120,7 +120,8 @@ func TestRoutes(t *testing.T) {
 func TestResponsesAreForPeopleAndNotCached(t *testing.T) {
 	out := request(t, newServer(true, &store{}).handler(), http.MethodGet, "/echoes")
 	header := out.Header()
-	if header.Get("Content-Type") != "application/json" || header.Get("Cache-Control") != "no-store" || out.Body.String() != "{\n  \"items\": []\n}\n" {
+	if header.Get("Content-Type") != "application/json" || header.Get("Cache-Control") != "no-store" ||
+		out.Body.String() != "{\n  \"items\": []\n}\n" {
 		t.Errorf("got %v and %q", header, out.Body)
 	}
 }
@@ -131,7 +132,8 @@ func TestDiagnosticsOfTheLeader(t *testing.T) {
 	server.History.AddReconcile(types.NamespacedName{Namespace: "a", Name: "x"}, time.Unix(999, 0), errors.New("refused"))
 	got, want := diagnosis{}, diagnosis{
 		Version: "v9", Replica: "manager-1", Leader: "manager-1", Leads: true, Namespaces: []string{"a", "b"},
-		Echoes: []reconcileView{{Namespace: "a", Name: "x", LastReconcile: time.Unix(1000, 0).UTC(), LastReconcileMillis: 1000, Error: "refused"}},
+		Echoes: []reconcileView{{Namespace: "a", Name: "x", LastReconcile: time.Unix(1000, 0).UTC(), LastReconcileMillis: 1000,
+			Error: "refused"}},
 	}
 	g.Expect(json.Unmarshal(request(t, server.handler(), http.MethodGet, "/diagnostics").Body.Bytes(), &got)).To(Succeed())
 	g.Expect(got).To(BeComparableTo(want))

@@ -14,8 +14,8 @@ import (
 const tokenTTL = time.Minute
 
 // tokenCache is an authenticator.Token that remembers which tokens another one accepted. Requests with the same token at the same time
-// wait for one review. The cache of k8s.io/apiserver links the metrics and the audit log of the API server, which take a sixth of the time until
-// main begins.
+// wait for one review. The cache of k8s.io/apiserver links the metrics and the audit log of the API server, which take a sixth of the time
+// until main begins.
 type tokenCache struct {
 	tokens   authenticator.Token
 	accepted *utilcache.LRUExpireCache // by the digest of the token

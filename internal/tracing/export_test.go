@@ -36,7 +36,8 @@ func TestRequestsAreSentAsConfigured(t *testing.T) {
 	tracer.Close(time.Minute)
 	sent := c.Requests()
 	g.Expect(sent).To(HaveLen(1))
-	if r := sent[0]; r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("X-Token") != "a b" {
+	if r := sent[0]; r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" ||
+		r.Header.Get("X-Token") != "a b" {
 		t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 	}
 }

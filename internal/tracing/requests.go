@@ -20,8 +20,8 @@ const (
 	pathKey     = attribute.Key("url.path")
 )
 
-// Wrap returns a transport that makes spans of the requests of reconciles that it sends by next, or next itself if there are no traces. Watches
-// and the requests for the lease belong to no reconcile.
+// Wrap returns a transport that makes spans of the requests of reconciles that it sends by next, or next itself if there are no traces.
+// Watches and the requests for the lease belong to no reconcile.
 func (t Tracer) Wrap(next http.RoundTripper) http.RoundTripper {
 	if t.tracer == nil {
 		return next

@@ -86,7 +86,8 @@ func TestReconciler_spanWithOneForEachRequest(t *testing.T) {
 	parent := all["pass echo"]
 	want := map[string]string{"echo_operator.controller": "echo", "echo_operator.namespace": "shop", "echo_operator.name": "till",
 		"echo_operator.reconcile_id": "", "echo_operator.generation": "7", "echo_operator.result": "error", "error.type": "ApplyFailed"}
-	if got := collector.Attributes(parent.GetAttributes()); len(all) != 4 || !reflect.DeepEqual(got, want) || len(parent.GetParentSpanId()) > 0 ||
+	if got := collector.Attributes(parent.GetAttributes()); len(all) != 4 || !reflect.DeepEqual(got, want) ||
+		len(parent.GetParentSpanId()) > 0 ||
 		parent.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR || parent.GetStatus().GetMessage() != "refused" {
 		t.Errorf("%d spans; the reconcile has %v, %v", len(all), got, parent)
 	}
@@ -99,7 +100,8 @@ func TestReconciler_spanWithOneForEachRequest(t *testing.T) {
 			"error.type": "_OTHER", "url.path": "/apis/apps/v1/namespaces/shop/deployments"},
 	} {
 		s := all[name]
-		if got := collector.Attributes(s.GetAttributes()); !reflect.DeepEqual(got, want) || !bytes.Equal(s.GetParentSpanId(), parent.GetSpanId()) ||
+		if got := collector.Attributes(s.GetAttributes()); !reflect.DeepEqual(got, want) ||
+			!bytes.Equal(s.GetParentSpanId(), parent.GetSpanId()) ||
 			!bytes.Equal(s.GetTraceId(), parent.GetTraceId()) || s.GetKind() != tracepb.Span_SPAN_KIND_CLIENT {
 			t.Errorf("%s: %v, %v", name, got, s)
 		}
@@ -111,7 +113,8 @@ func TestResultsArePassedOn(t *testing.T) {
 	c := startCollector(t, nil)
 	tracer := newTracer(t, logr.Discard())
 	for name, want := range map[string]reconcile.Result{"success": {}, "requeue_after": {RequeueAfter: time.Second}} {
-		got, err := tracer.Reconciler(name, reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return want, nil })).
+		got, err := tracer.Reconciler(name,
+			reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return want, nil })).
 			Reconcile(t.Context(), request)
 		g.Expect(err).NotTo(HaveOccurred(), name)
 		g.Expect(got).To(Equal(want), name)
@@ -137,7 +140,8 @@ func TestWhatTheEnvironmentSaysOfTheProcess(t *testing.T) {
 		for _, a := range about.Attributes() {
 			got[string(a.Key)] = a.Value.AsString()
 		}
-		if got["service.name"] != cmp.Or(given, "echo-operator") || got["service.version"] != "v1.2.3" || got["service.instance.id"] != host || got["telemetry.sdk.language"] != "go" {
+		if got["service.name"] != cmp.Or(given, "echo-operator") || got["service.version"] != "v1.2.3" || got["service.instance.id"] != host ||
+			got["telemetry.sdk.language"] != "go" {
 			t.Errorf("%q: %v", given, got)
 		}
 	}

@@ -50,7 +50,8 @@ func Run(ctx context.Context, cluster *rest.Config, options Options, stdout, std
 // the differences.
 func newInformer(client dynamic.Interface, options Options, p *printer) (cache.SharedIndexInformer, error) {
 	source := cache.ToListWatcherWithWatchListSemantics(listWatch(client, options, p), client)
-	informer := cache.NewSharedIndexInformerWithOptions(source, &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{ObjectDescription: options.kind.name})
+	informer := cache.NewSharedIndexInformerWithOptions(source, &unstructured.Unstructured{},
+		cache.SharedIndexInformerOptions{ObjectDescription: options.kind.name})
 	if err := informer.SetTransform(strip); err != nil {
 		return nil, err
 	}
@@ -69,7 +70,8 @@ func newInformer(client dynamic.Interface, options Options, p *printer) (cache.S
 // isNews returns whether an error that ends listing or watching must be printed. The connection has printed that there was no response.
 // A watch that is too old, or that the server ended, is normal.
 func isNews(err error) bool {
-	return !gotNoResponse(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
+	return !gotNoResponse(err) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !errors.Is(err, io.EOF) && !errors.Is(err,
+		io.ErrUnexpectedEOF)
 }
 
 // listWatch lists and watches, and prints the errors of a watch that client-go does not report.

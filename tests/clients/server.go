@@ -28,7 +28,8 @@ func Start(t *testing.T, environ ...string) string {
 func Run(t *testing.T, environ ...string) Server {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "echo-server")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-X main.version=v0.1.0", "-o", program, "./cmd/echo-server")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-X main.version=v0.1.0", "-o", program,
+		"./cmd/echo-server")
 	build.Dir = filepath.Join("..", "..", "..")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {

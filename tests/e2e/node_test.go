@@ -56,7 +56,8 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 
 		By("losing it")
 		kubelet.Kill().Wait()
-		lost := `NodeProblem Node "` + node + `", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`
+		lost := `NodeProblem Node "` + node +
+			`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`
 		for _, echo := range []*v1.Echo{one, other} {
 			eventuallyTold(ctx, echo, lost)
 			expectNotReady(ctx, echo, v1.ReasonNodeProblem, "runs on node "+node+", which has a problem: Ready is Unknown")

@@ -32,8 +32,8 @@ const clientAddress = "127.0.0.9"
 type gateway struct {
 	name    string
 	version []string // the command that prints its version
-	// config returns its configuration with a setting, which is empty for none. In it and in run stand LISTEN, HOST and PORT for the address to
-	// listen on, ECHO and ECHO_PORT for that of the echo server, DIR for a folder, and CONFIG for the file of the configuration.
+	// config returns its configuration with a setting, which is empty for none. In it and in run stand LISTEN, HOST and PORT for the address
+	// to listen on, ECHO and ECHO_PORT for that of the echo server, DIR for a folder, and CONFIG for the file of the configuration.
 	config func(setting string) string
 	run    []string // the command
 	// arguments returns what a setting adds to the command. It is nil if no setting does.
@@ -135,7 +135,8 @@ func (g *gateway) start(t *testing.T, setting string, environ ...string) string 
 	}
 	echo, config := startEcho(t, environ...), filepath.Join(work, "config.yaml") // some require the ending, no one minds it
 	_, echoPort, _ := net.SplitHostPort(echo)
-	fill := strings.NewReplacer("ECHO_PORT", echoPort, "HOST", host, "LISTEN", address, "PORT", port, "ECHO", echo, "DIR", work, "CONFIG", config)
+	fill := strings.NewReplacer("ECHO_PORT", echoPort, "HOST", host, "LISTEN", address, "PORT", port, "ECHO", echo, "DIR", work, "CONFIG",
+		config)
 	if err := os.WriteFile(config, []byte(fill.Replace(g.config(setting))), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,8 @@ var _ = Describe("expectations of a check", func() {
 		expectations := func(count int) func(*v1.EchoCheck) {
 			return func(c *v1.EchoCheck) {
 				for i := range count {
-					c.Expect = append(c.Expect, v1.EchoExpectation{Fact: fmt.Sprintf("%s%02d", strings.Repeat("f", 62), i), Value: ">=1" + strings.Repeat("0", 7) + "Mi"})
+					c.Expect = append(c.Expect,
+						v1.EchoExpectation{Fact: fmt.Sprintf("%s%02d", strings.Repeat("f", 62), i), Value: ">=1" + strings.Repeat("0", 7) + "Mi"})
 				}
 			}
 		}

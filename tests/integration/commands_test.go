@@ -204,8 +204,8 @@ var _ = Describe("the commands of the program", Ordered, func() {
 			last := names("last")
 			Expect(c.Create(ctx, last)).To(Succeed())
 			Eventually(session.Out).Should(gbytes.Say("ADDED    default/last"))
-			Eventually(func() []string { return printedEvents(session) }).Should(ConsistOf("ADDED default/changed", "ADDED default/deleted", "ADDED default/unchanged",
-				"UPDATED default/changed", "DELETED default/deleted", "ADDED default/last"))
+			Eventually(func() []string { return printedEvents(session) }).Should(ConsistOf("ADDED default/changed", "ADDED default/deleted",
+				"ADDED default/unchanged", "UPDATED default/changed", "DELETED default/deleted", "ADDED default/last"))
 			for line := range strings.Lines(string(session.Err.Contents())) {
 				Expect(line).To(HavePrefix("ERROR    "))
 			}
@@ -228,17 +228,21 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		environment := []string{"KUBECONFIG=" + writeKubeconfig(text)}
 		session := startProgram(environment, "watch", "deployments", "-n", "default")
 		asJSON := startProgram(environment, "watch", "deployments", "-n", "default", "-o", "json")
-		Eventually(session.Err).Should(gbytes.Say(`(?m)^ERROR    \S+  failed to list deployments: deployments.apps is forbidden: User "guest" cannot list`))
-		Eventually(asJSON).Should(gbytes.Say(`"type":"ERROR","kind":"Deployment","message":"failed to list deployments: deployments.apps is forbidden`))
+		Eventually(session.Err).Should(
+			gbytes.Say(`(?m)^ERROR    \S+  failed to list deployments: deployments.apps is forbidden: User "guest" cannot list`))
+		Eventually(asJSON).Should(
+			gbytes.Say(`"type":"ERROR","kind":"Deployment","message":"failed to list deployments: deployments.apps is forbidden`))
 		Expect(session.Out.Contents()).To(BeEmpty())
 		Expect(asJSON.Err.Contents()).To(BeEmpty())
 
 		labels := map[string]string{"app": "web"}
 		Expect(c.Create(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
 		}})).To(Succeed())
-		Expect(controlplane.Grant(ctx, c, "guest", "default", []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"list", "watch"}}})).To(Succeed())
+		Expect(controlplane.Grant(ctx, c, "guest", "default",
+			[]rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"list", "watch"}}})).To(Succeed())
 		Eventually(session, time.Minute).Should(gbytes.Say(`ADDED    default/web  0/1 ready`))
 		Eventually(asJSON, time.Minute).Should(gbytes.Say(`"type":"ADDED","kind":"Deployment","namespace":"default","name":"web"`))
 	})

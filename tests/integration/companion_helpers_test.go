@@ -51,7 +51,8 @@ func newNode(ctx context.Context, c client.Client) *corev1.Node {
 // bind assigns a pod to a node, as the scheduler does.
 func bind(ctx context.Context, c client.Client, pod *corev1.Pod, node *corev1.Node) {
 	GinkgoHelper()
-	Expect(c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node.Name}})).To(Succeed())
+	Expect(c.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node.Name}})).To(
+		Succeed())
 }
 
 // blockDeletion prevents that a pod is removed, as the kubelet does until its containers have stopped.
@@ -60,8 +61,8 @@ func blockDeletion(ctx context.Context, pod *corev1.Pod) {
 	edit(ctx, pod, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
 }
 
-// expectNoRequest waits until the operator has nothing left to do for a pod with a companion, and expects that three more reconciles send no
-// requests.
+// expectNoRequest waits until the operator has nothing left to do for a pod with a companion, and expects that three more reconciles send
+// no requests.
 func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
 	GinkgoHelper()
 	requests := &atomic.Int64{}

@@ -41,7 +41,8 @@ var _ = Describe("a companion", func() {
 		expectCompanions(ctx, echo, 1)
 
 		By("not being selected by the Service of the Echo, but by its NetworkPolicy")
-		Expect(labels.SelectorFromSet(serviceNow(ctx, Default, echo.Namespace, echo.Name).Spec.Selector).Matches(labels.Set(companion.Labels))).To(BeFalse())
+		Expect(labels.SelectorFromSet(serviceNow(ctx, Default, echo.Namespace, echo.Name).Spec.Selector).Matches(
+			labels.Set(companion.Labels))).To(BeFalse())
 		policy := get(ctx, Default, echo.Namespace, echo.Name, &networkingv1.NetworkPolicy{})
 		guarded, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
 		Expect(err).NotTo(HaveOccurred())

@@ -71,7 +71,8 @@ var _ = Describe("APIs that come and go", Ordered, func() {
 		server, admin = startCluster()
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
-		Expect(controlplane.Grant(ctx, admin, controlplane.OperatorUser, namespace, manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules)).To(Succeed())
+		Expect(controlplane.Grant(ctx, admin, controlplane.OperatorUser, namespace,
+			manifest("rbac/leader_election_role.yaml", &rbacv1.Role{}).Rules)).To(Succeed())
 		config := rest.CopyConfig(server.Config)
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return failing{next, &broken} })
 		for i := range replicas {

@@ -116,7 +116,8 @@ var _ = Describe("a converged Echo", func() {
 
 	It("is reconciled again without a write, with characters that YAML does not allow or changes", func(ctx SpecContext) {
 		const body = "\u007f \u0080 \u0085 \u009f \u2028 \ufeff \uffff \U0001f600 \U0001ffff"
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "unusual", func(e *v1.Echo) { e.Spec.Response = &v1.EchoResponse{StatusCode: 200, Body: body} }))
+		echo := createReadyEcho(ctx,
+			support.Echo(newNamespace(ctx), "unusual", func(e *v1.Echo) { e.Spec.Response = &v1.EchoResponse{StatusCode: 200, Body: body} }))
 		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).Spec.Template.Spec.Containers[0].Env).To(
 			ContainElement(corev1.EnvVar{Name: "ECHO_RESPONSE_BODY", Value: body}))
 		expectNoWrite(ctx, echo)
@@ -152,7 +153,8 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	requests := &atomic.Int64{}
 	refusing := refusingClient(requests)
 	expectQuietReconcile := func(g Gomega) {
-		reconciler := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History, Gateways: underTest.Echoes.Gateways}
+		reconciler := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History,
+			Gateways: underTest.Echoes.Gateways}
 		reconciler.Client = client.WithFieldValidation(refusing, "Strict")
 		reconciler.Live = reconciler.Client
 		cached := &v1.Echo{}

@@ -41,7 +41,8 @@ func containerFields() []field {
 		{"replicas", func(s *v1.EchoSpec) { s.Replicas = 0 }, func(s *v1.EchoSpec) { s.Replicas = 3 }},
 		{"image", func(s *v1.EchoSpec) { s.Image = "a:1" }, func(s *v1.EchoSpec) { s.Image = "b@sha256:" + strings.Repeat("0", 64) }},
 		{"args", func(s *v1.EchoSpec) { s.Args = []string{"-a", "-b"} }, func(s *v1.EchoSpec) { s.Args = []string{"-b"} }},
-		{"imagePullPolicy", func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullAlways }, func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullNever }},
+		{"imagePullPolicy", func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullAlways },
+			func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullNever }},
 		{"imagePullSecrets", func(s *v1.EchoSpec) { s.ImagePullSecrets = []v1.ImagePullSecret{{Name: "a"}, {Name: "b"}} },
 			func(s *v1.EchoSpec) { s.ImagePullSecrets = []v1.ImagePullSecret{{Name: "b"}} }},
 		{"port", func(s *v1.EchoSpec) { s.Port = 80 }, func(s *v1.EchoSpec) { s.Port = 9090 }},
@@ -50,10 +51,12 @@ func containerFields() []field {
 				s.Env = []corev1.EnvVar{{Name: "B", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}}
 			}},
 		{"response", func(s *v1.EchoSpec) {
-			s.Response = &v1.EchoResponse{StatusCode: 418, DelayMilliseconds: 5, Body: "$HOME $(A)", Headers: []v1.EchoHeader{{Name: "X", Value: "y"}}}
+			s.Response = &v1.EchoResponse{StatusCode: 418, DelayMilliseconds: 5, Body: "$HOME $(A)",
+				Headers: []v1.EchoHeader{{Name: "X", Value: "y"}}}
 		}, func(s *v1.EchoSpec) { s.Response = &v1.EchoResponse{Body: "b"} }},
 		{"response.faults", func(s *v1.EchoSpec) {
-			s.Response = &v1.EchoResponse{Faults: []v1.EchoFault{{Percentage: 10, StatusCode: 503}, {Percentage: 100, DelayMilliseconds: 1, MaxDelayMilliseconds: 9}}}
+			s.Response = &v1.EchoResponse{
+				Faults: []v1.EchoFault{{Percentage: 10, StatusCode: 503}, {Percentage: 100, DelayMilliseconds: 1, MaxDelayMilliseconds: 9}}}
 		}, func(s *v1.EchoSpec) {
 			s.Response = &v1.EchoResponse{Faults: []v1.EchoFault{{Connection: v1.ConnectionReset, Failures: 2}}}
 		}},
@@ -68,12 +71,14 @@ func containerFields() []field {
 // accessFields returns fields for network access and availability.
 func accessFields() []field {
 	return []field{
-		{"service.type", func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeLoadBalancer }},
+		{"service.type", func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort },
+			func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeLoadBalancer }},
 		{"service.port", func(s *v1.EchoSpec) { s.Service.Port = 81 }, func(s *v1.EchoSpec) { s.Service.Port = 82 }},
 		{"service.annotations", func(s *v1.EchoSpec) { s.Service.Annotations = map[string]string{"a": "1", "b": "2"} },
 			func(s *v1.EchoSpec) { s.Service.Annotations = map[string]string{"b": "3"} }},
 		{"service of a load balancer", func(s *v1.EchoSpec) {
-			s.Service = v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 80, LoadBalancerClass: "example.com/a", ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal}
+			s.Service = v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 80, LoadBalancerClass: "example.com/a",
+				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal}
 		}, func(s *v1.EchoSpec) {
 			s.Service = v1.EchoService{Type: corev1.ServiceTypeNodePort, Port: 80, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyCluster}
 		}},
@@ -95,15 +100,18 @@ func accessFields() []field {
 		{"tls", func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a"} }, func(s *v1.EchoSpec) {
 			s.TLS = &v1.EchoTLS{SecretName: "b", Port: 443, ServicePort: 8443, ClientCertificate: v1.ClientCertificateRequire}
 		}},
-		{"tls without a Secret", func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{} }, func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a", Port: 9443} }},
+		{"tls without a Secret", func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{} },
+			func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a", Port: 9443} }},
 		{"ingress", func(s *v1.EchoSpec) {
-			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/a", ClassName: "c", TLS: true, TLSSecretName: "s", Annotations: map[string]string{"a": "b"}}
+			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/a", ClassName: "c", TLS: true, TLSSecretName: "s",
+				Annotations: map[string]string{"a": "b"}}
 		}, func(s *v1.EchoSpec) {
 			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "*.example.com", TLS: true}
 		}},
 		{"ingress.enabled", func(s *v1.EchoSpec) { s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com"} },
 			func(s *v1.EchoSpec) { s.Ingress = &v1.EchoIngress{Host: "a.example.com"} }},
-		{"disruptionBudget.enabled", func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }, func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(true) }},
+		{"disruptionBudget.enabled", func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) },
+			func(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(true) }},
 		{"disruptionBudget.maxUnavailable", func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(0)) },
 			func(s *v1.EchoSpec) { s.DisruptionBudget.MaxUnavailable = new(int32(3)) }},
 		{"networkPolicy", func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} },
@@ -128,15 +136,19 @@ func placementFields() []field {
 		{"nodeSelector", func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"a": "1", "b": "2"} },
 			func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"b": "3"} }},
 		{"tolerations", func(s *v1.EchoSpec) {
-			s.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}, {Key: "b", Value: "c", Effect: corev1.TaintEffectNoSchedule}}
+			s.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists},
+				{Key: "b", Value: "c", Effect: corev1.TaintEffectNoSchedule}}
 		}, func(s *v1.EchoSpec) {
-			s.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: new(int64(5)), Effect: corev1.TaintEffectNoExecute}}
+			s.Tolerations = []corev1.Toleration{
+				{Operator: corev1.TolerationOpExists, TolerationSeconds: new(int64(5)), Effect: corev1.TaintEffectNoExecute}}
 		}},
 		{"affinity", func(s *v1.EchoSpec) {
-			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: "a"}}}}
+			s.Affinity = &corev1.Affinity{
+				PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: "a"}}}}
 		}, func(s *v1.EchoSpec) {
-			s.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
-				{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "b"}}}}}
+			s.Affinity = &corev1.Affinity{
+				PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+					{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "b"}}}}}
 		}},
 		{"topologySpreadConstraints", func(s *v1.EchoSpec) {
 			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "a", WhenUnsatisfiable: corev1.DoNotSchedule}}
@@ -145,21 +157,25 @@ func placementFields() []field {
 		}},
 		{"priorityClassName", func(s *v1.EchoSpec) { s.PriorityClassName = "a" }, func(s *v1.EchoSpec) { s.PriorityClassName = "b" }},
 		{"serviceAccountName", func(s *v1.EchoSpec) { s.ServiceAccountName = "a" }, func(s *v1.EchoSpec) { s.ServiceAccountName = "b.c-d" }},
-		{"podLabels", func(s *v1.EchoSpec) { s.PodLabels = map[string]string{"a": "1", "b": "2"} }, func(s *v1.EchoSpec) { s.PodLabels = map[string]string{"b": "3"} }},
+		{"podLabels", func(s *v1.EchoSpec) { s.PodLabels = map[string]string{"a": "1", "b": "2"} },
+			func(s *v1.EchoSpec) { s.PodLabels = map[string]string{"b": "3"} }},
 		{"podAnnotations", func(s *v1.EchoSpec) { s.PodAnnotations = map[string]string{"a": "1", "b": "2"} },
 			func(s *v1.EchoSpec) { s.PodAnnotations = map[string]string{"b": "3"} }},
 	}
 }
 
-// fieldsWithOtherTests returns fields whose objects have tests of their own: they have other names, or an API that this cluster does not serve.
+// fieldsWithOtherTests returns fields whose objects have tests of their own: they have other names, or an API that this cluster does not
+// serve.
 func fieldsWithOtherTests() []field {
 	return []field{
 		{"paused", func(s *v1.EchoSpec) { s.Paused = true }, func(s *v1.EchoSpec) { s.Paused = false }},
-		{"monitoring", func(s *v1.EchoSpec) { s.Monitoring = &v1.EchoMonitoring{Enabled: true} }, func(s *v1.EchoSpec) { s.Monitoring = &v1.EchoMonitoring{} }},
+		{"monitoring", func(s *v1.EchoSpec) { s.Monitoring = &v1.EchoMonitoring{Enabled: true} },
+			func(s *v1.EchoSpec) { s.Monitoring = &v1.EchoMonitoring{} }},
 		{"gateway", func(s *v1.EchoSpec) {
 			s.TLS = &v1.EchoTLS{SecretName: "a"}
-			s.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "a", Namespace: "b", SectionName: "c"}, {Name: "d"}},
-				Hostnames: []string{"*.example.com"}, Path: "/a", GRPC: &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.org"}},
+			s.Gateway = &v1.EchoGateway{Enabled: true,
+				ParentRefs: []v1.EchoGatewayReference{{Name: "a", Namespace: "b", SectionName: "c"}, {Name: "d"}},
+				Hostnames:  []string{"*.example.com"}, Path: "/a", GRPC: &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.org"}},
 				BackendTLS:  &v1.EchoGatewayBackendTLS{Hostname: "a.example.com", CAConfigMap: "ca"},
 				Annotations: map[string]string{"a": "b"}}
 		}, func(s *v1.EchoSpec) {
@@ -168,8 +184,10 @@ func fieldsWithOtherTests() []field {
 		{"gateway.enabled", func(s *v1.EchoSpec) { s.Gateway = &v1.EchoGateway{} },
 			func(s *v1.EchoSpec) { s.Gateway = &v1.EchoGateway{ParentRefs: []v1.EchoGatewayReference{{Name: "a"}}} }},
 		{"checks", func(s *v1.EchoSpec) {
-			s.Checks = []v1.EchoCheck{{Name: "a", Schedule: "@hourly"}, {Name: "b", Schedule: "*/5 * * * *", URL: "https://a.example.com/b", Address: "[fd00::1]:443",
-				CAConfigMap: "ca", Groups: []string{"client", "tls"}, Expect: []v1.EchoExpectation{{Fact: "body.max", Value: ">=10Mi"}}, DeadlineSeconds: 60}}
+			s.Checks = []v1.EchoCheck{{Name: "a", Schedule: "@hourly"},
+				{Name: "b", Schedule: "*/5 * * * *", URL: "https://a.example.com/b", Address: "[fd00::1]:443",
+					CAConfigMap: "ca", Groups: []string{"client", "tls"}, Expect: []v1.EchoExpectation{{Fact: "body.max", Value: ">=10Mi"}},
+					DeadlineSeconds: 60}}
 		}, func(s *v1.EchoSpec) { s.Checks = []v1.EchoCheck{{Name: "a", Schedule: "@daily"}} }},
 	}
 }

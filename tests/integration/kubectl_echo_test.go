@@ -56,7 +56,8 @@ var _ = Describe("kubectl echo", Ordered, func() {
 		stdout, stderr := status(0, "web", "-n", echo.Namespace)
 		Expect(stderr).To(BeEmpty())
 		Expect(stdout).To(HavePrefix("Echo " + echo.Namespace + "/web: Ready, 2/2 ready\n2 of 2 pods are ready.\n"))
-		Expect(stdout).To(And(MatchRegexp(`(?m)^Ready +True +AllPodsReady +\S+$`), Not(ContainSubstring("PROBLEMS")), Not(ContainSubstring("WARNING"))))
+		Expect(stdout).To(And(MatchRegexp(`(?m)^Ready +True +AllPodsReady +\S+$`), Not(ContainSubstring("PROBLEMS")),
+			Not(ContainSubstring("WARNING"))))
 		Expect(stdout).To(MatchRegexp(`(?m)^OBJECT +READY +STATUS +RESTARTS +NODE +AGE
 Echo/web +2/2 +Ready +\S+
 ├─Deployment/web +2/2 +\S+
@@ -67,14 +68,17 @@ Echo/web +2/2 +Ready +\S+
 └─Service/web +\S+$`))
 
 		cordon(ctx, node, true)
-		expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
+		expectNodeEvents(ctx, echo,
+			`NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
 		setOneNotReady(ctx, echo)
 		expectPhase(ctx, echo, v1.PhaseWarning)
 		stdout, stderr = status(1, "web", "-n", echo.Namespace)
 		Expect(stderr).To(BeEmpty())
-		Expect(stdout).To(And(HavePrefix("Echo "+echo.Namespace+"/web: Warning, 1/2 ready\n1 of 2 pods are ready."), MatchRegexp(`(?m)^Ready +False `)))
+		Expect(stdout).To(And(HavePrefix("Echo "+echo.Namespace+"/web: Warning, 1/2 ready\n1 of 2 pods are ready."),
+			MatchRegexp(`(?m)^Ready +False `)))
 		Expect(stdout).To(MatchRegexp(`(?m)^NODE +PROBLEMS\n` + node.Name + ` +Unschedulable$`))
-		Expect(stdout).To(MatchRegexp(`(?m)^LAST SEEN +OBJECT +WARNING +MESSAGE\n(.*\n)*\S+ +Echo/web +NodeProblem +Node "` + node.Name + `", which runs`))
+		Expect(stdout).To(
+			MatchRegexp(`(?m)^LAST SEEN +OBJECT +WARNING +MESSAGE\n(.*\n)*\S+ +Echo/web +NodeProblem +Node "` + node.Name + `", which runs`))
 	})
 
 	It("requires no more rights than to read Echoes, and says what it cannot show", func(ctx SpecContext) {
@@ -83,21 +87,26 @@ Echo/web +2/2 +Ready +\S+
 		Expect(stdout).To(BeEmpty())
 		Expect(stderr).To(HavePrefix(`error: echoes.example.com "web" is forbidden: User "guest" cannot get resource "echoes"`))
 
-		Expect(controlplane.Grant(ctx, k8s, "guest", echo.Namespace, []rbacv1.PolicyRule{{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}}})).To(Succeed())
+		Expect(controlplane.Grant(ctx, k8s, "guest", echo.Namespace,
+			[]rbacv1.PolicyRule{{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}}})).To(Succeed())
 		Eventually(func() int {
 			code, _, _ := run("status", "web", "-n", echo.Namespace, "--as=guest")
 			return code
 		}).WithContext(ctx).Should(Equal(0))
 		stdout, stderr = status(0, "web", "-n", echo.Namespace, "--as=guest")
-		Expect(stdout).To(And(HavePrefix("Echo "+echo.Namespace+"/web: Ready, 2/2 ready\n"), MatchRegexp(`(?m)^Echo/web +2/2 +Ready +\S+$`), Not(ContainSubstring("Deployment"))))
+		Expect(stdout).To(And(HavePrefix("Echo "+echo.Namespace+"/web: Ready, 2/2 ready\n"), MatchRegexp(`(?m)^Echo/web +2/2 +Ready +\S+$`),
+			Not(ContainSubstring("Deployment"))))
 		for _, resource := range []string{"deployments.apps", "replicasets.apps", "pods", "services", "poddisruptionbudgets.policy", "events"} {
 			Expect(stderr).To(ContainSubstring("warning: not everything is shown: " + resource + ` is forbidden: User "guest" cannot list resource`))
 		}
 		stdout, stderr = status(0, "-n", echo.Namespace, "--as=guest")
-		Expect(stdout).To(MatchRegexp(`^NAMESPACE +NAME +READY +PHASE +MESSAGE\n` + echo.Namespace + ` +web +2/2 +Ready +2 of 2 pods are ready\.\n$`))
+		Expect(stdout).To(
+			MatchRegexp(`^NAMESPACE +NAME +READY +PHASE +MESSAGE\n` + echo.Namespace + ` +web +2/2 +Ready +2 of 2 pods are ready\.\n$`))
 		Expect(stderr).To(BeEmpty())
 		_, stderr = status(2, "-A", "--as=guest")
-		Expect(stderr).To(HavePrefix(`error: echoes.example.com is forbidden: User "guest" cannot list resource "echoes" in API group "example.com" at the cluster scope`))
+		Expect(stderr).To(
+			HavePrefix(
+				`error: echoes.example.com is forbidden: User "guest" cannot list resource "echoes" in API group "example.com" at the cluster scope`))
 	})
 
 	It("lists Echoes that are not Ready first, and says that there is none", func(ctx SpecContext) {
@@ -133,7 +142,8 @@ Echo/web +2/2 +Ready +\S+
 		createPod(ctx, echo, "web-3") // is pending
 		serveKubelet(ctx, node)
 		code, stdout, stderr := run("test", "web", "-n", echo.Namespace, "--requests=4")
-		Expect(stdout).To(MatchRegexp(`^(web-1  200 OK  \d+m?s\nweb-2  200 OK  \d+m?s\n){2}\n4 requests, 0 failed; 2 of 2 ready pods responded\n$`))
+		Expect(stdout).To(
+			MatchRegexp(`^(web-1  200 OK  \d+m?s\nweb-2  200 OK  \d+m?s\n){2}\n4 requests, 0 failed; 2 of 2 ready pods responded\n$`))
 		Expect(stderr).To(BeEmpty())
 		Expect(code).To(Equal(0))
 
@@ -143,7 +153,8 @@ Echo/web +2/2 +Ready +\S+
 		Eventually(func() string {
 			_, stdout, _ := run("test", "web", "-n", echo.Namespace, "--requests=1", "--as=tester")
 			return stdout
-		}).WithContext(ctx).Should(MatchRegexp(`^web-1  error upgrading connection: .*pods "web-1" is forbidden: User "tester" cannot create resource "pods/portforward"`))
+		}).WithContext(ctx).Should(
+			MatchRegexp(`^web-1  error upgrading connection: .*pods "web-1" is forbidden: User "tester" cannot create resource "pods/portforward"`))
 		Expect(controlplane.Grant(ctx, k8s, "tester", echo.Namespace, []rbacv1.PolicyRule{
 			{APIGroups: []string{""}, Resources: []string{"pods/portforward"}, Verbs: []string{"create"}}})).To(Succeed())
 		Eventually(func() int {

@@ -92,7 +92,8 @@ var _ = Describe("an Echo", func() {
 	It("changes the type of its Service and back", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "typed"))
 		for _, service := range []v1.EchoService{
-			{Type: corev1.ServiceTypeLoadBalancer, Port: 80, LoadBalancerClass: "example.com/class", ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal},
+			{Type: corev1.ServiceTypeLoadBalancer, Port: 80, LoadBalancerClass: "example.com/class",
+				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal},
 			{Type: corev1.ServiceTypeNodePort, Port: 80},
 			{Type: corev1.ServiceTypeClusterIP, Port: 80},
 		} {
@@ -111,8 +112,9 @@ var _ = Describe("an Echo", func() {
 
 	It("whose Ingress has no class any more gets the default class, as a new one would", func(ctx SpecContext) {
 		class := &networkingv1.IngressClass{
-			ObjectMeta: metav1.ObjectMeta{Name: "default-class", Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}},
-			Spec:       networkingv1.IngressClassSpec{Controller: "example.com/controller"},
+			ObjectMeta: metav1.ObjectMeta{Name: "default-class",
+				Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}},
+			Spec: networkingv1.IngressClassSpec{Controller: "example.com/controller"},
 		}
 		Expect(k8s.Create(ctx, class)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, class)).To(Succeed()) })

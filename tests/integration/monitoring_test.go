@@ -39,10 +39,11 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		operator := addOperator(ctx, server, admin, name, []string{own})
 		Expect(controlplane.Grant(ctx, admin, "operator-"+name, own, manifest("rbac/monitoring_role.yaml", &rbacv1.Role{}).Rules)).To(Succeed())
 		labels := map[string]string{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}
-		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: deploymentName, Labels: labels}, Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "example.com/manager"}}}}}}
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: deploymentName, Labels: labels},
+			Spec: appsv1.DeploymentSpec{
+				Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
+					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "example.com/manager"}}}}}}
 		Expect(admin.Create(ctx, deployment)).To(Succeed())
 		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(operator.kubeconfig), "WATCH_NAMESPACE=" + own},
 			"--leader-elect", "--leader-election-namespace="+own, "--health-probe-bind-address=0", "--metrics-bind-address=0")
@@ -89,7 +90,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, desired.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
 	})
 
-	It("a PodMonitor that lost its labels while the Echo was paused goes when it is disabled", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("a PodMonitor that lost its labels in a paused Echo goes when it is disabled", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := support.Echo(own, "hidden", monitored)
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Eventually(func(g Gomega) { monitorOf(ctx, g, echo) }).WithContext(ctx).Should(Succeed())
@@ -102,7 +103,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		eventuallyGone(ctx, admin, named(desired.NewPodMonitor(), echo))
 	})
 
-	It("a PodMonitor of somebody else is left alone, and the Echo does not fail because of it", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("a foreign PodMonitor is left alone, and the Echo does not fail because of it", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := support.Echo(own, "taken", monitored)
 		foreign := desired.PodMonitor(echo).Desired
 		foreign.SetOwnerReferences(nil)
@@ -132,7 +133,8 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		Expect(controlplane.Grant(ctx, admin, "poor", "", manifest("rbac/node_reader_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
 		kubeconfig, err := user.KubeConfig()
 		Expect(err).NotTo(HaveOccurred())
-		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfig), "WATCH_NAMESPACE=" + own}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfig), "WATCH_NAMESPACE=" + own}, "--health-probe-bind-address=0",
+			"--metrics-bind-address=0")
 		Expect(admin.Create(ctx, support.Echo(own, "x", monitored))).To(Succeed())
 		expectReconciled(ctx, admin, []string{own})
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "x"}, desired.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))

@@ -86,12 +86,14 @@ var _ = Describe("must-gather", Ordered, func() {
 	It("writes what a user with the right to view one namespace can read, and says what could not be read", func(ctx SpecContext) {
 		Expect(controlplane.Grant(ctx, k8s, "gather-viewer", namespace, []rbacv1.PolicyRule{
 			{APIGroups: []string{"", "apps", "policy", "networking.k8s.io", "discovery.k8s.io", "events.k8s.io", "example.com"},
-				Resources: []string{"pods", "services", "deployments", "replicasets", "poddisruptionbudgets", "ingresses", "networkpolicies", "endpointslices", "events", "echoes"},
-				Verbs:     []string{"get", "list"}}})).To(Succeed())
+				Resources: []string{"pods", "services", "deployments", "replicasets", "poddisruptionbudgets", "ingresses", "networkpolicies",
+					"endpointslices", "events", "echoes"},
+				Verbs: []string{"get", "list"}}})).To(Succeed())
 		folder, output := run(impersonating("gather-viewer"), "--namespace="+namespace)
 		files := support.FilesBelow(folder)
 		Expect(files).To(HaveKeyWithValue("namespaces/"+namespace+"/example.com/echoes.yaml", ContainSubstring("name: web")))
-		Expect(files).To(HaveKeyWithValue("not-read.txt", MatchRegexp(`(?m)^deployments.apps in the namespace echo-operator-system: .*forbidden`)))
+		Expect(files).To(HaveKeyWithValue("not-read.txt",
+			MatchRegexp(`(?m)^deployments.apps in the namespace echo-operator-system: .*forbidden`)))
 		Expect(files["not-read.txt"]).NotTo(Or(ContainSubstring("secrets"), ContainSubstring("configmaps")), "they are not even asked for")
 		Expect(output).To(ContainSubstring("could not read deployments.apps"))
 	}, SpecTimeout(3*time.Minute))
@@ -113,26 +115,31 @@ func createWithCanary(ctx context.Context, namespace string) {
 	})
 	createEcho(ctx, echo)
 	template := deploymentNow(ctx, Default, namespace, "web").Spec.Template
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-7c9f-x2x4k", Labels: template.Labels, Annotations: lastApplied}, Spec: template.Spec}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-7c9f-x2x4k", Labels: template.Labels,
+		Annotations: lastApplied}, Spec: template.Spec}
 	Expect(k8s.Create(ctx, pod)).To(Succeed())
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: template.Spec.Containers[0].Name, RestartCount: 1,
-		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled", Message: "password: " + gatherCanary}}}}
+		LastTerminationState: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled", Message: "password: " + gatherCanary}}}}
 	Expect(k8s.Status().Update(ctx, pod)).To(Succeed())
-	Expect(k8s.Create(ctx, &eventsv1.Event{ObjectMeta: meta, Reason: "Failed", Action: "Test", Type: corev1.EventTypeWarning, EventTime: metav1.NowMicro(),
-		ReportingController: "test", ReportingInstance: "test", Note: "The password is " + gatherCanary + ".",
-		Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name, UID: pod.UID}})).To(Succeed())
+	Expect(k8s.Create(ctx,
+		&eventsv1.Event{ObjectMeta: meta, Reason: "Failed", Action: "Test", Type: corev1.EventTypeWarning, EventTime: metav1.NowMicro(),
+			ReportingController: "test", ReportingInstance: "test", Note: "The password is " + gatherCanary + ".",
+			Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: pod.Name, UID: pod.UID}})).To(Succeed())
 }
 
 // createOperatorObjects creates what must-gather reads of an installation of the operator.
 func createOperatorObjects(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	labels := map[string]string{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}
-	spec := corev1.PodSpec{ServiceAccountName: "operator", Containers: []corev1.Container{{Name: "manager", Image: "quay.io/echo-operator/echo-operator:v0.1.0",
-		Env: []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: gatherCanary}}}}}
+	spec := corev1.PodSpec{ServiceAccountName: "operator",
+		Containers: []corev1.Container{{Name: "manager", Image: "quay.io/echo-operator/echo-operator:v0.1.0",
+			Env: []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: gatherCanary}}}}}
 	Expect(k8s.Create(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator", Labels: labels},
 		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}}})).To(Succeed())
-	Expect(k8s.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator-x", Labels: labels}, Spec: spec})).To(Succeed())
+	Expect(k8s.Create(ctx,
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator-x", Labels: labels}, Spec: spec})).To(Succeed())
 	Expect(k8s.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-operator.example.com"},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("operator-x")}})).To(Succeed())
 }

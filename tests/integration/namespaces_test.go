@@ -54,7 +54,7 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 		Expect(run.probe(ctx, Default, "/readyz")).To(Equal("ok"))
 	})
 
-	It("does not stop the others if the rights are revoked, and keeps an Echo only until they are given back", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
+	It("does not stop the others if rights are revoked, and keeps an Echo only until they are restored", SpecTimeout(5*time.Minute), func(ctx SpecContext) {
 		run := newRestrictedProgram(ctx, server, admin, "revoked", "a", "b")
 		session := run.start()
 		inNamespaces := []string{"revoked-a", "revoked-b"}
@@ -127,7 +127,8 @@ var _ = Describe("a namespace without the rights of the operator", Ordered, func
 	It("does not keep the program from stopping while its caches cannot be filled", func(ctx SpecContext) {
 		run := newRestrictedProgram(ctx, server, admin, "unfilled")
 		session := run.startWatching("")
-		Eventually(func(g Gomega) { g.Expect(run.probe(ctx, g, "/readyz/caches")).To(ContainSubstring("Echo")) }).WithContext(ctx).Should(Succeed())
+		Eventually(func(g Gomega) { g.Expect(run.probe(ctx, g, "/readyz/caches")).To(ContainSubstring("Echo")) }).WithContext(ctx).Should(
+			Succeed())
 		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("forbidden"))
 		session.Terminate()
 		Eventually(session, 10*time.Second).WithContext(ctx).Should(gexec.Exit(0))
@@ -141,13 +142,15 @@ type restrictedProgram struct {
 }
 
 // newRestrictedProgram creates the namespaces of an operator, and its user with rights in some of them.
-func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admin client.Client, name string, granted ...string) restrictedProgram {
+func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admin client.Client, name string,
+	granted ...string) restrictedProgram {
 	GinkgoHelper()
 	for _, suffix := range []string{"own", "a", "b"} {
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + suffix}})).To(Succeed())
 	}
 	account := addOperator(ctx, server, admin, name, []string{name + "-own"})
-	run := restrictedProgram{name: name, kubeconfig: writeKubeconfig(account.kubeconfig), probes: freeAddress(), admin: admin, user: account.client}
+	run := restrictedProgram{name: name, kubeconfig: writeKubeconfig(account.kubeconfig), probes: freeAddress(), admin: admin,
+		user: account.client}
 	for _, suffix := range granted {
 		run.grant(ctx, name+"-"+suffix)
 	}
@@ -169,7 +172,8 @@ func (r restrictedProgram) startWatching(namespaces string) *gexec.Session {
 // grant grants the operator its rights in a namespace.
 func (r restrictedProgram) grant(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	Expect(controlplane.Grant(ctx, r.admin, "operator-"+r.name, namespace, manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+	Expect(controlplane.Grant(ctx, r.admin, "operator-"+r.name, namespace, manifest("rbac/role.yaml", &rbacv1.ClusterRole{}).Rules)).To(
+		Succeed())
 }
 
 // revoke revokes the rights of the operator in a namespace.
@@ -203,8 +207,8 @@ func eventuallyHeld(ctx context.Context, admin client.Client, echo *v1.Echo) {
 	support.EventuallyObject(ctx, admin, echo).Should(HaveField("Finalizers", ContainElement(v1.Finalizer)))
 }
 
-// eventuallyReleased waits until an Echo that is being deleted is gone. Its children, of optional kinds only those that are given, are removed
-// as the garbage collector does it.
+// eventuallyReleased waits until an Echo that is being deleted is gone. Its children, of optional kinds only those that are given, are
+// removed as the garbage collector does it.
 func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo, optional ...client.Object) {
 	GinkgoHelper()
 	key := client.ObjectKeyFromObject(echo)

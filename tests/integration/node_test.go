@@ -26,7 +26,8 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 
 		cordon(ctx, node, true)
 		for _, echo := range []*v1.Echo{one, other} {
-			expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
+			expectNodeEvents(ctx, echo,
+				`NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
 			Expect(echoNow(ctx, Default, namespace, echo.Name).Status.NodeProblems).To(Equal(map[string][]string{node.Name: {"Unschedulable"}}))
 			expectPhase(ctx, echo, v1.PhaseReady)
 		}
@@ -44,11 +45,16 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "lost"), node)
 
 		By("becoming not ready")
-		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Message: "Kubelet stopped posting node status."},
+		setConditions(ctx, node,
+			corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Message: "Kubelet stopped posting node status."},
 			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionUnknown})
-		expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`)
+		expectNodeEvents(ctx, echo,
+			`NodeProblem Node "`+node.Name+
+				`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`)
 		setOneNotReady(ctx, echo)
-		expectCause(ctx, echo, v1.ReasonNodeProblem, "1 of 2 pods are ready. Pod lost-1 runs on node "+node.Name+", which has a problem: Ready is Unknown: Kubelet stopped posting node status.")
+		expectCause(ctx, echo, v1.ReasonNodeProblem,
+			"1 of 2 pods are ready. Pod lost-1 runs on node "+node.Name+
+				", which has a problem: Ready is Unknown: Kubelet stopped posting node status.")
 		expectPhase(ctx, echo, v1.PhaseWarning)
 
 		By("remaining the cause during a rollout")
@@ -58,8 +64,11 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 
 		By("being under pressure instead")
 		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue},
-			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue, Message: "kubelet has insufficient memory available"})
-		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: MemoryPressure is True: kubelet has insufficient memory available.`)
+			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue,
+				Message: "kubelet has insufficient memory available"})
+		expectNodeEvents(ctx, echo, "NodeProblem *",
+			`NodeProblem Node "`+node.Name+
+				`", which runs 2 pods of this Echo, has a problem: MemoryPressure is True: kubelet has insufficient memory available.`)
 		expectPhase(ctx, echo, v1.PhaseWarning)
 
 		By("recovering")
@@ -73,7 +82,8 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 	It("is not considered deleted before it is in the cache", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "early"), node)
-		early := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History, Gateways: underTest.Echoes.Gateways}
+		early := echocontroller.Reconciler{Dependencies: underTest.Echoes.Dependencies, History: underTest.Echoes.History,
+			Gateways: underTest.Echoes.Gateways}
 		early.Client = withoutNodes{underTest.GetClient()}
 		_, err := early.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
 		Expect(err).NotTo(HaveOccurred())
@@ -114,7 +124,8 @@ func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 	for _, suffix := range []string{"-1", "-2"} {
 		pod := createPod(ctx, echo, echo.Name+suffix)
 		bind(ctx, k8s, pod, node)
-		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
+		setPodStatus(ctx, pod,
+			corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
 	}
 	rollOut(ctx, echo.Namespace, echo.Name)
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Pods", HaveKeyWithValue("Ready", HaveLen(2))))

@@ -29,7 +29,8 @@ var _ = Describe("traces", Ordered, func() {
 	start := func(namespace string, environment ...string) *gexec.Session {
 		GinkgoHelper()
 		environment = append(environment, "KUBECONFIG="+writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE="+namespace)
-		return startProgram(environment, "--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		return startProgram(environment, "--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0",
+			"--metrics-bind-address=0")
 	}
 	// reconcile creates an Echo and waits for its status.
 	reconcile := func(ctx SpecContext, namespace, name string) {
@@ -44,7 +45,7 @@ var _ = Describe("traces", Ordered, func() {
 		Eventually(session, 10*time.Second).Should(gexec.Exit(0))
 	}
 
-	It("have a span for each reconcile, with one for each request, and none of watches and of the lease", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("have a span for each reconcile and each request, and none of watches and the lease", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		c := startCollector(nil)
 		session := start("default", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_EXPORTER_OTLP_HEADERS=x-token=t")
 		reconcile(ctx, "default", "traced")
@@ -56,14 +57,16 @@ var _ = Describe("traces", Ordered, func() {
 			})
 			g.Expect(pass).NotTo(Equal(-1))
 			g.Expect(all[pass].GetName()).To(Equal("pass echo"))
-			g.Expect(attributes(pass)).To(And(HaveKeyWithValue("echo_operator.namespace", "default"), HaveKeyWithValue("echo_operator.name", "traced")))
+			g.Expect(attributes(pass)).To(And(HaveKeyWithValue("echo_operator.namespace", "default"),
+				HaveKeyWithValue("echo_operator.name", "traced")))
 			var requests []string
 			for i, s := range all {
 				if bytes.Equal(s.GetParentSpanId(), all[pass].GetSpanId()) {
 					requests = append(requests, s.GetName()+" "+attributes(i)["http.response.status_code"])
 				}
 			}
-			g.Expect(requests).To(ConsistOf("patch echoes 200", "patch services 201", "patch deployments 201", "patch poddisruptionbudgets 201", "patch echoes/status 200"))
+			g.Expect(requests).To(ConsistOf("patch echoes 200", "patch services 201", "patch deployments 201", "patch poddisruptionbudgets 201",
+				"patch echoes/status 200"))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(c.Requests()[0].Header.Get("X-Token")).To(Equal("t"))
 

@@ -1,5 +1,5 @@
-// Package monitoring tests the metrics, the alerts and the dashboard of the operator by a real Prometheus, which the real Prometheus Operator
-// runs on the test cluster. `make e2e-monitoring` runs it.
+// Package monitoring tests the metrics, the alerts and the dashboard of the operator by a real Prometheus, which the real Prometheus
+// Operator runs on the test cluster. `make e2e-monitoring` runs it.
 package monitoring
 
 import (
@@ -35,7 +35,8 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
 	support.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	namespaces.RemoveAllBut(ctx)
-	for _, kind := range []string{"clusterrolebindings", "clusterroles", "validatingadmissionpolicies", "validatingadmissionpolicybindings", "customresourcedefinitions"} {
+	for _, kind := range []string{"clusterrolebindings", "clusterroles", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
+		"customresourcedefinitions"} {
 		support.Kubectl(ctx, "delete", kind, "-l", support.TestLabel)
 	}
 }, NodeTimeout(10*time.Minute))

@@ -75,7 +75,8 @@ func documented(version, after string) string {
 	GinkgoHelper()
 	text := support.Documented(released(version, "install.md"), after)
 	const releases = "https://github.com/echo-operator/echo-operator/releases"
-	return strings.NewReplacer("curl -fsSL ", "cat ", releases+"/latest/download", released(version), releases+"/download/v", released("")+"/").Replace(text)
+	return strings.NewReplacer("curl -fsSL ", "cat ", releases+"/latest/download", released(version), releases+"/download/v",
+		released("")+"/").Replace(text)
 }
 
 // installation returns the documented commands that install a version from a catalog that has no later one.
@@ -158,8 +159,8 @@ func pointCatalogAt(ctx context.Context, version string) {
 func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) []string {
-		all := support.Kubectl(ctx, "get", "crd,clusterrole,clusterrolebinding,namespace,operators.operators.coreos.com,catalogsource,pod,deployment,service",
-			"-A", "-o", "name")
+		all := support.Kubectl(ctx, "get",
+			"crd,clusterrole,clusterrolebinding,namespace,operators.operators.coreos.com,catalogsource,pod,deployment,service", "-A", "-o", "name")
 		return slices.DeleteFunc(strings.Split(all, "\n"), func(name string) bool { return !strings.Contains(name, "echo") })
 	}).WithContext(ctx).Should(BeEmpty())
 }

@@ -48,7 +48,8 @@ func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	}
 }
 
-// imageOf returns the instructions of an image, with those of the stages that it is based on. The first is FROM, with the image that it starts from.
+// imageOf returns the instructions of an image, with those of the stages that it is based on. The first is FROM, with the image that it
+// starts from.
 func imageOf(t *testing.T, file, program string) []instruction {
 	t.Helper()
 	stages, stage := map[string][]instruction{}, ""

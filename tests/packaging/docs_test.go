@@ -24,7 +24,8 @@ func documents(t *testing.T) map[string]string {
 // TestDocumentedPathsExist checks the paths in the documentation that begin with a folder of the project. Those with a pattern or a
 // placeholder are not checked, and those that only a release has may be absent.
 func TestDocumentedPathsExist(t *testing.T) {
-	path := regexp.MustCompile("`((?:api|bundle|catalog|cmd|config|controllers|docs|echoserver|internal|pathcheck|tests|tools|\\.github)/[\\w./-]*)`")
+	path := regexp.MustCompile(
+		"`((?:api|bundle|catalog|cmd|config|controllers|docs|echoserver|internal|pathcheck|tests|tools|\\.github)/[\\w./-]*)`")
 	ofReleases := []string{"config/manifests/digests", "tests/packaging/released"}
 	checked := 0
 	for file, content := range documents(t) {

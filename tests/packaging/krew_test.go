@@ -29,10 +29,12 @@ type plugin struct {
 // TestKrewManifest checks what the index of krew requires.
 func TestKrewManifest(t *testing.T) {
 	manifest := read[plugin](t, "cmd", "kubectl-echo", "krew.yaml")
-	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" || manifest.Metadata.Name != "echo" {
+	if manifest.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || manifest.Kind != "Plugin" ||
+		manifest.Metadata.Name != "echo" {
 		t.Errorf("it is %+v", manifest)
 	}
-	if spec := manifest.Spec; spec.Version != "vVERSION" || spec.Description == "" || spec.ShortDescription == "" || len(spec.ShortDescription) > 50 {
+	if spec := manifest.Spec; spec.Version != "vVERSION" || spec.Description == "" || spec.ShortDescription == "" ||
+		len(spec.ShortDescription) > 50 {
 		t.Errorf("it has %+v", spec)
 	}
 }

@@ -45,12 +45,14 @@ func TestDigestsForAllOrNone(t *testing.T) {
 	images := regexp.MustCompile(`quay\.io/echo-operator/[\w./:@-]+`).
 		FindAllString(text(t, "bundle", "manifests", "echo-operator.clusterserviceversion.yaml"), -1)
 	hasDigest := func(image string) bool { return regexp.MustCompile(`@sha256:[0-9a-f]{64}$`).MatchString(image) }
-	if len(images) == 0 || slices.ContainsFunc(images, hasDigest) && slices.ContainsFunc(images, func(image string) bool { return !hasDigest(image) }) {
+	if len(images) == 0 ||
+		slices.ContainsFunc(images, hasDigest) && slices.ContainsFunc(images, func(image string) bool { return !hasDigest(image) }) {
 		t.Errorf("some images have no digest: %v", images)
 	}
 }
 
-// TestImagesOfTheOperator: the Dockerfile complies with the rules of preflight for images, except for the base image, because there is none.
+// TestImagesOfTheOperator: the Dockerfile complies with the rules of preflight for images, except for the base image, because there is
+// none.
 func TestImagesOfTheOperator(t *testing.T) {
 	user := regexp.MustCompile(`^USER [1-9]\d*(:\d+)?$`)
 	for _, name := range []string{"echo-operator", "echo-server", "echo-operator-pathcheck"} {

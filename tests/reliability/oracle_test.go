@@ -55,7 +55,8 @@ var volatile = []string{"uid", "resourceVersion", "generation", "observedGenerat
 // normal returns an object without volatile fields, and without the managed fields of others.
 func normal(object *unstructured.Unstructured) map[string]any {
 	object = object.DeepCopy()
-	object.SetManagedFields(slices.DeleteFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return !apply.IsOwn(entry) }))
+	object.SetManagedFields(slices.DeleteFunc(object.GetManagedFields(),
+		func(entry metav1.ManagedFieldsEntry) bool { return !apply.IsOwn(entry) }))
 	return strip(object.Object).(map[string]any)
 }
 

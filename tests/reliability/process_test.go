@@ -50,10 +50,11 @@ func (s *simulation) start(t *testing.T) {
 		MetricsAddress: "0",
 		Metrics:        prometheus.NewRegistry(),
 		ProbeAddress:   "0",
-		Images:         children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1", PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},
-		Policy:         policy.Policy{MaxReplicas: 20},
-		Namespaces:     s.namespaces,
-		Discovery:      discovery.DefaultTimes(),
+		Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1",
+			PathCheck: "quay.io/echo-operator/echo-operator-pathcheck:v1"},
+		Policy:     policy.Policy{MaxReplicas: 20},
+		Namespaces: s.namespaces,
+		Discovery:  discovery.DefaultTimes(),
 	})
 	if err != nil {
 		t.Fatal(err)

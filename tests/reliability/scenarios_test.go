@@ -61,8 +61,10 @@ func others() []scenario {
 	return slices.Concat(changes(), drifts(), checks(), routes(), []scenario{
 		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 3 })}},
 		{name: "prune", steps: []step{create, changeSpec(noBudget)}},
-		{name: "pause", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused, s.Replicas = true, 3 }), changeSpec(func(s *v1.EchoSpec) { s.Paused = false })}},
-		{name: "refuse", like: "create", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 21 }), changeSpec(func(s *v1.EchoSpec) { s.Replicas = 2 })}},
+		{name: "pause", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused, s.Replicas = true, 3 }),
+			changeSpec(func(s *v1.EchoSpec) { s.Paused = false })}},
+		{name: "refuse", like: "create",
+			steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 21 }), changeSpec(func(s *v1.EchoSpec) { s.Replicas = 2 })}},
 		{name: "name taken", steps: []step{takeName, create}},
 		{name: "name taken and freed", like: "create", steps: []step{takeName, create, freeName}},
 		{name: "delete and create", ordered: true, like: "create", steps: []step{create, remove, create}},
@@ -113,7 +115,9 @@ func changes() []scenario {
 	var all []scenario
 	for _, g := range groups {
 		plain := support.Echo("ns", "x").Spec
-		all = append(all, scenario{name: "change of " + g.name, like: "create", steps: []step{create, changeSpec(g.set), changeSpec(func(s *v1.EchoSpec) { *s = plain })}})
+		all = append(all,
+			scenario{name: "change of " + g.name, like: "create",
+				steps: []step{create, changeSpec(g.set), changeSpec(func(s *v1.EchoSpec) { *s = plain })}})
 	}
 	return all
 }
@@ -125,7 +129,8 @@ func drifts() []scenario {
 		{name: "drift of an atomic field", like: "create", steps: []step{create, edit(serviceKey, set("yes", "spec", "selector", "added"))}},
 		{name: "drift of a merge key", like: "create", steps: []step{create, edit(serviceKey, editPort)}},
 		{name: "drift of labels", like: "create", steps: []step{create, removeLabels(deploymentKey)}},
-		{name: "drift of the owner", ordered: true, steps: []step{create, edit(budgetKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "ownerReferences") })}},
+		{name: "drift of the owner", ordered: true,
+			steps: []step{create, edit(budgetKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "ownerReferences") })}},
 		{name: "drift of the status", like: "create", steps: []step{create, func(s *simulation) { s.setStatus(echoKey, wrongStatus()) }}},
 		{name: "drift of what is empty", like: "create of a network policy", steps: []step{createPolicy, edit(policyKey, func(o map[string]any) {
 			o["spec"].(map[string]any)["egress"] = []any{map[string]any{}}
@@ -133,7 +138,8 @@ func drifts() []scenario {
 		{name: "create of a network policy", steps: []step{createPolicy}},
 		{name: "a child deleted", like: "create", steps: []step{create, func(s *simulation) { s.drop(serviceKey) }}},
 		{name: "the Deployment deleted", like: "create", steps: []step{create, func(s *simulation) { s.drop(deploymentKey) }}},
-		{name: "the finalizer removed", like: "create", steps: []step{create, edit(echoKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "finalizers") })}},
+		{name: "the finalizer removed", like: "create",
+			steps: []step{create, edit(echoKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "finalizers") })}},
 	}
 }
 
@@ -151,7 +157,8 @@ func checks() []scenario {
 			changeSpec(func(s *v1.EchoSpec) { s.Checks[0].Schedule = "@hourly" })}},
 		{name: "a check removed", like: "create", steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Checks = nil })}},
 		{name: "a CronJob deleted", like: like, steps: []step{created, func(s *simulation) { s.drop(cronJobKey) }}},
-		{name: "drift of a CronJob", like: like, steps: []step{created, func(s *simulation) { s.edit(cronJobKey, set("@yearly", "spec", "schedule")) }}},
+		{name: "drift of a CronJob", like: like,
+			steps: []step{created, func(s *simulation) { s.edit(cronJobKey, set("@yearly", "spec", "schedule")) }}},
 		{name: "delete with a check", gone: true, steps: []step{created, remove}},
 	}
 }
@@ -160,7 +167,8 @@ func checks() []scenario {
 func routes() []scenario {
 	created := func(s *simulation) {
 		s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) {
-			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}, Hostnames: []string{"x.example.com"}}
+			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},
+				Hostnames: []string{"x.example.com"}}
 		}))
 	}
 	const like = "create with a route"
@@ -168,10 +176,12 @@ func routes() []scenario {
 		{name: like, steps: []step{created}},
 		{name: "a route changed", like: like, steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Gateway.Path = "/a" }),
 			changeSpec(func(s *v1.EchoSpec) { s.Gateway.Path = "" })}},
-		{name: "no route any more", like: "create behind a Gateway", steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Gateway = nil })}},
+		{name: "no route any more", like: "create behind a Gateway",
+			steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Gateway = nil })}},
 		{name: "create behind a Gateway", steps: []step{create}},
 		{name: "a route deleted", like: like, steps: []step{created, func(s *simulation) { s.drop(routeKey) }}},
-		{name: "drift of a route", like: like, steps: []step{created, func(s *simulation) { s.edit(routeKey, set([]any{"y.example.com"}, "spec", "hostnames")) }}},
+		{name: "drift of a route", like: like,
+			steps: []step{created, func(s *simulation) { s.edit(routeKey, set([]any{"y.example.com"}, "spec", "hostnames")) }}},
 		{name: "a Gateway deleted", steps: []step{created, func(s *simulation) { s.drop(gatewayKey) }}},
 		{name: "delete with a route", gone: true, steps: []step{created, remove}},
 	}
@@ -182,7 +192,9 @@ func routes() []scenario {
 }
 
 func createGateway(s *simulation) {
-	s.create(gatewayKey, gatewayv1.Gateway{Spec: gatewayv1.GatewaySpec{GatewayClassName: "a", Listeners: []gatewayv1.Listener{{Name: "web", Protocol: "HTTP", Port: 80}}}})
+	s.create(gatewayKey,
+		gatewayv1.Gateway{Spec: gatewayv1.GatewaySpec{GatewayClassName: "a",
+			Listeners: []gatewayv1.Listener{{Name: "web", Protocol: "HTTP", Port: 80}}}})
 }
 
 func create(s *simulation) { s.create(echoKey, support.Echo("ns", "x")) }

@@ -86,7 +86,8 @@ func (s *store) commits() int {
 
 // write replaces an object by what a function makes of a copy of it. Both are nil if there is no such object. The API server stores
 // nothing if nothing changes.
-func (s *store) write(k objectKey, change func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+func (s *store) write(k objectKey,
+	change func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	before := s.objects[k]
@@ -144,7 +145,8 @@ func (s *store) complete(k objectKey, before, after *unstructured.Unstructured) 
 	} else {
 		after.SetUID(before.GetUID())
 		after.SetGeneration(before.GetGeneration())
-		if !equality.Semantic.DeepEqual(before.Object["spec"], after.Object["spec"]) || before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil {
+		if !equality.Semantic.DeepEqual(before.Object["spec"], after.Object["spec"]) ||
+			before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil {
 			after.SetGeneration(before.GetGeneration() + 1)
 		}
 	}
@@ -249,7 +251,8 @@ func (s *store) remove(k objectKey, options metav1.DeleteOptions) error {
 		if live == nil {
 			return nil, k.notFound()
 		}
-		if p := options.Preconditions; p != nil && (p.UID != nil && *p.UID != live.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != live.GetResourceVersion()) {
+		if p := options.Preconditions; p != nil && (p.UID != nil && *p.UID != live.GetUID() ||
+			p.ResourceVersion != nil && *p.ResourceVersion != live.GetResourceVersion()) {
 			return nil, k.conflict("Precondition failed")
 		}
 		if live.GetDeletionTimestamp() == nil {

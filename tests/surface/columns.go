@@ -65,8 +65,10 @@ func rules() []struct {
 			{"internal/mustgather/*.go pathcheck/*.go cmd/pathcheck/*.go", variable, "", "docs/must-gather.md", ""},
 			{"cmd/scorecard/*.go internal/scorecard/*.go", variable, "", "CONTRIBUTING.md", ""},
 		}},
-		{"Controls of the echo server", []rule{{"echoserver/controls/table.go", `name: "([a-z-]+)", set:`, "echo.$1", "docs/echo-server.md", "$1"}}},
-		{"Headers of the echo server", []rule{{"echoserver/*/*.go internal/proof/*.go", `"((?:X-)?Echo-[A-Z][A-Za-z-]*[a-z])"`, "", "docs/echo-server.md", ""}}},
+		{"Controls of the echo server",
+			[]rule{{"echoserver/controls/table.go", `name: "([a-z-]+)", set:`, "echo.$1", "docs/echo-server.md", "$1"}}},
+		{"Headers of the echo server",
+			[]rule{{"echoserver/*/*.go internal/proof/*.go", `"((?:X-)?Echo-[A-Z][A-Za-z-]*[a-z])"`, "", "docs/echo-server.md", ""}}},
 		{"Metrics", []rule{
 			{"echoserver/server/*metrics.go", `"(echo_[a-z_]+)"`, "", "docs/echo-server.md", ""},
 			{"internal/monitoring/*.go", `prefix ?\+ ?"([a-z_]+)"`, "echo_operator_$1", "docs/metrics.md", ""},
@@ -74,7 +76,8 @@ func rules() []struct {
 		}},
 		{"Alerts", []rule{{"internal/monitoring/alerts.yaml", `- alert: (\w+)`, "", "docs/runbooks/$1.md", ""}}},
 		{"Reasons of conditions and events", []rule{{"api/v1/*.go", reason, "", "docs/echo.md", ""}}},
-		{"Facts of pathcheck", []rule{{"pathcheck/*.go", `"((?:` + strings.Join(groups, "|") + `)(?:\.[a-zA-Z]+)+)"`, "", "docs/gateways.md", ""}}},
+		{"Facts of pathcheck",
+			[]rule{{"pathcheck/*.go", `"((?:` + strings.Join(groups, "|") + `)(?:\.[a-zA-Z]+)+)"`, "", "docs/gateways.md", ""}}},
 		{"Images", []rule{{"tools/make/image", `(?m)^\t(echo-[a-z-]+)\)$`, "", "docs/releasing.md", ""}}},
 		{"Modules", []rule{{"go.mod */go.mod", "", "", "$1", "// "}}},
 		{"Targets of make", []rule{

@@ -32,8 +32,10 @@ func TestRead_findsEachKindOfName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for title, want := range map[string][]string{
-		"Fields of an Echo":                {"spec.replicas", "spec.checks[].expect[].fact", "spec.affinity", "status.phase", "status.conditions[]"},
-		"Flags":                            {"manager --max-replicas", "pathcheck --ca-file", "kubectl echo --all-namespaces", "echo-server --tls-dir", "must-gather --dest-dir"},
+		"Fields of an Echo": {"spec.replicas", "spec.checks[].expect[].fact", "spec.affinity", "status.phase",
+			"status.conditions[]"},
+		"Flags": {"manager --max-replicas", "pathcheck --ca-file", "kubectl echo --all-namespaces",
+			"echo-server --tls-dir", "must-gather --dest-dir"},
 		"Environment variables":            {"MAX_REPLICAS", "ECHO_MAX_HEADER_BYTES", "POD_NAME", "SCORECARD_NAMESPACE"},
 		"Controls of the echo server":      {"echo.status", "echo.early-hints"},
 		"Headers of the echo server":       {"X-Echo-Applied", "Echo-Proof"},
@@ -66,7 +68,8 @@ func TestCheck(t *testing.T) {
 	if err := (name{"spec.replicas", "page.md", "`replicas`"}).check(folder); err != nil {
 		t.Errorf("a field that is documented: %v", err)
 	}
-	if err := (name{"spec.image", "page.md", "`image`"}).check(folder); err == nil || !strings.Contains(err.Error(), "spec.image is not documented in page.md") {
+	if err := (name{"spec.image", "page.md", "`image`"}).check(folder); err == nil ||
+		!strings.Contains(err.Error(), "spec.image is not documented in page.md") {
 		t.Errorf("a field that is not documented: %v", err)
 	}
 	if err := (name{"EchoNotReady", "missing.md", "EchoNotReady"}).check(folder); err == nil || !strings.Contains(err.Error(), "missing.md") {

@@ -17,7 +17,9 @@ import (
 
 func TestAnEventOfAPodWaitsForTheDeployment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, pods, began := newTestQueue(t), AfterDelay(func(context.Context, client.Object) []reconcile.Request { return controllers.RequestsFor("ns", "x") }), time.Now()
+		q, pods, began := newTestQueue(t), AfterDelay(func(context.Context, client.Object) []reconcile.Request {
+			return controllers.RequestsFor("ns", "x")
+		}), time.Now()
 		pods.Create(t.Context(), event.CreateEvent{Object: fakecluster.EchoPod()}, q)
 		pods.Update(t.Context(), event.UpdateEvent{ObjectOld: fakecluster.EchoPod(), ObjectNew: fakecluster.EchoPod()}, q)
 		pods.Delete(t.Context(), event.DeleteEvent{Object: fakecluster.EchoPod()}, q)

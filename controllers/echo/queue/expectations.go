@@ -24,8 +24,8 @@ const CacheLag = 10 * time.Second
 // Expectations keeps the operator's own writes from starting reconciles, which would find nothing to do, and reconciles from starting
 // before the cache holds what the operator wrote: they would do it again. Its methods may be called concurrently.
 //
-// No foreign edit is lost. An event is left out only if it is of a version that the API server responded with to a write of the reconcile, so
-// that the reconcile has seen that version: the API server applies to the newest version, or refuses. Each foreign edit makes another
+// No foreign edit is lost. An event is left out only if it is of a version that the API server responded with to a write of the reconcile,
+// so that the reconcile has seen that version: the API server applies to the newest version, or refuses. Each foreign edit makes another
 // version. What arrives during a reconcile waits for its end, when it is known which versions are its own. Deletions are never left out.
 type Expectations struct {
 	lock sync.Mutex

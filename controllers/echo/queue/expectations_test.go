@@ -159,7 +159,8 @@ func TestWithoutOwnWrites(t *testing.T) {
 		},
 	}
 	d := func(version string, owners ...metav1.OwnerReference) *appsv1.Deployment {
-		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "d", ResourceVersion: version, OwnerReferences: owners}}
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "d", ResourceVersion: version,
+			OwnerReferences: owners}}
 	}
 	owner := *metav1.NewControllerRef(fakecluster.StoredEcho(), v1.GroupVersion.WithKind("Echo"))
 	p := newReconciles()

@@ -32,7 +32,9 @@ func TestEchoEvents_priorities(t *testing.T) {
 	}
 	updated := func(c change) func(events, workQueue) {
 		return func(h events, q workQueue) {
-			h.Update(t.Context(), event.UpdateEvent{ObjectOld: fakecluster.StoredEcho(), ObjectNew: fakecluster.StoredEcho(c, func(e *v1.Echo) { e.ResourceVersion = "9" })}, q)
+			h.Update(t.Context(),
+				event.UpdateEvent{ObjectOld: fakecluster.StoredEcho(),
+					ObjectNew: fakecluster.StoredEcho(c, func(e *v1.Echo) { e.ResourceVersion = "9" })}, q)
 		}
 	}
 	for name, c := range map[string]struct {

@@ -36,7 +36,8 @@ func TestComparison_holdsOnlyWhatWasCompared(t *testing.T) {
 		"an edited spec":      {fakecluster.StoredEcho(func(e *v1.Echo) { e.Generation++ }), config, found()},
 		"another Echo":        {fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "other" }), config, found()},
 		"another image":       {fakecluster.StoredEcho(), children.Config{Images: children.Images{EchoServer: "b"}}, found()},
-		"another TLS profile": {fakecluster.StoredEcho(), children.Config{Images: config.Images, TLS: children.TLSProfile{Ciphers: []string{"c"}}}, found()},
+		"another TLS profile": {fakecluster.StoredEcho(),
+			children.Config{Images: config.Images, TLS: children.TLSProfile{Ciphers: []string{"c"}}}, found()},
 	} {
 		if last.equal(comparisonOf(c.echo, c.config, c.found)) {
 			t.Errorf("%s: it was not compared", name)

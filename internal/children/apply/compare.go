@@ -154,8 +154,8 @@ func dropEmptyLists(object map[string]any) bool {
 	return dropped
 }
 
-// renamed returns the fields of the list items whose key another client edited. What the operator owns and no longer desires is not among them:
-// apply removes it.
+// renamed returns the fields of the list items whose key another client edited. What the operator owns and no longer desires is not among
+// them: apply removes it.
 func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
 	renamed := fieldpath.NewSet()
 	others := items(fields.there.Difference(fields.desired).Difference(fields.owned))

@@ -42,7 +42,8 @@ func TestCompanionName(t *testing.T) {
 func TestWhereACompanionRuns(t *testing.T) {
 	owner := support.PodWithCompanionLabel()
 	pod := companionFor(t, owner, support.EchoOfCompanions(support.EveryField))
-	want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web-0", UID: "u", Controller: new(true), BlockOwnerDeletion: new(false)}}
+	want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web-0", UID: "u", Controller: new(true),
+		BlockOwnerDeletion: new(false)}}
 	if diff := cmp.Diff(want, pod.OwnerReferences); diff != "" || !IsCompanion(&pod) || IsCompanion(owner) {
 		t.Errorf("its owner is not its own: %s", diff)
 	}
@@ -50,7 +51,8 @@ func TestWhereACompanionRuns(t *testing.T) {
 	if pod.Spec.NodeName != "" || match.Key != "metadata.name" || !slices.Equal(match.Values, []string{"n"}) {
 		t.Errorf("it is placed by %+v", match)
 	}
-	if !slices.Equal(pod.Spec.Tolerations, owner.Spec.Tolerations) || len(pod.Spec.TopologySpreadConstraints) != 0 || pod.Spec.PriorityClassName != "" {
+	if !slices.Equal(pod.Spec.Tolerations, owner.Spec.Tolerations) || len(pod.Spec.TopologySpreadConstraints) != 0 ||
+		pod.Spec.PriorityClassName != "" {
 		t.Errorf("it is scheduled by %+v", pod.Spec)
 	}
 	if pod.Annotations[safeToEvict] != "true" {

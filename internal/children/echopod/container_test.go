@@ -18,7 +18,8 @@ import (
 func TestContainer(t *testing.T) {
 	config := children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
 	own := Container(support.Echo("ns", "x"), config)
-	if *own.Image != config.Images.EchoServer || own.ReadinessProbe.HTTPGet == nil || own.Lifecycle != nil || !*own.SecurityContext.ReadOnlyRootFilesystem {
+	if *own.Image != config.Images.EchoServer || own.ReadinessProbe.HTTPGet == nil || own.Lifecycle != nil ||
+		!*own.SecurityContext.ReadOnlyRootFilesystem {
 		t.Errorf("the operator's own image is probed over HTTP and drains by itself: %+v", own)
 	}
 	other := Container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)

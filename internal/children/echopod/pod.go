@@ -45,7 +45,8 @@ func hasPodLabels(pod *corev1.Pod) bool {
 
 // hasCompanionLabels reports whether a pod has the labels of companions, apart from the InstanceLabels.
 func hasCompanionLabels(pod *corev1.Pod) bool {
-	return pod.Labels[children.LabelName] == children.CompanionNameValue && pod.Labels[children.LabelComponent] == children.CompanionComponentValue
+	return pod.Labels[children.LabelName] == children.CompanionNameValue &&
+		pod.Labels[children.LabelComponent] == children.CompanionComponentValue
 }
 
 // HasEnded reports whether all containers of a pod have terminated and will not be restarted.

@@ -33,13 +33,16 @@ func TestSplitPods(t *testing.T) {
 	unnamed[children.LabelName], strange[children.LabelComponent] = "other", "other"
 	companion := companionFor(t, support.PodWithCompanionLabel(), echo)
 	ownAndOthers := []corev1.Pod{
-		pod("b", "ReplicaSet", children.ChildLabels(echo)), pod("copied", "Job", children.ChildLabels(echo)), companion, pod("disguised", "Pod", children.CompanionLabels(echo)),
-		pod("a", "ReplicaSet", children.ChildLabels(echo)), pod("mixed", "ReplicaSet", children.CompanionLabels(echo)), pod("unnamed", "ReplicaSet", unnamed),
-		pod("strange", "ReplicaSet", strange), companionFor(t, support.PodWithCompanionLabel(), echo, relabel(children.LabelName)), companionFor(t, support.PodWithCompanionLabel(), echo, relabel(children.LabelComponent)),
+		pod("b", "ReplicaSet", children.ChildLabels(echo)), pod("copied", "Job", children.ChildLabels(echo)), companion,
+		pod("disguised", "Pod", children.CompanionLabels(echo)), pod("a", "ReplicaSet", children.ChildLabels(echo)),
+		pod("mixed", "ReplicaSet", children.CompanionLabels(echo)), pod("unnamed", "ReplicaSet", unnamed), pod("strange", "ReplicaSet", strange),
+		companionFor(t, support.PodWithCompanionLabel(), echo, relabel(children.LabelName)),
+		companionFor(t, support.PodWithCompanionLabel(), echo, relabel(children.LabelComponent)),
 		companionFor(t, support.PodWithCompanionLabel(), echo, func(p *corev1.Pod) { p.Labels = children.ChildLabels(echo) }),
 	}
 	own, companions := SplitPods(ownAndOthers)
-	if len(own) != 2 || own[0].Name != "b" || own[1].Name != "a" || len(companions) != 1 || companions[0].Labels[children.LabelName] != children.CompanionNameValue {
+	if len(own) != 2 || own[0].Name != "b" || own[1].Name != "a" || len(companions) != 1 ||
+		companions[0].Labels[children.LabelName] != children.CompanionNameValue {
 		t.Errorf("got %v and %v", own, companions)
 	}
 	if own, companions := SplitPods(nil); own == nil || companions == nil {

@@ -23,11 +23,14 @@ func TestResponse(t *testing.T) {
 		"a body":         {&v1.EchoResponse{Body: "a\nb"}, env{"ECHO_RESPONSE_BODY": "a\nb"}},
 		"headers": {&v1.EchoResponse{Headers: []v1.EchoHeader{{Name: "X-A", Value: `a "b"`}, {Name: "X-A"}}},
 			env{"ECHO_RESPONSE_HEADERS": `[{"name":"X-A","value":"a \"b\""},{"name":"X-A"}]`}},
-		"faults": {&v1.EchoResponse{Faults: []v1.EchoFault{{Percentage: 100, StatusCode: 503, Failures: 2}, {Percentage: 5, Connection: v1.ConnectionReset}}},
+		"faults": {
+			&v1.EchoResponse{Faults: []v1.EchoFault{{Percentage: 100, StatusCode: 503, Failures: 2},
+				{Percentage: 5, Connection: v1.ConnectionReset}}},
 			env{"ECHO_RESPONSE_FAULTS": `[{"percentage":100,"statusCode":503,"failures":2},{"percentage":5,"connection":"Reset"}]`}},
 		"a range of delays": {&v1.EchoResponse{Faults: []v1.EchoFault{{Percentage: 100, DelayMilliseconds: 10, MaxDelayMilliseconds: 90}}},
 			env{"ECHO_RESPONSE_FAULTS": `[{"percentage":100,"delayMilliseconds":10,"maxDelayMilliseconds":90}]`}},
-		"a reference in the body": {&v1.EchoResponse{Body: "$(POD_NAME) costs $5, $$"}, env{"ECHO_RESPONSE_BODY": "$$(POD_NAME) costs $$5, $$$$"}},
+		"a reference in the body": {&v1.EchoResponse{Body: "$(POD_NAME) costs $5, $$"},
+			env{"ECHO_RESPONSE_BODY": "$$(POD_NAME) costs $$5, $$$$"}},
 		"a reference in a header": {&v1.EchoResponse{Headers: []v1.EchoHeader{{Name: "X-$", Value: "$(HOST_IP)"}}},
 			env{"ECHO_RESPONSE_HEADERS": `[{"name":"X-$$","value":"$$(HOST_IP)"}]`}},
 	} {

@@ -57,9 +57,10 @@ func (s PodSecurity) Validate(c children.Child) error {
 	if result.Allowed {
 		return nil
 	}
-	return &children.InvalidSpecError{Message: fmt.Sprintf("The pods violate the Pod Security Standard %q, which is the most that this operator allows: %s. "+
-		"Change spec.podSecurityContext or spec.securityContext, or ask an administrator to raise POD_SECURITY of the operator.",
-		s.level, result.ForbiddenDetail())}
+	return &children.InvalidSpecError{
+		Message: fmt.Sprintf("The pods violate the Pod Security Standard %q, which is the most that this operator allows: %s. "+
+			"Change spec.podSecurityContext or spec.securityContext, or ask an administrator to raise POD_SECURITY of the operator.",
+			s.level, result.ForbiddenDetail())}
 }
 
 // podTemplate returns the template of the pods that a child runs, or the child if it is a pod, and whether there is one.

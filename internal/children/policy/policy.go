@@ -39,13 +39,18 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 	const advice = "Remove the field, or ask an administrator to set CHECK_URLS of the operator to any."
 	switch {
 	case images.PathCheck == "":
-		return &children.InvalidSpecError{Message: "This operator has no image of checks. Ask an administrator to set RELATED_IMAGE_PATHCHECK of the operator."}
+		return &children.InvalidSpecError{
+			Message: "This operator has no image of checks. Ask an administrator to set RELATED_IMAGE_PATHCHECK of the operator."}
 	case p.AnyCheckURL:
 		return nil
 	case check.Address != "":
-		return &children.InvalidSpecError{Message: fmt.Sprintf("The field address of the check is set, but this operator allows no other address than that of the URL. %s", advice)}
+		return &children.InvalidSpecError{
+			Message: fmt.Sprintf("The field address of the check is set, but this operator allows no other address than that of the URL. %s",
+				advice)}
 	case check.URL != "" && !isBelow(check.URL, echo.Status.ExternalURL) && !isBelow(check.URL, routing.URL(echo)):
-		return &children.InvalidSpecError{Message: fmt.Sprintf("The field url of the check is %s, but this operator allows only the URLs of the Echo itself. %s", check.URL, advice)}
+		return &children.InvalidSpecError{
+			Message: fmt.Sprintf("The field url of the check is %s, but this operator allows only the URLs of the Echo itself. %s", check.URL,
+				advice)}
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ func TestPolicyRefusesMoreReplicasThanAllowed(t *testing.T) {
 		if allowed != (err == nil) {
 			t.Errorf("%d replicas: %v", replicas, err)
 		}
-		if err != nil && (!errors.As(err, new(*children.InvalidSpecError)) || !strings.Contains(err.Error(), "spec.replicas") || !strings.Contains(err.Error(), "MAX_REPLICAS")) {
+		if err != nil && (!errors.As(err, new(*children.InvalidSpecError)) || !strings.Contains(err.Error(), "spec.replicas") ||
+			!strings.Contains(err.Error(), "MAX_REPLICAS")) {
 			t.Errorf("the error does not say what to change: %v", err)
 		}
 	}

@@ -21,8 +21,8 @@ const GatewayKind = "Gateway"
 // GatewayGroupVersion is Gateway API: https://gateway-api.sigs.k8s.io.
 func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gatewayv1.GroupVersion) }
 
-// parents returns the Gateways of an Echo. What the API server would set by default is set, because it is a part of a list that is compared as
-// a whole.
+// parents returns the Gateways of an Echo. What the API server would set by default is set, because it is a part of a list that is compared
+// as a whole.
 func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
 	var all []*gatewayv1ac.ParentReferenceApplyConfiguration
 	for _, desired := range echo.Spec.Gateway.ParentRefs {

@@ -24,8 +24,8 @@ func GatewayKey(echo *v1.Echo, parent v1.EchoGatewayReference) client.ObjectKey 
 	return client.ObjectKey{Namespace: parent.Namespace, Name: parent.Name}
 }
 
-// gatewayURL returns the URL of an Echo by the first of its Gateways that accepted its HTTPRoute, over HTTPS if a listener offers that. It is
-// empty if there is none, or if no host name and no address is known.
+// gatewayURL returns the URL of an Echo by the first of its Gateways that accepted its HTTPRoute, over HTTPS if a listener offers that. It
+// is empty if there is none, or if no host name and no address is known.
 func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if !children.HasGateway(echo) || route == nil {
 		return ""
@@ -44,8 +44,8 @@ func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) st
 	return ""
 }
 
-// urlAt returns the URL of an Echo by the first listener of a Gateway that serves a scheme and admits its HTTPRoute, of those with a name if one
-// is given. It is empty if there is none.
+// urlAt returns the URL of an Echo by the first listener of a Gateway that serves a scheme and admits its HTTPRoute, of those with a name
+// if one is given. It is empty if there is none.
 func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) string {
 	for i := range gateway.Spec.Listeners {
 		listener := &gateway.Spec.Listeners[i]
@@ -60,8 +60,8 @@ func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) st
 	return ""
 }
 
-// admits reports whether a listener can admit an HTTPRoute, of the namespace of the Gateway or of another. Which namespaces a selector selects is
-// not known.
+// admits reports whether a listener can admit an HTTPRoute, of the namespace of the Gateway or of another. Which namespaces a selector
+// selects is not known.
 func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
 	if allowed == nil {
 		return sameNamespace
@@ -74,7 +74,8 @@ func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
 	if allowed.Namespaces != nil && allowed.Namespaces.From != nil {
 		from = *allowed.Namespaces.From
 	}
-	return from == gatewayv1.NamespacesFromAll || from == gatewayv1.NamespacesFromSelector || from == gatewayv1.NamespacesFromSame && sameNamespace
+	return from == gatewayv1.NamespacesFromAll || from == gatewayv1.NamespacesFromSelector ||
+		from == gatewayv1.NamespacesFromSame && sameNamespace
 }
 
 // isAccepted reports whether a Gateway has accepted the HTTPRoute of an Echo.
@@ -95,14 +96,15 @@ func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.Echo
 	return all
 }
 
-// PolicyConditions returns the conditions that each controller reports of a policy about a Gateway of the Echo, whichever of its listeners it names.
-// Some name it with the namespace of the policy (Traefik 3.6).
+// PolicyConditions returns the conditions that each controller reports of a policy about a Gateway of the Echo, whichever of its listeners
+// it names. Some name it with the namespace of the policy (Traefik 3.6).
 func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	desired := GatewayKey(echo, parent)
 	var all [][]metav1.Condition
 	for _, each := range status.Ancestors {
 		reported := GatewayKey(echo, referenceOf(each.AncestorRef))
-		if isGateway(each.AncestorRef) && reported.Name == desired.Name && (reported.Namespace == desired.Namespace || reported.Namespace == echo.Namespace) {
+		if isGateway(each.AncestorRef) && reported.Name == desired.Name && (reported.Namespace == desired.Namespace ||
+			reported.Namespace == echo.Namespace) {
 			all = append(all, each.Conditions)
 		}
 	}
@@ -131,8 +133,8 @@ func isGateway(reference gatewayv1.ParentReference) bool {
 	return reference.Kind == nil || *reference.Kind == GatewayKind
 }
 
-// listenerHost returns a host of requests that a listener takes for the host names of a route, an empty list for all: the first name that both
-// know, or an address of the Gateway if neither has a name. It is empty if there is none.
+// listenerHost returns a host of requests that a listener takes for the host names of a route, an empty list for all: the first name that
+// both know, or an address of the Gateway if neither has a name. It is empty if there is none.
 func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gatewayv1.GatewayStatusAddress) string {
 	own := ""
 	if listener.Hostname != nil {
@@ -171,5 +173,6 @@ func AttachesTo(echo *v1.Echo, gateway metav1.Object) bool {
 		return false
 	}
 	key := client.ObjectKey{Namespace: gateway.GetNamespace(), Name: gateway.GetName()}
-	return slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, func(parent v1.EchoGatewayReference) bool { return GatewayKey(echo, parent) == key })
+	return slices.ContainsFunc(echo.Spec.Gateway.ParentRefs,
+		func(parent v1.EchoGatewayReference) bool { return GatewayKey(echo, parent) == key })
 }

@@ -19,7 +19,8 @@ func acceptedBy(gateway, listener string, accepted metav1.ConditionStatus) *gate
 		reference.SectionName = new(gatewayv1.SectionName(listener))
 	}
 	route := &gatewayv1.HTTPRoute{}
-	route.Status.Parents = []gatewayv1.RouteParentStatus{{ParentRef: reference, Conditions: []metav1.Condition{{Type: "Accepted", Status: accepted}}}}
+	route.Status.Parents = []gatewayv1.RouteParentStatus{
+		{ParentRef: reference, Conditions: []metav1.Condition{{Type: "Accepted", Status: accepted}}}}
 	return route
 }
 
@@ -42,27 +43,35 @@ func TestGatewayURL(t *testing.T) {
 		refused   bool
 		want      string
 	}{
-		"a name of the route":              {listeners: []gatewayv1.Listener{plain}, hostnames: []string{"a.example.com"}, want: "http://a.example.com"},
-		"HTTPS first":                      {listeners: []gatewayv1.Listener{plain, secure}, hostnames: []string{"a.example.com"}, path: "/e/", want: "https://a.example.com/e"},
-		"the listener that is named":       {listeners: []gatewayv1.Listener{plain, secure}, section: "http", hostnames: []string{"a.example.com"}, want: "http://a.example.com"},
-		"another port":                     {listeners: []gatewayv1.Listener{listener("x", "HTTP", 8080, "")}, hostnames: []string{"a.example.com"}, want: "http://a.example.com:8080"},
-		"a name of the listener":           {listeners: []gatewayv1.Listener{listener("x", "HTTP", 80, "b.example.com")}, want: "http://b.example.com"},
-		"a name among those of a route":    {listeners: []gatewayv1.Listener{listener("x", "HTTP", 80, "b.example.com")}, hostnames: []string{"*.example.com"}, want: "http://b.example.com"},
-		"a name among those of a listener": {listeners: []gatewayv1.Listener{listener("x", "HTTP", 80, "*.example.com")}, hostnames: []string{"a.other.org", "a.example.com"}, want: "http://a.example.com"},
-		"no name in common":                {listeners: []gatewayv1.Listener{listener("x", "HTTP", 80, "b.example.com")}, hostnames: []string{"a.example.com"}},
-		"only a wildcard":                  {listeners: []gatewayv1.Listener{plain}, hostnames: []string{"*.example.com"}, address: "192.0.2.1"},
-		"an address":                       {listeners: []gatewayv1.Listener{plain}, address: "192.0.2.1", want: "http://192.0.2.1"},
-		"an IPv6 address":                  {listeners: []gatewayv1.Listener{plain}, address: "2001:db8::1", want: "http://[2001:db8::1]"},
-		"no address yet":                   {listeners: []gatewayv1.Listener{plain}},
-		"a listener for TCP":               {listeners: []gatewayv1.Listener{listener("x", "TCP", 80, "")}, hostnames: []string{"a.example.com"}},
-		"not accepted":                     {listeners: []gatewayv1.Listener{plain}, hostnames: []string{"a.example.com"}, refused: true},
+		"a name of the route": {listeners: []gatewayv1.Listener{plain}, hostnames: []string{"a.example.com"},
+			want: "http://a.example.com"},
+		"HTTPS first": {listeners: []gatewayv1.Listener{plain, secure}, hostnames: []string{"a.example.com"}, path: "/e/",
+			want: "https://a.example.com/e"},
+		"the listener that is named": {listeners: []gatewayv1.Listener{plain, secure}, section: "http",
+			hostnames: []string{"a.example.com"}, want: "http://a.example.com"},
+		"another port": {listeners: []gatewayv1.Listener{listener("x", "HTTP", 8080, "")},
+			hostnames: []string{"a.example.com"}, want: "http://a.example.com:8080"},
+		"a name of the listener": {listeners: []gatewayv1.Listener{listener("x", "HTTP", 80, "b.example.com")},
+			want: "http://b.example.com"},
+		"a name among those of a route": {listeners: []gatewayv1.Listener{listener("x", "HTTP", 80, "b.example.com")},
+			hostnames: []string{"*.example.com"}, want: "http://b.example.com"},
+		"a name among those of a listener": {listeners: []gatewayv1.Listener{listener("x", "HTTP", 80, "*.example.com")},
+			hostnames: []string{"a.other.org", "a.example.com"}, want: "http://a.example.com"},
+		"no name in common":  {listeners: []gatewayv1.Listener{listener("x", "HTTP", 80, "b.example.com")}, hostnames: []string{"a.example.com"}},
+		"only a wildcard":    {listeners: []gatewayv1.Listener{plain}, hostnames: []string{"*.example.com"}, address: "192.0.2.1"},
+		"an address":         {listeners: []gatewayv1.Listener{plain}, address: "192.0.2.1", want: "http://192.0.2.1"},
+		"an IPv6 address":    {listeners: []gatewayv1.Listener{plain}, address: "2001:db8::1", want: "http://[2001:db8::1]"},
+		"no address yet":     {listeners: []gatewayv1.Listener{plain}},
+		"a listener for TCP": {listeners: []gatewayv1.Listener{listener("x", "TCP", 80, "")}, hostnames: []string{"a.example.com"}},
+		"not accepted":       {listeners: []gatewayv1.Listener{plain}, hostnames: []string{"a.example.com"}, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			echo := support.Echo("ns", "x", func(e *v1.Echo) {
 				e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: c.hostnames, Path: c.path,
 					ParentRefs: []v1.EchoGatewayReference{{Name: "missing"}, {Name: "g", SectionName: c.section}}}
 			})
-			gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "g"}, Spec: gatewayv1.GatewaySpec{Listeners: c.listeners}}
+			gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "g"},
+				Spec: gatewayv1.GatewaySpec{Listeners: c.listeners}}
 			if c.address != "" {
 				gateway.Status.Addresses = []gatewayv1.GatewayStatusAddress{{Value: c.address}}
 			}
@@ -84,21 +93,24 @@ func TestListenersThatDoNotAdmitTheRouteHaveNoURL(t *testing.T) {
 		allowed     *gatewayv1.AllowedRoutes
 		same, other bool
 	}{
-		"nothing is said":  {nil, true, false},
-		"no namespaces":    {&gatewayv1.AllowedRoutes{}, true, false},
-		"its own":          {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromSame)}, true, false},
-		"all":              {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromAll)}, true, true},
-		"by their labels":  {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromSelector)}, true, true},
-		"none":             {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromNone)}, false, false},
-		"all, but of gRPC": {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromAll), Kinds: []gatewayv1.RouteGroupKind{{Kind: "GRPCRoute"}}}, false, false},
+		"nothing is said": {nil, true, false},
+		"no namespaces":   {&gatewayv1.AllowedRoutes{}, true, false},
+		"its own":         {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromSame)}, true, false},
+		"all":             {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromAll)}, true, true},
+		"by their labels": {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromSelector)}, true, true},
+		"none":            {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromNone)}, false, false},
+		"all, but of gRPC": {&gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromAll),
+			Kinds: []gatewayv1.RouteGroupKind{{Kind: "GRPCRoute"}}}, false, false},
 	} {
 		for namespace, want := range map[string]bool{"ns": c.same, "other": c.other} {
 			internal, public := listener("internal", "HTTP", 8080, ""), listener("public", "HTTP", 80, "")
 			internal.AllowedRoutes, public.AllowedRoutes = c.allowed, &gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromAll)}
 			echo := support.Echo("ns", "x", func(e *v1.Echo) {
-				e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{"a.example.com"}, ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: namespace}}}
+				e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{"a.example.com"},
+					ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: namespace}}}
 			})
-			gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"}, Spec: gatewayv1.GatewaySpec{Listeners: []gatewayv1.Listener{internal, public}}}
+			gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "g"},
+				Spec: gatewayv1.GatewaySpec{Listeners: []gatewayv1.Listener{internal, public}}}
 			route := acceptedBy("g", "", metav1.ConditionTrue)
 			route.Status.Parents[0].ParentRef.Namespace = new(gatewayv1.Namespace(namespace))
 			got := ExternalURL(echo, nil, route, Gateways{client.ObjectKeyFromObject(gateway): gateway})
@@ -116,10 +128,15 @@ func TestAGatewayOfAnotherNamespaceIsAnother(t *testing.T) {
 	said := RouteConditions(acceptedBy("g", "", "True").Status.RouteStatus, echo, echo.Spec.Gateway.ParentRefs[0])
 	g.Expect(said).To(BeNil(), "what is said of another Gateway was taken")
 	policy := gatewayv1.PolicyStatus{Ancestors: []gatewayv1.PolicyAncestorStatus{
-		{AncestorRef: gatewayv1.ParentReference{Name: "h"}}, {AncestorRef: gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("third"))}}, {AncestorRef: gatewayv1.ParentReference{Name: "g", Kind: new(gatewayv1.Kind("Mesh"))}},
-		{AncestorRef: gatewayv1.ParentReference{Name: "g", SectionName: new(gatewayv1.SectionName("http"))}, Conditions: []metav1.Condition{{Type: "Accepted"}}},
-		{AncestorRef: gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("other"))}, Conditions: []metav1.Condition{{Type: "Accepted"}}}}}
-	if reported := PolicyConditions(policy, echo, echo.Spec.Gateway.ParentRefs[0]); len(reported) != 2 || len(reported[0]) != 1 || len(reported[1]) != 1 {
+		{AncestorRef: gatewayv1.ParentReference{Name: "h"}},
+		{AncestorRef: gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("third"))}},
+		{AncestorRef: gatewayv1.ParentReference{Name: "g", Kind: new(gatewayv1.Kind("Mesh"))}},
+		{AncestorRef: gatewayv1.ParentReference{Name: "g", SectionName: new(gatewayv1.SectionName("http"))},
+			Conditions: []metav1.Condition{{Type: "Accepted"}}},
+		{AncestorRef: gatewayv1.ParentReference{Name: "g", Namespace: new(gatewayv1.Namespace("other"))},
+			Conditions: []metav1.Condition{{Type: "Accepted"}}}}}
+	if reported := PolicyConditions(policy, echo, echo.Spec.Gateway.ParentRefs[0]); len(reported) != 2 || len(reported[0]) != 1 ||
+		len(reported[1]) != 1 {
 		t.Errorf("of the policy is told: %+v", reported)
 	}
 	gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "g"}}

@@ -14,7 +14,8 @@ import (
 func ingressOf(change func(*v1.EchoIngress)) *networkingv1ac.IngressApplyConfiguration {
 	desired := &v1.EchoIngress{Enabled: true, Host: "a.example.com"}
 	change(desired)
-	configuration, _ := Ingress(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = desired }), children.Config{}).(*networkingv1ac.IngressApplyConfiguration)
+	configuration, _ := Ingress(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = desired }),
+		children.Config{}).(*networkingv1ac.IngressApplyConfiguration)
 	return configuration
 }
 

@@ -26,7 +26,8 @@ func TestExternalURL(t *testing.T) {
 	at := func(addresses ...corev1.LoadBalancerIngress) *corev1.Service {
 		return &corev1.Service{Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: addresses}}}
 	}
-	name, address, address6 := corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "192.0.2.1"}, corev1.LoadBalancerIngress{IP: "2001:db8::1"}
+	name, address, address6 := corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "192.0.2.1"},
+		corev1.LoadBalancerIngress{IP: "2001:db8::1"}
 	for _, c := range []struct {
 		change  func(*v1.Echo)
 		service *corev1.Service
@@ -34,7 +35,8 @@ func TestExternalURL(t *testing.T) {
 	}{
 		{func(*v1.Echo) {}, at(address), ""},
 		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Host: "a.example.com"} }, at(), ""},
-		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/"} }, at(address), "http://a.example.com"},
+		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/"} }, at(address),
+			"http://a.example.com"},
 		{func(e *v1.Echo) {
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/b", TLS: true}
 		}, at(), "https://a.example.com/b"},

@@ -34,7 +34,9 @@ func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
 // ended returns a pod of a check that ended some seconds after checkTime, and was created ten seconds before.
 func ended(seconds int, code int32, message string) corev1.Pod {
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "web-path-1-x", CreationTimestamp: metav1.NewTime(checkTime.Add(time.Duration(seconds-10) * time.Second)), Annotations: map[string]string{v1.AppliedHashAnnotation: "h"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "web-path-1-x",
+			CreationTimestamp: metav1.NewTime(checkTime.Add(time.Duration(seconds-10) * time.Second)),
+			Annotations:       map[string]string{v1.AppliedHashAnnotation: "h"}},
 		Status: corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: desired.CheckContainer,
 			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", Message: message,
 				FinishedAt: metav1.NewTime(checkTime.Add(time.Duration(seconds) * time.Second))}}}}},
@@ -51,7 +53,8 @@ func evaluateCheck(echo *v1.Echo, seen Runs) (v1.EchoCheckStatus, Report) {
 
 func TestEvaluate_result(t *testing.T) {
 	passed := pathverdict.Verdict{Facts: 1}
-	failed := pathverdict.Verdict{Facts: 1, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}, {Name: "tls.daysLeft", Want: ">=14"}}}
+	failed := pathverdict.Verdict{Facts: 1,
+		Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}, {Name: "tls.daysLeft", Want: ">=14"}}}
 	unfinished := pathverdict.Verdict{Facts: 1, Unfinished: pathverdict.DeadlinePassed}
 	interrupted := pathverdict.Verdict{Facts: 1, Unfinished: "reset"}
 	for name, c := range map[string]struct {
@@ -61,19 +64,24 @@ func TestEvaluate_result(t *testing.T) {
 		want    v1.CheckResult
 		message string
 	}{
-		"no run yet":                    {nil, "", nil, v1.CheckUnknown, notRunYet},
-		"a run passed":                  {[]corev1.Pod{found(passed)}, "", nil, v1.CheckPassed, ""},
-		"expectations are not met":      {[]corev1.Pod{found(failed)}, v1.CheckPassed, nil, v1.CheckFailed, "client.address is replaced, expected kept. tls.daysLeft is not known, expected >=14."},
-		"no Echo responds":              {[]corev1.Pod{found(pathverdict.Verdict{Problem: "no response from a:80"})}, "", nil, v1.CheckFailed, "No Echo responds: no response from a:80."},
-		"a run that did not finish":     {[]corev1.Pod{found(unfinished)}, "", nil, v1.CheckUnknown, "within its deadline of 60 seconds"},
-		"a run that was interrupted":    {[]corev1.Pod{found(interrupted)}, v1.CheckFailed, nil, v1.CheckUnknown, "could not examine everything"},
-		"a run that crashed":            {[]corev1.Pod{ended(0, 137, "")}, v1.CheckPassed, nil, v1.CheckUnknown, "it ended with the exit code 137 (Error)"},
-		"a pod of somebody else":        {[]corev1.Pod{ended(0, 0, `{"facts":1,"failed":[{"name":"<b>"}]}`)}, v1.CheckPassed, nil, v1.CheckUnknown, "no valid result: it has a fact whose name is not valid."},
-		"the last of two runs counts":   {[]corev1.Pod{found(failed), ended(5, 0, string(passed.Encode()))}, "", nil, v1.CheckPassed, ""},
-		"a pod of an old configuration": {[]corev1.Pod{func() corev1.Pod { p := found(failed); p.Annotations = nil; return p }()}, v1.CheckPassed, nil, v1.CheckPassed, ""},
-		"the pods are gone":             {nil, v1.CheckFailed, nil, v1.CheckFailed, "as before"},
-		"scaled down":                   {[]corev1.Pod{found(passed)}, v1.CheckPassed, func(e *v1.Echo) { e.Spec.Replicas = 0 }, v1.CheckUnknown, scaledDown},
-		"no URL":                        {nil, "", func(e *v1.Echo) { e.Status.ExternalURL = "" }, v1.CheckUnknown, withoutURL},
+		"no run yet":   {nil, "", nil, v1.CheckUnknown, notRunYet},
+		"a run passed": {[]corev1.Pod{found(passed)}, "", nil, v1.CheckPassed, ""},
+		"expectations are not met": {[]corev1.Pod{found(failed)}, v1.CheckPassed, nil, v1.CheckFailed,
+			"client.address is replaced, expected kept. tls.daysLeft is not known, expected >=14."},
+		"no Echo responds": {[]corev1.Pod{found(pathverdict.Verdict{Problem: "no response from a:80"})}, "", nil, v1.CheckFailed,
+			"No Echo responds: no response from a:80."},
+		"a run that did not finish":  {[]corev1.Pod{found(unfinished)}, "", nil, v1.CheckUnknown, "within its deadline of 60 seconds"},
+		"a run that was interrupted": {[]corev1.Pod{found(interrupted)}, v1.CheckFailed, nil, v1.CheckUnknown, "could not examine everything"},
+		"a run that crashed": {[]corev1.Pod{ended(0, 137, "")}, v1.CheckPassed, nil, v1.CheckUnknown,
+			"it ended with the exit code 137 (Error)"},
+		"a pod of somebody else": {[]corev1.Pod{ended(0, 0, `{"facts":1,"failed":[{"name":"<b>"}]}`)}, v1.CheckPassed, nil,
+			v1.CheckUnknown, "no valid result: it has a fact whose name is not valid."},
+		"the last of two runs counts": {[]corev1.Pod{found(failed), ended(5, 0, string(passed.Encode()))}, "", nil, v1.CheckPassed, ""},
+		"a pod of an old configuration": {[]corev1.Pod{func() corev1.Pod { p := found(failed); p.Annotations = nil; return p }()}, v1.CheckPassed,
+			nil, v1.CheckPassed, ""},
+		"the pods are gone": {nil, v1.CheckFailed, nil, v1.CheckFailed, "as before"},
+		"scaled down":       {[]corev1.Pod{found(passed)}, v1.CheckPassed, func(e *v1.Echo) { e.Spec.Replicas = 0 }, v1.CheckUnknown, scaledDown},
+		"no URL":            {nil, "", func(e *v1.Echo) { e.Status.ExternalURL = "" }, v1.CheckUnknown, withoutURL},
 	} {
 		was := v1.EchoCheckStatus{Result: c.was}
 		if c.was == v1.CheckFailed {
@@ -83,7 +91,8 @@ func TestEvaluate_result(t *testing.T) {
 		if c.change != nil {
 			c.change(echo)
 		}
-		if got, _ := evaluateCheck(echo, Runs{Pods: c.pods}); got.Result != c.want || !strings.Contains(got.Message, c.message) || (got.Message == "") != (c.message == "") {
+		if got, _ := evaluateCheck(echo, Runs{Pods: c.pods}); got.Result != c.want || !strings.Contains(got.Message, c.message) ||
+			(got.Message == "") != (c.message == "") {
 			t.Errorf("%s: %s, %q", name, got.Result, got.Message)
 		}
 	}
@@ -99,9 +108,11 @@ func TestEvaluate_refused(t *testing.T) {
 }
 
 func TestEvaluate_verdictIsDue(t *testing.T) {
-	unschedulable := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime)}, Status: corev1.PodStatus{Phase: corev1.PodPending,
-		Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}}}
-	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(checkTime)}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	unschedulable := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime)},
+		Status: corev1.PodStatus{Phase: corev1.PodPending,
+			Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}}}
+	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(checkTime)},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	before := metav1.NewTime(checkTime.Add(-time.Hour))
 	for name, c := range map[string]struct {
 		ago     time.Duration // since a run should have begun
@@ -111,17 +122,20 @@ func TestEvaluate_verdictIsDue(t *testing.T) {
 		message string
 		next    time.Duration
 	}{
-		"not yet":             {100 * time.Second, nil, &before, v1.CheckPassed, "", 50 * time.Second},
-		"no pod":              {3 * time.Minute, nil, &before, v1.CheckUnknown, "its Job has created no pod", 0},
-		"not scheduled":       {3 * time.Minute, []corev1.Pod{unschedulable}, &before, v1.CheckUnknown, "Pod of the check cannot be scheduled: 0/1 nodes are available.", 0},
-		"no pod but the last": {3 * time.Minute, []corev1.Pod{ended(-3600, 0, `{"facts":1}`)}, &before, v1.CheckUnknown, "its Job has created no pod", 0},
+		"not yet": {100 * time.Second, nil, &before, v1.CheckPassed, "", 50 * time.Second},
+		"no pod":  {3 * time.Minute, nil, &before, v1.CheckUnknown, "its Job has created no pod", 0},
+		"not scheduled": {3 * time.Minute, []corev1.Pod{unschedulable}, &before, v1.CheckUnknown,
+			"Pod of the check cannot be scheduled: 0/1 nodes are available.", 0},
+		"no pod but the last": {3 * time.Minute, []corev1.Pod{ended(-3600, 0, `{"facts":1}`)}, &before, v1.CheckUnknown,
+			"its Job has created no pod", 0},
 		"a node is behind":    {3 * time.Minute, []corev1.Pod{shifted(-time.Minute)}, &before, v1.CheckPassed, "", 0},
 		"a node is ahead":     {3 * time.Minute, []corev1.Pod{shifted(time.Hour)}, &before, v1.CheckPassed, "", 0},
 		"still running":       {3 * time.Minute, []corev1.Pod{running}, &before, v1.CheckUnknown, "has not ended in time", 0},
 		"never run, no pod":   {3 * time.Minute, nil, nil, v1.CheckUnknown, "its Job has created no pod", 0},
 		"it is there":         {3 * time.Minute, []corev1.Pod{ended(-150, 0, `{"facts":1}`)}, &before, v1.CheckPassed, "", 0},
 		"it is in the status": {3 * time.Minute, nil, &metav1.Time{Time: checkTime.Add(-150 * time.Second)}, v1.CheckPassed, "", 0},
-		"of another check":    {3 * time.Minute, []corev1.Pod{func() corev1.Pod { p := ended(-150, 0, ""); p.Annotations = nil; return p }()}, &before, v1.CheckPassed, "", 0},
+		"of another check": {3 * time.Minute, []corev1.Pod{func() corev1.Pod { p := ended(-150, 0, ""); p.Annotations = nil; return p }()},
+			&before, v1.CheckPassed, "", 0},
 	} {
 		echo := checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed, LastTime: c.last})
 		got, report := evaluateCheck(echo, Runs{Pods: c.pods, Scheduled: checkTime.Add(10*time.Second - c.ago)})
@@ -165,7 +179,8 @@ func TestEvaluate_changesNoOtherCondition(t *testing.T) {
 		e.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllPodsReady"}}
 	})
 	_, report := evaluateCheck(echo, Runs{Pods: []corev1.Pod{found(pathverdict.Verdict{Problem: "x"})}})
-	if report.Status.Phase != v1.PhaseReady || len(report.Status.Conditions) != 2 || !meta.IsStatusConditionTrue(report.Status.Conditions, v1.ConditionReady) {
+	if report.Status.Phase != v1.PhaseReady || len(report.Status.Conditions) != 2 ||
+		!meta.IsStatusConditionTrue(report.Status.Conditions, v1.ConditionReady) {
 		t.Errorf("got %+v", report.Status)
 	}
 	g.Expect(echo.Status.Conditions).To(HaveLen(1), "the Echo itself was changed, which the cache holds")
@@ -175,7 +190,8 @@ func TestEvaluate_changesNoOtherCondition(t *testing.T) {
 		t.Error("it is forgotten that the check may still have a CronJob")
 	}
 	gone := Evaluate(echo, Observation{Gone: map[string]bool{"path": true}}, checkTime)
-	if len(gone.Status.Checks) > 0 || meta.FindStatusCondition(gone.Status.Conditions, v1.ConditionPathsHealthy) != nil || len(gone.Status.Conditions) != 1 {
+	if len(gone.Status.Checks) > 0 || meta.FindStatusCondition(gone.Status.Conditions, v1.ConditionPathsHealthy) != nil ||
+		len(gone.Status.Conditions) != 1 {
 		t.Errorf("without checks: %+v", gone.Status)
 	}
 }

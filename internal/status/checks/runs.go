@@ -32,7 +32,8 @@ type Runs struct {
 	Scheduled time.Time
 }
 
-// whyUnknown returns why a check has no result, whatever it was before; empty if it has one. It also returns when that may change by time alone.
+// whyUnknown returns why a check has no result, whatever it was before; empty if it has one. It also returns when that may change by time
+// alone.
 func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckStatus, now time.Time) (string, time.Duration) {
 	switch {
 	case r.Refused != "":
@@ -51,8 +52,8 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 	return "The last run gave no result: " + r.whyNoVerdict(), 0
 }
 
-// hasRunSince reports whether the run that was last due has ended, with whatever configuration. A pod is as old as the API server says: the clock
-// of its node may differ much from that of the controller of CronJobs.
+// hasRunSince reports whether the run that was last due has ended, with whatever configuration. A pod is as old as the API server says: the
+// clock of its node may differ much from that of the controller of CronJobs.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastTime != nil {
@@ -79,7 +80,8 @@ func (r Runs) whyNoVerdict() string {
 	return "its pod has not ended in time. Check its log and its events."
 }
 
-// lastRun returns the newest pod of a check that ended, and a copy of how its container ended. Only pods with a digest count, unless it is empty.
+// lastRun returns the newest pod of a check that ended, and a copy of how its container ended. Only pods with a digest count, unless it is
+// empty.
 func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
 	for i := range pods {
 		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {

@@ -30,8 +30,9 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	case len(failed) > 0:
 		current.Result, current.Message = v1.CheckFailed, status.ShortMessage(strings.Join(failed, " "))
 	case v.Unfinished == pathverdict.DeadlinePassed:
-		setUnknown(current, fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
-			check.DeadlineSeconds))
+		setUnknown(current,
+			fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
+				check.DeadlineSeconds))
 	case v.Unfinished != "":
 		setUnknown(current, "The last run could not examine everything. The log of its pod says why.")
 	default:

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -59,4 +60,12 @@ func (w *walk) actions() map[string]func(*rapid.T) {
 		}
 	}
 	return actions
+}
+
+// fail ends the walk, with a message that is the same each time, so that rapid can look for a shorter walk with the same end.
+func (w *walk) fail(t *rapid.T, broken violation) {
+	w.counted.note(violations)
+	t.Logf("%s\n%s\n\nThe scenario, with an operator that watches %s:\n%s\n", broken.name, broken.details, w.walked,
+		strings.Join(w.lines, "\n"))
+	t.Fatal(broken.name)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,7 +96,8 @@ func (w *walk) create(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.say("echo '{\"apiVersion\": \"example.com/v1\", \"kind\": \"Echo\", \"metadata\": {\"name\": %q}, \"spec\": %s}' | kubectl -n %s create -f -", echoName, text, w.walked)
+	w.say(`echo '{"apiVersion": "example.com/v1", "kind": "Echo", "metadata": {"name": %q}, "spec": %s}' | kubectl -n %s create -f -`,
+		echoName, text, w.walked)
 	echo := newEcho(w.walked, w.spec)
 	if err := w.client.Create(t.Context(), echo); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,8 @@ func (w *walk) goBack(t *rapid.T) (*state, *outcome) {
 // checkPaused checks that an Echo that is paused says so, and that nothing was written to its children.
 func (w *walk) checkPaused(t *rapid.T, now *state) {
 	progressing := condition(now.echo, v1.ConditionProgressing)
-	if !isRefused(now.echo) && (progressing["reason"] != v1.ReasonPaused.String() || progressing["observedGeneration"] != now.echo.GetGeneration()) {
+	if !isRefused(now.echo) && (progressing["reason"] != v1.ReasonPaused.String() ||
+		progressing["observedGeneration"] != now.echo.GetGeneration()) {
 		w.fail(t, violation{"the status does not tell that the Echo is paused", fmt.Sprint(progressing)})
 	}
 	written := w.operator.wire.writes(w.walked)
@@ -260,13 +261,6 @@ func (w *walk) compare(t *rapid.T, now *state, fresh *outcome) {
 	if len(plain) != len(fresh.plain) {
 		w.fail(t, violation{"there are more objects than for a fresh Echo", fmt.Sprint(plain)})
 	}
-}
-
-// fail ends the walk, with a message that is the same each time, so that rapid can look for a shorter walk with the same end.
-func (w *walk) fail(t *rapid.T, broken violation) {
-	w.counted.note(violations)
-	t.Logf("%s\n%s\n\nThe scenario, with an operator that watches %s:\n%s\n", broken.name, broken.details, w.walked, strings.Join(w.lines, "\n"))
-	t.Fatal(broken.name)
 }
 
 // takeOut removes what was added from an object, and reports whether it was there.

@@ -140,7 +140,8 @@ func (m mutant) run(t *testing.T, all map[string][]declaration) (string, error) 
 	g.Expect(err).NotTo(HaveOccurred())
 	list := filepath.Join(t.TempDir(), "overlay.json")
 	g.Expect(os.WriteFile(list, overlay, 0o600)).To(Succeed())
-	command := exec.CommandContext(t.Context(), "go", "test", "-overlay="+list, "-count=1", "-failfast", "-vet=off", "-timeout=0", "-run="+m.by, m.of)
+	command := exec.CommandContext(t.Context(), "go", "test", "-overlay="+list, "-count=1", "-failfast", "-vet=off", "-timeout=0",
+		"-run="+m.by, m.of)
 	command.Dir = root
 	output, err := command.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {

@@ -127,7 +127,8 @@ func (w *World) interceptor() interceptor.Funcs {
 			}
 			return c.Patch(ctx, object, patch, options...)
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, part string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, part string, object client.Object, patch client.Patch,
+			options ...client.SubResourcePatchOption) error {
 			if err := write("patch " + part); err != nil {
 				return err
 			}
@@ -194,7 +195,8 @@ func CompanionPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
 	view := echopod.CompanionState{Owner: OwnerPod(), Echo: StoredEcho(), Node: &corev1.Node{}}
-	plan, err := view.Plan(children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}, policy.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
+	plan, err := view.Plan(children.Config{Images: children.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}},
+		policy.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
 	g.Expect(err).NotTo(HaveOccurred())
 	pod := &corev1.Pod{}
 	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Desired.Object, pod)).To(Succeed())
