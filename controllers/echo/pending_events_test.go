@@ -71,7 +71,7 @@ func TestTheEndOfAnEchoIsReportedAlthoughTheAnswerWasAnError(t *testing.T) {
 	g := NewWithT(t)
 	w := fakecluster.New(t, deletedEcho(v1.Finalizer))
 	r, echo := reconciler(w), w.Current(t)
-	w.FailOn("patch x", errors.New("no answer"))
+	w.FailOn("patch x", errors.New("no response"))
 	g.Expect(r.reconcile(t.Context(), echo)).Error().To(HaveOccurred(), "the failure is hidden")
 	w.Events()
 	r.Client = fakecluster.New(t).Server

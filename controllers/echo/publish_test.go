@@ -65,7 +65,7 @@ func TestAStatusThatWasWrittenAlthoughTheAnswerWasAnErrorIsReported(t *testing.T
 	g := NewWithT(t)
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	r := reconciler(w)
-	w.Fail = func(string) error { return errors.New("no answer") }
+	w.Fail = func(string) error { return errors.New("no response") }
 	g.Expect(r.publish(t.Context(), w.Current(t), readyReport())).To(HaveOccurred())
 	g.Expect(w.Events()).To(BeNil())
 	g.Expect(r.memory.pending.published(fakecluster.StoredEcho())).To(BeNil())

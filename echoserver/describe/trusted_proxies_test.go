@@ -64,7 +64,7 @@ func TestClientAddressIsNotSpoofed(t *testing.T) {
 		"an untrusted peer sends Forwarded":   {"203.0.113.7:80", http.Header{"Forwarded": {"for=10.0.0.1"}}, "203.0.113.7"},
 		"a proxy appends to a header":         {proxy + ":80", http.Header{"X-Forwarded-For": {"10.0.0.1, 203.0.113.7"}}, "203.0.113.7"},
 		"a proxy adds a header":               {proxy + ":80", http.Header{"X-Forwarded-For": {"10.0.0.1", "203.0.113.7"}}, "203.0.113.7"},
-		"Forwarded beside X-Forwarded-For": {proxy + ":80", http.Header{"X-Forwarded-For": {"203.0.113.7"}, "Forwarded": {"for=1.1.1.1"}},
+		"Forwarded next to X-Forwarded-For": {proxy + ":80", http.Header{"X-Forwarded-For": {"203.0.113.7"}, "Forwarded": {"for=1.1.1.1"}},
 			"203.0.113.7"},
 		"an empty X-Forwarded-For": {proxy + ":80", http.Header{"X-Forwarded-For": {" , "}, "Forwarded": {"for=203.0.113.7"}},
 			"203.0.113.7"},

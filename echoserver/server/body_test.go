@@ -67,7 +67,7 @@ func TestBodyLimit(t *testing.T) {
 			"chunked": echotest.Unsized{Reader: bytes.NewReader(make([]byte, exchange.MaxBody+1))}} {
 			got := echotest.Open(t, client, http.MethodPost, server.URL+"/?echo.status=200", sent).Whole(t)
 			if got.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(got.Text, "larger than 8388608 bytes") {
-				t.Errorf("%s, %s: one byte over the limit is answered %d %q", proto, name, got.StatusCode, got.Text)
+				t.Errorf("%s, %s: one byte over the limit gets %d %q", proto, name, got.StatusCode, got.Text)
 			}
 		}
 		response, err := client.Do(&http.Request{Method: http.MethodPost, URL: echotest.ParseURL(t, server.URL+"/-/body"),
@@ -76,7 +76,7 @@ func TestBodyLimit(t *testing.T) {
 		if err == nil { // the client may see first that it could not send what it announced
 			_ = response.Body.Close()
 			if response.StatusCode != http.StatusRequestEntityTooLarge {
-				t.Errorf("%s: a stream over the limit is answered %d", proto, response.StatusCode)
+				t.Errorf("%s: a stream over the limit gets %d", proto, response.StatusCode)
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	} {
 		got := echotest.Exchanged(t, echotest.Dial(t, server.URL), "POST / HTTP/1.1\r\nHost: a\r\n"+sent)
 		if !strings.HasPrefix(got, "HTTP/1.1 "+status+" ") {
-			t.Errorf("%q is answered %q, want %s", sent, got, status)
+			t.Errorf("%q gets %q, want %s", sent, got, status)
 		}
 	}
 }

@@ -29,12 +29,12 @@ func TestRefusedHeaders(t *testing.T) {
 			byHeader := echotest.Record(h, "/", "X-Echo-Set-Header", "X-A: 1,"+spelling+": 1")
 			for way, w := range map[string]string{"query": byQuery.Body.String(), "header": byHeader.Body.String()} {
 				if !strings.Contains(w, http.CanonicalHeaderKey(name)+" cannot be set") || !strings.Contains(w, why) {
-					t.Errorf("%q by %s is answered %q", spelling, way, w)
+					t.Errorf("%q by %s gets %q", spelling, way, w)
 				}
 			}
 			if byQuery.Code != http.StatusBadRequest || byHeader.Code != http.StatusBadRequest ||
 				byQuery.Header().Get("X-A")+byHeader.Header().Get("X-A") != "" {
-				t.Errorf("%q is answered %d and %d with %v", spelling, byQuery.Code, byHeader.Code, byQuery.Header())
+				t.Errorf("%q gets %d and %d with %v", spelling, byQuery.Code, byHeader.Code, byQuery.Header())
 			}
 		}
 		headers, err := controls.ParseDefaultHeaders(`[{"name":"` + strings.ToLower(name) + `","value":"1"}]`)
@@ -52,7 +52,7 @@ func TestSimilarHeadersAreAllowed(t *testing.T) {
 		"Www-Authenticate"} {
 		w := echotest.Record(h, "/?echo.set-header="+name+":1")
 		if w.Code != http.StatusOK || w.Header().Get(name) != "1" {
-			t.Errorf("%s is answered %d with %q: %s", name, w.Code, w.Header().Get(name), w.Body)
+			t.Errorf("%s gets %d with %q: %s", name, w.Code, w.Header().Get(name), w.Body)
 		}
 	}
 }

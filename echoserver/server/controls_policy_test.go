@@ -37,7 +37,7 @@ func TestControlsPolicies(t *testing.T) {
 	} {
 		w := echotest.Record(handlerOf(t, "ECHO_CONTROLS="+c.policy), c.target)
 		if w.Code != c.status {
-			t.Errorf("%s: answered %d %s", name, w.Code, w.Body)
+			t.Errorf("%s: responded %d %s", name, w.Code, w.Body)
 		}
 		for header, value := range c.want {
 			if got := w.Header().Get(header); got != value {
@@ -48,7 +48,7 @@ func TestControlsPolicies(t *testing.T) {
 	w := echotest.Record(handlerOf(t, "ECHO_CONTROLS=Off"), "/?echo.status=503", "X-Echo-Status", "418")
 	if got := decode(t, w.Body.String()); w.Code != 200 || got.Headers["X-Echo-Status"][0] != "418" ||
 		got.Request.Query["echo.status"][0] != "503" || got.Applied != nil {
-		t.Errorf("without controls it is answered %d %s", w.Code, w.Body)
+		t.Errorf("without controls it gets %d %s", w.Code, w.Body)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestCaching(t *testing.T) {
 		"a control that is off":            {[]string{"ECHO_CONTROLS=Off"}, "/?echo.status=404", nil, true},
 		"a control that is refused":        {nil, "/?echo.status=1", nil, false},
 		"a fault of the settings":          {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":503}]`}, "/", nil, true},
-		"a control beside a default fault": {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":503}]`}, "/?echo.format=text", nil, false},
+		"a control next to a default fault": {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":503}]`}, "/?echo.format=text", nil, false},
 	} {
 		h := handlerOf(t, append(c.environ, own)...)
 		h.chooser.Random = func(int64) int64 { return 99 }
@@ -136,7 +136,7 @@ func TestSetHeadersAreLimited(t *testing.T) {
 		w := echotest.Record(h, c.target, headers...)
 		if c.ok != (w.Code == http.StatusOK) ||
 			!c.ok && !strings.Contains(w.Body.String(), "a request can set up to 32 headers of together 8192 bytes") {
-			t.Errorf("%s: answered %d %.200s", name, w.Code, w.Body)
+			t.Errorf("%s: responded %d %.200s", name, w.Code, w.Body)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func TestSafeHeaders(t *testing.T) {
 		byHeader := echotest.Record(h, "/", "X-Echo-Set-Header", text)
 		name, value, _ := strings.Cut(text, ":")
 		if allowed != (w.Code == http.StatusOK) || allowed != (byHeader.Code == http.StatusOK) {
-			t.Errorf("%s is answered %d and %d: %s", text, w.Code, byHeader.Code, w.Body)
+			t.Errorf("%s gets %d and %d: %s", text, w.Code, byHeader.Code, w.Body)
 		}
 		got := w.Header().Get(name)
 		if allowed && got != strings.TrimSpace(value) || !allowed && got != "" && strings.Contains(value, got) {

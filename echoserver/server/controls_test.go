@@ -53,7 +53,7 @@ func TestControls(t *testing.T) {
 	} {
 		w := echotest.Record(handlerOf(t, c.environ...), c.target, c.headers...)
 		if w.Code != c.status || w.Header().Get("X-Echo-Applied") != c.applied {
-			t.Errorf("%s: answered %d with %q, want %d with %q", name, w.Code, w.Header().Get("X-Echo-Applied"), c.status, c.applied)
+			t.Errorf("%s: responded %d with %q, want %d with %q", name, w.Code, w.Header().Get("X-Echo-Applied"), c.status, c.applied)
 		}
 		for header, value := range c.want {
 			if got := w.Header().Values(header); len(got) != 1 || got[0] != value {
@@ -102,20 +102,20 @@ func TestControlsRefused(t *testing.T) {
 	} {
 		w := echotest.Record(h, target)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), why) || w.Header().Get("Content-Type") != connection.PlainText {
-			t.Errorf("%s is answered %d %q, want 400 with %q", target, w.Code, w.Body, why)
+			t.Errorf("%s gets %d %q, want 400 with %q", target, w.Code, w.Body, why)
 		}
 	}
 	if w := echotest.Record(h, "/", "X-Echo-Delay", "soon"); w.Code != http.StatusBadRequest ||
 		!strings.Contains(w.Body.String(), "X-Echo-Delay: ") {
-		t.Errorf("a bad header is answered %d %q", w.Code, w.Body)
+		t.Errorf("a bad header gets %d %q", w.Code, w.Body)
 	}
 	// With 10,000 parameters, a control among them still counts. The response does not show them parsed.
 	if w := echotest.Record(h, "/?"+strings.Repeat("a=1&", 9999)+"echo.status=503"); w.Code != http.StatusServiceUnavailable {
-		t.Errorf("with 10,000 parameters it is answered %d", w.Code)
+		t.Errorf("with 10,000 parameters it gets %d", w.Code)
 	}
 	if w := echotest.Record(h, "/?"+strings.Repeat("a=%20&", 9999)); w.Code != http.StatusOK ||
 		decode(t, w.Body.String()).Request.Query != nil {
-		t.Errorf("with 10,000 parameters it is answered %d", w.Code)
+		t.Errorf("with 10,000 parameters it gets %d", w.Code)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestStatusesWithoutBody(t *testing.T) {
 	}
 }
 
-// TestDelayOfOneWhoLeaves closes the client's side: no answer is better than an empty one.
+// TestDelayOfOneWhoLeaves closes the client's side: no response is better than an empty one.
 func TestDelayOfOneWhoLeaves(t *testing.T) {
 	h := handlerOf(t)
 	connection := echotest.Dial(t, serve(t, h).URL)

@@ -25,7 +25,7 @@ func TestPagesAreServed(t *testing.T) {
 		}
 		got = echotest.Send(t, client, http.MethodPost, server.URL+"/-/ws", "")
 		if got.StatusCode != http.StatusMethodNotAllowed || got.Header.Get("Allow") != "GET" {
-			t.Errorf("%s: POST is answered %d", proto, got.StatusCode)
+			t.Errorf("%s: POST gets %d", proto, got.StatusCode)
 		}
 		got = echotest.Send(t, client, http.MethodGet, server.URL+"/", "", "Accept", "text/html")
 		if _, ok := dataOf(t, got.Text); !ok || got.Header.Get("Content-Security-Policy") != describe.NewPages().Echo.Policy {

@@ -23,7 +23,7 @@ func TestEcho(t *testing.T) {
 		got := echotest.Send(t, sender, http.MethodPut, address+"/a//b/../c?x=1&x=%20&=3", "hello", "X-Many", "1", "X-Many", "2",
 			"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "id-7", "User-Agent", "")
 		if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "application/json" || got.Proto != proto {
-			t.Fatalf("%s: answered %d with %v", proto, got.StatusCode, got.Header)
+			t.Fatalf("%s: responded %d with %v", proto, got.StatusCode, got.Header)
 		}
 		a := decode(t, got.Text)
 		if since := time.Since(a.Request.Time); since < 0 || since > echotest.Patience {
@@ -84,7 +84,7 @@ func TestEveryPathIsEchoedButTheReserved(t *testing.T) {
 		"/-/readyz": 200,
 		"/-/":       404, "/-/other": 404, "/-//livez": 404, "/-/../x": 404, "/%2D/livez": 200} {
 		if got := echotest.Send(t, client, http.MethodGet, server.URL+path, ""); got.StatusCode != want {
-			t.Errorf("%s is answered %d, want %d", path, got.StatusCode, want)
+			t.Errorf("%s gets %d, want %d", path, got.StatusCode, want)
 		}
 	}
 	if got := decode(t, echotest.Send(t, client, http.MethodOptions, server.URL+"/x", "").Text); got.Method != http.MethodOptions {

@@ -55,7 +55,7 @@ func TestEventsComeAtOnceAndEnd(t *testing.T) {
 	server := serve(t, h)
 	client := echotest.Clients(t)["HTTP/1.1"]
 	if got := echotest.Send(t, client, http.MethodPost, server.URL+"/-/sse", ""); got.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("POST is answered %d", got.StatusCode)
+		t.Errorf("POST gets %d", got.StatusCode)
 	}
 	response := echotest.Open(t, client, http.MethodGet, server.URL+"/-/sse", http.NoBody)
 	if first, err := bufio.NewReader(response.Body).ReadString('\n'); first != "id: 1\n" ||

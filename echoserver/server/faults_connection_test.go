@@ -20,7 +20,7 @@ func TestConnectionReset(t *testing.T) {
 			response, err := client.Post(server.URL+path, "text/plain", strings.NewReader("hello"))
 			if err == nil {
 				_ = response.Body.Close()
-				t.Errorf("%s %s is answered %d", proto, path, response.StatusCode)
+				t.Errorf("%s %s gets %d", proto, path, response.StatusCode)
 				continue
 			}
 			if proto == "HTTP/1.1" && !errors.Is(err, syscall.ECONNRESET) || proto == "HTTP/2.0" && !strings.Contains(err.Error(), "stream error") {
@@ -29,7 +29,7 @@ func TestConnectionReset(t *testing.T) {
 		}
 		if got := echotest.Send(t, client, http.MethodPost, server.URL+"/"+proto, "hello"); got.StatusCode != http.StatusOK ||
 			got.Header.Get("X-Echo-Applied") != "" {
-			t.Errorf("%s: after a failure it is answered %d %s", proto, got.StatusCode, got.Header)
+			t.Errorf("%s: after a failure it gets %d %s", proto, got.StatusCode, got.Header)
 		}
 	}
 	echotest.Until(t, "all are counted", func() bool { return h.metrics.inFlight.Load() == 0 })
@@ -83,7 +83,7 @@ func TestTruncatedResponsesWithoutBody(t *testing.T) {
 		"HEAD /?echo.connection=truncate": "200", "GET /?echo.connection=truncate&echo.size=0": "200"} {
 		got := echotest.Exchanged(t, echotest.Dial(t, url), request+" HTTP/1.1\r\nHost: a\r\n\r\n")
 		if !strings.HasPrefix(got, "HTTP/1.1 "+status) || !strings.HasSuffix(got, "\r\n\r\n") {
-			t.Errorf("%s is answered %q", request, got)
+			t.Errorf("%s gets %q", request, got)
 		}
 	}
 }

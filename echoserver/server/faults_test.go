@@ -50,7 +50,7 @@ func TestFaults(t *testing.T) {
 			[]string{"503 status=503, failures=1", "200 ", "503 status=503, failures=1"}},
 		"other failures on request": {"", nil, []string{"/?echo.failures=1&echo.status=429", "/?echo.failures=1&echo.status=429"},
 			[]string{"429 status=429, failures=1", "200 "}},
-		"failures beside a format": {"", nil, []string{"/?echo.failures=1&echo.format=text"},
+		"failures next to a format": {"", nil, []string{"/?echo.failures=1&echo.format=text"},
 			[]string{"503 status=503, format=text, failures=1"}},
 		"no fault of the settings":   {`{"statusCode":504}`, []int64{99}, []string{"/?echo.percentage=30&echo.status=503"}, []string{"200 "}},
 		"a delay of zero is a delay": {`{"delayMilliseconds":0}`, nil, []string{"/"}, []string{"200 fault=0"}},
@@ -67,7 +67,7 @@ func TestFaults(t *testing.T) {
 			got = append(got, strings.TrimPrefix(w.Result().Status[:4]+w.Header().Get("X-Echo-Applied"), "HTTP "))
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: answered %q, want %q", name, got, c.want)
+			t.Errorf("%s: responded %q, want %q", name, got, c.want)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestFaultDelays(t *testing.T) {
 			began := time.Now()
 			echotest.Record(h, c.target)
 			if took := time.Since(began); took != c.want {
-				t.Errorf("%s: answered after %s, want %s", name, took, c.want)
+				t.Errorf("%s: responded after %s, want %s", name, took, c.want)
 			}
 		})
 	}

@@ -79,8 +79,8 @@ func TestCallTypes(t *testing.T) {
 		"protobuf":                  {"HTTP/1.1", "POST", "application/proto", echoed},
 	} {
 		got := echotest.Send(t, echotest.Clients(t)[c.proto], c.method, server.URL+unaryPath, "", "Content-Type", c.contentType)
-		if answer := got.Status[:4] + got.Header.Get("Content-Type"); answer != c.want {
-			t.Errorf("%s: the response is %s, want %s", name, answer, c.want)
+		if got := got.Status[:4] + got.Header.Get("Content-Type"); got != c.want {
+			t.Errorf("%s: the response is %s, want %s", name, got, c.want)
 		}
 	}
 }

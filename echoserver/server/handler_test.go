@@ -44,7 +44,7 @@ func TestDelayIsExact(t *testing.T) {
 			began := time.Now()
 			echotest.Record(h, c.target)
 			if took := time.Since(began); took != c.want || h.delays.Waiting.Load() != 0 {
-				t.Errorf("%s: answered after %s, want %s; %d wait", name, took, c.want, h.delays.Waiting.Load())
+				t.Errorf("%s: responded after %s, want %s; %d wait", name, took, c.want, h.delays.Waiting.Load())
 			}
 			if sum := totalDuration(t, h.metrics); sum != c.want.Seconds() {
 				t.Errorf("%s: the metrics report %g s", name, sum)
@@ -64,13 +64,13 @@ func TestDelayLimit(t *testing.T) {
 		w := echotest.Record(h, "/?echo.delay=1ns&echo.status=418")
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" ||
 			w.Body.String() != "echo-server: 1000 responses are delayed already\n" {
-			t.Errorf("one over the limit is answered %d %q with %v", w.Code, w.Body, w.Header())
+			t.Errorf("one over the limit gets %d %q with %v", w.Code, w.Body, w.Header())
 		}
 		if w := echotest.Record(h, "/?echo.delay=0s"); w.Code != http.StatusOK {
 			t.Errorf("a response without delay has the status %d", w.Code)
 		}
 		if code := <-last; code != http.StatusOK {
-			t.Errorf("the last that may wait is answered %d", code)
+			t.Errorf("the last that may wait gets %d", code)
 		}
 		if w := echotest.Record(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.delays.Waiting.Load() != exchange.MaxWaiting-1 ||
 			counted(h.metrics.limits, exchange.LimitDelays) != 1 {
@@ -181,7 +181,7 @@ func TestHeadersAreReplaced(t *testing.T) {
 			[]string{"text/csv"}},
 		"an empty value":                         {"/?echo.set-header=X-A:", "X-A", []string{""}},
 		"a policy that no request can set":       {"/?echo.format=json", "Content-Security-Policy", []string{exchange.Sandbox}},
-		"no default of a cache beside a control": {"/?echo.status=503", "Cache-Control", []string{"no-store"}},
+		"no default of a cache next to a control": {"/?echo.status=503", "Cache-Control", []string{"no-store"}},
 	} {
 		if got := echotest.Record(h, c.target).Header().Values(c.header); strings.Join(got, "|") != strings.Join(c.want, "|") ||
 			len(got) != len(c.want) {

@@ -78,12 +78,12 @@ func TestDrainAwaitsRequests(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, "complete")
 			}))
-			connection, answer := listener.Dial(t), make(chan string)
-			go func() { answer <- echotest.Exchanged(t, connection, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") }()
+			connection, got := listener.Dial(t), make(chan string)
+			go func() { got <- echotest.Exchanged(t, connection, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") }()
 			synctest.Wait()
 			began := time.Now()
 			log, done := drained(life, server, 0)
-			if got := strings.HasSuffix(<-answer, "complete"); got != c.complete {
+			if got := strings.HasSuffix(<-got, "complete"); got != c.complete {
 				t.Errorf("%s: the response is complete: %t, want %t", name, got, c.complete)
 			}
 			<-done
@@ -107,12 +107,12 @@ func TestDrainEndsDelays(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
 			server, listener := serveInMemory(t, h)
-			connection, answer := listener.Dial(t), make(chan string)
-			go func() { answer <- echotest.Exchanged(t, connection, "GET "+c.path+" HTTP/1.1\r\nHost: a\r\n\r\n") }()
+			connection, response := listener.Dial(t), make(chan string)
+			go func() { response <- echotest.Exchanged(t, connection, "GET "+c.path+" HTTP/1.1\r\nHost: a\r\n\r\n") }()
 			synctest.Wait()
 			began := time.Now()
 			_, done := drained(h.life, server, 2500*time.Millisecond)
-			got := <-answer
+			got := <-response
 			if took := time.Since(began); took != 2500*time.Millisecond || !strings.HasPrefix(got, "HTTP/1.1 200 OK") ||
 				!strings.HasSuffix(got, c.end) {
 				t.Errorf("%s: after %s the response is %q", name, took, got)

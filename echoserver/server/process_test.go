@@ -52,7 +52,7 @@ func TestDrain(t *testing.T) {
 		t.Errorf("the admin port's readiness is %d to the end", got)
 	}
 	if got := finish(); got != http.StatusOK {
-		t.Errorf("the request in flight is answered %d", got)
+		t.Errorf("the request in flight gets %d", got)
 	}
 	if err := p.wait(t); err != nil {
 		t.Errorf("it ends with %v", err)

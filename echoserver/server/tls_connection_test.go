@@ -17,7 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
-// TestTLS sends requests by both protocols, and reads what the answer tells about the connection.
+// TestTLS sends requests by both protocols, and reads what the response reports of the connection.
 func TestTLS(t *testing.T) {
 	s := serveTLS(t, "")
 	_, port, err := net.SplitHostPort(s.address)
@@ -26,7 +26,7 @@ func TestTLS(t *testing.T) {
 	}
 	config := s.config()
 	config.ServerName = "first"
-	alpn := map[string]string{"HTTP/1.1": "", "HTTP/2.0": "h2"} // http.Transport offers http/1.1 only beside h2
+	alpn := map[string]string{"HTTP/1.1": "", "HTTP/2.0": "h2"} // http.Transport offers http/1.1 only next to h2
 	for proto, client := range tlsClients(t, config) {
 		got := echotest.Send(t, client, http.MethodPost, "https://"+s.address+"/a", "hello")
 		told := decode(t, got.Text)
@@ -120,7 +120,7 @@ func TestPlainRequestToHTTPS(t *testing.T) {
 		}
 	}
 	if got := echotest.Exchanged(t, echotest.Dial(t, s.address), "QUIT\r\n\r\n"); strings.Contains(got, "HTTP") {
-		t.Errorf("what is not HTTP is answered %q", got)
+		t.Errorf("what is not HTTP gets %q", got)
 	}
 }
 

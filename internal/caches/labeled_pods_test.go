@@ -25,8 +25,8 @@ func TestLabeledPodsAreCachedByTheirLabel(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		out.Header().Set("Content-Type", "application/json")
-		if answer, ok := discovery[r.URL.Path]; ok {
-			_, _ = out.Write([]byte(answer))
+		if response, ok := discovery[r.URL.Path]; ok {
+			_, _ = out.Write([]byte(response))
 			return
 		}
 		select {

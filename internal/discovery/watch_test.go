@@ -28,7 +28,8 @@ func TestTheClusterIsAskedForWhatIsRequired(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var asked []int
 			w := &Watch{
-				Changes:  Changes{Times: Times{Period: time.Minute, Rest: time.Hour}, Began: begin(), Start: Offer{route(): {Access: Usable}, gate(): {Access: NotServed}}},
+				Changes: Changes{Times: Times{Period: time.Minute, Rest: time.Hour}, Began: begin(),
+					Start: Offer{route(): {Access: Usable}, gate(): {Access: NotServed}}},
 				Kinds:    all,
 				Required: func(context.Context) func(Kind) bool { return func(k Kind) bool { return contains(c.required, k) } },
 				Leads:    func() bool { return false },
@@ -54,7 +55,7 @@ func contains(kinds []Kind, kind Kind) bool {
 // TestWhatStartsTheCount: the process would end in minute 1.
 func TestWhatStartsTheCount(t *testing.T) {
 	for name, inMinuteOne := range map[string]func(*Watch) error{
-		"a response that fails": func(*Watch) error { return errors.New("no answer") },
+		"a response that fails": func(*Watch) error { return errors.New("no response") },
 		"a memory that is lost": func(w *Watch) error { w.Drop(); return nil },
 	} {
 		minute := 0

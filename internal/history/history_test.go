@@ -36,7 +36,7 @@ func TestLastEventsOfEachEchoAreKept(t *testing.T) {
 	g.Expect(history.Events(types.NamespacedName{Namespace: "ns", Name: "y"}, "u")).To(BeNil())
 
 	next := support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "u2" })
-	recorder.Eventf(next, nil, corev1.EventTypeNormal, "Deployed", "Deploy", "anew")
+	recorder.Eventf(next, nil, corev1.EventTypeNormal, "Deployed", "Deploy", "again")
 	if got := history.Events(key, "u2"); len(got) != 1 || history.Events(key, "u") != nil {
 		t.Errorf("an Echo that took the name has %v", got)
 	}

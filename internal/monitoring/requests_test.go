@@ -41,10 +41,10 @@ func TestOperationOf(t *testing.T) {
 }
 
 func TestRequestsAreCounted(t *testing.T) {
-	requests, answer := newRequests(), errors.New("refused")
+	requests, refused := newRequests(), errors.New("refused")
 	transport := requests.Wrap(roundTrip(func(*http.Request) (*http.Response, error) {
-		if answer != nil {
-			return nil, answer
+		if refused != nil {
+			return nil, refused
 		}
 		return &http.Response{StatusCode: http.StatusConflict, Body: http.NoBody}, nil
 	}))
@@ -55,10 +55,10 @@ func TestRequestsAreCounted(t *testing.T) {
 		}
 		return err
 	}
-	if err := send(); !errors.Is(err, answer) {
+	if err := send(); !errors.Is(err, refused) {
 		t.Error(err)
 	}
-	answer = nil
+	refused = nil
 	for range 2 {
 		NewWithT(t).Expect(send()).To(Succeed())
 	}

@@ -80,7 +80,7 @@ func TestPodCause(t *testing.T) {
 		"an init container crashed": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 1}}}]}`,
 			v1.ReasonPodsCrashing,
 			`Container "i" of pod p terminated with exit code 1. Run 'kubectl logs --previous -n ns p -c i' to see its output.`, false},
-		"a container that is well again, beside one that is not ready": {
+		"a container that is well again, next to one that is not ready": {
 			`{phase: Running, containerStatuses: [{name: mesh, ready: true, restartCount: 1, lastState: {terminated: {exitCode: 1}}}, {name: ` +
 				`echo, state: {running: {}}}]}`, nil, "", false},
 		"scheduled": {`{phase: Pending, conditions: [{type: PodScheduled, status: "True", message: "at last"}]}`, nil, "", false},

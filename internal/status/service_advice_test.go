@@ -30,12 +30,13 @@ func TestAdviceOnService(t *testing.T) {
 		"a family of another cluster": {refused("Service", "spec.ipFamilies[0]"), "Change or remove spec.service.ipFamilies of the Echo."},
 		"two fields, one twice": {refused("Service", "spec.ipFamilyPolicy", "spec.ipFamilies[0]", "spec.ipFamilies[1]"),
 			"Change or remove spec.service.ipFamilies and spec.service.ipFamilyPolicy of the Echo."},
-		"with a capital letter":        {refused("Service", "spec.LoadBalancerSourceRanges[2]"), "Change or remove spec.service.loadBalancerSourceRanges of the Echo."},
-		"an annotation":                {refused("Service", "metadata.annotations"), "Change or remove spec.service.annotations of the Echo."},
-		"what no field of the Echo is": {refused("Service", "spec.ports[0].nodePort", "spec.clusterIPs"), ""},
-		"another kind":                 {refused("Deployment", "spec.sessionAffinity"), ""},
-		"no field":                     {refused("Service"), ""},
-		"no answer of the API server":  {errors.New("no"), ""},
+		"with a capital letter": {refused("Service", "spec.LoadBalancerSourceRanges[2]"),
+			"Change or remove spec.service.loadBalancerSourceRanges of the Echo."},
+		"an annotation":                 {refused("Service", "metadata.annotations"), "Change or remove spec.service.annotations of the Echo."},
+		"what no field of the Echo is":  {refused("Service", "spec.ports[0].nodePort", "spec.clusterIPs"), ""},
+		"another kind":                  {refused("Deployment", "spec.sessionAffinity"), ""},
+		"no field":                      {refused("Service"), ""},
+		"no response of the API server": {errors.New("no"), ""},
 	} {
 		NewWithT(t).Expect(adviceOnService(c.err)).To(Equal(c.want), name)
 	}

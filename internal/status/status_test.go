@@ -113,7 +113,7 @@ func rolloutCases() map[string]statusCase {
 // podCases returns cases of pods that exist or are missing.
 func podCases() map[string]statusCase {
 	return map[string]statusCase{
-		"all as wanted": {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
+		"all as desired": {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
 		"none wanted": {zero: true, seen: seenDeployment(done, 0, 0, 0),
 			want: statusWant{yes, no, no, v1.ReasonScaledToZero, v1.PhaseReady}},
 		"none wanted, some up": {zero: true, seen: seenDeployment(done, 1, 1, 1), was: wasRolling(),
@@ -131,7 +131,7 @@ func podCases() map[string]statusCase {
 		"a pod lost to a crash": {was: wasReady(), seen: seenDeployment(done, 2, 2, 1),
 			pod:  `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`,
 			want: statusWant{no, no, no, v1.ReasonPodsCrashing, v1.PhaseWarning}},
-		"as wanted, whatever a pod says": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), pod: containerWaits("ErrImagePull", "no"),
+		"as desired, whatever a pod says": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), pod: containerWaits("ErrImagePull", "no"),
 			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
 		"well again": {was: wasOverdue(), ago: time.Hour, seen: seenDeployment(done, 2, 2, 2),
 			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},

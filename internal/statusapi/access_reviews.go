@@ -59,16 +59,16 @@ func (r *accessReviews) review(ctx context.Context,
 		return cached.(authorizationv1.SubjectAccessReviewStatus), nil
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: question}
-	answered, err := retryReview(ctx, func(ctx context.Context) (*authorizationv1.SubjectAccessReview, error) {
+	reviewed, err := retryReview(ctx, func(ctx context.Context) (*authorizationv1.SubjectAccessReview, error) {
 		return r.reviews.Create(ctx, review, metav1.CreateOptions{})
 	})
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("reviewing access: %w", err)
 	}
 	if len(text) <= maxCachedQuestion {
-		r.cache.Add(string(text), answered.Status, ttlOf(answered.Status))
+		r.cache.Add(string(text), reviewed.Status, ttlOf(reviewed.Status))
 	}
-	return answered.Status, nil
+	return reviewed.Status, nil
 }
 
 func ttlOf(status authorizationv1.SubjectAccessReviewStatus) time.Duration {

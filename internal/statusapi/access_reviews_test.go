@@ -34,9 +34,9 @@ func (j *judge) Create(
 	if attempt := len(j.asked) - 1; attempt < len(j.fails) {
 		return nil, j.fails[attempt]
 	}
-	answer := review.DeepCopy()
-	answer.Status = j.status
-	return answer, nil
+	reviewed := review.DeepCopy()
+	reviewed.Status = j.status
+	return reviewed, nil
 }
 
 func wanted(path string) authorizer.AttributesRecord {

@@ -61,17 +61,28 @@ func TestAccess(t *testing.T) {
 	}{
 		"allowed":                          {known: true, decide: allow, url: "/metrics", status: http.StatusOK},
 		"allowed, with an error of a part": {known: true, fails: errors.New("other"), decide: allow, url: "/metrics", status: http.StatusOK},
-		"unknown":                          {decide: allow, url: "/metrics", status: http.StatusUnauthorized, message: "a bearer token that the API server accepts is required: see 'kubectl create token'"},
-		"authentication fails":             {fails: errors.New("secret detail"), decide: allow, url: "/metrics", status: http.StatusUnauthorized, message: "a bearer token that the API server accepts is required: see 'kubectl create token'"},
-		"too many tokens":                  {fails: errTooManyReviews, decide: allow, url: "/metrics", status: http.StatusTooManyRequests, message: "too many tokens are being checked"},
-		"an invalid namespace":             {known: true, decide: allow, url: "/echoes?namespace=A", status: http.StatusBadRequest, message: `namespace: "A" is not a valid namespace name`},
-		"an invalid namespace, unknown":    {decide: allow, url: "/echoes?namespace=A", status: http.StatusUnauthorized, message: "a bearer token"},
-		"denied a path":                    {known: true, decide: deny, url: "/metrics", status: http.StatusForbidden, message: `user "jane" cannot get path "/metrics"`},
-		"no opinion on a path":             {known: true, decide: unsure, url: "/metrics", status: http.StatusForbidden, message: `user "jane" cannot get path "/metrics"`},
-		"denied all Echoes":                {known: true, decide: deny, url: "/echoes", status: http.StatusForbidden, message: `user "jane" cannot list resource "echoes" in API group "example.com" at the cluster scope; select a namespace with ?namespace=`},
-		"denied those of a namespace":      {known: true, decide: deny, url: "/echoes?namespace=a", status: http.StatusForbidden, message: `user "jane" cannot list resource "echoes" in API group "example.com" in the namespace "a"`},
-		"denied one Echo":                  {known: true, decide: deny, url: "/echoes/a/x", status: http.StatusForbidden, message: `user "jane" cannot get resource "echoes" in API group "example.com" in the namespace "a"`},
-		"authorization fails":              {known: true, decide: broken, url: "/metrics", status: http.StatusServiceUnavailable, message: "the API server cannot check your permissions at the moment; try again later"},
+		"unknown": {decide: allow, url: "/metrics", status: http.StatusUnauthorized,
+			message: "a bearer token that the API server accepts is required: see 'kubectl create token'"},
+		"authentication fails": {fails: errors.New("secret detail"), decide: allow, url: "/metrics", status: http.StatusUnauthorized,
+			message: "a bearer token that the API server accepts is required: see 'kubectl create token'"},
+		"too many tokens": {fails: errTooManyReviews, decide: allow, url: "/metrics", status: http.StatusTooManyRequests,
+			message: "too many tokens are being checked"},
+		"an invalid namespace": {known: true, decide: allow, url: "/echoes?namespace=A", status: http.StatusBadRequest,
+			message: `namespace: "A" is not a valid namespace name`},
+		"an invalid namespace, unknown": {decide: allow, url: "/echoes?namespace=A", status: http.StatusUnauthorized, message: "a bearer token"},
+		"denied a path": {known: true, decide: deny, url: "/metrics", status: http.StatusForbidden,
+			message: `user "jane" cannot get path "/metrics"`},
+		"no opinion on a path": {known: true, decide: unsure, url: "/metrics", status: http.StatusForbidden,
+			message: `user "jane" cannot get path "/metrics"`},
+		"denied all Echoes": {known: true, decide: deny, url: "/echoes", status: http.StatusForbidden,
+			message: `user "jane" cannot list resource "echoes" in API group "example.com" at the cluster scope; select a namespace with ` +
+				`?namespace=`},
+		"denied those of a namespace": {known: true, decide: deny, url: "/echoes?namespace=a", status: http.StatusForbidden,
+			message: `user "jane" cannot list resource "echoes" in API group "example.com" in the namespace "a"`},
+		"denied one Echo": {known: true, decide: deny, url: "/echoes/a/x", status: http.StatusForbidden,
+			message: `user "jane" cannot get resource "echoes" in API group "example.com" in the namespace "a"`},
+		"authorization fails": {known: true, decide: broken, url: "/metrics", status: http.StatusServiceUnavailable,
+			message: "the API server cannot check your permissions at the moment; try again later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			passed := false
@@ -128,7 +139,7 @@ func (s *reviews) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		http.Error(out, err.Error(), http.StatusBadRequest)
 		return
 	}
-	answer := map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
+	reviewed := map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
 		"status": map[string]any{"authenticated": review.Spec.Token == "good", "user": map[string]any{"username": "jane"}}}
 	if resource, path := review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes; resource != nil || path != nil {
 		what := ""
@@ -140,7 +151,7 @@ func (s *reviews) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		s.lock.Lock()
 		s.seen = append(s.seen, review.Spec.User+" "+what)
 		s.lock.Unlock()
-		answer = map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+		reviewed = map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
 			"status": map[string]any{"allowed": what == "get /metrics" || what == "list echoes in a"}}
 	} else {
 		s.lock.Lock()
@@ -148,7 +159,7 @@ func (s *reviews) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		s.lock.Unlock()
 	}
 	out.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(out).Encode(answer)
+	_ = json.NewEncoder(out).Encode(reviewed)
 }
 
 // asJSON returns the configuration of an API server that reads JSON, and of a client that does not limit itself.

@@ -15,9 +15,9 @@ func TestATokenThatWasAcceptedIsNotAskedAboutForAMinute(t *testing.T) {
 		api := &reviewer{}
 		tokens := newTokenCache(newTokenReviews(api))
 		accepted := func(token string) bool {
-			answer, ok, err := tokens.AuthenticateToken(t.Context(), token)
-			if ok != (err == nil) || ok && answer.User.GetName() != "jane" {
-				t.Errorf("the answer for %s is %+v, %t, %v", token, answer, ok, err)
+			reviewed, ok, err := tokens.AuthenticateToken(t.Context(), token)
+			if ok != (err == nil) || ok && reviewed.User.GetName() != "jane" {
+				t.Errorf("the answer for %s is %+v, %t, %v", token, reviewed, ok, err)
 			}
 			return ok
 		}
@@ -38,7 +38,7 @@ func TestATokenThatWasAcceptedIsNotAskedAboutForAMinute(t *testing.T) {
 func TestOneReviewDoesForAllWhoAskAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		api := &reviewer{answer: make(chan struct{})}
+		api := &reviewer{respond: make(chan struct{})}
 		tokens := newTokenCache(newTokenReviews(api))
 		leaving, leave := context.WithCancel(t.Context())
 		rejected := make(chan error, 6)
@@ -53,7 +53,7 @@ func TestOneReviewDoesForAllWhoAskAtTheSameTime(t *testing.T) {
 		}
 		leave() // the first client goes away, which is nothing to the others
 		synctest.Wait()
-		close(api.answer)
+		close(api.respond)
 		for range 6 {
 			g.Expect(<-rejected).To(MatchError("the API server rejects the token: invalid bearer token"))
 		}

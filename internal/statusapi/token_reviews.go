@@ -77,13 +77,13 @@ func (r *tokenReviews) AuthenticateToken(ctx context.Context, token string) (*au
 // review asks the API server about a token.
 func (r *tokenReviews) review(ctx context.Context, token string) (*authenticationv1.TokenReviewStatus, error) {
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
-	answer, err := retryReview(ctx, func(ctx context.Context) (*authenticationv1.TokenReview, error) {
+	reviewed, err := retryReview(ctx, func(ctx context.Context) (*authenticationv1.TokenReview, error) {
 		return r.reviews.Create(ctx, review, metav1.CreateOptions{})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reviewing a token: %w", err)
 	}
-	return &answer.Status, nil
+	return &reviewed.Status, nil
 }
 
 // responseTo returns the user of a token that the API server accepts.

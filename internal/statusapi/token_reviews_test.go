@@ -24,25 +24,26 @@ type reviewer struct {
 	authenticationclient.TokenReviewInterface
 	asked   atomic.Int32
 	revoked atomic.Bool
-	answer  chan struct{}
+	respond chan struct{}
 }
 
 // Create implements authenticationclient.TokenReviewInterface.
-func (r *reviewer) Create(_ context.Context, review *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+func (r *reviewer) Create(_ context.Context, review *authenticationv1.TokenReview,
+	_ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
 	r.asked.Add(1)
-	answer := review.DeepCopy()
+	reviewed := review.DeepCopy()
 	switch token := review.Spec.Token; {
 	case token == "down":
 		return nil, errors.New("no connection")
 	case strings.HasPrefix(token, "slow"):
-		<-r.answer
+		<-r.respond
 	case strings.HasPrefix(token, "good") && !r.revoked.Load():
-		answer.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{
+		reviewed.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{
 			Username: "jane", UID: "u", Groups: []string{"g"}, Extra: map[string]authenticationv1.ExtraValue{"scopes": {"a"}}}}
-		return answer, nil
+		return reviewed, nil
 	}
-	answer.Status.Error = "invalid bearer token"
-	return answer, nil
+	reviewed.Status.Error = "invalid bearer token"
+	return reviewed, nil
 }
 
 // flood asks for many tokens that nobody has issued, and returns how many were refused without a review.
@@ -80,9 +81,10 @@ func TestATokenThatWasAcceptedIsReviewedDuringAFlood(t *testing.T) {
 		api := &reviewer{}
 		tokens := newTokenReviews(api)
 		accepted := func() bool {
-			answer, ok, err := tokens.AuthenticateToken(t.Context(), "good")
-			if ok && (answer.User.GetName() != "jane" || answer.User.GetUID() != "u" || answer.User.GetGroups()[0] != "g" || answer.User.GetExtra()["scopes"][0] != "a") {
-				t.Errorf("the user is %+v, %v", answer.User, err)
+			reviewed, ok, err := tokens.AuthenticateToken(t.Context(), "good")
+			if ok && (reviewed.User.GetName() != "jane" || reviewed.User.GetUID() != "u" || reviewed.User.GetGroups()[0] != "g" ||
+				reviewed.User.GetExtra()["scopes"][0] != "a") {
+				t.Errorf("the user is %+v, %v", reviewed.User, err)
 			}
 			return ok
 		}
@@ -108,7 +110,7 @@ func TestATokenThatWasAcceptedIsReviewedDuringAFlood(t *testing.T) {
 
 func TestReviewsAtOnceAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := &reviewer{answer: make(chan struct{})}
+		api := &reviewer{respond: make(chan struct{})}
 		tokens := newTokenReviews(api)
 		results := make(chan error, 2*reviewsAtOnce)
 		for i := range 2 * reviewsAtOnce {
@@ -121,7 +123,7 @@ func TestReviewsAtOnceAreBounded(t *testing.T) {
 		if api.asked.Load() != reviewsAtOnce || len(results) != reviewsAtOnce {
 			t.Errorf("%d reviews at once, and %d are refused", api.asked.Load(), len(results))
 		}
-		close(api.answer)
+		close(api.respond)
 		synctest.Wait()
 		if _, _, err := tokens.AuthenticateToken(t.Context(), "later"); errors.Is(err, errTooManyReviews) {
 			t.Error("no place is free again")
@@ -174,7 +176,8 @@ func TestAFloodOfMadeUpTokens(t *testing.T) {
 		t.Errorf("the good token gets %d after the flood", out.Code)
 	}
 	seconds := int(time.Since(began).Seconds()) + 1
-	if statuses[http.StatusUnauthorized]+statuses[http.StatusTooManyRequests] != 3000 || statuses[http.StatusUnauthorized] > reviewBurst+seconds*reviewsPerSecond {
+	if statuses[http.StatusUnauthorized]+statuses[http.StatusTooManyRequests] != 3000 ||
+		statuses[http.StatusUnauthorized] > reviewBurst+seconds*reviewsPerSecond {
 		t.Errorf("in %d s, the responses were %v", seconds, statuses)
 	}
 	if reviewed := api.tokens(); reviewed != statuses[http.StatusUnauthorized]+1 {
@@ -196,7 +199,8 @@ func TestALineSaysHowManyWereLeftOut(t *testing.T) {
 		sampled.info("failed", "reason", "b")
 		time.Sleep(logPeriod) //nolint:forbidigo // the bubble's clock
 		sampled.info("failed", "reason", "c")
-		if len(lines) != 3 || strings.Contains(lines[0], "leftOut") || !strings.Contains(lines[1], `"leftOut"=2`) || strings.Contains(lines[2], "leftOut") {
+		if len(lines) != 3 || strings.Contains(lines[0], "leftOut") || !strings.Contains(lines[1], `"leftOut"=2`) ||
+			strings.Contains(lines[2], "leftOut") {
 			t.Errorf("the lines are %q", lines)
 		}
 	})

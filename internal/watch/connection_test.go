@@ -17,9 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-type answers []error
+type responses []error
 
-func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
+func (a *responses) RoundTrip(*http.Request) (*http.Response, error) {
 	err := (*a)[0]
 	*a = (*a)[1:]
 	if err != nil {
@@ -34,7 +34,7 @@ func TestConnectionReportsAnErrorOnceUntilThereIsAnAnswer(t *testing.T) {
 		return &net.OpError{Op: "read", Net: "tcp", Source: &net.TCPAddr{Port: port}, Err: syscall.ECONNRESET}
 	}
 	dial := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 6443}, Err: syscall.ECONNREFUSED}
-	sequence := answers{refused, refused, broken, refused, nil, broken, reset(1), reset(2), dial}
+	sequence := responses{refused, refused, broken, refused, nil, broken, reset(1), reset(2), dial}
 	var reported []string
 	c := newConnection(&sequence, func(err error) {
 		reported = append(reported, strings.TrimPrefix(err.Error(), "no response from the API server, retrying: "))
@@ -49,7 +49,7 @@ func TestConnectionReportsAnErrorOnceUntilThereIsAnAnswer(t *testing.T) {
 func TestConnectionSaysNothingOfItsOwnEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	ask(t, ctx, newConnection(&answers{context.Canceled}, func(err error) { t.Error(err) }))
+	ask(t, ctx, newConnection(&responses{context.Canceled}, func(err error) { t.Error(err) }))
 }
 
 func TestIsNews(t *testing.T) {

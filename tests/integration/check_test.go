@@ -19,7 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// No controller of CronJobs runs beside the API server: the specs make the pods, with what a check would write.
+// No controller of CronJobs runs next to the API server: the specs make the pods, with what a check would write.
 var _ = Describe("a check", func() {
 	good := pathverdict.Verdict{Facts: 2}
 	bad := pathverdict.Verdict{Facts: 2, Failed: []pathverdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}}}
@@ -41,7 +41,7 @@ var _ = Describe("a check", func() {
 			g.Expect(job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args).To(ContainElement(echo.Status.URL))
 			g.Expect(job.Labels).To(HaveKeyWithValue("team", "a"))
 		}).WithContext(ctx).Should(Succeed())
-		By("creating it anew when its container was renamed, or it was deleted")
+		By("creating it again when its container was renamed, or it was deleted")
 		edit(ctx, job, func(job *batchv1.CronJob) { job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Name = "other" })
 		eventuallyReplaced(ctx, echo, job)
 		job = cronJobNow(ctx, Default, echo, "web-path")
@@ -84,7 +84,8 @@ var _ = Describe("a check", func() {
 		Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, nil))
 		run(ctx, echo, "web-path", string(good.Encode()))
 		expectCheck(ctx, echo, v1.CheckPassed, "")
-		Eventually(func(g Gomega) []string { return eventReasons(ctx, g, echo) }).WithContext(ctx).Should(ContainElements("CheckPassed", "CheckFailed", "CheckPassed"))
+		Eventually(func(g Gomega) []string { return eventReasons(ctx, g, echo) }).WithContext(ctx).Should(ContainElements("CheckPassed",
+			"CheckFailed", "CheckPassed"))
 	})
 
 	It("keeps its result when its pods are gone, and says when a run gives none", func(ctx SpecContext) {
@@ -116,14 +117,16 @@ var _ = Describe("a check", func() {
 		job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
 		Expect(k8s.Status().Update(ctx, job)).To(Succeed())
 		expectCheck(ctx, echo, v1.CheckUnknown, "its Job has created no pod, for example because of a quota")
-		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionUnknown, v1.ReasonCheckUnknown))
+		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionUnknown,
+			v1.ReasonCheckUnknown))
 	})
 
 	It("says why it cannot run, and the others run", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		foreign := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-path"}, Spec: batchv1.CronJobSpec{Schedule: "@yearly",
-			JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}}}}}}
+		foreign := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-path"},
+			Spec: batchv1.CronJobSpec{Schedule: "@yearly",
+				JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+					RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}}}}}}
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
 		echo := createReadyEcho(ctx, checkedEcho(namespace, "web", nil, func(c *v1.EchoCheck) { c.Name, c.Schedule = "late", "99 * * * *" },
 			func(c *v1.EchoCheck) { c.Name, c.URL = "other", "http://example.org/" }, func(c *v1.EchoCheck) { c.Name = "good" },
@@ -171,8 +174,10 @@ var _ = Describe("a check", func() {
 		Entry("a URL of another scheme", "url", "should match", func(c *v1.EchoCheck) { c.URL = "ftp://a" }),
 		Entry("a query", "url", "should match", func(c *v1.EchoCheck) { c.URL = "http://a/?b" }),
 		Entry("an unknown group", "groups", "Unsupported value", func(c *v1.EchoCheck) { c.Groups = []string{"others"} }),
-		Entry("a bound that is no number", "value", "whole number", func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "body.max", Value: ">=many"}} }),
-		Entry("a fact with an equals sign", "fact", "should match", func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "a=b", Value: "c"}} }),
+		Entry("a bound that is no number", "value", "whole number",
+			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "body.max", Value: ">=many"}} }),
+		Entry("a fact with an equals sign", "fact", "should match",
+			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "a=b", Value: "c"}} }),
 		Entry("too short a deadline", "deadlineSeconds", "greater than or equal to 10", func(c *v1.EchoCheck) { c.DeadlineSeconds = 9 }),
 	)
 })
@@ -213,8 +218,9 @@ func run(ctx context.Context, echo *v1.Echo, name, message string) *corev1.Pod {
 	Expect(k8s.List(ctx, earlier, client.InNamespace(echo.Namespace))).To(Succeed())
 	last := metav1.NewTime(time.Now().Add(time.Duration(len(earlier.Items)) * time.Second))
 	Expect(k8s.Create(ctx, pod)).To(Succeed())
-	pod.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: "check", State: corev1.ContainerState{
-		Terminated: &corev1.ContainerStateTerminated{Message: message, Reason: "Completed", FinishedAt: last}}}}}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodSucceeded,
+		ContainerStatuses: []corev1.ContainerStatus{{Name: "check", State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{Message: message, Reason: "Completed", FinishedAt: last}}}}}
 	Expect(k8s.Status().Update(ctx, pod)).To(Succeed())
 	return pod
 }

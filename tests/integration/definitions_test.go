@@ -22,7 +22,8 @@ func installDefinitions(config *rest.Config, files []string) {
 }
 
 // uninstallDefinitions deletes definitions, and waits until they are gone: what is installed while they still exist would go with them. API
-// servers before 1.35 take a minute longer if an object is applied anew while they delete all: they look for a minute before they delete again.
+// servers before 1.35 take a minute longer if an object is applied again while they delete all: they look for a minute before they delete
+// again.
 func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client.Client, files []string) {
 	GinkgoHelper()
 	Expect(envtest.UninstallCRDs(config, definitionsIn(files))).To(Succeed())

@@ -68,7 +68,8 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		route := &gatewayv1.HTTPRoute{}
 		expectRoute(ctx, echo, route)
 		route.Status.Parents = []gatewayv1.RouteParentStatus{{ParentRef: route.Spec.ParentRefs[0], ControllerName: "example.com/controller",
-			Conditions: []metav1.Condition{{Type: "Accepted", Status: accepted, Reason: reason, Message: message, LastTransitionTime: metav1.Now()}}}}
+			Conditions: []metav1.Condition{{Type: "Accepted", Status: accepted, Reason: reason, Message: message,
+				LastTransitionTime: metav1.Now()}}}}
 		Expect(admin.Status().Update(ctx, route)).To(Succeed())
 	}
 
@@ -91,7 +92,8 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 	})
 
 	It("it has its route when the API is installed", SpecTimeout(2*time.Minute), func(ctx SpecContext) {
-		echo, other := routed("early"), routed("other", func(e *v1.Echo) { e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}} })
+		echo, other := routed("early"), routed("other",
+			func(e *v1.Echo) { e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}} })
 		Expect(admin.Create(ctx, other)).To(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		run.expectStarts(ctx, 1, func() { installDefinitions(server.Config, support.GatewayCRDs(ctx)) })
@@ -109,11 +111,13 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		gateway := &gatewayv1.Gateway{ObjectMeta: metav1.ObjectMeta{Namespace: gateways, Name: "public"}, Spec: gatewayv1.GatewaySpec{
 			GatewayClassName: "example", Listeners: []gatewayv1.Listener{
 				{Name: "own", Protocol: "HTTP", Port: 8081},
-				{Name: "web", Protocol: "HTTP", Port: 8080, AllowedRoutes: &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: new(gatewayv1.NamespacesFromAll)}}}}}}
+				{Name: "web", Protocol: "HTTP", Port: 8080,
+					AllowedRoutes: &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: new(gatewayv1.NamespacesFromAll)}}}}}}
 		Expect(admin.Create(ctx, gateway)).To(Succeed())
 		expectDegraded(ctx, echo, "AsExpected", "No pods are requested")
 		say(ctx, echo, metav1.ConditionFalse, "NotAllowedByListeners", "the namespace is not allowed")
-		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not use the HTTPRoute as it should (Accepted, NotAllowedByListeners): the namespace is not allowed.")
+		expectDegraded(ctx, echo, "RouteNotAccepted",
+			"Gateway gateways/public does not use the HTTPRoute as it should (Accepted, NotAllowedByListeners): the namespace is not allowed.")
 		say(ctx, echo, metav1.ConditionTrue, "Accepted", "")
 		expectDegraded(ctx, echo, "AsExpected", "No pods are requested")
 		support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.ExternalURL", "http://early.example.com:8080"))
@@ -124,7 +128,8 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Eventually(func(g Gomega) {
 			g.Expect(admin.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
 			g.Expect(events.Items).To(ContainElements(
-				And(HaveField("Reason", "RouteNotAccepted"), HaveField("Type", "Warning"), HaveField("Note", ContainSubstring("NotAllowedByListeners"))),
+				And(HaveField("Reason", "RouteNotAccepted"), HaveField("Type", "Warning"),
+					HaveField("Note", ContainSubstring("NotAllowedByListeners"))),
 				And(HaveField("Reason", "RouteAccepted"), HaveField("Regarding.Name", "early"))))
 		}).WithContext(ctx).Should(Succeed())
 	})
@@ -135,7 +140,8 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		By("what somebody edits in it is restored, and what somebody adds is kept")
 		expectRoute(ctx, echo, route)
 		Expect(admin.Patch(ctx, route, client.RawPatch(types.MergePatchType,
-			[]byte(`{"metadata":{"labels":{"team":"a"}},"spec":{"hostnames":["other.example.com"],"rules":[{"backendRefs":[{"name":"other","port":1}]}]}}`)))).To(Succeed())
+			[]byte(
+				`{"metadata":{"labels":{"team":"a"}},"spec":{"hostnames":["other.example.com"],"rules":[{"backendRefs":[{"name":"other","port":1}]}]}}`)))).To(Succeed())
 		Eventually(func(g Gomega) {
 			expectRoute(ctx, echo, route)
 			g.Expect(route.Spec.Hostnames).To(ConsistOf(gatewayv1.Hostname("early.example.com")))
@@ -148,7 +154,8 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectRoute(ctx, echo, route)
 		By("nothing is written when nothing has changed")
 		version := route.ResourceVersion
-		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"look":"again"}}}`)))).To(Succeed())
+		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"look":"again"}}}`)))).To(
+			Succeed())
 		Consistently(func(g Gomega) {
 			expectRoute(ctx, echo, route)
 			g.Expect(route.ResourceVersion).To(Equal(version))
@@ -158,7 +165,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		eventuallyGone(ctx, admin, route)
 	})
 
-	It("a route of somebody else is left alone", SpecTimeout(time.Minute), func(ctx SpecContext) {
+	It("a route of another client is left alone", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := routed("taken")
 		foreign := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
 		Expect(admin.Create(ctx, foreign)).To(Succeed())
@@ -175,10 +182,12 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: gateways, Name: "public"}, gateway)).To(Succeed())
 		Expect(admin.Delete(ctx, gateway)).To(Succeed())
 		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
-		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":true,"gateway":{"enabled":false}}}`)))).To(Succeed())
+		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":true,"gateway":{"enabled":false}}}`)))).To(
+			Succeed())
 		expectDegraded(ctx, echo, "AsExpected", "The Echo is paused")
 		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
-		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":false,"gateway":{"enabled":true}}}`)))).To(Succeed())
+		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":false,"gateway":{"enabled":true}}}`)))).To(
+			Succeed())
 		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
 	})
 

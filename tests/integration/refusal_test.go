@@ -49,7 +49,7 @@ var _ = Describe("an admission policy", func() {
 	})
 })
 
-var _ = Describe("a status that somebody else writes", func() {
+var _ = Describe("a status that another client writes", func() {
 	It("is corrected", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "told"))
 		wrong := echo.DeepCopy()

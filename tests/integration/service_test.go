@@ -28,7 +28,7 @@ var _ = Describe("a Service that the API server refuses", func() {
 			`"10.0.0.300/8"`, "loadBalancerSourceRanges"),
 	)
 
-	It("is not created anew: the one that works stays", func(ctx SpecContext) {
+	It("is not created again: the one that works stays", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "kept"))
 		before := serviceNow(ctx, Default, echo.Namespace, echo.Name)
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Service.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} })

@@ -67,13 +67,15 @@ var _ = Describe("Prometheus", Ordered, func() {
 			return err
 		}).WithContext(ctx).ShouldNot(Succeed())
 		Expect(k8s.Create(ctx, support.Echo(namespace, "denied"))).To(Succeed())
-		Expect(k8s.Create(ctx, support.Echo(namespace, "no-image", func(e *v1.Echo) { e.Spec.Image = "quay.io/echo-operator/missing:v1" }))).To(Succeed())
+		Expect(k8s.Create(ctx, support.Echo(namespace, "no-image", func(e *v1.Echo) { e.Spec.Image = "quay.io/echo-operator/missing:v1" }))).To(
+			Succeed())
 		Expect(k8s.Create(ctx, support.WebPod(namespace, "lonely", "nobody"))).To(Succeed())
 		expiring := support.Echo(namespace, "expiring", monitored, func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "expiring"} })
 		applyCertificate(ctx, expiring, 24*time.Hour)
 		Expect(k8s.Create(ctx, expiring)).To(Succeed())
 		for _, path := range []string{"/", "/?echo.status=503", "/?echo.body=much"} {
-			prober := support.StartProber(ctx, namespace, "http://healthy."+namespace+".svc"+path, "--count=1000000", "--interval=1s", "--duration=2h")
+			prober := support.StartProber(ctx, namespace, "http://healthy."+namespace+".svc"+path, "--count=1000000", "--interval=1s",
+				"--duration=2h")
 			DeferCleanup(prober.Stop, NodeTimeout(time.Minute))
 		}
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(ConsistOf(
@@ -82,11 +84,12 @@ var _ = Describe("Prometheus", Ordered, func() {
 			Expect(a.Annotations).To(HaveKeyWithValue("runbook_url", HaveSuffix("/docs/runbooks/"+a.Labels["alertname"]+".md")))
 			AddReportEntry(a.Labels["alertname"], a.Annotations["summary"])
 		}
-		Expect(k8s.Patch(ctx, healthy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"podAnnotations":{"changed":"now"}}}`)))).To(Succeed())
+		Expect(k8s.Patch(ctx, healthy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"podAnnotations":{"changed":"now"}}}`)))).To(
+			Succeed())
 		Eventually(func(g Gomega) { g.Expect(withoutData(ctx, g, p)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 	}, SpecTimeout(45*time.Minute))
 
-	It("resolves them when it is mended", func(ctx SpecContext) {
+	It("resolves them when it is fixed", func(ctx SpecContext) {
 		support.Kubectl(ctx, "delete", "validatingadmissionpolicybindings", "echo-operator-test")
 		support.Kubectl(ctx, "delete", "pod", "-n", namespace, "lonely")
 		noImage := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-image"}}
@@ -97,22 +100,26 @@ var _ = Describe("Prometheus", Ordered, func() {
 
 	It("fires if no replica is the leader, and if none is there", func(ctx SpecContext) {
 		binding := &rbacv1.RoleBinding{}
-		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: "echo-operator-leader-election-rolebinding"}, binding)).To(Succeed())
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: "echo-operator-leader-election-rolebinding"}, binding)).To(
+			Succeed())
 		Expect(k8s.Delete(ctx, binding)).To(Succeed())
 		restore := func(ctx SpecContext) {
 			again := &rbacv1.RoleBinding{RoleRef: binding.RoleRef, Subjects: binding.Subjects,
-				ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.Name, Labels: binding.Labels, Annotations: binding.Annotations}}
+				ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.Name, Labels: binding.Labels,
+					Annotations: binding.Annotations}}
 			Expect(client.IgnoreAlreadyExists(k8s.Create(ctx, again))).To(Succeed())
 		}
 		DeferCleanup(restore, NodeTimeout(time.Minute))
 		restartOperator(ctx)
-		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(ConsistOf("EchoOperatorWithoutLeader"))
+		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(
+			ConsistOf("EchoOperatorWithoutLeader"))
 
 		restore(ctx)
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
 
 		support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=0")
-		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(ConsistOf("EchoOperatorDown"))
+		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(
+			ConsistOf("EchoOperatorDown"))
 		support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
 	}, SpecTimeout(60*time.Minute))

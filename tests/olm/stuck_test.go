@@ -14,7 +14,8 @@ import (
 // subscriptionConditions returns the conditions that Subscriptions have.
 func subscriptionConditions(ctx context.Context) string {
 	GinkgoHelper()
-	return kubectl(ctx, "get", "subscriptions.operators.coreos.com", "-o", `jsonpath={range .items[*].status.conditions[?(@.status=="True")]}{.type} {.reason} {.message}{"\n"}{end}`)
+	return kubectl(ctx, "get", "subscriptions.operators.coreos.com", "-o",
+		`jsonpath={range .items[*].status.conditions[?(@.status=="True")]}{.type} {.reason} {.message}{"\n"}{end}`)
 }
 
 // operatorGroup is the OperatorGroup of install.md.
@@ -38,7 +39,8 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 
 	It("because the image of the catalog cannot be pulled", func(ctx SpecContext) {
 		apply(ctx, "echo-operator-catalog:v", "echo-operator-catalog:no-v")
-		Eventually(subscriptionConditions).WithContext(ctx).Should(ContainSubstring("ResolutionFailed ErrorPreventedResolution error using catalogsource olm/echo-operator"))
+		Eventually(subscriptionConditions).WithContext(ctx).Should(
+			ContainSubstring("ResolutionFailed ErrorPreventedResolution error using catalogsource olm/echo-operator"))
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "pods", "-n", "olm", "-l", "olm.catalogSource=echo-operator").
 			Should(Or(ContainSubstring("ErrImagePull"), ContainSubstring("ImagePullBackOff")))
 		pointCatalogAt(ctx, version(0))
@@ -47,7 +49,8 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 
 	It("because the catalog does not have the channel", func(ctx SpecContext) {
 		apply(ctx, "channel: stable", "channel: nightly")
-		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("ResolutionFailed"), ContainSubstring("no operators found in channel nightly")))
+		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("ResolutionFailed"),
+			ContainSubstring("no operators found in channel nightly")))
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifest", "echo-operator", "--ignore-not-found", "-o", "yaml").
 			Should(And(ContainSubstring("name: candidate"), ContainSubstring("name: stable")))
 		kubectl(ctx, "patch", "subscriptions.operators.coreos.com/echo-operator", "--type=merge", "-p", `{"spec": {"channel": "stable"}}`)
@@ -56,19 +59,21 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 
 	It("because the catalog does not have the package", func(ctx SpecContext) {
 		apply(ctx, "spec: {name: echo-operator, channel", "spec: {name: echo-operators, channel")
-		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("ResolutionFailed"), ContainSubstring("no operators found in package echo-operators")))
+		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("ResolutionFailed"),
+			ContainSubstring("no operators found in package echo-operators")))
 	}, SpecTimeout(10*time.Minute))
 
-	DescribeTable("because the namespace does not have one OperatorGroup", func(ctx SpecContext, found, from, to, mend string) {
+	DescribeTable("because the namespace does not have one OperatorGroup", func(ctx SpecContext, found, from, to, fix string) {
 		apply(ctx, from, to)
 		Eventually(support.Kubectl).WithContext(ctx).WithArguments("logs", "-n", "olm", "deployment/catalog-operator").
 			Should(ContainSubstring("found " + found + " operatorGroups, expected 1"))
 		Expect(kubectl(ctx, "get", "installplans,csv", "-o", "name")).To(BeEmpty())
-		run(ctx, mend)
+		run(ctx, fix)
 		expectSucceeded(ctx, version(0))
 	},
 		Entry("but none", SpecTimeout(10*time.Minute), "0", operatorGroup+"---\n", "", "kubectl create -f - <<END\n"+operatorGroup+"END\n"),
-		Entry("but two", SpecTimeout(10*time.Minute), "2", operatorGroup, strings.Replace(operatorGroup, "{name: echo-operator", "{name: second", 1)+"---\n"+operatorGroup,
+		Entry("but two", SpecTimeout(10*time.Minute), "2", operatorGroup,
+			strings.Replace(operatorGroup, "{name: echo-operator", "{name: second", 1)+"---\n"+operatorGroup,
 			"kubectl delete -n $namespace operatorgroup/second"),
 	)
 
@@ -88,7 +93,8 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 		run(ctx, installation(version(0)))
 		kubectl(ctx, "delete", "subscriptions.operators.coreos.com/echo-operator")
 		apply(ctx, "channel: stable", "channel: stable")
-		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("ResolutionFailed"), ContainSubstring("exists and is not referenced by a subscription")))
+		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("ResolutionFailed"),
+			ContainSubstring("exists and is not referenced by a subscription")))
 		kubectl(ctx, "delete", "csv", "echo-operator.v"+version(0))
 		expectSucceeded(ctx, version(0))
 	}, SpecTimeout(10*time.Minute))

@@ -112,7 +112,7 @@ func TestExpectations_waitEnds(t *testing.T) {
 func TestAnotherEchoOfTheNameDoesNotWait(t *testing.T) {
 	p := newReconciles()
 	p.begins(0)
-	p.gone(p.key, version("2").UID) // before the answer to the write
+	p.gone(p.key, version("2").UID) // before the response to the write
 	p.write("1", "2")
 	p.End(p.key)
 	if p.Begin(fakecluster.StoredEcho(func(e *v1.Echo) { e.UID = "other" }), time.Unix(1, 0)) > 0 {

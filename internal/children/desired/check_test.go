@@ -43,7 +43,8 @@ func cronJob(t *testing.T, echo *v1.Echo) *batchv1.CronJob {
 	}
 	object := &batchv1.CronJob{}
 	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(child.Desired.Object, object, true)).To(Succeed())
-	if object.Name != child.Key.Name || object.Namespace != "ns" || CheckHash(child) != object.Spec.JobTemplate.Spec.Template.Annotations[v1.AppliedHashAnnotation] {
+	if object.Name != child.Key.Name || object.Namespace != "ns" ||
+		CheckHash(child) != object.Spec.JobTemplate.Spec.Template.Annotations[v1.AppliedHashAnnotation] {
 		t.Errorf("%s is %s/%s, with the digest %q", child.Key, object.Namespace, object.Name, CheckHash(child))
 	}
 	return object
@@ -60,15 +61,18 @@ func TestCheck(t *testing.T) {
 	job := cronJob(t, echo)
 	spec, pod := job.Spec, podOf(job)
 	if job.Name != "web-path" || spec.Schedule != "*/5 * * * *" || spec.ConcurrencyPolicy != batchv1.ForbidConcurrent || *spec.Suspend ||
-		*spec.SuccessfulJobsHistoryLimit != 1 || *spec.FailedJobsHistoryLimit != 1 || *spec.StartingDeadlineSeconds != 60 || *spec.JobTemplate.Spec.BackoffLimit != 0 {
+		*spec.SuccessfulJobsHistoryLimit != 1 || *spec.FailedJobsHistoryLimit != 1 || *spec.StartingDeadlineSeconds != 60 ||
+		*spec.JobTemplate.Spec.BackoffLimit != 0 {
 		t.Errorf("got %+v", spec)
 	}
 	g.Expect(spec.JobTemplate.Spec.ActiveDeadlineSeconds).To(BeNil(), "it would delete the pod, and the verdict with it")
 	g.Expect(*pod.ActiveDeadlineSeconds).To(BeEquivalentTo(240))
-	want := []string{"--verdict-file=/dev/termination-log", "--name=ns/web", "--deadline=120s", "--address=192.0.2.1:8443", "--groups=client,tls",
+	want := []string{"--verdict-file=/dev/termination-log", "--name=ns/web", "--deadline=120s", "--address=192.0.2.1:8443",
+		"--groups=client,tls",
 		"--ca-file=/etc/pathcheck/ca.crt", "--expect=client.address=kept", "--expect=body.max=>=10Mi", "https://web.example.com/echo"}
 	g.Expect(pod.Containers[0].Args).To(HaveExactElements(want))
-	if pod.RestartPolicy != corev1.RestartPolicyNever || *pod.AutomountServiceAccountToken || pod.Containers[0].Image != checkImages.PathCheck {
+	if pod.RestartPolicy != corev1.RestartPolicyNever || *pod.AutomountServiceAccountToken ||
+		pod.Containers[0].Image != checkImages.PathCheck {
 		t.Errorf("the pod is %+v", pod)
 	}
 	if volume := pod.Volumes[0].ConfigMap; volume.Name != "ca" || pod.Containers[0].VolumeMounts[0].Name != pod.Volumes[0].Name {
@@ -158,7 +162,8 @@ func TestCronJobNames(t *testing.T) {
 		{strings.Repeat("a", 42) + "-b", "path-of-it", ""},
 	} {
 		got := cronJobName(support.Echo("ns", c.echo), c.check)
-		if c.want != "" && got != c.want || len(got) > maxCronJobName || len(validation.IsDNS1123Subdomain(got)) > 0 || names[got] || strings.Contains(got, "--") {
+		if c.want != "" && got != c.want || len(got) > maxCronJobName || len(validation.IsDNS1123Subdomain(got)) > 0 || names[got] ||
+			strings.Contains(got, "--") {
 			t.Errorf("%s, %s: %q", c.echo, c.check, got)
 		}
 		names[got] = true
@@ -176,7 +181,7 @@ func TestCheckPolicy(t *testing.T) {
 		"below it":                     {"https://web.example.com/echo/a/b", "", true, true},
 		"the Service":                  {"http://web.ns.svc", "", true, true},
 		"below the Service":            {"http://web.ns.svc/", "", true, true},
-		"beside it":                    {"https://web.example.com/echoes", "", false, true},
+		"next to it":                   {"https://web.example.com/echoes", "", false, true},
 		"above it":                     {"https://web.example.com/", "", false, true},
 		"out of it":                    {"https://web.example.com/echo/../admin", "", false, true},
 		"out of it at the end":         {"https://web.example.com/echo/..", "", false, true},
@@ -189,7 +194,8 @@ func TestCheckPolicy(t *testing.T) {
 		"an address":                   {"", "192.0.2.1", false, true},
 	} {
 		echo := checked(func(check *v1.EchoCheck) { check.URL, check.Address = c.url, c.address })
-		if err := (policy.Policy{}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages); (err == nil) != c.own || err != nil && !strings.Contains(err.Error(), "CHECK_URLS") {
+		if err := (policy.Policy{}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages); (err == nil) != c.own ||
+			err != nil && !strings.Contains(err.Error(), "CHECK_URLS") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := (policy.Policy{AnyCheckURL: true}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages); (err == nil) != c.any {

@@ -99,7 +99,7 @@ func (g generator) variable(i int) corev1.EnvVar {
 	return variable
 }
 
-// objects configures the objects beside the Deployment.
+// objects configures the objects next to the Deployment.
 func (g generator) objects(spec *v1.EchoSpec) {
 	spec.Service.Annotations = g.annotations()
 	g.maybe(func() {
@@ -112,10 +112,12 @@ func (g generator) objects(spec *v1.EchoSpec) {
 	})
 	g.maybe(func() {
 		spec.Service.LoadBalancerSourceRanges = some(g, func(i int) string { return fmt.Sprintf("10.%d.0.0/16", i) })
-		spec.Service.InternalTrafficPolicy, spec.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
+		spec.Service.InternalTrafficPolicy, spec.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal,
+			corev1.ServiceAffinityClientIP
 	})
 	g.maybe(func() {
-		spec.TLS = &v1.EchoTLS{SecretName: []string{"", "certificate"}[g.Intn(2)], Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateRequest}
+		spec.TLS = &v1.EchoTLS{SecretName: []string{"", "certificate"}[g.Intn(2)], Port: 8443, ServicePort: 443,
+			ClientCertificate: v1.ClientCertificateRequest}
 	})
 	g.maybe(func() {
 		spec.Ingress = &v1.EchoIngress{Enabled: g.Intn(4) > 0, Host: "echo.example.com", TLS: g.Intn(2) == 0, Annotations: g.annotations(),
@@ -161,7 +163,8 @@ func (g generator) security(spec *v1.EchoSpec) {
 	})
 	g.maybe(func() { spec.PodSecurityContext = &corev1.PodSecurityContext{FSGroup: new(g.Int63n(2))} })
 	g.maybe(func() {
-		spec.SecurityContext = &corev1.SecurityContext{Privileged: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+		spec.SecurityContext = &corev1.SecurityContext{Privileged: new(false),
+			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 	})
 }
 
@@ -239,7 +242,8 @@ func TestEveryChangeOfAChildIsSeen(t *testing.T) {
 // isIdentity reports whether a leaf says which object is meant: its version, kind, namespace or name.
 func isIdentity(l leaf) bool {
 	parent, _ := l.parent.(map[string]any)
-	return parent["apiVersion"] != nil && parent["metadata"] != nil || parent["ownerReferences"] != nil && (l.key == "name" || l.key == "namespace")
+	return parent["apiVersion"] != nil && parent["metadata"] != nil || parent["ownerReferences"] != nil && (l.key == "name" ||
+		l.key == "namespace")
 }
 
 // leaf is a value in a tree that is no map and no list.

@@ -74,7 +74,7 @@ func TestEvaluate_result(t *testing.T) {
 		"a run that was interrupted": {[]corev1.Pod{found(interrupted)}, v1.CheckFailed, nil, v1.CheckUnknown, "could not examine everything"},
 		"a run that crashed": {[]corev1.Pod{ended(0, 137, "")}, v1.CheckPassed, nil, v1.CheckUnknown,
 			"it ended with the exit code 137 (Error)"},
-		"a pod of somebody else": {[]corev1.Pod{ended(0, 0, `{"facts":1,"failed":[{"name":"<b>"}]}`)}, v1.CheckPassed, nil,
+		"a pod of another client": {[]corev1.Pod{ended(0, 0, `{"facts":1,"failed":[{"name":"<b>"}]}`)}, v1.CheckPassed, nil,
 			v1.CheckUnknown, "no valid result: it has a fact whose name is not valid."},
 		"the last of two runs counts": {[]corev1.Pod{found(failed), ended(5, 0, string(passed.Encode()))}, "", nil, v1.CheckPassed, ""},
 		"a pod of an old configuration": {[]corev1.Pod{func() corev1.Pod { p := found(failed); p.Annotations = nil; return p }()}, v1.CheckPassed,

@@ -15,7 +15,7 @@ const spoofed = "192.0.2.123"
 
 // ExamineClient examines who a client seems to be behind the proxies.
 func ExamineClient(ctx context.Context, g *run.Group) error {
-	return g.Each(ctx, examineAddress, examineForgery, examineStripping, examineTracing)
+	return g.Each(ctx, examineAddress, examineSpoofing, examineStripping, examineTracing)
 }
 
 func examineAddress(_ context.Context, g *run.Group) error {
@@ -104,7 +104,7 @@ func spoofings() []spoofing {
 	}
 }
 
-func examineForgery(ctx context.Context, g *run.Group) error {
+func examineSpoofing(ctx context.Context, g *run.Group) error {
 	all := spoofings()
 	fields := make([]wire.Field, len(all))
 	for i := range all {

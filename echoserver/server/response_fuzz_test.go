@@ -12,9 +12,9 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 )
 
-// FuzzAnswer asks for anything and holds every answer to what must never happen: a secret of the environment shown, a stranger's
+// FuzzResponse asks for anything and holds every response to what must never happen: a secret of the environment shown, a stranger's
 // text served as HTML, JSON that is none.
-func FuzzAnswer(f *testing.F) {
+func FuzzResponse(f *testing.F) {
 	const canary = "canary-4f1c9a"
 	f.Setenv("SECRET", canary)
 	for _, seed := range []struct{ path, query, name, value, body string }{
@@ -53,7 +53,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// checkContent holds an answer to a type that fits what it is, and that no browser runs.
+// checkContent holds a response to a type that fits what it is, and that no browser runs.
 func checkContent(t *testing.T, header http.Header, given string) {
 	t.Helper()
 	mediaType, _, err := mime.ParseMediaType(header.Get("Content-Type"))
