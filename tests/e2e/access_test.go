@@ -7,16 +7,16 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("a user with the role", func() {
 	DescribeTable("has the rights on Echoes that go with it, in that namespace only",
 		func(ctx SpecContext, role string, may, mayNot []string) {
 			namespace := namespaces.New(ctx)
-			support.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
+			realcluster.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole="+role, "--user=jane")
 			can := func(namespace, what string) string {
-				output, _ := support.TryKubectl(ctx, strings.Fields("auth can-i --as=jane -n "+namespace+" "+what)...) // exits 1 for no
+				output, _ := realcluster.TryKubectl(ctx, strings.Fields("auth can-i --as=jane -n "+namespace+" "+what)...) // exits 1 for no
 				return what + ": " + strings.TrimSpace(output)
 			}
 			for _, what := range may {
@@ -29,8 +29,11 @@ var _ = Describe("a user with the role", func() {
 		},
 		Entry("view", SpecTimeout(5*time.Minute), "view", []string{"get echoes", "list echoes", "watch echoes"},
 			[]string{"create echoes", "update echoes --subresource=scale", "delete echoes", "patch echoes"}),
-		Entry("edit", SpecTimeout(5*time.Minute), "edit", []string{"get echoes", "create echoes", "patch echoes", "delete echoes", "deletecollection echoes", "update echoes --subresource=scale"},
+		Entry("edit", SpecTimeout(5*time.Minute), "edit",
+			[]string{"get echoes", "create echoes", "patch echoes", "delete echoes", "deletecollection echoes", "update echoes --subresource=scale"},
 			[]string{"update echoes --subresource=status", "update echoes --subresource=finalizers"}),
-		Entry("admin", SpecTimeout(5*time.Minute), "admin", []string{"create echoes", "deletecollection echoes", "patch echoes --subresource=scale", "update echoes --subresource=status", "update echoes --subresource=finalizers"}, nil),
+		Entry("admin", SpecTimeout(5*time.Minute), "admin",
+			[]string{"create echoes", "deletecollection echoes", "patch echoes --subresource=scale", "update echoes --subresource=status",
+				"update echoes --subresource=finalizers"}, nil),
 	)
 })

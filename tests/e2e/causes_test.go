@@ -14,6 +14,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("an Echo that is not ready", func() {
@@ -22,15 +23,16 @@ var _ = Describe("an Echo that is not ready", func() {
 			echo := support.Echo(namespaces.New(ctx), "broken", func(e *v1.Echo) { breakIt(&e.Spec) })
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 			expectCause(ctx, echo, reason, message)
-			Eventually(support.Kubectl).WithContext(ctx).
+			Eventually(realcluster.Kubectl).WithContext(ctx).
 				WithArguments("get", "events", "-n", echo.Namespace, "--field-selector=involvedObject.kind=Echo,type=Warning").
 				Should(MatchRegexp("NotReady.*" + message))
 			edit(ctx, echo, repair)
 			waitReady(ctx, echo)
 			Expect(meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady).Reason).To(Equal(v1.ReasonAllPodsReady.String()))
 		},
-		Entry("an image that does not exist", SpecTimeout(8*time.Minute), v1.ReasonImagePullFailed, `"quay.io/echo-operator/none:1" cannot be pulled: .*not found`,
-			func(s *v1.EchoSpec) { s.Image = "quay.io/echo-operator/none:1" }, func(s *v1.EchoSpec) { s.Image = "" }),
+		Entry("an image that does not exist", SpecTimeout(8*time.Minute), v1.ReasonImagePullFailed,
+			`"quay.io/echo-operator/none:1" cannot be pulled: .*not found`, func(s *v1.EchoSpec) { s.Image = "quay.io/echo-operator/none:1" },
+			func(s *v1.EchoSpec) { s.Image = "" }),
 		Entry("containers that crash", SpecTimeout(8*time.Minute), v1.ReasonPodsCrashing, `exit code 2\. Its last output was .*ECHO_DRAIN_DELAY`,
 			func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "soon"}} }, func(s *v1.EchoSpec) { s.Env = nil }),
 		Entry("a Secret that does not exist", SpecTimeout(8*time.Minute), v1.ReasonContainerNotStarted, `secret "none" not found`,
@@ -38,7 +40,8 @@ var _ = Describe("an Echo that is not ready", func() {
 				s.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 					LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Key: "x"}}}}
 			}, func(s *v1.EchoSpec) { s.Env = nil }),
-		Entry("no node that fits", SpecTimeout(8*time.Minute), v1.ReasonUnschedulable, "nodes are available: .*didn't match Pod's node affinity/selector",
+		Entry("no node that fits", SpecTimeout(8*time.Minute), v1.ReasonUnschedulable,
+			"nodes are available: .*didn't match Pod's node affinity/selector",
 			func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"example.com/none": "such"} }, func(s *v1.EchoSpec) { s.NodeSelector = nil }),
 		Entry("Pod Security", SpecTimeout(8*time.Minute), v1.ReasonPodsRefused, `violates PodSecurity "restricted:latest"`,
 			func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{} }, func(s *v1.EchoSpec) { s.SecurityContext = nil }),
@@ -55,7 +58,7 @@ var _ = Describe("an Echo that is not ready", func() {
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = 3 })
 		expectCause(ctx, echo, v1.ReasonQuotaExceeded, "few, requested: pods=1, used: pods=2, limited: pods=2")
 		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(2))
-		support.Kubectl(ctx, "patch", "resourcequota", "few", "-n", namespace, "--type=merge", "-p", `{"spec": {"hard": {"pods": "9"}}}`)
+		realcluster.Kubectl(ctx, "patch", "resourcequota", "few", "-n", namespace, "--type=merge", "-p", `{"spec": {"hard": {"pods": "9"}}}`)
 		waitReady(ctx, echo)
 	}, SpecTimeout(10*time.Minute))
 })
@@ -65,13 +68,13 @@ var _ = Describe("an Echo above the operator's limit", func() {
 		echo := support.Echo(namespaces.New(ctx), "greedy")
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
-		support.Kubectl(ctx, "patch", "echo", echo.Name, "-n", echo.Namespace, "--type=merge", "-p", `{"spec": {"replicas": 100}}`)
+		realcluster.Kubectl(ctx, "patch", "echo", echo.Name, "-n", echo.Namespace, "--type=merge", "-p", `{"spec": {"replicas": 100}}`)
 		expectCause(ctx, echo, v1.ReasonInvalidSpec, "allows at most 20")
-		Eventually(support.Kubectl).WithContext(ctx).
+		Eventually(realcluster.Kubectl).WithContext(ctx).
 			WithArguments("get", "events", "-n", echo.Namespace, "--field-selector", "involvedObject.kind=Echo,type=Warning").
 			Should(MatchRegexp("InvalidSpec.*allows at most 20.*MAX_REPLICAS"))
 		Expect(pods(ctx, Default, echo)).To(ConsistOf(HaveField("Name", before[0].Name), HaveField("Name", before[1].Name)))
-		support.Kubectl(ctx, "scale", "echo", echo.Name, "-n", echo.Namespace, "--replicas=2")
+		realcluster.Kubectl(ctx, "scale", "echo", echo.Name, "-n", echo.Namespace, "--replicas=2")
 		waitReady(ctx, echo)
 		Expect(pods(ctx, Default, echo)).To(ConsistOf(HaveField("Name", before[0].Name), HaveField("Name", before[1].Name)))
 	}, SpecTimeout(8*time.Minute))

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("the commands of the operator's program", func() {
@@ -40,9 +41,9 @@ var _ = Describe("the commands of the operator's program", func() {
 	}, SpecTimeout(8*time.Minute))
 
 	It("print the version and the CustomResourceDefinition", func(ctx SpecContext) {
-		Expect(support.Kubectl(ctx, manager("version")...)).To(HavePrefix("echo-operator v" + version() + " (go"))
+		Expect(realcluster.Kubectl(ctx, manager("version")...)).To(HavePrefix("echo-operator v" + version() + " (go"))
 		crd, err := os.ReadFile("../../config/crd/bases/example.com_echoes.yaml")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(support.Kubectl(ctx, manager("crd")...)).To(Equal(string(crd)))
+		Expect(realcluster.Kubectl(ctx, manager("crd")...)).To(Equal(string(crd)))
 	}, SpecTimeout(5*time.Minute))
 })

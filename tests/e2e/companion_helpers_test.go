@@ -23,6 +23,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // doc is the documentation of companions.
@@ -37,7 +38,7 @@ func companionsDoc(ctx context.Context, namespace string) *doc {
 	text, err := os.ReadFile("../../docs/echo.md")
 	Expect(err).NotTo(HaveOccurred())
 	kubeconfig := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
-	Expect(os.WriteFile(kubeconfig, []byte(support.Kubectl(ctx, "config", "view", "--raw", "--flatten")), 0o600)).To(Succeed())
+	Expect(os.WriteFile(kubeconfig, []byte(realcluster.Kubectl(ctx, "config", "view", "--raw", "--flatten")), 0o600)).To(Succeed())
 	d := &doc{text: string(text), environment: append(os.Environ(), "KUBECONFIG="+kubeconfig)}
 	d.shell(ctx, "kubectl config set-context --current --namespace="+namespace)
 	return d
@@ -78,7 +79,7 @@ func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status in
 	url := regexp.MustCompile(`"http.*"$`).FindString(d.line("kubectl exec web-0 -- wget "))
 	url = strings.TrimSpace(d.shell(ctx, find+"; echo "+url))
 	Expect(url).To(Equal("http://" + companion.Status.PodIP + ":8080/"))
-	seen := support.StartProber(ctx, companion.Namespace, url, "--count=20", fmt.Sprintf("--status=%d", status)).Finish(ctx)
+	seen := realcluster.StartProber(ctx, companion.Namespace, url, "--count=20", fmt.Sprintf("--status=%d", status)).Finish(ctx)
 	Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 	Expect(seen.Pods).To(Equal(map[string]int{companion.Name: 20}))
 
@@ -108,7 +109,7 @@ func companionEcho(namespace, name, drain string) *v1.Echo {
 
 // webSet returns a StatefulSet of two such pods.
 func webSet(echo *v1.Echo) *appsv1.StatefulSet {
-	template := support.WebPod(echo.Namespace, "", echo.Name)
+	template := realcluster.WebPod(echo.Namespace, "", echo.Name)
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: "web"},
 		Spec: appsv1.StatefulSetSpec{
@@ -124,7 +125,7 @@ func accompanied(ctx context.Context, drain string) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
 	echo := companionEcho(namespaces.New(ctx), "beside", drain)
 	Expect(k8s.Create(ctx, echo)).To(Succeed())
-	owner := support.WebPod(echo.Namespace, "web-0", echo.Name)
+	owner := realcluster.WebPod(echo.Namespace, "web-0", echo.Name)
 	Expect(k8s.Create(ctx, owner)).To(Succeed())
 	eventuallyCompanion(ctx, owner, "")
 	return echo, owner

@@ -18,6 +18,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("companions and an operator that is killed", func() {
@@ -97,7 +98,7 @@ func (l *life) makeOwners(ctx context.Context) {
 	GinkgoHelper()
 	l.owners = nil
 	for i := range 3 { // so that a kill may find one reconcile completed, one in progress and one not started
-		owner := support.WebPod(l.namespace, fmt.Sprintf("web-%d", i), l.echo.Name)
+		owner := realcluster.WebPod(l.namespace, fmt.Sprintf("web-%d", i), l.echo.Name)
 		Expect(k8s.Create(ctx, owner)).To(Succeed())
 		l.owners = append(l.owners, owner)
 	}

@@ -14,12 +14,13 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("a companion", func() {
 	It("behaves as documented", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
-		owner := support.WebPod(namespace, "web-0", "")
+		owner := realcluster.WebPod(namespace, "web-0", "")
 		Expect(k8s.Create(ctx, owner)).To(Succeed())
 		doc := companionsDoc(ctx, namespace)
 
@@ -41,24 +42,25 @@ var _ = Describe("a companion", func() {
 
 		By("not being selected by other objects")
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
-			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}}}
+			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"},
+				Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}}}
 		Expect(k8s.Create(ctx, service)).To(Succeed())
 		expectEndpoints(ctx, namespace, "web", *owner)
 		expectEndpoints(ctx, namespace, echo.Name, pods(ctx, Default, echo)...)
 
 		By("being created again, and replaced when the response changes")
-		support.Kubectl(ctx, "delete", "pod", first.Name, "-n", namespace)
+		realcluster.Kubectl(ctx, "delete", "pod", first.Name, "-n", namespace)
 		second := eventuallyCompanion(ctx, owner, first.UID)
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Response.StatusCode = http.StatusServiceUnavailable })
 		third := eventuallyCompanion(ctx, owner, second.UID)
 		doc.expectAnswer(ctx, third, http.StatusServiceUnavailable)
 
 		By("being deleted and created with the label, and deleted with its owner")
-		support.Kubectl(ctx, "label", "pod", owner.Name, "-n", namespace, v1.CompanionLabel+"-")
+		realcluster.Kubectl(ctx, "label", "pod", owner.Name, "-n", namespace, v1.CompanionLabel+"-")
 		eventuallyNone(ctx, namespace)
 		doc.run(ctx, "kubectl label pod web-0 ")
 		eventuallyCompanion(ctx, owner, third.UID)
-		support.Kubectl(ctx, "delete", "pod", owner.Name, "-n", namespace)
+		realcluster.Kubectl(ctx, "delete", "pod", owner.Name, "-n", namespace)
 		eventuallyNone(ctx, namespace)
 	}, SpecTimeout(15*time.Minute))
 
@@ -67,15 +69,17 @@ var _ = Describe("a companion", func() {
 			echo := companionEcho(namespaces.New(ctx), "beside", "0s")
 			createReady(ctx, echo)
 			owner := &corev1.Pod{}
-			prober := support.StartProber(ctx, echo.Namespace, echo.Status.URL, "--count=1000000", "--interval=100ms", "--duration=1h", "--status="+wanted)
+			prober := realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL, "--count=1000000", "--interval=100ms", "--duration=1h",
+				"--status="+wanted)
 			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: echo.Namespace, Name: prober.Name()}, owner)).To(Succeed())
-			support.Kubectl(ctx, "label", "pod", owner.Name, "-n", echo.Namespace, v1.CompanionLabel+"="+echo.Name)
+			realcluster.Kubectl(ctx, "label", "pod", owner.Name, "-n", echo.Namespace, v1.CompanionLabel+"="+echo.Name)
 			eventuallyCompanion(ctx, owner, "")
-			support.Kubectl(ctx, "exec", owner.Name, "-n", echo.Namespace, "--", "/prober", "--stop")
+			realcluster.Kubectl(ctx, "exec", owner.Name, "-n", echo.Namespace, "--", "/prober", "--stop")
 			eventuallyNone(ctx, echo.Namespace)
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(owner), owner)).To(Succeed())
 			Expect(owner.Status.Phase).To(Equal(phase))
-			Consistently(func(g Gomega) { g.Expect(companions(ctx, g, echo.Namespace)).To(BeEmpty()) }).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
+			Consistently(func(g Gomega) { g.Expect(companions(ctx, g, echo.Namespace)).To(BeEmpty()) }).WithContext(ctx).WithTimeout(
+				time.Second).Should(Succeed())
 		},
 		Entry("succeeded", SpecTimeout(10*time.Minute), corev1.PodSucceeded, "418"),
 		Entry("failed", SpecTimeout(10*time.Minute), corev1.PodFailed, "200"),
@@ -95,18 +99,19 @@ var _ = Describe("a companion", func() {
 		Eventually(func(g Gomega) { g.Expect(companions(ctx, g, echo.Namespace)).To(HaveLen(2)) }).WithContext(ctx).Should(Succeed())
 		Expect(eventuallyCompanion(ctx, eventuallyPod(ctx, set, 1, ""), "").UID).To(Equal(kept.UID))
 
-		support.Kubectl(ctx, "scale", "statefulset", set.Name, "-n", set.Namespace, "--replicas=0")
+		realcluster.Kubectl(ctx, "scale", "statefulset", set.Name, "-n", set.Namespace, "--replicas=0")
 		eventuallyNone(ctx, echo.Namespace)
 	}, SpecTimeout(10*time.Minute))
 
 	It("is not created again on a cordoned node until the node is uncordoned", func(ctx SpecContext) {
 		_, owner := accompanied(ctx, "1s")
 		last := eventuallyCompanion(ctx, owner, "")
-		DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "uncordon", owner.Spec.NodeName) }, NodeTimeout(time.Minute))
-		support.Kubectl(ctx, "cordon", owner.Spec.NodeName)
-		support.Kubectl(ctx, "delete", "pod", last.Name, "-n", owner.Namespace)
-		Consistently(func(g Gomega) { g.Expect(companions(ctx, g, owner.Namespace)).To(BeEmpty()) }).WithContext(ctx).WithTimeout(3 * time.Second).Should(Succeed())
-		support.Kubectl(ctx, "uncordon", owner.Spec.NodeName)
+		DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "uncordon", owner.Spec.NodeName) }, NodeTimeout(time.Minute))
+		realcluster.Kubectl(ctx, "cordon", owner.Spec.NodeName)
+		realcluster.Kubectl(ctx, "delete", "pod", last.Name, "-n", owner.Namespace)
+		Consistently(func(g Gomega) { g.Expect(companions(ctx, g, owner.Namespace)).To(BeEmpty()) }).WithContext(ctx).WithTimeout(
+			3 * time.Second).Should(Succeed())
+		realcluster.Kubectl(ctx, "uncordon", owner.Spec.NodeName)
 		eventuallyCompanion(ctx, owner, last.UID)
 	}, SpecTimeout(10*time.Minute))
 
@@ -115,7 +120,7 @@ var _ = Describe("a companion", func() {
 		last := eventuallyCompanion(ctx, owner, "")
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = 0 }) // so that it waits for nobody else
 		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
-		support.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, waitTimeout)
+		realcluster.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, waitTimeout)
 		Expect(companions(ctx, Default, echo.Namespace)).To(BeEmpty())
 		now := &corev1.Pod{}
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(owner), now)).To(Succeed())

@@ -13,12 +13,13 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("an Echo", func() {
 	It("from the first sample runs two pods that respond", func(ctx SpecContext) {
 		applySample(ctx)
-		Expect(support.Kubectl(ctx, "get", "echo")).To(MatchRegexp(
+		Expect(realcluster.Kubectl(ctx, "get", "echo")).To(MatchRegexp(
 			`(?m)^NAME +DESIRED +READY +PHASE +URL +AGE\ntest-echo +2 +2 +Ready +http://test-echo\.default\.svc +\S+$`))
 
 		echo := &v1.Echo{}
@@ -34,11 +35,11 @@ var _ = Describe("an Echo", func() {
 	It("is scaled by kubectl", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "scaled")
 		createReady(ctx, echo)
-		support.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=5")
+		realcluster.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=5")
 		waitReady(ctx, echo)
 		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(5))
 		Expect(probe(ctx, echo, "--count=2000", "--pods=5", "--interval=2ms").Pods).To(HaveLen(5))
-		support.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=0")
+		realcluster.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=0")
 		waitReady(ctx, echo)
 		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
 	}, SpecTimeout(10*time.Minute))
@@ -50,15 +51,15 @@ var _ = Describe("an Echo", func() {
 		for _, pod := range pods(ctx, Default, echo) {
 			old[pod.Name] = true
 		}
-		prober := support.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", "--count=1000000", "--interval=2ms", "--duration=1h")
+		prober := realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", "--count=1000000", "--interval=2ms", "--duration=1h")
 
-		repository, _, _ := strings.Cut(support.Image("echo-server"), "@")
+		repository, _, _ := strings.Cut(realcluster.Image("echo-server"), "@")
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Image = repository + ":v" + version() }) // the same server under another name
 		waitReady(ctx, echo)
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOUR", Value: "blue"}} })
 		waitReady(ctx, echo)
-		support.Kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
-		support.Kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, waitTimeout)
+		realcluster.Kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
+		realcluster.Kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, waitTimeout)
 		Eventually(func(g Gomega) { // the old pods drain
 			list := &corev1.PodList{}
 			g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo"})).To(Succeed())
@@ -90,7 +91,7 @@ var _ = Describe("an Echo", func() {
 
 	It("runs an image that is not the operator's own, on a port below 1024", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "foreign", func(e *v1.Echo) {
-			e.Spec.Image = support.Image("other-server")
+			e.Spec.Image = realcluster.Image("other-server")
 			e.Spec.Port = 80
 			e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_HTTP_ADDR", Value: ":80"}}
 		})
@@ -104,10 +105,11 @@ var _ = Describe("deleting an Echo", func() {
 	It("returns when the last pod has drained and nothing is left behind", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "ending")
 		createReady(ctx, echo)
-		watch, err := k8s.Watch(ctx, &corev1.PodList{}, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})
+		watch, err := k8s.Watch(ctx, &corev1.PodList{}, client.InNamespace(echo.Namespace),
+			client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})
 		Expect(err).NotTo(HaveOccurred())
 		defer watch.Stop()
-		support.Kubectl(ctx, "delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
+		realcluster.Kubectl(ctx, "delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
 		expectGone(ctx, echo)
 
 		drained := 0
@@ -130,7 +132,7 @@ var _ = Describe("an operator that is killed", func() {
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		killOperator(ctx)
 		waitReady(ctx, echo)
-		support.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=3")
+		realcluster.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=3")
 		killOperator(ctx)
 		waitReady(ctx, echo)
 		Expect(pods(ctx, Default, echo)).To(HaveLen(3))
@@ -143,7 +145,7 @@ var _ = Describe("an operator that is killed", func() {
 			Expect(k8s.Delete(ctx, echo)).To(Succeed())
 			until(ctx, echo)
 			killOperator(ctx)
-			support.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
+			realcluster.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
 			expectGone(ctx, echo)
 		},
 		Entry("that it may not have seen", SpecTimeout(10*time.Minute), func(SpecContext, *v1.Echo) {}),
@@ -168,9 +170,10 @@ var _ = Describe("an operator that is killed", func() {
 		createReady(ctx, echo)
 		scaleOperator(ctx, "0")
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		Consistently(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(HaveLen(2)) }).WithContext(ctx).WithTimeout(2 * time.Second).Should(Succeed())
+		Consistently(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(HaveLen(2)) }).WithContext(ctx).WithTimeout(2 * time.Second).Should(
+			Succeed())
 		scaleOperator(ctx, "1")
-		support.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
+		realcluster.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
 		expectGone(ctx, echo)
 	}, SpecTimeout(10*time.Minute))
 })

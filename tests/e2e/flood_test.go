@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // floodConnections is how many connections a flood has. The bodies that it sends are twice as large
@@ -23,9 +24,10 @@ var _ = Describe("a flood", func() {
 		createReady(ctx, echo)
 		pod := pods(ctx, Default, echo)[0]
 		Expect(pod.Spec.Containers[0].Resources.Limits.Memory().IsZero()).To(BeFalse(), "the default has a memory limit")
-		ordinary := support.StartProber(ctx, echo.Namespace, echo.Status.URL+"/ordinary", "--count=1000000", "--interval=20ms", "--duration=1h")
+		ordinary := realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/ordinary", "--count=1000000", "--interval=20ms",
+			"--duration=1h")
 
-		flood := support.StartProber(ctx, echo.Namespace, echo.Status.URL+"/flood", "--flood="+floodConnections, "--duration=1m").Finish(ctx)
+		flood := realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/flood", "--flood="+floodConnections, "--duration=1m").Finish(ctx)
 		Expect(flood.Failed).To(BeNumerically(">", 0), "the echo server refuses what exceeds its memory: %+v", flood)
 
 		seen := ordinary.Stop(ctx)

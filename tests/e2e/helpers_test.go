@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // version returns the version of the tree, which is the tag of its images.
@@ -82,14 +82,15 @@ func expectGone(ctx context.Context, echo *v1.Echo) {
 		Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), object))).To(BeTrue(), "%T is there", object)
 	}
 	list := &corev1.PodList{}
-	Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})).To(Succeed())
+	Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})).To(
+		Succeed())
 	Expect(list.Items).To(BeEmpty())
 }
 
 // probe sends requests to an Echo and returns the results.
-func probe(ctx context.Context, echo *v1.Echo, arguments ...string) support.Seen {
+func probe(ctx context.Context, echo *v1.Echo, arguments ...string) realcluster.Seen {
 	GinkgoHelper()
-	return support.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", arguments...).Finish(ctx)
+	return realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", arguments...).Finish(ctx)
 }
 
 // killOperator kills the operator with SIGKILL. Its Deployment starts another.
@@ -104,7 +105,7 @@ func killOperatorAfter(ctx context.Context, step func()) {
 	GinkgoHelper()
 	noteLogErrors(ctx)
 	pod := operatorPod(ctx)
-	process := support.ProcessOf(pod)
+	process := realcluster.ProcessOf(pod)
 	step()
 	if process == nil {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
@@ -124,7 +125,8 @@ func operatorPod(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()
 	list := &corev1.PodList{}
 	Eventually(func(g Gomega) {
-		g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(Succeed())
+		g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(
+			Succeed())
 		g.Expect(list.Items).To(HaveLen(1))
 		g.Expect(list.Items[0].Status.ContainerStatuses).To(ConsistOf(HaveField("State.Running", Not(BeNil()))))
 	}).WithContext(ctx).Should(Succeed())
@@ -137,17 +139,17 @@ func scaleOperator(ctx context.Context, replicas string) {
 	if replicas == "0" {
 		noteLogErrors(ctx)
 	}
-	support.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas="+replicas)
-	support.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+	realcluster.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas="+replicas)
+	realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	if replicas == "0" {
-		support.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", waitTimeout)
+		realcluster.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", waitTimeout)
 	}
 }
 
 // awaitMetricsServer waits until the operator listens, because kubectl port-forward gives up on a port without a listener.
 func awaitMetricsServer(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(support.Kubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, "deployment/"+operatorDeployment).
+	Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, "deployment/"+operatorDeployment).
 		Should(ContainSubstring("Serving metrics server"))
 }
 
@@ -173,7 +175,8 @@ func fetch(ctx context.Context, g Gomega, url, token string) string {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())
 	request.Header.Set("Authorization", "Bearer "+token)
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // self-signed
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true}} //nolint:gosec // self-signed
 	response, err := client.Do(request)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = response.Body.Close() }()
@@ -190,7 +193,7 @@ func noteLogErrors(ctx context.Context) {
 		"because it is being terminated", // the namespace of a completed test accepts no events
 		"terminal error: spec.replicas is 100",
 	}
-	text := support.Kubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
+	text := realcluster.Kubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
 	for line := range strings.Lines(text) {
 		isExpected := slices.ContainsFunc(expected, func(e string) bool { return strings.Contains(line, e) })
 		if strings.Contains(line, `"level":"error"`) && !isExpected && !slices.Contains(logErrors, line) {

@@ -14,6 +14,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
@@ -30,7 +31,7 @@ var _ = Describe("an Echo with TLS", func() {
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
 		eventuallyServes(ctx, echo, first)
-		prober := support.StartProber(ctx, echo.Namespace, httpsURL(echo)+"/e2e", "--insecure", "--count=1000000", "--interval=2ms",
+		prober := realcluster.StartProber(ctx, echo.Namespace, httpsURL(echo)+"/e2e", "--insecure", "--count=1000000", "--interval=2ms",
 			"--duration=1h")
 
 		second := applyCertificate(ctx, echo)
@@ -60,7 +61,7 @@ var _ = Describe("an Echo with TLS", func() {
 		applyCertificate(ctx, echo)
 		createReady(ctx, echo)
 		for _, url := range []string{echo.Status.URL, httpsURL(echo)} {
-			seen := support.StartProber(ctx, echo.Namespace, url, "--grpc", "--insecure", "--count=50").Finish(ctx)
+			seen := realcluster.StartProber(ctx, echo.Namespace, url, "--grpc", "--insecure", "--count=50").Finish(ctx)
 			Expect(seen.Failed).To(BeZero(), "%s: %v", url, seen.Errors)
 			Expect(seen.Requests).To(Equal(50))
 		}
@@ -80,7 +81,7 @@ func httpsURL(echo *v1.Echo) string {
 func applyCertificate(ctx context.Context, echo *v1.Echo) *big.Int {
 	GinkgoHelper()
 	secret := client.ObjectKey{Namespace: echo.Namespace, Name: certificateSecret}
-	return support.ApplyCertificate(ctx, k8s, secret, 24*time.Hour, echo.Name+"."+echo.Namespace+".svc").SerialNumber
+	return realcluster.ApplyCertificate(ctx, k8s, secret, 24*time.Hour, echo.Name+"."+echo.Namespace+".svc").SerialNumber
 }
 
 // eventuallyServes waits until all pods of an Echo serve a certificate.

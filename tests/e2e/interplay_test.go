@@ -19,6 +19,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // steady is how long an Echo under an autoscaler is watched for writes.
@@ -28,7 +29,7 @@ var _ = Describe("an Echo that others change too", func() {
 	It("is scaled by a HorizontalPodAutoscaler, without writes afterwards", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
 		serveMetrics(ctx, namespace)
-		support.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_autoscaled.yaml")
+		realcluster.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_autoscaled.yaml")
 		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-autoscaled"}}
 		support.EventuallyObject(ctx, k8s, echo).WithTimeout(6 * time.Minute).Should(HaveField("Spec.Replicas", BeEquivalentTo(5)))
 		waitReady(ctx, echo)
@@ -47,8 +48,8 @@ var _ = Describe("an Echo that others change too", func() {
 		echo := support.Echo(namespaces.New(ctx), "restarted")
 		createReady(ctx, echo)
 		before := pods(ctx, Default, echo)
-		support.Kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
-		support.Kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, waitTimeout)
+		realcluster.Kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
+		realcluster.Kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, waitTimeout)
 		waitReady(ctx, echo)
 		for _, pod := range pods(ctx, Default, echo) {
 			Expect(pod.Annotations).To(HaveKey("kubectl.kubernetes.io/restartedAt"))
@@ -63,13 +64,13 @@ var _ = Describe("an Echo that others change too", func() {
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 		}
 		waitReady(ctx, support.Echo(namespace, "one"))
-		support.Kubectl(ctx, "delete", "namespace", namespace, waitTimeout)
+		realcluster.Kubectl(ctx, "delete", "namespace", namespace, waitTimeout)
 	}, SpecTimeout(10*time.Minute))
 
 	It("is deleted without its pods with --cascade=orphan", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "parting")
 		createReady(ctx, echo)
-		support.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, "--cascade=orphan", waitTimeout)
+		realcluster.Kubectl(ctx, "delete", "echo", echo.Name, "-n", echo.Namespace, "--cascade=orphan", waitTimeout)
 		Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), &v1.Echo{}))).To(BeTrue())
 		left := &appsv1.Deployment{}
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), left)).To(Succeed())
@@ -82,17 +83,18 @@ var _ = Describe("an Echo that others change too", func() {
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"
-	support.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) // of a run that was interrupted
-	if support.Kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
+	realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) // of a run that was interrupted
+	if realcluster.Kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
 		Skip("the cluster has a metrics server of its own, which would not report what the test sets")
 	}
 	manifest, err := os.ReadFile("../programs/metrics-api/manifest.yaml")
 	Expect(err).NotTo(HaveOccurred())
 	// Before its namespace is deleted: an API that does not respond blocks the deletion of namespaces.
-	DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) }, NodeTimeout(2*time.Minute))
-	text := strings.NewReplacer("IMAGE", support.Image("metrics-api"), "NAMESPACE", namespace).Replace(string(manifest))
-	support.KubectlInput(ctx, text, "apply", "-n", namespace, "-f", "-")
-	support.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, waitTimeout)
+	DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) },
+		NodeTimeout(2*time.Minute))
+	text := strings.NewReplacer("IMAGE", realcluster.Image("metrics-api"), "NAMESPACE", namespace).Replace(string(manifest))
+	realcluster.KubectlInput(ctx, text, "apply", "-n", namespace, "-f", "-")
+	realcluster.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, waitTimeout)
 }
 
 // whatIsThere returns the versions of an Echo and its objects, and the number of its events.
@@ -115,12 +117,13 @@ func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 // returns a function that reads them.
 func metricsReader(ctx context.Context, namespace string) func(context.Context) string {
 	GinkgoHelper()
-	support.Kubectl(ctx, "create", "serviceaccount", "scraper", "-n", namespace)
+	realcluster.Kubectl(ctx, "create", "serviceaccount", "scraper", "-n", namespace)
 	DeferCleanup(func(ctx SpecContext) {
-		support.Kubectl(ctx, "delete", "clusterrolebinding", namespace, "--ignore-not-found")
+		realcluster.Kubectl(ctx, "delete", "clusterrolebinding", namespace, "--ignore-not-found")
 	}, NodeTimeout(2*time.Minute))
-	support.Kubectl(ctx, "create", "clusterrolebinding", namespace, "--clusterrole=echo-operator-metrics-reader", "--serviceaccount="+namespace+":scraper")
-	token := strings.TrimSpace(support.Kubectl(ctx, "create", "token", "scraper", "-n", namespace))
+	realcluster.Kubectl(ctx, "create", "clusterrolebinding", namespace, "--clusterrole=echo-operator-metrics-reader",
+		"--serviceaccount="+namespace+":scraper")
+	token := strings.TrimSpace(realcluster.Kubectl(ctx, "create", "token", "scraper", "-n", namespace))
 	return func(ctx context.Context) (page string) {
 		GinkgoHelper()
 		Eventually(func(g Gomega) { // it may have just started, and the right may have just been given
@@ -138,7 +141,8 @@ func writes(ctx context.Context, metrics func(context.Context) string) []string 
 	GinkgoHelper()
 	var counts []string
 	for line := range strings.Lines(metrics(ctx)) {
-		if strings.HasPrefix(line, "rest_client_requests_total") && (strings.Contains(line, `method="PATCH"`) || strings.Contains(line, `method="DELETE"`)) {
+		if strings.HasPrefix(line, "rest_client_requests_total") && (strings.Contains(line, `method="PATCH"`) ||
+			strings.Contains(line, `method="DELETE"`)) {
 			counts = append(counts, strings.TrimSpace(line))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // asOC is what `oc adm must-gather` runs in an image, with the programs that it calls: while gathering it looks at the size of the folder.
@@ -40,11 +41,11 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 		pod := startGatherPod(ctx, namespace)
 		support.EventuallyObject(ctx, k8s, pod).Should(HaveField("Status.ContainerStatuses", ContainElement(
 			And(HaveField("Name", "gather"), HaveField("State.Terminated", Not(BeNil()))))))
-		output := support.Kubectl(ctx, "logs", "-n", namespace, pod.Name, "-c", "gather")
+		output := realcluster.Kubectl(ctx, "logs", "-n", namespace, pod.Name, "-c", "gather")
 		Expect(output).To(And(ContainSubstring("could not read 0"), HaveSuffix("Caches written to disk\n")))
 
 		folder := GinkgoT().TempDir()
-		support.Kubectl(ctx, "cp", "-n", namespace, "-c", "copy", pod.Name+":/must-gather", folder) // by tar, as oc rsync
+		realcluster.Kubectl(ctx, "cp", "-n", namespace, "-c", "copy", pod.Name+":/must-gather", folder) // by tar, as oc rsync
 		files := support.FilesBelow(folder)
 		for path, text := range files {
 			Expect(text).NotTo(ContainSubstring(canary), path)
@@ -60,7 +61,8 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 			HaveKeyWithValue(operator+"diagnostics.json", ContainSubstring(`"gathered"`)),
 			HaveKeyWithValue(operator+"manager/manager/logs/current.log", ContainSubstring("Starting workers"))))
 		servers := pods(ctx, Default, echo)
-		Expect(files).To(HaveKeyWithValue("namespaces/"+namespace+"/pods/"+servers[0].Name+"/echo/echo/logs/current.log", ContainSubstring(`"msg":"listening"`)))
+		Expect(files).To(HaveKeyWithValue("namespaces/"+namespace+"/pods/"+servers[0].Name+"/echo/echo/logs/current.log",
+			ContainSubstring(`"msg":"listening"`)))
 	}, SpecTimeout(10*time.Minute))
 })
 
@@ -73,16 +75,17 @@ func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
 	Expect(k8s.Create(ctx, binding)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, binding))).To(Succeed()) }, NodeTimeout(time.Minute))
 	container := func(name, script string) corev1.Container {
-		return corev1.Container{Name: name, Image: support.Image("echo-operator-must-gather"), Command: []string{"/bin/bash", "-c", script},
+		return corev1.Container{Name: name, Image: realcluster.Image("echo-operator-must-gather"), Command: []string{"/bin/bash", "-c", script},
 			VolumeMounts: []corev1.VolumeMount{{Name: "output", MountPath: "/must-gather"}},
 			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
 				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "must-gather-"}, Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: new(int64(0)),
-		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-		Volumes:         []corev1.Volume{{Name: "output", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
-		Containers:      []corev1.Container{container("gather", asOC), container("copy", "trap : TERM INT; sleep infinity & wait")}}}
+		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true),
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		Volumes:    []corev1.Volume{{Name: "output", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+		Containers: []corev1.Container{container("gather", asOC), container("copy", "trap : TERM INT; sleep infinity & wait")}}}
 	Expect(k8s.Create(ctx, pod)).To(Succeed())
 	return pod
 }

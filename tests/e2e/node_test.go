@@ -12,31 +12,32 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("a node that runs pods of an Echo", func() {
 	It("is reported while it is cordoned", func(ctx SpecContext) {
 		nodes := &corev1.NodeList{}
 		Expect(k8s.List(ctx, nodes)).To(Succeed())
-		isHollow := func(node corev1.Node) bool { return node.Labels[support.HollowLabel] != "" }
+		isHollow := func(node corev1.Node) bool { return node.Labels[realcluster.HollowLabel] != "" }
 		if len(slices.DeleteFunc(nodes.Items, isHollow)) > 1 {
 			Skip("the pods of the Echo must run on one node, and have no other")
 		}
 		echo := support.Echo(namespaces.New(ctx), "cordoned")
 		createReady(ctx, echo)
 		node := pods(ctx, Default, echo)[0].Spec.NodeName
-		DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "uncordon", node) }, NodeTimeout(2*time.Minute))
-		support.Kubectl(ctx, "cordon", node)
+		DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "uncordon", node) }, NodeTimeout(2*time.Minute))
+		realcluster.Kubectl(ctx, "cordon", node)
 		eventuallyTold(ctx, echo, `NodeProblem Node "`+node+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
 		eventuallyNodeProblems(ctx, echo, map[string][]string{node: {"Unschedulable"}})
 		waitReady(ctx, echo)
 
 		By("losing a pod for which there is no other node")
-		support.Kubectl(ctx, "delete", "pod", "-n", echo.Namespace, pods(ctx, Default, echo)[0].Name)
+		realcluster.Kubectl(ctx, "delete", "pod", "-n", echo.Namespace, pods(ctx, Default, echo)[0].Name)
 		expectNotReady(ctx, echo, v1.ReasonUnschedulable, "node(s) were unschedulable")
 
 		By("being uncordoned")
-		support.Kubectl(ctx, "uncordon", node)
+		realcluster.Kubectl(ctx, "uncordon", node)
 		waitReady(ctx, echo)
 		eventuallyNodeProblems(ctx, echo, nil)
 		eventuallyTold(ctx, echo, `NodeProblem Node "`+node+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`,
@@ -45,9 +46,9 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 
 	It("is reported when it is lost, and when it is deleted", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
-		kubelet := support.StartHollowKubelet(ctx)
-		node := support.CreateHollowNode(ctx, k8s, namespace)
-		there := support.OnHollowNode(namespace)
+		kubelet := realcluster.StartHollowKubelet(ctx)
+		node := realcluster.CreateHollowNode(ctx, k8s, namespace)
+		there := realcluster.OnHollowNode(namespace)
 		one, other := support.Echo(namespace, "one", there), support.Echo(namespace, "other", there)
 		here := support.Echo(namespace, "here")
 		for _, echo := range []*v1.Echo{one, other, here} {

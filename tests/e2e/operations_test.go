@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("the commands of docs/operations.md", func() {
@@ -46,9 +47,11 @@ func fullEcho(namespace string) *v1.Echo {
 		e.Labels, e.Annotations = map[string]string{"example.com/team": "platform"}, map[string]string{"example.com/note": "a: \"b\"\n"}
 		e.Spec.Replicas = 3
 		e.Spec.Port = 9000
-		e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_INFO_NODE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}}
+		e.Spec.Env = []corev1.EnvVar{
+			{Name: "ECHO_INFO_NODE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}}
 		e.Spec.Response = &v1.EchoResponse{StatusCode: 202, Headers: []v1.EchoHeader{{Name: "X-Team", Value: "platform"}}}
-		e.Spec.Service = v1.EchoService{Type: corev1.ServiceTypeNodePort, Port: 8080, Annotations: map[string]string{"example.com/contact": "platform"}}
+		e.Spec.Service = v1.EchoService{Type: corev1.ServiceTypeNodePort, Port: 8080,
+			Annotations: map[string]string{"example.com/contact": "platform"}}
 		e.Spec.DisruptionBudget.MaxUnavailable = new(int32(2))
 		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "restored.apps.example.com"}
@@ -61,7 +64,7 @@ func loseNamespace(ctx context.Context, name string) {
 	GinkgoHelper()
 	lost := &corev1.Namespace{}
 	Expect(k8s.Get(ctx, client.ObjectKey{Name: name}, lost)).To(Succeed())
-	support.Kubectl(ctx, "delete", "namespace", name, waitTimeout)
+	realcluster.Kubectl(ctx, "delete", "namespace", name, waitTimeout)
 	Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: lost.Labels}})).To(Succeed())
 }
 

@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("the overlay for OpenShift", func() {
@@ -44,7 +45,7 @@ var _ = Describe("the overlay for OpenShift", func() {
 		createReady(ctx, echo)
 		DeferCleanup(func(ctx SpecContext) {
 			deploy("config/default")
-			support.Kubectl(ctx, "delete", "poddisruptionbudget", operatorDeployment, "-n", operatorNamespace)
+			realcluster.Kubectl(ctx, "delete", "poddisruptionbudget", operatorDeployment, "-n", operatorNamespace)
 		}, NodeTimeout(5*time.Minute))
 		deploy("config/openshift")
 

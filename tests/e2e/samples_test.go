@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("the sample", func() {
@@ -22,9 +22,9 @@ var _ = Describe("the sample", func() {
 		GinkgoHelper()
 		namespace := namespaces.New(ctx)
 		if name == "echo-hello" { // it insists on root
-			support.Kubectl(ctx, "label", "namespace", namespace, "pod-security.kubernetes.io/enforce=baseline", "--overwrite")
+			realcluster.Kubectl(ctx, "label", "namespace", namespace, "pod-security.kubernetes.io/enforce=baseline", "--overwrite")
 		}
-		support.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", filepath.Join("../../config/samples", file))
+		realcluster.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", filepath.Join("../../config/samples", file))
 		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		waitReady(ctx, echo)
 		return echo
@@ -50,7 +50,7 @@ var _ = Describe("the sample", func() {
 
 	It("tls serves HTTPS with the certificate of its Secret, which is created after it", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
-		support.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_tls.yaml")
+		realcluster.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_tls.yaml")
 		certificate, key, err := cert.GenerateSelfSignedCertKey("echo-tls."+namespace+".svc", nil, nil)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-tls"}, Type: corev1.SecretTypeTLS,

@@ -24,6 +24,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
@@ -42,8 +43,8 @@ var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), f
 		for i := range in {
 			in[i] = namespaces.New(ctx)
 		}
-		support.StartHollowKubelet(ctx)
-		support.CreateHollowNode(ctx, k8s, in[0])
+		realcluster.StartHollowKubelet(ctx)
+		realcluster.CreateHollowNode(ctx, k8s, in[0])
 		creator := operatorPod(ctx)
 		createMany(ctx, in)
 		eventuallyManyReady(ctx, in)
@@ -61,7 +62,7 @@ var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), f
 
 		By("deleting them")
 		for _, namespace := range in {
-			support.Kubectl(ctx, "delete", "echoes", "--all", "-n", namespace, "--wait=false")
+			realcluster.Kubectl(ctx, "delete", "echoes", "--all", "-n", namespace, "--wait=false")
 		}
 		Eventually(func(g Gomega) int { return len(echoesOf(ctx, g, in)) }).
 			WithContext(ctx).WithTimeout(manyTimeout).WithPolling(manyInterval).Should(BeZero())
@@ -73,7 +74,8 @@ var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), f
 func createMany(ctx context.Context, in []string) {
 	GinkgoHelper()
 	for i := range many {
-		echo := support.Echo(in[i%len(in)], fmt.Sprintf("echo-%04d", i), func(e *v1.Echo) { e.Spec.Replicas = 2 }, support.OnHollowNode(in[0]))
+		echo := support.Echo(in[i%len(in)], fmt.Sprintf("echo-%04d", i), func(e *v1.Echo) { e.Spec.Replicas = 2 },
+			realcluster.OnHollowNode(in[0]))
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 	}
 }
@@ -93,7 +95,7 @@ func restartWithMany(ctx context.Context, in []string, pod *corev1.Pod) *corev1.
 	By("restarting the operator")
 	noteLogErrors(ctx)
 	Expect(k8s.Delete(ctx, pod)).To(Succeed())
-	support.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, pod.Name, waitTimeout)
+	realcluster.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, pod.Name, waitTimeout)
 	awaitOperator(ctx)
 	restarted := operatorPod(ctx)
 	metrics := metricsReader(ctx, in[0])
@@ -176,7 +178,7 @@ func expectBelowLimit(ctx context.Context, pod *corev1.Pod, what string) {
 	Expect(pod.Status.ContainerStatuses[0].LastTerminationState.Terminated).To(BeNil())
 	limit := pod.Spec.Containers[0].Resources.Limits.Memory().Value()
 	Expect(limit).NotTo(BeZero())
-	operator := support.ProcessOf(pod)
+	operator := realcluster.ProcessOf(pod)
 	Expect(operator).NotTo(BeNil(), "the process of the operator is not on this machine")
 	memory, err := process.MemoryOf(operator.Pid)
 	Expect(err).NotTo(HaveOccurred())

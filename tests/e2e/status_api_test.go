@@ -11,6 +11,7 @@ import (
 	"github.com/onsi/gomega/gexec"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("the status API", func() {
@@ -44,8 +45,8 @@ var _ = Describe("the status API", func() {
 // removeViewer deletes what the documented commands create.
 func removeViewer(ctx context.Context) {
 	GinkgoHelper()
-	support.Kubectl(ctx, "delete", "-n", "default", "--ignore-not-found", "serviceaccount/echo-viewer", "rolebinding/echo-viewer")
-	support.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics")
+	realcluster.Kubectl(ctx, "delete", "-n", "default", "--ignore-not-found", "serviceaccount/echo-viewer", "rolebinding/echo-viewer")
+	realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "clusterrolebinding/echo-viewer-diagnostics")
 }
 
 // forwardDocumented starts the documented port-forward while the test runs, but on any free port of this machine, and returns the
@@ -53,7 +54,8 @@ func removeViewer(ctx context.Context) {
 func forwardDocumented(ctx context.Context, arguments string) string {
 	GinkgoHelper()
 	Expect(arguments).To(HaveSuffix(" 8443\n"))
-	command := exec.Command("kubectl", append([]string{"port-forward"}, strings.Fields(strings.Replace(arguments, " 8443\n", " :8443", 1))...)...)
+	command := exec.Command("kubectl",
+		append([]string{"port-forward"}, strings.Fields(strings.Replace(arguments, " 8443\n", " :8443", 1))...)...)
 	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { session.Terminate().Wait() })
@@ -72,7 +74,7 @@ func eventuallyMay(ctx context.Context, right ...string) {
 	GinkgoHelper()
 	arguments := append([]string{"auth", "can-i", "--as=system:serviceaccount:default:echo-viewer"}, right...)
 	Eventually(func() string {
-		output, _ := support.TryKubectl(ctx, arguments...) // exits 1 for no
+		output, _ := realcluster.TryKubectl(ctx, arguments...) // exits 1 for no
 		return output
 	}).WithContext(ctx).Should(Equal("yes\n"))
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
@@ -31,7 +32,7 @@ var (
 )
 
 func TestE2E(t *testing.T) {
-	support.RunClusterSpecs(t, "End to end", "e2e", 3*time.Minute, 200*time.Millisecond)
+	realcluster.RunClusterSpecs(t, "End to end", "e2e", 3*time.Minute, 200*time.Millisecond)
 }
 
 var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
@@ -54,7 +55,7 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	Expect(logErrors).To(BeEmpty(), "errors in the operator's log")
 }, NodeTimeout(10*time.Minute))
 
-var _ = support.ShowAfterFailure(
+var _ = realcluster.ShowAfterFailure(
 	"get echoes,deployments,replicasets,services,pods -A -o wide",
 	"get events -A --sort-by=.lastTimestamp",
 	"logs -n "+operatorNamespace+" deployment/"+operatorDeployment+" --tail=50",
@@ -68,15 +69,15 @@ func applySample(ctx context.Context) {
 	GinkgoHelper()
 	removeSample(ctx)
 	DeferCleanup(removeSample, NodeTimeout(5*time.Minute))
-	support.Kubectl(ctx, "apply", "-f", sample)
-	support.Kubectl(ctx, "wait", "--for=condition=Ready", "echo/test-echo", waitTimeout)
+	realcluster.Kubectl(ctx, "apply", "-f", sample)
+	realcluster.Kubectl(ctx, "wait", "--for=condition=Ready", "echo/test-echo", waitTimeout)
 }
 
 func removeSample(ctx context.Context) {
 	GinkgoHelper()
-	support.Kubectl(ctx, "delete", "-f", sample, "--ignore-not-found", "--wait=false")
+	realcluster.Kubectl(ctx, "delete", "-f", sample, "--ignore-not-found", "--wait=false")
 	Eventually(func(g Gomega) {
 		namespaces.RemoveStuckEchoes(ctx, g, client.InNamespace("default"), client.MatchingFields{"metadata.name": "test-echo"})
-		g.Expect(support.Kubectl(ctx, "get", "-f", sample, "--ignore-not-found", "-o", "name")).To(BeEmpty())
+		g.Expect(realcluster.Kubectl(ctx, "get", "-f", sample, "--ignore-not-found", "-o", "name")).To(BeEmpty())
 	}).WithContext(ctx).WithTimeout(support.StuckTimeout + 2*time.Minute).Should(Succeed())
 }

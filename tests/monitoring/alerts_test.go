@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // policy denies the Deployments of Echoes with an annotation, as admission policies of an installation do.
@@ -36,19 +37,19 @@ spec: {policyName: echo-operator-test, validationActions: [Deny]}
 `
 
 var _ = Describe("Prometheus", Ordered, func() {
-	var p support.Prometheus
+	var p realcluster.Prometheus
 	var namespace string
 	healthy := func() *v1.Echo { return support.Echo(namespace, "healthy", monitored) }
 	names := func(g Gomega, ctx context.Context) []string { return slices.Sorted(maps.Keys(p.Firing(ctx, g))) }
 
 	BeforeAll(func(ctx SpecContext) {
-		p, namespace = support.InstallPrometheus(ctx, namespaces.New(ctx)), namespaces.New(ctx)
+		p, namespace = realcluster.InstallPrometheus(ctx, namespaces.New(ctx)), namespaces.New(ctx)
 		restartOperator(ctx) // it asks for the API of the Prometheus Operator only at its start
 	}, NodeTimeout(10*time.Minute))
 
 	It("reads the metrics of the operator, of echo servers and of companions", func(ctx SpecContext) {
 		Expect(k8s.Create(ctx, healthy())).To(Succeed())
-		Expect(k8s.Create(ctx, support.WebPod(namespace, "web", "healthy"))).To(Succeed())
+		Expect(k8s.Create(ctx, realcluster.WebPod(namespace, "web", "healthy"))).To(Succeed())
 		Eventually(func(g Gomega) {
 			up := map[string]int{}
 			for _, t := range p.Targets(ctx, g) {
@@ -61,20 +62,20 @@ var _ = Describe("Prometheus", Ordered, func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("fires the alerts when what they are about happens, and all queries of the dashboard have data", func(ctx SpecContext) {
-		support.KubectlInput(ctx, policy, "apply", "-f", "-")
+		realcluster.KubectlInput(ctx, policy, "apply", "-f", "-")
 		Eventually(func() error { // it takes a moment until the API server follows a policy
-			_, err := support.TryKubectl(ctx, "create", "deployment", "denied", "-n", namespace, "--image=none", "--dry-run=server")
+			_, err := realcluster.TryKubectl(ctx, "create", "deployment", "denied", "-n", namespace, "--image=none", "--dry-run=server")
 			return err
 		}).WithContext(ctx).ShouldNot(Succeed())
 		Expect(k8s.Create(ctx, support.Echo(namespace, "denied"))).To(Succeed())
 		Expect(k8s.Create(ctx, support.Echo(namespace, "no-image", func(e *v1.Echo) { e.Spec.Image = "quay.io/echo-operator/missing:v1" }))).To(
 			Succeed())
-		Expect(k8s.Create(ctx, support.WebPod(namespace, "lonely", "nobody"))).To(Succeed())
+		Expect(k8s.Create(ctx, realcluster.WebPod(namespace, "lonely", "nobody"))).To(Succeed())
 		expiring := support.Echo(namespace, "expiring", monitored, func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "expiring"} })
 		applyCertificate(ctx, expiring, 24*time.Hour)
 		Expect(k8s.Create(ctx, expiring)).To(Succeed())
 		for _, path := range []string{"/", "/?echo.status=503", "/?echo.body=much"} {
-			prober := support.StartProber(ctx, namespace, "http://healthy."+namespace+".svc"+path, "--count=1000000", "--interval=1s",
+			prober := realcluster.StartProber(ctx, namespace, "http://healthy."+namespace+".svc"+path, "--count=1000000", "--interval=1s",
 				"--duration=2h")
 			DeferCleanup(prober.Stop, NodeTimeout(time.Minute))
 		}
@@ -90,8 +91,8 @@ var _ = Describe("Prometheus", Ordered, func() {
 	}, SpecTimeout(45*time.Minute))
 
 	It("resolves them when it is fixed", func(ctx SpecContext) {
-		support.Kubectl(ctx, "delete", "validatingadmissionpolicybindings", "echo-operator-test")
-		support.Kubectl(ctx, "delete", "pod", "-n", namespace, "lonely")
+		realcluster.Kubectl(ctx, "delete", "validatingadmissionpolicybindings", "echo-operator-test")
+		realcluster.Kubectl(ctx, "delete", "pod", "-n", namespace, "lonely")
 		noImage := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-image"}}
 		Expect(k8s.Patch(ctx, noImage, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"image":null}}`)))).To(Succeed())
 		applyCertificate(ctx, support.Echo(namespace, "expiring"), 90*24*time.Hour)
@@ -117,18 +118,18 @@ var _ = Describe("Prometheus", Ordered, func() {
 		restore(ctx)
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
 
-		support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=0")
+		realcluster.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=0")
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(
 			ConsistOf("EchoOperatorDown"))
-		support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
+		realcluster.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
 	}, SpecTimeout(60*time.Minute))
 })
 
 func restartOperator(ctx context.Context) {
 	GinkgoHelper()
-	support.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment)
-	support.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+	realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment)
+	realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 }
 
 func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
@@ -136,5 +137,5 @@ func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: tru
 // applyCertificate stores a certificate for an Echo in the Secret of its name.
 func applyCertificate(ctx context.Context, echo *v1.Echo, valid time.Duration) {
 	GinkgoHelper()
-	support.ApplyCertificate(ctx, k8s, client.ObjectKeyFromObject(echo), valid, echo.Name+"."+echo.Namespace+".svc")
+	realcluster.ApplyCertificate(ctx, k8s, client.ObjectKeyFromObject(echo), valid, echo.Name+"."+echo.Namespace+".svc")
 }

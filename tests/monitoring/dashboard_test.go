@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // panel is a part of the dashboard.
@@ -34,7 +35,7 @@ func dashboard() []panel {
 }
 
 // withoutData returns the queries of the dashboard that have no value, or only values that are no numbers.
-func withoutData(ctx context.Context, g Gomega, p support.Prometheus) []string {
+func withoutData(ctx context.Context, g Gomega, p realcluster.Prometheus) []string {
 	var empty []string
 	for _, panel := range dashboard() {
 		for _, target := range panel.Targets {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
@@ -26,22 +27,22 @@ var (
 )
 
 func TestMonitoring(t *testing.T) {
-	support.RunClusterSpecs(t, "Monitoring", "e2e-monitoring", 5*time.Minute, 2*time.Second)
+	realcluster.RunClusterSpecs(t, "Monitoring", "e2e-monitoring", 5*time.Minute, 2*time.Second)
 }
 
 var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
 
 var _ = AfterSuite(func(ctx SpecContext) {
-	support.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
-	support.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+	realcluster.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
+	realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	namespaces.RemoveAllBut(ctx)
 	for _, kind := range []string{"clusterrolebindings", "clusterroles", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
 		"customresourcedefinitions"} {
-		support.Kubectl(ctx, "delete", kind, "-l", support.TestLabel)
+		realcluster.Kubectl(ctx, "delete", kind, "-l", support.TestLabel)
 	}
 }, NodeTimeout(10*time.Minute))
 
-var _ = support.ShowAfterFailure(
+var _ = realcluster.ShowAfterFailure(
 	"get pods,echoes,servicemonitors,podmonitors,prometheusrules -A -o wide",
 	"logs -n "+operatorNamespace+" "+operatorDeployment+" --tail=50",
 )

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
@@ -133,11 +134,11 @@ func isStuck(object *metav1.PartialObjectMetadata) bool {
 // restartCatalogOperator clears the cache of OLM, which would use the previous catalog instead of a new one of the same name for minutes.
 func restartCatalogOperator(ctx context.Context) {
 	GinkgoHelper()
-	support.Kubectl(ctx, "rollout", "restart", "-n", "olm", "deployment/catalog-operator")
-	support.Kubectl(ctx, "rollout", "status", "-n", "olm", "deployment/catalog-operator", waitTimeout)
+	realcluster.Kubectl(ctx, "rollout", "restart", "-n", "olm", "deployment/catalog-operator")
+	realcluster.Kubectl(ctx, "rollout", "status", "-n", "olm", "deployment/catalog-operator", waitTimeout)
 }
 
-var _ = support.ShowAfterFailure(
+var _ = realcluster.ShowAfterFailure(
 	"get subscriptions.operators.coreos.com,installplans,csv,catalogsources,operatorgroups -A",
 	"get clusterextensions,clustercatalogs -o yaml",
 	"get echoes -A -o yaml",

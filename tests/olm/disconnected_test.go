@@ -14,11 +14,13 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const clusterRegistry = "10.200.0.2:5000"
 
-// mirror returns where the disconnected cluster has its images, in the same registry. It differs in each run: the registry keeps what it has.
+// mirror returns where the disconnected cluster has its images, in the same registry. It differs in each run: the registry keeps what it
+// has.
 func mirror() string { return fmt.Sprintf("%s/mirror-%d", clusterRegistry, time.Now().UnixNano()) }
 
 var _ = Describe("a disconnected cluster", Label("all"), func() {
@@ -30,11 +32,13 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 		Expect(bundle).NotTo(Equal(-1), "the list is %v", images)
 		mirror := mirror()
 		disconnect(ctx, mirror)
-		mirrorImages(ctx, mirror, append(slices.Delete(slices.Clone(images), bundle, bundle+1), "quay.io/echo-operator/echo-operator-catalog:v"+version(0))...)
+		mirrorImages(ctx, mirror,
+			append(slices.Delete(slices.Clone(images), bundle, bundle+1), "quay.io/echo-operator/echo-operator-catalog:v"+version(0))...)
 
 		run(ctx, changed(withoutWaiting(installation(version(0))), "metadata: {name: echo-operator, namespace: $namespace}\nspec: {}",
 			"metadata: {name: echo-operator, namespace: $namespace, annotations: {operatorframework.io/bundle-unpack-timeout: 20s}}\nspec: {}"))
-		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("BundleUnpackFailed"), ContainSubstring("DeadlineExceeded")))
+		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("BundleUnpackFailed"),
+			ContainSubstring("DeadlineExceeded")))
 		mirrorImages(ctx, mirror, images[bundle])
 		again := support.Documented("../../docs/troubleshooting.md", "An annotation of the OperatorGroup has OLM try again")
 		run(ctx, changed(again, "min-retry-interval=5m", "min-retry-interval=10s"))
@@ -47,8 +51,10 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 // listedImages returns the images that install.md lists for a mirror.
 func listedImages(ctx context.Context) []string {
 	GinkgoHelper()
-	commands := changed(documented(version(0), "## In a disconnected cluster"), "echo-operator-catalog:latest", "echo-operator-catalog:v"+version(0))
-	return strings.Fields(support.Run(ctx, "cd ../.. && PATH=$(tools/build opm):$PATH tests/olm/with-registry bash -euo pipefail -c "+quoted(commands)))
+	commands := changed(documented(version(0), "## In a disconnected cluster"), "echo-operator-catalog:latest",
+		"echo-operator-catalog:v"+version(0))
+	return strings.Fields(support.Run(ctx,
+		"cd ../.. && PATH=$(tools/build opm):$PATH tests/olm/with-registry bash -euo pipefail -c "+quoted(commands)))
 }
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
@@ -66,7 +72,7 @@ func mirrorImages(ctx context.Context, mirror string, images ...string) {
 // operator that it has.
 func disconnect(ctx context.Context, mirror string) {
 	GinkgoHelper()
-	deployments := support.Kubectl(ctx, "get", "deployments", "-n", "olm", "-o", "yaml")
+	deployments := realcluster.Kubectl(ctx, "get", "deployments", "-n", "olm", "-o", "yaml")
 	ofOLM := regexp.MustCompile(`quay\.io/operator-framework/(olm|opm):[\w.]+`).FindAllString(deployments, -1)
 	slices.Sort(ofOLM)
 	mirrorImages(ctx, mirror, slices.Compact(ofOLM)...)
@@ -74,7 +80,8 @@ func disconnect(ctx context.Context, mirror string) {
 	Expect(os.MkdirAll(folder, 0o755)).To(Succeed())
 	DeferCleanup(os.RemoveAll, folder)
 	host, path, _ := strings.Cut(mirror, "/")
-	config := "server = \"http://" + host + "/v2/" + path + "\"\n[host.\"http://" + host + "/v2/" + path + "\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n"
+	config := "server = \"http://" + host + "/v2/" + path + "\"\n[host.\"http://" + host + "/v2/" + path +
+		"\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n"
 	Expect(os.WriteFile(filepath.Join(folder, "hosts.toml"), []byte(config), 0o600)).To(Succeed())
 	run(ctx, "ctr=(ctr --address=/run/echo-cluster/containerd.sock --namespace=k8s.io)\n"+
 		`"${ctr[@]}" images list -q | grep ^quay.io/echo-operator/echo- | xargs -r "${ctr[@]}" images remove --sync`)

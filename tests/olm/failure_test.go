@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), func(ctx SpecContext, recovery string) {
@@ -21,11 +21,13 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 		WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
 		Should(ContainSubstring("echo-operator.v" + version(2) + " Failed"))
 	Expect(echoPods(ctx)).To(Equal(before))
-	Expect(kubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.status.readyReplicas}")).To(Equal("1"), "the old operator goes on")
+	Expect(kubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.status.readyReplicas}")).To(Equal("1"),
+		"the old operator goes on")
 
 	By("publishing a fixed version, which is not enough")
 	pointCatalogAt(ctx, version(3))
-	Eventually(support.Kubectl).WithContext(ctx).WithTimeout(5*time.Minute).WithArguments("get", "packagemanifest", "echo-operator", "--ignore-not-found", "-o", "jsonpath={.status.channels[*].currentCSV}").
+	Eventually(realcluster.Kubectl).WithContext(ctx).WithTimeout(5*time.Minute).WithArguments("get", "packagemanifest", "echo-operator",
+		"--ignore-not-found", "-o", "jsonpath={.status.channels[*].currentCSV}").
 		Should(ContainSubstring("echo-operator.v" + version(3)))
 	Consistently(kubectl).WithContext(ctx).WithTimeout(20*time.Second).WithArguments("get", "csv", "-o", "name").
 		ShouldNot(ContainSubstring("echo-operator.v" + version(3)))

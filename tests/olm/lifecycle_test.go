@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // consoleSamples are the names of the samples in the OpenShift console, their owners and titles.
@@ -18,9 +19,9 @@ const consoleSamples = `{range .items[*]}{.metadata.name} {.metadata.ownerRefere
 
 var _ = Describe("the operator in OLM", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
-		support.Kubectl(ctx, "apply", "--server-side", "-f", support.ConsoleCRDs(ctx))
+		realcluster.Kubectl(ctx, "apply", "--server-side", "-f", support.ConsoleCRDs(ctx))
 		DeferCleanup(func(ctx SpecContext) {
-			support.Kubectl(ctx, "delete", "--ignore-not-found", "-f", support.ConsoleCRDs(ctx))
+			realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "-f", support.ConsoleCRDs(ctx))
 		}, NodeTimeout(2*time.Minute))
 	}, NodeTimeout(2*time.Minute))
 
@@ -28,36 +29,38 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		publish(ctx, version(0))
 		run(ctx, changed(documented(version(0), "## With OLM, from a catalog"), "interval: 30m", "interval: 15s"))
 		expectSucceeded(ctx, version(0))
-		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
+		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
 	}, SpecTimeout(10*time.Minute))
 
 	It("runs an Echo that responds", func(ctx SpecContext) {
 		createEcho(ctx, "default")
 		waitReady(ctx, "default")
-		seen := support.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=200", "--pods=2").Finish(ctx)
+		seen := realcluster.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=200", "--pods=2").Finish(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(seen.Pods).To(HaveLen(2))
 	}, SpecTimeout(10*time.Minute))
 
 	It("adds samples and a quick start to the OpenShift console", func(ctx SpecContext) {
-		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "consolequickstarts", "-o", "name").Should(ContainSubstring("echo-operator-first-echo"))
-		Expect(strings.Split(strings.TrimSpace(support.Kubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)), "\n")).
+		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "consolequickstarts", "-o",
+			"name").Should(ContainSubstring("echo-operator-first-echo"))
+		Expect(strings.Split(strings.TrimSpace(realcluster.Kubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)), "\n")).
 			To(And(ContainElement("echo-operator-example-full ClusterRole Most fields"), HaveEach(ContainSubstring(" ClusterRole "))))
 	}, SpecTimeout(5*time.Minute))
 
 	It("runs under the security context constraint restricted-v2, and says so of an Echo that does not", func(ctx SpecContext) {
-		for namespace, selector := range map[string]string{operatorNamespace: "control-plane=controller-manager", "default": "app.kubernetes.io/instance=test-echo",
-			"olm": "olm.catalogSource=echo-operator"} {
-			Expect(strings.Fields(support.Kubectl(ctx, "get", "pods", "-n", namespace, "-l", selector, "-o",
+		for namespace, selector := range map[string]string{operatorNamespace: "control-plane=controller-manager",
+			"default": "app.kubernetes.io/instance=test-echo",
+			"olm":     "olm.catalogSource=echo-operator"} {
+			Expect(strings.Fields(realcluster.Kubectl(ctx, "get", "pods", "-n", namespace, "-l", selector, "-o",
 				`jsonpath={range .items[*]}{.metadata.annotations.openshift\.io/scc}/{.spec.containers[0].securityContext.runAsUser} {end}`))).
 				To(And(Not(BeEmpty()), HaveEach("restricted-v2/1000660000")), selector)
 		}
-		support.KubectlInput(ctx, `{"apiVersion": "example.com/v1", "kind": "Echo", "metadata": {"name": "echo-fixed-user", "namespace": "default"},
+		realcluster.KubectlInput(ctx, `{"apiVersion": "example.com/v1", "kind": "Echo", "metadata": {"name": "echo-fixed-user", "namespace": "default"},
 			"spec": {"replicas": 1, "podSecurityContext": {"runAsNonRoot": true, "runAsUser": 10001}}}`, "apply", "-f", "-")
-		support.Kubectl(ctx, "wait", "-n", "default", "--for=jsonpath={.status.phase}=Warning", "echo/echo-fixed-user", waitTimeout)
-		Expect(support.Kubectl(ctx, "get", "-n", "default", "echo/echo-fixed-user", "-o", "jsonpath={.status.message}")).
+		realcluster.Kubectl(ctx, "wait", "-n", "default", "--for=jsonpath={.status.phase}=Warning", "echo/echo-fixed-user", waitTimeout)
+		Expect(realcluster.Kubectl(ctx, "get", "-n", "default", "echo/echo-fixed-user", "-o", "jsonpath={.status.message}")).
 			To(ContainSubstring("provider restricted-v2: runAsUser: Invalid value"))
-		support.Kubectl(ctx, "delete", "-n", "default", "echo/echo-fixed-user")
+		realcluster.Kubectl(ctx, "delete", "-n", "default", "echo/echo-fixed-user")
 	}, SpecTimeout(5*time.Minute))
 
 	// The console opens its editor with the first example, where a status has no place.
@@ -70,31 +73,35 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		tests := strings.Count(string(config), "entrypoint:")
 		lines := strings.Split(strings.TrimSpace(string(output)), "\n")
-		Expect(lines).To(SatisfyAll(HaveLen(tests+1), HaveEach(Or(HavePrefix("pass "), MatchRegexp(`^suggestion:\s*echoes.example.com does not have status spec\.`)))))
+		Expect(lines).To(SatisfyAll(HaveLen(tests+1),
+			HaveEach(Or(HavePrefix("pass "), MatchRegexp(`^suggestion:\s*echoes.example.com does not have status spec\.`)))))
 	}, SpecTimeout(20*time.Minute))
 
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
 		run(ctx, documented(version(0), "Settings go into the Subscription"))
-		Eventually(kubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o", "yaml").Should(SatisfyAll(
-			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 128Mi`), MatchRegexp(`nodeSelector:\s+kubernetes.io/os: linux`)))
+		Eventually(kubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o",
+			"yaml").Should(SatisfyAll(
+			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 128Mi`),
+			MatchRegexp(`nodeSelector:\s+kubernetes.io/os: linux`)))
 		kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", waitTimeout)
-		support.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=5")
-		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Failed", "echo/test-echo", waitTimeout)
-		Expect(support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].message}")).To(ContainSubstring("allows at most 3"))
-		support.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=2")
-		support.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Ready", "echo/test-echo", waitTimeout)
+		realcluster.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=5")
+		realcluster.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Failed", "echo/test-echo", waitTimeout)
+		Expect(realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].message}")).To(
+			ContainSubstring("allows at most 3"))
+		realcluster.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=2")
+		realcluster.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Ready", "echo/test-echo", waitTimeout)
 	}, SpecTimeout(10*time.Minute))
 
 	It("is upgraded by itself when a catalog is published, without dropping requests, and upgrades the echo servers", func(ctx SpecContext) {
 		before := echoPods(ctx)
-		image := support.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
+		image := realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
 		prober := startProber(ctx)
 		// As if the first version had another text, and a sample that the second does not have.
 		run(ctx, `kubectl patch consoleyamlsample echo-operator-example-full --type=merge -p '{"spec": {"title": "Old"}}'
 			kubectl get consoleyamlsample echo-operator-example-full -o yaml | sed 's/^  name: .*/  name: echo-operator-dropped/' | kubectl create -f -`)
 		publish(ctx, version(1))
 		expectSucceeded(ctx, version(1))
-		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
+		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
 			Should(SatisfyAll(HavePrefix("Ready quay.io/echo-operator/echo-server@"), Not(HaveSuffix(image))))
 		Eventually(func(ctx context.Context) []string { return strings.Fields(echoPods(ctx)) }).WithContext(ctx).
 			Should(SatisfyAll(HaveLen(2), Not(ContainElement(BeElementOf(strings.Fields(before))))), "the pods from before have drained")
@@ -102,16 +109,19 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
 		samples := func(ctx context.Context) string {
-			return support.Kubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)
+			return realcluster.Kubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)
 		}
 		Eventually(samples).WithContext(ctx).
-			Should(And(ContainSubstring("echo-operator-example-full ClusterRole"), Not(ContainSubstring("echo-operator-dropped")), Not(ContainSubstring("Old"))))
+			Should(And(ContainSubstring("echo-operator-example-full ClusterRole"), Not(ContainSubstring("echo-operator-dropped")),
+				Not(ContainSubstring("Old"))))
 		Consistently(samples).WithContext(ctx).WithTimeout(20*time.Second).
-			Should(ContainSubstring("echo-operator-example-full ClusterRole"), "the new operator owns the samples when the old one's ClusterRole goes")
+			Should(ContainSubstring("echo-operator-example-full ClusterRole"),
+				"the new operator owns the samples when the old one's ClusterRole goes")
 	}, SpecTimeout(10*time.Minute))
 
 	It("is uninstalled without leaving anything behind", Label("scorecard"), func(ctx SpecContext) {
 		uninstall(ctx)
-		Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "consoleyamlsamples,consolequickstarts", "-o", "name").Should(BeEmpty())
+		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "consoleyamlsamples,consolequickstarts", "-o",
+			"name").Should(BeEmpty())
 	}, SpecTimeout(10*time.Minute))
 })

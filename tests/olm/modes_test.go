@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // The other specs use all namespaces.
@@ -16,7 +16,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 	DescribeTable("with target namespaces", func(ctx SpecContext, targets ...string) {
 		namespaces := []string{"echo-mine", "echo-theirs", "echo-others"}
 		for _, namespace := range namespaces {
-			support.Kubectl(ctx, "create", "namespace", namespace)
+			realcluster.Kubectl(ctx, "create", "namespace", namespace)
 		}
 		run(ctx, changed(installation(version(0)), "spec: {}", "spec: {targetNamespaces: ["+strings.Join(targets, ", ")+"]}"))
 
@@ -26,11 +26,12 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 			waitReady(ctx, target)
 			Expect(mayCreateDeployments(ctx, target)).To(BeTrue(), target)
 		}
-		Expect(support.Kubectl(ctx, "get", "echo/test-echo", "-n", "echo-others", "-o", "jsonpath={.status}{.metadata.finalizers}")).To(BeEmpty())
+		Expect(realcluster.Kubectl(ctx, "get", "echo/test-echo", "-n", "echo-others", "-o", "jsonpath={.status}{.metadata.finalizers}")).To(
+			BeEmpty())
 		Expect(mayCreateDeployments(ctx, "echo-others")).To(BeFalse())
 
 		run(ctx, documented(version(0), "## Uninstalling, with OLM"))
-		support.Kubectl(ctx, append([]string{"delete", "namespace", waitTimeout}, namespaces...)...)
+		realcluster.Kubectl(ctx, append([]string{"delete", "namespace", waitTimeout}, namespaces...)...)
 		expectNothingLeft(ctx)
 	},
 		Entry("its own: OwnNamespace", SpecTimeout(15*time.Minute), operatorNamespace),
@@ -41,7 +42,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 
 func mayCreateDeployments(ctx context.Context, namespace string) bool {
 	GinkgoHelper()
-	output, _ := support.TryKubectl(ctx, "auth", "can-i", "create", "deployments", "-n", namespace,
+	output, _ := realcluster.TryKubectl(ctx, "auth", "can-i", "create", "deployments", "-n", namespace,
 		"--as=system:serviceaccount:"+operatorNamespace+":echo-operator-controller-manager") // exits 1 for no
 	Expect(output).To(BeElementOf("yes\n", "no\n"))
 	return output == "yes\n"

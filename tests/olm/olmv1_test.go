@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("the operator in OLM v1", Label("all"), func() {
@@ -48,7 +48,7 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 		install(ctx)
 		pod := createKeptEcho(ctx)
 		// The CustomResourceDefinition is deleted with it, and so are all Echoes.
-		support.Kubectl(ctx, "delete", "clusterextension", "echo-operator", "--wait=false")
+		realcluster.Kubectl(ctx, "delete", "clusterextension", "echo-operator", "--wait=false")
 		awaitOperatorGone(ctx)
 		expectEchoesLetGo(ctx, pod)
 		_, steps, _ := strings.Cut(documented(version(0), "## Uninstalling, with OLM v1"), "\n") // the first deletes Echoes
@@ -60,5 +60,6 @@ var _ = Describe("the operator in OLM v1", Label("all"), func() {
 // expectSettled waits until OLM has nothing to try again, for example because a right is missing.
 func expectSettled(ctx context.Context) {
 	GinkgoHelper()
-	support.Kubectl(ctx, "wait", "clusterextension/echo-operator", waitTimeout, `--for=jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=Succeeded`)
+	realcluster.Kubectl(ctx, "wait", "clusterextension/echo-operator", waitTimeout,
+		`--for=jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=Succeeded`)
 }

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("an operator that was uninstalled before its Echoes", Label("all"), func() {
@@ -35,8 +35,10 @@ func createKeptEcho(ctx context.Context) string {
 	createEcho(ctx, "default")
 	waitReady(ctx, "default")
 	pod := strings.Fields(echoPods(ctx))[0]
-	support.Kubectl(ctx, "patch", "echo/test-echo", "--type=json", "-p", `[{"op": "add", "path": "/metadata/finalizers/0", "value": "`+foreignFinalizer+`"}]`)
-	support.Kubectl(ctx, "patch", pod, "--type=json", "-p", `[{"op": "add", "path": "/metadata/finalizers", "value": ["`+foreignFinalizer+`"]}]`)
+	realcluster.Kubectl(ctx, "patch", "echo/test-echo", "--type=json", "-p",
+		`[{"op": "add", "path": "/metadata/finalizers/0", "value": "`+foreignFinalizer+`"}]`)
+	realcluster.Kubectl(ctx, "patch", pod, "--type=json", "-p",
+		`[{"op": "add", "path": "/metadata/finalizers", "value": ["`+foreignFinalizer+`"]}]`)
 	return pod
 }
 
@@ -44,12 +46,13 @@ func createKeptEcho(ctx context.Context) string {
 func expectEchoesLetGo(ctx context.Context, pod string) {
 	GinkgoHelper()
 	finalizers := []string{"get", "echo/test-echo", "-o", "jsonpath={.metadata.finalizers}"}
-	Expect(support.Kubectl(ctx, finalizers...)).To(Equal(`["` + foreignFinalizer + `","echoes.example.com/finalizer"]`))
+	Expect(realcluster.Kubectl(ctx, finalizers...)).To(Equal(`["` + foreignFinalizer + `","echoes.example.com/finalizer"]`))
 	run(ctx, documented(version(0), "## Removing finalizers"))
-	Expect(support.Kubectl(ctx, finalizers...)).To(Equal(`["` + foreignFinalizer + `"]`))
+	Expect(realcluster.Kubectl(ctx, finalizers...)).To(Equal(`["` + foreignFinalizer + `"]`))
 	for _, kept := range []string{pod, "echo/test-echo"} {
-		support.Kubectl(ctx, "patch", kept, "--type=json", "-p", `[{"op": "remove", "path": "/metadata/finalizers"}]`)
+		realcluster.Kubectl(ctx, "patch", kept, "--type=json", "-p", `[{"op": "remove", "path": "/metadata/finalizers"}]`)
 	}
-	Eventually(support.Kubectl).WithContext(ctx).WithArguments("get", "deployment,service,poddisruptionbudget,pod", "-n", "default", "-o", "name").
+	Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "deployment,service,poddisruptionbudget,pod", "-n", "default", "-o",
+		"name").
 		ShouldNot(ContainSubstring("test-echo"))
 }

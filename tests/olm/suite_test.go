@@ -17,6 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 )
 
 func TestOLM(t *testing.T) {
-	support.RunClusterSpecs(t, "OLM", "e2e-olm", 3*time.Minute, 500*time.Millisecond)
+	realcluster.RunClusterSpecs(t, "OLM", "e2e-olm", 3*time.Minute, 500*time.Millisecond)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
@@ -40,9 +41,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 func restrict(ctx context.Context) {
 	GinkgoHelper()
 	const policies = "../support/openshift/restricted-v2.yaml"
-	support.Kubectl(ctx, "apply", "--server-side", "-f", policies)
-	DeferCleanup(func(ctx SpecContext) { support.Kubectl(ctx, "delete", "-f", policies) }, NodeTimeout(time.Minute))
-	Eventually(support.Kubectl).WithContext(ctx).
+	realcluster.Kubectl(ctx, "apply", "--server-side", "-f", policies)
+	DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "delete", "-f", policies) }, NodeTimeout(time.Minute))
+	Eventually(realcluster.Kubectl).WithContext(ctx).
 		WithArguments("run", "x", "-n", "default", "--image=x", "--dry-run=server", "-o", "jsonpath={.metadata.annotations}").
 		Should(ContainSubstring(`"openshift.io/scc":"restricted-v2"`))
 }
@@ -113,7 +114,7 @@ func publish(ctx context.Context, version string) {
 // kubectl runs kubectl in the namespace of the operator.
 func kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
-	return support.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
+	return realcluster.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
 }
 
 // createEcho creates the sample in a namespace.
@@ -121,24 +122,24 @@ func createEcho(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	text, err := os.ReadFile("../../config/samples/v1_echo.yaml")
 	Expect(err).NotTo(HaveOccurred())
-	support.KubectlInput(ctx, changed(string(text), "namespace: default", "namespace: "+namespace), "apply", "-f", "-")
+	realcluster.KubectlInput(ctx, changed(string(text), "namespace: default", "namespace: "+namespace), "apply", "-f", "-")
 }
 
 func waitReady(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	support.Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "echo/test-echo", waitTimeout)
+	realcluster.Kubectl(ctx, "wait", "-n", namespace, "--for=condition=Ready", "echo/test-echo", waitTimeout)
 }
 
 // startProber sends requests to the sample until it is stopped.
-func startProber(ctx context.Context) support.Prober {
+func startProber(ctx context.Context) realcluster.Prober {
 	GinkgoHelper()
-	return support.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")
+	return realcluster.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")
 }
 
 // echoPods returns the names of the pods of the sample.
 func echoPods(ctx context.Context) string {
 	GinkgoHelper()
-	return support.Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", "name")
+	return realcluster.Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", "name")
 }
 
 // expectSucceeded waits until a version is installed, and no other.
@@ -151,7 +152,7 @@ func expectSucceeded(ctx context.Context, version string) {
 // pointCatalogAt makes the versions up to one available to OLM.
 func pointCatalogAt(ctx context.Context, version string) {
 	GinkgoHelper()
-	support.Kubectl(ctx, "patch", "catalogsource", "echo-operator", "-n", "olm", "--type=merge", "-p",
+	realcluster.Kubectl(ctx, "patch", "catalogsource", "echo-operator", "-n", "olm", "--type=merge", "-p",
 		`{"spec": {"image": "quay.io/echo-operator/echo-operator-catalog:v`+version+`"}}`)
 }
 
@@ -159,7 +160,7 @@ func pointCatalogAt(ctx context.Context, version string) {
 func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) []string {
-		all := support.Kubectl(ctx, "get",
+		all := realcluster.Kubectl(ctx, "get",
 			"crd,clusterrole,clusterrolebinding,namespace,operators.operators.coreos.com,catalogsource,pod,deployment,service", "-A", "-o", "name")
 		return slices.DeleteFunc(strings.Split(all, "\n"), func(name string) bool { return !strings.Contains(name, "echo") })
 	}).WithContext(ctx).Should(BeEmpty())

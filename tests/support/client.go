@@ -1,6 +1,10 @@
 package support
 
 import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,4 +37,13 @@ func NewClient(timeout time.Duration) (client.WithWatch, error) {
 		return nil, err
 	}
 	return client.NewWithWatch(config, client.Options{Scheme: scheme})
+}
+
+// SkipWithoutAPIServer skips a test on a machine that has no API server to start.
+func SkipWithoutAPIServer(t *testing.T) {
+	t.Helper()
+	folder := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), "/usr/local/kubebuilder/bin")
+	if _, err := os.Stat(filepath.Join(folder, "kube-apiserver")); err != nil {
+		t.Skip("no API server: run 'make test', which builds one, or set KUBEBUILDER_ASSETS")
+	}
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -37,7 +38,8 @@ func (n *Namespaces) New(ctx context.Context) string {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: n.Prefix, Labels: map[string]string{TestLabel: "true", "pod-security.kubernetes.io/enforce": "restricted"}}}
 	Expect(n.Client.Create(ctx, namespace)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(n.Client.Delete(ctx, namespace))).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(n.Client.Delete(ctx, namespace))).To(Succeed()) },
+		NodeTimeout(2*time.Minute))
 	return namespace.Name
 }
 
@@ -70,4 +72,14 @@ func (n *Namespaces) RemoveStuckEchoes(ctx context.Context, g Gomega, which ...c
 			g.Expect(RemoveFinalizers(ctx, n.Client, &echo)).To(Succeed())
 		}
 	}
+}
+
+// Connect returns a client of the cluster, and uses it for the namespaces.
+func (n *Namespaces) Connect(requestTimeout time.Duration) client.WithWatch {
+	GinkgoHelper()
+	log.SetLogger(GinkgoLogr)
+	k8s, err := NewClient(requestTimeout)
+	Expect(err).NotTo(HaveOccurred())
+	n.Client = k8s
+	return k8s
 }

@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // period is how often the check runs, and patience how long it may take until all know what it found: the next run, the run itself, and the
@@ -23,18 +24,18 @@ const (
 
 var _ = Describe("a check of Traefik", Ordered, func() {
 	var traefik gateway
-	var prometheus support.Prometheus
+	var prometheus realcluster.Prometheus
 	var namespace string
 
 	BeforeAll(func(ctx SpecContext) {
-		prometheus = support.InstallPrometheus(ctx, namespaces.New(ctx))
+		prometheus = realcluster.InstallPrometheus(ctx, namespaces.New(ctx))
 		installCRDs(ctx)
 		traefik, namespace = newGateway(ctx), namespaces.New(ctx)
 		trust(ctx, namespace, "gateway", traefik.authority)
 		traefik.apply(ctx, "gateway.yaml")
 		traefik.run(ctx)
-		support.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment) // it asks for PodMonitors only at its start
-		support.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+		realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment) // it asks for PodMonitors only at its start
+		realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	}, NodeTimeout(15*time.Minute))
 
 	It("passes while the gateway does what is expected", func(ctx SpecContext) {

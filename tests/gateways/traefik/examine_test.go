@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/pathcheck"
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// examine runs pathcheck in pods until the URL leads to an Echo, and returns its report: Traefik reads a new route some seconds after the Echo
-// has it.
+// examine runs pathcheck in pods until the URL leads to an Echo, and returns its report: Traefik reads a new route some seconds after the
+// Echo has it.
 func examine(ctx context.Context, namespace, url string, arguments ...string) *pathcheck.Report {
 	GinkgoHelper()
 	var report *pathcheck.Report
@@ -35,14 +35,19 @@ func runPathcheck(ctx context.Context, g Gomega, namespace, url string, argument
 		Spec: corev1.PodSpec{
 			RestartPolicy:                corev1.RestartPolicyNever,
 			AutomountServiceAccountToken: new(false),
-			SecurityContext:              &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{{
-				Name: "pathcheck", Image: support.Image("echo-operator-pathcheck"),
-				Args:            append(append([]string{"--output=json", "--ca-file=/etc/gateway/ca.crt"}, arguments...), url),
-				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
-				VolumeMounts:    []corev1.VolumeMount{{Name: "gateway", MountPath: "/etc/gateway"}},
+				Name: "pathcheck", Image: realcluster.Image("echo-operator-pathcheck"),
+				Args: append(append([]string{"--output=json", "--ca-file=/etc/gateway/ca.crt"}, arguments...), url),
+				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false),
+					Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
+				VolumeMounts: []corev1.VolumeMount{{Name: "gateway", MountPath: "/etc/gateway"}},
 			}},
-			Volumes: []corev1.Volume{{Name: "gateway", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gateway"}}}}},
+			Volumes: []corev1.Volume{
+				{Name: "gateway",
+					VolumeSource: corev1.VolumeSource{
+						ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gateway"}}}}},
 		},
 	}
 	g.Expect(k8s.Create(ctx, pod)).To(Succeed())
@@ -50,7 +55,7 @@ func runPathcheck(ctx context.Context, g Gomega, namespace, url string, argument
 		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 		return pod.Status.Phase
 	}).WithContext(ctx).Should(BeElementOf(corev1.PodSucceeded, corev1.PodFailed))
-	output, err := support.TryKubectl(ctx, "logs", "-n", namespace, pod.Name)
+	output, err := realcluster.TryKubectl(ctx, "logs", "-n", namespace, pod.Name)
 	g.Expect(err).NotTo(HaveOccurred())
 	report := &pathcheck.Report{}
 	g.Expect(json.Unmarshal([]byte(output), report)).To(Succeed(), output)

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // gateway is a Traefik on the test cluster.
@@ -23,7 +24,8 @@ type gateway struct {
 	authority string
 }
 
-// standardCRDs returns the folder with the CustomResourceDefinitions of the standard channel of Gateway API, of the version that Traefik implements.
+// standardCRDs returns the folder with the CustomResourceDefinitions of the standard channel of Gateway API, of the version that Traefik
+// implements.
 func standardCRDs(ctx context.Context) string {
 	GinkgoHelper()
 	return filepath.Join(support.ModuleFolder(ctx, "tools/traefik", "sigs.k8s.io/gateway-api"), "config", "crd", "standard")
@@ -32,13 +34,13 @@ func standardCRDs(ctx context.Context) string {
 func installCRDs(ctx context.Context) {
 	GinkgoHelper()
 	folder := standardCRDs(ctx)
-	support.Kubectl(ctx, "apply", "--server-side", "-f", folder)
-	support.Kubectl(ctx, "wait", "--for=condition=Established", "-f", folder, waitTimeout)
+	realcluster.Kubectl(ctx, "apply", "--server-side", "-f", folder)
+	realcluster.Kubectl(ctx, "wait", "--for=condition=Established", "-f", folder, waitTimeout)
 }
 
 func deleteCRDs(ctx context.Context) {
 	GinkgoHelper()
-	support.Kubectl(ctx, "delete", "--ignore-not-found", "-f", standardCRDs(ctx), waitTimeout)
+	realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "-f", standardCRDs(ctx), waitTimeout)
 }
 
 // removeAll deletes what the specs create.
@@ -47,7 +49,7 @@ func removeAll(ctx context.Context) {
 	namespaces.RemoveAllBut(ctx)
 	deleteCRDs(ctx)
 	for _, kind := range []string{"clusterrolebindings", "clusterroles", "ingressclasses", "customresourcedefinitions"} {
-		support.Kubectl(ctx, "delete", kind, "-l", support.TestLabel)
+		realcluster.Kubectl(ctx, "delete", kind, "-l", support.TestLabel)
 	}
 }
 
@@ -57,8 +59,8 @@ func newGateway(ctx context.Context) gateway {
 	g := gateway{namespace: namespaces.New(ctx)}
 	services, err := os.ReadFile("testdata/services.yaml")
 	Expect(err).NotTo(HaveOccurred())
-	support.KubectlInput(ctx, string(services), "apply", "-n", g.namespace, "-f", "-")
-	g.address = support.Kubectl(ctx, "get", "service", "-n", g.namespace, "traefik", "-o", "jsonpath={.spec.clusterIP}")
+	realcluster.KubectlInput(ctx, string(services), "apply", "-n", g.namespace, "-f", "-")
+	g.address = realcluster.Kubectl(ctx, "get", "service", "-n", g.namespace, "traefik", "-o", "jsonpath={.spec.clusterIP}")
 	g.authority = certificate(ctx, g.namespace, "gateway", "*."+g.namespace+".svc.cluster.local")
 	return g
 }
@@ -67,7 +69,7 @@ func newGateway(ctx context.Context) gateway {
 func certificate(ctx context.Context, namespace, secret string, names ...string) string {
 	GinkgoHelper()
 	key := client.ObjectKey{Namespace: namespace, Name: secret}
-	support.ApplyCertificate(ctx, k8s, key, 90*24*time.Hour, names...)
+	realcluster.ApplyCertificate(ctx, k8s, key, 90*24*time.Hour, names...)
 	object := &corev1.Secret{}
 	Expect(k8s.Get(ctx, key, object)).To(Succeed())
 	return string(object.Data["ca.crt"])
@@ -84,7 +86,7 @@ func (g gateway) apply(ctx context.Context, file string) {
 	manifest, err := os.ReadFile(filepath.Join("testdata", file))
 	Expect(err).NotTo(HaveOccurred())
 	filled := strings.NewReplacer("NAMESPACE", g.namespace, "ADDRESS", g.address).Replace(string(manifest))
-	support.KubectlInput(ctx, filled, "apply", "-n", g.namespace, "-f", "-")
+	realcluster.KubectlInput(ctx, filled, "apply", "-n", g.namespace, "-f", "-")
 }
 
 // run runs Traefik with more arguments, and waits until no other runs.
@@ -92,14 +94,16 @@ func (g gateway) run(ctx context.Context, arguments ...string) {
 	GinkgoHelper()
 	g.apply(ctx, "traefik.yaml")
 	for _, each := range arguments {
-		support.Kubectl(ctx, "patch", "-n", g.namespace, "deployment/traefik", "--type=json", "-p",
+		realcluster.Kubectl(ctx, "patch", "-n", g.namespace, "deployment/traefik", "--type=json", "-p",
 			`[{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "`+each+`"}]`)
 	}
-	support.Kubectl(ctx, "rollout", "status", "-n", g.namespace, "deployment/traefik", waitTimeout)
+	realcluster.Kubectl(ctx, "rollout", "status", "-n", g.namespace, "deployment/traefik", waitTimeout)
 }
 
 // trust stores a certificate as that of an authority in a ConfigMap.
 func trust(ctx context.Context, namespace, name, authority string) {
 	GinkgoHelper()
-	Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"ca.crt": authority}})).To(Succeed())
+	Expect(k8s.Create(ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"ca.crt": authority}})).To(
+		Succeed())
 }

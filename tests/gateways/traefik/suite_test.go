@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
@@ -24,7 +25,7 @@ var (
 )
 
 func TestTraefik(t *testing.T) {
-	support.RunClusterSpecs(t, "Traefik", "e2e-gateways", 3*time.Minute, time.Second)
+	realcluster.RunClusterSpecs(t, "Traefik", "e2e-gateways", 3*time.Minute, time.Second)
 }
 
 var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
@@ -33,7 +34,7 @@ var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
 var _ = BeforeEach(OncePerOrdered, func(ctx SpecContext) { removeAll(ctx) }, NodeTimeout(10*time.Minute))
 var _ = AfterSuite(func(ctx SpecContext) { removeAll(ctx) }, NodeTimeout(10*time.Minute))
 
-var _ = support.ShowAfterFailure(
+var _ = realcluster.ShowAfterFailure(
 	"get pods,echoes,ingresses,cronjobs,jobs -A -o wide",
 	"get gateways,httproutes,grpcroutes,backendtlspolicies,echoes -A -o yaml",
 	"logs -A -l app=traefik --tail=50",

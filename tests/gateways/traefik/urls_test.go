@@ -14,6 +14,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // These specs follow each other: Gateway API is not there when the operator starts, is installed, used, deleted, and installed again.
@@ -28,8 +29,8 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	}
 
 	BeforeAll(func(ctx SpecContext) {
-		support.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment)
-		support.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+		realcluster.Kubectl(ctx, "rollout", "restart", "-n", operatorNamespace, operatorDeployment)
+		realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 		traefik, namespace = newGateway(ctx), namespaces.New(ctx)
 		trust(ctx, namespace, "gateway", traefik.authority)
 	}, NodeTimeout(10*time.Minute))
@@ -38,7 +39,8 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 		Expect(k8s.Create(ctx, routed("web", traefik.host("web"), func(e *v1.Echo) {
 			e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{traefik.host("grpc")}}
 		}))).To(Succeed())
-		expectDegraded(ctx, namespace, "web", v1.ReasonGatewayAPIMissing.String(), "The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1.")
+		expectDegraded(ctx, namespace, "web", v1.ReasonGatewayAPIMissing.String(),
+			"The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1.")
 	}, SpecTimeout(10*time.Minute))
 
 	It("respond by the URLs of an HTTPRoute and a GRPCRoute when it is installed", func(ctx SpecContext) {
@@ -57,7 +59,8 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	It("respond by the URL of an Ingress", func(ctx SpecContext) {
 		certificate(ctx, namespace, "ingress", traefik.host("ingress"))
 		Expect(k8s.Create(ctx, support.Echo(namespace, "ingress", func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: traefik.host("ingress"), ClassName: "traefik", Path: "/echo", TLS: true, TLSSecretName: "ingress"}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: traefik.host("ingress"), ClassName: "traefik", Path: "/echo", TLS: true,
+				TLSSecretName: "ingress"}
 		}))).To(Succeed())
 		url := expectURL(ctx, namespace, "ingress")
 		Expect(url).To(Equal("https://" + traefik.host("ingress") + "/echo"))
@@ -83,7 +86,8 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 
 	It("say why a Gateway refuses a route", func(ctx SpecContext) {
 		Expect(k8s.Create(ctx, routed("elsewhere", "elsewhere.example.com"))).To(Succeed())
-		expectDegraded(ctx, namespace, "elsewhere", v1.ReasonRouteNotAccepted.String(), "Gateway "+traefik.namespace+"/public does not use the HTTPRoute as it should (Accepted, ")
+		expectDegraded(ctx, namespace, "elsewhere", v1.ReasonRouteNotAccepted.String(),
+			"Gateway "+traefik.namespace+"/public does not use the HTTPRoute as it should (Accepted, ")
 		AddReportEntry("message", echoNow(ctx, Default, namespace, "elsewhere").Status.Message)
 	}, SpecTimeout(10*time.Minute))
 
@@ -101,14 +105,14 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 func expectAnotherStart(ctx context.Context, step func()) {
 	GinkgoHelper()
 	starts := func() string {
-		return support.Kubectl(ctx, "get", "pods", "-n", operatorNamespace, "-l", "control-plane=controller-manager",
+		return realcluster.Kubectl(ctx, "get", "pods", "-n", operatorNamespace, "-l", "control-plane=controller-manager",
 			"-o", "jsonpath={.items[*].status.containerStatuses[*].restartCount}")
 	}
 	before, err := strconv.Atoi(starts())
 	Expect(err).NotTo(HaveOccurred())
 	step()
 	Eventually(starts).WithContext(ctx).WithTimeout(16 * time.Minute).Should(Equal(strconv.Itoa(before + 1)))
-	support.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+	realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	Consistently(starts).WithContext(ctx).WithTimeout(3 * time.Minute).WithPolling(10 * time.Second).Should(Equal(strconv.Itoa(before + 1)))
 }
 

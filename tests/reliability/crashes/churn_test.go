@@ -21,6 +21,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
@@ -48,7 +49,7 @@ func (c *churn) owners() []string { return []string{"web-0", "web-1", "web-2"} }
 // startChurn starts changing Echoes, until it is stopped. Its choices follow from the random seed of the suite.
 func startChurn(ctx context.Context, namespace string) *churn {
 	GinkgoHelper()
-	repository, _, _ := strings.Cut(support.Image("echo-server"), "@")
+	repository, _, _ := strings.Cut(realcluster.Image("echo-server"), "@")
 	version, err := os.ReadFile(filepath.Join(support.Root(), "VERSION"))
 	Expect(err).NotTo(HaveOccurred())
 	c := &churn{namespace: namespace, image: repository + ":v" + strings.TrimSpace(string(version)), counts: map[string]int{},
@@ -116,7 +117,7 @@ func (c *churn) end() {
 func (c *churn) step(ctx context.Context) (string, error) {
 	dice, name, owner, change := c.random.IntN(20), pick(c, c.names()), pick(c, c.owners()), c.change()
 	created := support.Echo(c.namespace, name, func(e *v1.Echo) { change(e); c.change()(e); e.Spec.Replicas = 1 + c.random.Int32N(2) })
-	switch pod := support.WebPod(c.namespace, owner, pick(c, c.names())); {
+	switch pod := realcluster.WebPod(c.namespace, owner, pick(c, c.names())); {
 	case dice == 0:
 		return "delete a pod with a companion", client.IgnoreNotFound(k8s.Delete(ctx, pod))
 	case dice == 1:
@@ -180,7 +181,7 @@ func (c *churn) settle(ctx context.Context) {
 			g.Expect(ignoreExisting(k8s.Create(ctx, support.Echo(c.namespace, name)))).To(Succeed())
 		}
 		for i, name := range c.owners()[:2] {
-			g.Expect(ignoreExisting(k8s.Create(ctx, support.WebPod(c.namespace, name, c.names()[i])))).To(Succeed())
+			g.Expect(ignoreExisting(k8s.Create(ctx, realcluster.WebPod(c.namespace, name, c.names()[i])))).To(Succeed())
 		}
 		list := &v1.EchoList{}
 		g.Expect(k8s.List(ctx, list, client.InNamespace(c.namespace))).To(Succeed())

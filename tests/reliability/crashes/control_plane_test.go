@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = DescribeTable("the control plane is killed and started again",
@@ -25,7 +25,7 @@ var _ = DescribeTable("the control plane is killed and started again",
 
 		s.await(ctx, 8)
 		leader, _ := awaitLeader(ctx)
-		process := support.ProcessOf(leader)
+		process := realcluster.ProcessOf(leader)
 		Expect(process).NotTo(BeNil())
 		killCluster(ctx, processes...)
 		Eventually(func() bool { return errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone) }).WithContext(ctx).Should(BeTrue())

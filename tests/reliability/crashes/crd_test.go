@@ -5,7 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const crd = "crd/echoes.example.com"
@@ -16,7 +16,7 @@ var _ = Describe("the CustomResourceDefinition is deleted and installed again", 
 		s := newStage(ctx)
 		s.await(ctx, 15)
 		crash("deleting the CustomResourceDefinition")
-		support.Kubectl(ctx, "delete", crd, waitTimeout)
+		realcluster.Kubectl(ctx, "delete", crd, waitTimeout)
 		s.end()
 		s.eventuallyNothing(ctx)
 		leader, _ := awaitLeader(ctx)
@@ -32,11 +32,11 @@ var _ = Describe("the CustomResourceDefinition is deleted and installed again", 
 		s.await(ctx, 15)
 		stopOperator(ctx)
 		crash("deleting the CustomResourceDefinition")
-		support.Kubectl(ctx, "delete", crd, "--wait=false")
+		realcluster.Kubectl(ctx, "delete", crd, "--wait=false")
 		s.end()
 		Expect(s.steadyPods(ctx, Default)).To(Equal(s.pods), "while nobody can delete them in order")
-		support.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=2")
-		support.Kubectl(ctx, "wait", "--for=delete", crd, waitTimeout)
+		realcluster.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=2")
+		realcluster.Kubectl(ctx, "wait", "--for=delete", crd, waitTimeout)
 		s.eventuallyNothing(ctx)
 		s.createAgain(ctx)
 		s.verify(ctx)

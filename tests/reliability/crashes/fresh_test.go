@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // quiet is how long the operator is watched for writes when nothing happens.
@@ -178,9 +178,10 @@ func echoVersions(ctx context.Context, g Gomega, namespaces []string) []string {
 // write them by PUT.
 func writes(ctx context.Context) []string {
 	GinkgoHelper()
-	counted := regexp.MustCompile(`^apiserver_request_total\{.*resource="(echoes|deployments|services|poddisruptionbudgets|ingresses|networkpolicies|pods)".*verb="(APPLY|PATCH|DELETE)"`)
+	counted := regexp.MustCompile(
+		`^apiserver_request_total\{.*resource="(echoes|deployments|services|poddisruptionbudgets|ingresses|networkpolicies|pods)".*verb="(APPLY|PATCH|DELETE)"`)
 	var counts []string
-	for line := range strings.Lines(support.Kubectl(ctx, "get", "--raw", "/metrics")) {
+	for line := range strings.Lines(realcluster.Kubectl(ctx, "get", "--raw", "/metrics")) {
 		kubelet := strings.Contains(line, `resource="pods"`) && !strings.Contains(line, `verb="APPLY"`)
 		if counted.MatchString(line) && !kubelet {
 			counts = append(counts, strings.TrimSpace(line))

@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // specTimeout is how long a spec may take on a busy machine.
@@ -42,7 +42,7 @@ var _ = Describe("the operator", func() {
 
 		crash("stopping the leader, which does not notice that the other replica takes the lease")
 		leader, other := awaitLeader(ctx)
-		process := support.ProcessOf(leader)
+		process := realcluster.ProcessOf(leader)
 		Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())
 		DeferCleanup(func() { _ = process.Signal(syscall.SIGCONT) }) // it has ended, unless something failed
 		dropLease(ctx)

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 var _ = Describe("a node is stopped and started again", func() {
@@ -26,10 +27,10 @@ var _ = Describe("a node is stopped and started again", func() {
 	}, SpecTimeout(specTimeout))
 
 	It("while the operator and other nodes go on", func(ctx SpecContext) {
-		kubelet := support.StartHollowKubelet(ctx)
+		kubelet := realcluster.StartHollowKubelet(ctx)
 		s := newStage(ctx).probe(ctx)
-		node := support.CreateHollowNode(ctx, k8s, "away")
-		away := support.Echo(s.namespace, "away", support.OnHollowNode("away"))
+		node := realcluster.CreateHollowNode(ctx, k8s, "away")
+		away := support.Echo(s.namespace, "away", realcluster.OnHollowNode("away"))
 		Expect(k8s.Create(ctx, away)).To(Succeed())
 		eventually := func(phase string) {
 			GinkgoHelper()
@@ -50,8 +51,8 @@ var _ = Describe("a node is stopped and started again", func() {
 		s.await(ctx, 10)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(away), away)).To(Succeed())
 		Expect(away.Status.NodeProblems).To(HaveKey(node))
-		support.StartHollowKubelet(ctx)
-		support.Kubectl(ctx, "wait", "--for=condition=Ready", "node/"+node, waitTimeout)
+		realcluster.StartHollowKubelet(ctx)
+		realcluster.Kubectl(ctx, "wait", "--for=condition=Ready", "node/"+node, waitTimeout)
 		setPodsReady(ctx, away)
 		eventually(v1.PhaseReady)
 		s.verify(ctx)
@@ -62,7 +63,8 @@ var _ = Describe("a node is stopped and started again", func() {
 func setPodsReady(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	pods := &corev1.PodList{}
-	Expect(k8s.List(ctx, pods, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})).To(Succeed())
+	Expect(k8s.List(ctx, pods, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})).To(
+		Succeed())
 	for i := range pods.Items {
 		before := pods.Items[i].DeepCopy()
 		for j := range pods.Items[i].Status.Conditions {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
@@ -29,14 +30,14 @@ const (
 func install(ctx context.Context) {
 	GinkgoHelper()
 	apply(ctx)
-	support.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+	realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 }
 
 // apply applies the manifests of the operator, with two replicas.
 func apply(ctx context.Context) {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "tools/make/installer",
-		support.Image("echo-operator"), support.Image("echo-server"), support.Image("echo-operator-pathcheck"))
+		realcluster.Image("echo-operator"), realcluster.Image("echo-server"), realcluster.Image("echo-operator-pathcheck"))
 	command.Dir = support.Root()
 	manifests, err := command.Output()
 	Expect(err).NotTo(HaveOccurred())
@@ -53,14 +54,15 @@ func apply(ctx context.Context) {
 // stopOperator stops all replicas of the operator.
 func stopOperator(ctx context.Context) {
 	GinkgoHelper()
-	support.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=0")
-	support.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", operatorPods, waitTimeout)
+	realcluster.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=0")
+	realcluster.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", operatorPods, waitTimeout)
 }
 
 // replicas returns the pods of the operator, both of which must run.
 func replicas(ctx context.Context, g Gomega) []corev1.Pod {
 	list := &corev1.PodList{}
-	g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(Succeed())
+	g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(
+		Succeed())
 	g.Expect(list.Items).To(HaveLen(2))
 	for _, pod := range list.Items {
 		g.Expect(pod.Status.ContainerStatuses).To(ConsistOf(HaveField("State.Running", Not(BeNil()))), pod.Name)
@@ -99,7 +101,7 @@ func kill(ctx context.Context, pods ...*corev1.Pod) {
 	expectNoPanic(ctx)
 	for _, pod := range pods {
 		crash("killing the replica " + pod.Name)
-		process := support.ProcessOf(pod)
+		process := realcluster.ProcessOf(pod)
 		Expect(process).NotTo(BeNil(), "this suite needs the test cluster, on this machine")
 		Expect(process.Signal(syscall.SIGKILL)).To(Succeed())
 	}
@@ -126,14 +128,16 @@ func dropLease(ctx context.Context) {
 func expectNoPanic(ctx context.Context) {
 	GinkgoHelper()
 	for _, which := range []string{"--previous=false", "--previous"} {
-		command := exec.CommandContext(ctx, "kubectl", "logs", "-n", operatorNamespace, "-l", operatorPods, "--prefix", "--tail=-1", "--ignore-errors", which)
+		command := exec.CommandContext(ctx, "kubectl", "logs", "-n", operatorNamespace, "-l", operatorPods, "--prefix", "--tail=-1",
+			"--ignore-errors", which)
 		output, _ := command.CombinedOutput() // it fails if there was none before
 		for line := range strings.Lines(string(output)) {
 			Expect(line).NotTo(Or(ContainSubstring("panic:"), ContainSubstring("Observed a panic"), ContainSubstring("panic in")))
 		}
 	}
 	list := &corev1.PodList{}
-	Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(Succeed())
+	Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(
+		Succeed())
 	for _, pod := range list.Items {
 		for _, container := range pod.Status.ContainerStatuses {
 			if ended := container.LastTerminationState.Terminated; ended != nil { // 2 is what Go answers to a panic

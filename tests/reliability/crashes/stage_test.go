@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // stage is where a crash happens: Echoes that change, and one that nobody changes and that has a companion.
@@ -23,7 +24,7 @@ type stage struct {
 	steady *v1.Echo
 	// pods are those of the steady Echo, by UID, with their names.
 	pods   map[types.UID]string
-	prober *support.Prober
+	prober *realcluster.Prober
 }
 
 // newStage creates the steady Echo and starts the changes of others.
@@ -38,7 +39,7 @@ func newStage(ctx context.Context) *stage {
 // probe sends requests to the steady Echo until the end, all of which must be answered.
 func (s *stage) probe(ctx context.Context) *stage {
 	GinkgoHelper()
-	prober := support.StartProber(ctx, s.steady.Namespace, s.url(), "--count=1000000", "--interval=20ms", "--duration=1h")
+	prober := realcluster.StartProber(ctx, s.steady.Namespace, s.url(), "--count=1000000", "--interval=20ms", "--duration=1h")
 	s.prober = &prober
 	return s
 }
@@ -61,7 +62,7 @@ func (s *stage) createSteady(ctx context.Context) {
 	s.steady = steady(s.steady.Namespace)
 	Eventually(func(g Gomega) { // the API may have just been installed
 		g.Expect(ignoreExisting(k8s.Create(ctx, s.steady))).To(Succeed())
-		g.Expect(ignoreExisting(k8s.Create(ctx, support.WebPod(s.steady.Namespace, "steady-web", s.steady.Name)))).To(Succeed())
+		g.Expect(ignoreExisting(k8s.Create(ctx, realcluster.WebPod(s.steady.Namespace, "steady-web", s.steady.Name)))).To(Succeed())
 	}).WithContext(ctx).Should(Succeed())
 	Eventually(func(g Gomega) {
 		expectCalm(ctx, g, s.steady.Namespace)
@@ -73,7 +74,8 @@ func (s *stage) createSteady(ctx context.Context) {
 // steadyPods returns the pods of the steady Echo and its companion.
 func (s *stage) steadyPods(ctx context.Context, g Gomega) map[types.UID]string {
 	list := &corev1.PodList{}
-	g.Expect(k8s.List(ctx, list, client.InNamespace(s.steady.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": s.steady.Name})).To(Succeed())
+	g.Expect(k8s.List(ctx, list, client.InNamespace(s.steady.Namespace),
+		client.MatchingLabels{"app.kubernetes.io/instance": s.steady.Name})).To(Succeed())
 	found := map[types.UID]string{}
 	for _, pod := range list.Items {
 		found[pod.UID] = pod.Name
@@ -106,7 +108,7 @@ func (s *stage) verify(ctx context.Context) {
 func (s *stage) expectAnswers(ctx context.Context) {
 	GinkgoHelper()
 	if s.prober == nil {
-		seen := support.StartProber(ctx, s.steady.Namespace, s.url(), "--count=200").Finish(ctx)
+		seen := realcluster.StartProber(ctx, s.steady.Namespace, s.url(), "--count=200").Finish(ctx)
 		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.Errors)
 		return
 	}
@@ -127,7 +129,7 @@ func repeat(ctx context.Context, from, to string) {
 		Expect(k8s.Create(ctx, &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: to, Name: echo.Name}, Spec: echo.Spec})).To(Succeed())
 	}
 	for _, pod := range pods.Items {
-		Expect(k8s.Create(ctx, support.WebPod(to, pod.Name, pod.Labels[v1.CompanionLabel]))).To(Succeed())
+		Expect(k8s.Create(ctx, realcluster.WebPod(to, pod.Name, pod.Labels[v1.CompanionLabel]))).To(Succeed())
 	}
 }
 
@@ -146,6 +148,7 @@ func expectCalm(ctx context.Context, g Gomega, namespace string) {
 	})
 	for _, pod := range pods.Items {
 		g.Expect(pod.DeletionTimestamp).To(BeNil(), pod.Name)
-		g.Expect(pod.Status.Conditions).To(ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionTrue))), pod.Name)
+		g.Expect(pod.Status.Conditions).To(ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionTrue))),
+			pod.Name)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 const (
@@ -36,7 +37,7 @@ var (
 )
 
 func TestCrashes(t *testing.T) {
-	support.RunClusterSpecs(t, "Crashes", "reliability-crashes", 3*time.Minute, 200*time.Millisecond)
+	realcluster.RunClusterSpecs(t, "Crashes", "reliability-crashes", 3*time.Minute, 200*time.Millisecond)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
@@ -67,7 +68,7 @@ var _ = AfterEach(func(ctx SpecContext) {
 
 var _ = AfterSuite(func(ctx SpecContext) {
 	namespaces.RemoveAllBut(ctx)
-	support.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
+	realcluster.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
 	Expect(namespaces.Stuck).To(BeEmpty(), "Echoes that did not go")
 }, NodeTimeout(15*time.Minute))
 
@@ -84,7 +85,7 @@ func crash(what string) {
 	figures.crashes++
 }
 
-var _ = support.ShowAfterFailure(
+var _ = realcluster.ShowAfterFailure(
 	"get echoes,deployments,replicasets,services,pods -A -o wide",
 	"get echoes -A -o yaml",
 	"get events -A --sort-by=.lastTimestamp",

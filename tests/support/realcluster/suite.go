@@ -1,17 +1,13 @@
-package support
+package realcluster
 
 import (
-	"cmp"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // RunClusterSpecs runs the specs of a suite that uses a cluster. Eventually takes at most the timeout, and polls at the interval.
@@ -26,25 +22,6 @@ func RunClusterSpecs(t *testing.T, suite, target string, timeout, interval time.
 	SetDefaultEventuallyPollingInterval(interval)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, suite)
-}
-
-// SkipWithoutAPIServer skips a test on a machine that has no API server to start.
-func SkipWithoutAPIServer(t *testing.T) {
-	t.Helper()
-	folder := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), "/usr/local/kubebuilder/bin")
-	if _, err := os.Stat(filepath.Join(folder, "kube-apiserver")); err != nil {
-		t.Skip("no API server: run 'make test', which builds one, or set KUBEBUILDER_ASSETS")
-	}
-}
-
-// Connect returns a client of the cluster, and uses it for the namespaces.
-func (n *Namespaces) Connect(requestTimeout time.Duration) client.WithWatch {
-	GinkgoHelper()
-	log.SetLogger(GinkgoLogr)
-	k8s, err := NewClient(requestTimeout)
-	Expect(err).NotTo(HaveOccurred())
-	n.Client = k8s
-	return k8s
 }
 
 // ShowAfterFailure prints the output of kubectl commands after a spec that failed, before its objects are deleted.

@@ -1,4 +1,4 @@
-package support
+package realcluster
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +20,8 @@ func WebPod(namespace, name, echo string) *corev1.Pod {
 			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true),
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{{Name: "web", Image: Image("echo-server"), Env: []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "0s"}},
-				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
+				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false),
+					Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
 		},
 	}
 }

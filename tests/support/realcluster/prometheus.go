@@ -1,4 +1,4 @@
-package support
+package realcluster
 
 import (
 	"context"
@@ -10,26 +10,29 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // Prometheus is a Prometheus on the test cluster.
 type Prometheus struct{ namespace string }
 
-// InstallPrometheus runs the Prometheus Operator and a Prometheus in a namespace. The Echo Operator asks for its API only at its start. What has
-// TestLabel is left to the suite to delete.
+// InstallPrometheus runs the Prometheus Operator and a Prometheus in a namespace. The Echo Operator asks for its API only at its start.
+// What has TestLabel is left to the suite to delete.
 func InstallPrometheus(ctx context.Context, namespace string) Prometheus {
 	GinkgoHelper()
 	p := Prometheus{namespace}
-	folder := filepath.Dir(MonitoringCRDs(ctx)[0])
+	folder := filepath.Dir(support.MonitoringCRDs(ctx)[0])
 	Kubectl(ctx, "apply", "--server-side", "-f", folder)
-	Kubectl(ctx, "label", "--overwrite", "-f", folder, TestLabel+"=true")
+	Kubectl(ctx, "label", "--overwrite", "-f", folder, support.TestLabel+"=true")
 	Kubectl(ctx, "wait", "--for=condition=Established", "-f", folder, "--timeout=5m")
-	manifest, err := os.ReadFile(filepath.Join(Root(), "tests", "support", "prometheus.yaml"))
+	manifest, err := os.ReadFile(filepath.Join(support.Root(), "tests", "support", "realcluster", "prometheus.yaml"))
 	Expect(err).NotTo(HaveOccurred())
 	KubectlInput(ctx, strings.ReplaceAll(string(manifest), "NAMESPACE", p.namespace), "apply", "-n", p.namespace, "-f", "-")
 	binding := "prometheus-reads-echo-operator"
-	Kubectl(ctx, "create", "clusterrolebinding", binding, "--clusterrole=echo-operator-metrics-reader", "--serviceaccount="+p.namespace+":prometheus")
-	Kubectl(ctx, "label", "clusterrolebinding", binding, TestLabel+"=true")
+	Kubectl(ctx, "create", "clusterrolebinding", binding, "--clusterrole=echo-operator-metrics-reader",
+		"--serviceaccount="+p.namespace+":prometheus")
+	Kubectl(ctx, "label", "clusterrolebinding", binding, support.TestLabel+"=true")
 	return p
 }
 

@@ -1,4 +1,4 @@
-package support
+package realcluster
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/cluster/kwok"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // HollowLabel is the label and the taint of nodes without a kubelet. The value of the label tells them apart.
@@ -33,11 +34,13 @@ func OnHollowNode(label string) func(*v1.Echo) {
 // deletes it after the test.
 func CreateHollowNode(ctx context.Context, c client.Client, label string) string {
 	GinkgoHelper()
-	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("10Ti"), corev1.ResourcePods: resource.MustParse("10k")}
+	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("10Ti"),
+		corev1.ResourcePods: resource.MustParse("10k")}
 	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "hollow-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{HollowLabel: label}},
-		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: HollowLabel, Effect: corev1.TaintEffectNoSchedule}}},
-		Status:     corev1.NodeStatus{Capacity: plenty, Allocatable: plenty},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "hollow-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
+			Labels: map[string]string{HollowLabel: label}},
+		Spec:   corev1.NodeSpec{Taints: []corev1.Taint{{Key: HollowLabel, Effect: corev1.TaintEffectNoSchedule}}},
+		Status: corev1.NodeStatus{Capacity: plenty, Allocatable: plenty},
 	}
 	Expect(c.Create(ctx, node)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(c.Delete(ctx, node))).To(Succeed()) }, NodeTimeout(2*time.Minute))
@@ -48,7 +51,7 @@ func CreateHollowNode(ctx context.Context, c client.Client, label string) string
 // StartHollowKubelet starts kwok, which does for hollow nodes what a kubelet does. It ends with the test.
 func StartHollowKubelet(ctx context.Context) *gexec.Session {
 	GinkgoHelper()
-	arguments, err := kwok.Arguments(ctx, Root(), os.Getenv("KUBECONFIG"))
+	arguments, err := kwok.Arguments(ctx, support.Root(), os.Getenv("KUBECONFIG"))
 	Expect(err).NotTo(HaveOccurred())
 	session, err := gexec.Start(exec.CommandContext(context.WithoutCancel(ctx), "kwok", arguments...), GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred(), "run the suite with its make target, which builds kwok")

@@ -1,4 +1,4 @@
-package support
+package realcluster
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // Prober is a pod that sends requests to echo servers. It runs tests/programs/prober.
@@ -38,7 +40,7 @@ func Image(name string) string {
 // deleted after the test.
 func StartProber(ctx context.Context, namespace, url string, arguments ...string) Prober {
 	GinkgoHelper()
-	text, err := os.ReadFile(filepath.Join(Root(), "tests/programs/prober/pod.yaml"))
+	text, err := os.ReadFile(filepath.Join(support.Root(), "tests/programs/prober/pod.yaml"))
 	Expect(err).NotTo(HaveOccurred())
 	pod := &corev1.Pod{}
 	Expect(yaml.UnmarshalStrict(text, pod)).To(Succeed())

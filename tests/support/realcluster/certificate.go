@@ -1,4 +1,4 @@
-package support
+package realcluster
 
 import (
 	"context"
@@ -18,15 +18,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ApplyCertificate stores a new certificate for host names in a Secret, which signs itself, and returns it. Its PEM is in the Secret as ca.crt,
-// too.
-func ApplyCertificate(ctx context.Context, k8s client.Client, secret client.ObjectKey, valid time.Duration, names ...string) *x509.Certificate {
+// ApplyCertificate stores a new certificate for host names in a Secret, which signs itself, and returns it. Its PEM is in the Secret as
+// ca.crt, too.
+func ApplyCertificate(ctx context.Context, k8s client.Client, secret client.ObjectKey, valid time.Duration,
+	names ...string) *x509.Certificate {
 	GinkgoHelper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	Expect(err).NotTo(HaveOccurred())
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	Expect(err).NotTo(HaveOccurred())
-	template := &x509.Certificate{SerialNumber: serial, DNSNames: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(valid)}
+	template := &x509.Certificate{SerialNumber: serial, DNSNames: names, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(valid)}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	Expect(err).NotTo(HaveOccurred())
 	key, err := x509.MarshalPKCS8PrivateKey(private)
