@@ -39,7 +39,7 @@ func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
 		"forbidden":          {apierrors.NewForbidden(services, "x", errors.New("no")), nil},
 		"a quota of one":     {apierrors.NewForbidden(services, "x", errors.New("exceeded quota: q")), deleted},
 		"the name is taken":  {apierrors.NewAlreadyExists(services, "x"), deleted},
-		"no response":          {errors.New("no"), deleted},
+		"no response":        {errors.New("no"), deleted},
 		"cannot be asked so": {apierrors.NewBadRequest("the webhook does not support dry run"), deleted},
 	} {
 		t.Run(name, func(t *testing.T) {

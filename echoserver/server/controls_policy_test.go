@@ -62,15 +62,15 @@ func TestCaching(t *testing.T) {
 		headers []string
 		cached  bool
 	}{
-		"no control":                       {nil, "/", nil, true},
-		"a parameter that is no control":   {nil, "/?status=503", nil, true},
-		"a control":                        {nil, "/?echo.status=404", nil, false},
-		"a control by a header":            {nil, "/", []string{"X-Echo-Format", "text"}, false},
-		"a control that does not apply":    {nil, "/?echo.percentage=1&echo.status=503", nil, false},
-		"a control under Full":             {[]string{"ECHO_CONTROLS=Full"}, "/?echo.status=404", nil, false},
-		"a control that is off":            {[]string{"ECHO_CONTROLS=Off"}, "/?echo.status=404", nil, true},
-		"a control that is refused":        {nil, "/?echo.status=1", nil, false},
-		"a fault of the settings":          {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":503}]`}, "/", nil, true},
+		"no control":                        {nil, "/", nil, true},
+		"a parameter that is no control":    {nil, "/?status=503", nil, true},
+		"a control":                         {nil, "/?echo.status=404", nil, false},
+		"a control by a header":             {nil, "/", []string{"X-Echo-Format", "text"}, false},
+		"a control that does not apply":     {nil, "/?echo.percentage=1&echo.status=503", nil, false},
+		"a control under Full":              {[]string{"ECHO_CONTROLS=Full"}, "/?echo.status=404", nil, false},
+		"a control that is off":             {[]string{"ECHO_CONTROLS=Off"}, "/?echo.status=404", nil, true},
+		"a control that is refused":         {nil, "/?echo.status=1", nil, false},
+		"a fault of the settings":           {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":503}]`}, "/", nil, true},
 		"a control next to a default fault": {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":503}]`}, "/?echo.format=text", nil, false},
 	} {
 		h := handlerOf(t, append(c.environ, own)...)

@@ -179,8 +179,8 @@ func TestHeadersAreReplaced(t *testing.T) {
 		"two of a request instead of the defaults": {"/?echo.set-header=vary:C&echo.set-header=Vary:D", "Vary", []string{own + ",C,D"}},
 		"a type instead of the format's": {"/?echo.format=text&echo.set-header=content-type:text/csv", "Content-Type",
 			[]string{"text/csv"}},
-		"an empty value":                         {"/?echo.set-header=X-A:", "X-A", []string{""}},
-		"a policy that no request can set":       {"/?echo.format=json", "Content-Security-Policy", []string{exchange.Sandbox}},
+		"an empty value":                          {"/?echo.set-header=X-A:", "X-A", []string{""}},
+		"a policy that no request can set":        {"/?echo.format=json", "Content-Security-Policy", []string{exchange.Sandbox}},
 		"no default of a cache next to a control": {"/?echo.status=503", "Cache-Control", []string{"no-store"}},
 	} {
 		if got := echotest.Record(h, c.target).Header().Values(c.header); strings.Join(got, "|") != strings.Join(c.want, "|") ||

@@ -50,7 +50,7 @@ func TestAsk(t *testing.T) {
 	}{
 		"all is served":                     {nil, Usable, Usable, false},
 		"the API is not served":             {map[string]int{api: 404}, NotServed, NotServed, false},
-		"the API gives no response":           {map[string]int{api: 503}, Unknown, Unknown, true},
+		"the API gives no response":         {map[string]int{api: 503}, Unknown, Unknown, true},
 		"forbidden in one namespace":        {map[string]int{inB: 403}, Forbidden, Usable, false},
 		"forbidden in all":                  {map[string]int{inA: 403, inB: 403, gates: 403}, Forbidden, Forbidden, false},
 		"one kind cannot be listed":         {map[string]int{inA: 500}, Unknown, Usable, true},

@@ -89,7 +89,7 @@ func TestWhenTheProcessEnds(t *testing.T) {
 		"a namespace is left out": {scenario{namespaces: ab, missing: noB, now: rights(noB), filled: always}, hour, "",
 			strings.Repeat(" b", 119)[1:]},
 		"its rights are given":          {scenario{namespaces: ab, missing: noB, now: given, filled: always}, 2 * minute, "", "b b b b"},
-		"no response for a while":         {scenario{namespaces: ab, missing: noB, now: unanswered, filled: always}, 2 * minute, "", "b b b b"},
+		"no response for a while":       {scenario{namespaces: ab, missing: noB, now: unanswered, filled: always}, 2 * minute, "", "b b b b"},
 		"rights go before all is there": {scenario{namespaces: ab, now: rights(noB), filled: never}, minute / 2, "", "a,b"},
 		"never filled": {scenario{namespaces: ab, now: rights(nil), filled: never}, 2 * minute, "v1.Echo, v1.Pod",
 			"a,b a,b a,b a,b"},
