@@ -14,17 +14,8 @@ import (
 	"time"
 )
 
-const (
-	// HeaderTimeout is how long a client may take to send a header of HTTP/1, or for a TLS handshake.
-	HeaderTimeout = 10 * time.Second
-	// IdleTimeout is longer than the idle timeout of load balancers, so that they close connections and not the server.
-	IdleTimeout = 620 * time.Second
-	// lingerTimeout is how long the end of a rejected request is awaited. Otherwise a reset could destroy the response before it arrives.
-	lingerTimeout = 500 * time.Millisecond
-
-	// PlainText is the media type of texts.
-	PlainText = "text/plain; charset=utf-8"
-)
+// PlainText is the media type of texts.
+const PlainText = "text/plain; charset=utf-8"
 
 // The reasons of rejections because of a limit.
 const (

@@ -6,7 +6,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -30,9 +29,5 @@ func deployment(echo *v1.Echo, config children.Config) any {
 				WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
 					WithMaxUnavailable(intstr.FromInt32(0)).
 					WithMaxSurge(intstr.FromString("25%")))).
-			WithTemplate(corev1ac.PodTemplateSpec().
-				WithLabels(echo.Spec.PodLabels).
-				WithLabels(children.ChildLabels(echo)).
-				WithAnnotations(echo.Spec.PodAnnotations).
-				WithSpec(echopod.Spec(echo, config))))
+			WithTemplate(echopod.Template(echo, config)))
 }

@@ -31,8 +31,17 @@ func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev
 	return spec
 }
 
-// Spec returns the spec of the pods of an Echo's Deployment.
-func Spec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
+// Template returns the template of the pods of an Echo's Deployment.
+func Template(echo *v1.Echo, config children.Config) *corev1ac.PodTemplateSpecApplyConfiguration {
+	return corev1ac.PodTemplateSpec().
+		WithLabels(echo.Spec.PodLabels).
+		WithLabels(children.ChildLabels(echo)).
+		WithAnnotations(echo.Spec.PodAnnotations).
+		WithSpec(templateSpec(echo, config))
+}
+
+// templateSpec returns the spec of the pods of an Echo's Deployment.
+func templateSpec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
 	desired := &echo.Spec
 	spec := podSpec(echo, Container(echo, config, serviceEnvironment(echo)...)).
 		WithNodeSelector(desired.NodeSelector).
