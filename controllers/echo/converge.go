@@ -44,8 +44,7 @@ func (r *Reconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensur
 		return found, err
 	}
 	if err := r.ensureAll(ctx, echo, found); err != nil {
-		r.findDeployment(ctx, echo, found)
-		return found, err
+		return found, status.RetriedFirst([]error{err, r.findDeployment(ctx, echo, found)})
 	}
 	if allUnchanged(found) {
 		r.memory.upToDate.Record(echo, config, objectsOf(found))
@@ -154,17 +153,19 @@ func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild)
 }
 
 // findDeployment asks the API server for a Deployment that the cache does not hold, before the status of a reconcile that failed says that
-// there is none. If that fails, too, it is not known.
-func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []ensuredChild) {
-	for i := range found {
-		c := &found[i]
-		if !c.child.RunsPods || c.object() != nil {
-			continue
-		}
-		var err error
-		c.found, err = r.read(ctx, echo, c.child)
-		c.absent = c.found == nil && (err == nil || errors.As(err, new(*children.NameConflictError)))
+// there is none. If that fails, too, it is not known, and the error is returned.
+func (r *Reconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []ensuredChild) error {
+	i := slices.IndexFunc(found, func(c ensuredChild) bool { return c.child.RunsPods })
+	if i < 0 || found[i].object() != nil {
+		return nil
 	}
+	live, err := r.read(ctx, echo, found[i].child)
+	taken := errors.As(err, new(*children.NameConflictError))
+	found[i].found, found[i].absent = live, live == nil && (err == nil || taken)
+	if taken {
+		return nil
+	}
+	return err
 }
 
 // addFinalizer makes sure that an Echo cannot vanish before what is created for it. It does nothing if the finalizer is there.

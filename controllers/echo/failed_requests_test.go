@@ -8,9 +8,12 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,6 +91,30 @@ func TestReconcile_eachReadThatFails(t *testing.T) {
 				t.Errorf("the status is %+v", status)
 			}
 		})
+	}
+}
+
+// TestReconcile_eachReadThatFailsWhenANameIsTaken checks that the reconcile is retried: the status of a taken name is looked at again only
+// after a minute, and must not keep the counts of a Deployment that is no longer the Echo's.
+func TestReconcile_eachReadThatFailsWhenANameIsTaken(t *testing.T) {
+	echo := fakecluster.StoredEcho()
+	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", UID: "foreign-uid"}}
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "x", errors.New("it exists"))
+	reconcileWithout := func(t *testing.T, read int) ([]string, error) {
+		t.Helper()
+		w := fakecluster.New(t, echo, fakecluster.OwnedService(echo), foreign)
+		w.FailOn("apply Deployment", conflict)
+		current, reads := w.Current(t), w.FailRead(read)
+		_, err := reconciler(w).reconcile(t.Context(), current)
+		return reads.Reads, err
+	}
+	reads, err := reconcileWithout(t, 0)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred(), "the name is looked at again after a minute")
+	NewWithT(t).Expect(reads).To(ContainElement("API server: get *v1.Deployment"))
+	for i, read := range reads {
+		if _, err := reconcileWithout(t, i+1); !errors.Is(err, fakecluster.ErrRefused) {
+			t.Errorf("read %d, %s: it ends with %v", i+1, read, err)
+		}
 	}
 }
 
