@@ -1,0 +1,61 @@
+package status
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
+)
+
+// measure returns the status with everything but phase and conditions. What was not observed stays as it was, and so do the URLs while the
+// spec is not applied.
+func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
+	status := echo.Status.DeepCopy()
+	status.ObservedGeneration = echo.Generation
+	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
+	measureObjects(status, seen)
+	if failure == nil && !echo.Spec.Paused {
+		status.URL = routing.URL(echo)
+		if seen.Service != nil && !seen.GatewaysUnknown {
+			status.ExternalURL = routing.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)
+		}
+	}
+	if seen.Nodes != nil {
+		status.NodeProblems = nodeProblems(seen.Nodes)
+	}
+	return status
+}
+
+// measureObjects writes what is there of an Echo into a status.
+func measureObjects(status *v1.EchoStatus, seen Observation) {
+	measureDeployment(status, seen)
+	if seen.Pods != nil {
+		status.Pods = podStates(seen.Pods)
+	}
+	if seen.Companions != nil {
+		status.Companions = countLive(seen.Companions)
+	}
+}
+
+// measureDeployment writes what a Deployment runs into a status.
+func measureDeployment(status *v1.EchoStatus, seen Observation) {
+	d := seen.Deployment
+	if d == nil && !seen.NoDeployment {
+		return
+	}
+	if d == nil {
+		d = &appsv1.Deployment{}
+	}
+	status.Replicas = d.Status.Replicas
+	status.ReadyReplicas = d.Status.ReadyReplicas
+	status.UpdatedReplicas = d.Status.UpdatedReplicas
+	status.Image = ""
+	for _, container := range d.Spec.Template.Spec.Containers {
+		if container.Name == echopod.ContainerName {
+			status.Image = container.Image
+		}
+	}
+}
