@@ -30,7 +30,7 @@ func queryControls(query string) (url.Values, error) {
 	return given, nil
 }
 
-// beginsWithPrefix reports whether a query begins with the prefix of controls, any character of which may be escaped.
+// beginsWithPrefix reports whether a query begins with the prefix of controls, whose characters may be escaped.
 func beginsWithPrefix(query string) bool {
 	for i := range len(queryPrefix) {
 		if query == "" {

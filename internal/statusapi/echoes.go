@@ -22,7 +22,7 @@ type echoList struct {
 	Items []echoView `json:"items"`
 }
 
-// listEchoes responds with all Echoes, or those of one namespace.
+// listEchoes responds with all Echoes, or with the Echoes of one namespace.
 func (s *Server) listEchoes(out http.ResponseWriter, r *http.Request) {
 	asked, _ := targetOf(r)
 	if asked.namespace != "" && !s.watches(asked.namespace) {

@@ -25,7 +25,7 @@ const (
 
 // Observation is what is known of the checks of an Echo.
 type Observation struct {
-	// Checks are those of the spec, by name. The status of others stays as it was.
+	// Checks has the checks of the spec, by name. The status of others stays as it was.
 	Checks map[string]Runs
 	// Gone are the former checks that have no CronJob any more, by name.
 	Gone map[string]bool

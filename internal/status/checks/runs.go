@@ -24,7 +24,7 @@ const (
 type Runs struct {
 	// Refused is why the check has no CronJob, empty if it has one or if the URL is not known.
 	Refused string
-	// Pods are those of all runs that still exist.
+	// Pods are the pods of all runs that still exist.
 	Pods []corev1.Pod
 	// Hash is the digest of the present configuration of the pods. Those of others do not count.
 	Hash string
@@ -53,7 +53,7 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 }
 
 // hasRunSince reports whether the run that was last due has ended, with whatever configuration. A pod is as old as the API server says: the
-// clock of its node may differ much from that of the controller of CronJobs.
+// clock of its node may differ much from the clock of the controller of CronJobs.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
 	if was.LastTime != nil {

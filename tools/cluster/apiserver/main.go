@@ -1,4 +1,4 @@
-// apiserver contains etcd, kube-apiserver and kubectl in one binary. The name by which it is called selects the program.
+// apiserver contains etcd, kube-apiserver and kubectl in one binary. The name that it is called by selects the program.
 //
 // One binary is linked faster than several, because the programs share most packages. The other programs of Kubernetes are a set of their
 // own, because integration tests do not need them.

@@ -1,4 +1,4 @@
-// kubernetes contains the programs that a cluster runs besides etcd and kube-apiserver in one binary. The name by which it is called
+// kubernetes contains the programs that a cluster runs besides etcd and kube-apiserver in one binary. The name that it is called by
 // selects the program.
 package main
 

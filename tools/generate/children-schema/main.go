@@ -3,7 +3,8 @@
 //
 // usage: children-schema FILE TYPE...
 //
-// FILE is applyconfigurations/internal/internal.go of client-go, or that of another module. A TYPE is such as io.k8s.api.apps.v1.Deployment.
+// FILE is applyconfigurations/internal/internal.go of client-go, or the same file of another module. A TYPE is such as
+// io.k8s.api.apps.v1.Deployment.
 package main
 
 import (

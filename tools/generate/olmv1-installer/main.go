@@ -3,7 +3,7 @@
 //
 // usage: olmv1-installer BUNDLE EXTENSION NAMESPACE
 //
-// EXTENSION is the name of the ClusterExtension, and NAMESPACE that of the operator.
+// EXTENSION is the name of the ClusterExtension, and NAMESPACE the namespace of the operator.
 package main
 
 import (
