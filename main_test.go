@@ -74,7 +74,8 @@ func TestSettingsAreReadFromTheEnvironment(t *testing.T) {
 	getenv := func(name string) string {
 		return map[string]string{"RELATED_IMAGE_ECHO_SERVER": "i", "MAX_REPLICAS": "many"}[name]
 	}
-	if code := execute([]string{}, getenv, &strings.Builder{}, stderr); code != 1 || !strings.Contains(stderr.String(), `MAX_REPLICAS: "many"`) {
+	if code := execute([]string{}, getenv, &strings.Builder{}, stderr); code != 1 ||
+		!strings.Contains(stderr.String(), `MAX_REPLICAS: "many"`) {
 		t.Errorf("the exit code is %d, and it printed %q", code, stderr)
 	}
 }
@@ -138,8 +139,8 @@ func TestAUsageErrorHasACause(t *testing.T) {
 	}
 }
 
-// TestLargeModulesAreNotLinked checks that no import brings in what made the program larger: the expression library of the API server, and what only the
-// plugin of kubectl needs; or what makes it start later: the metrics of the API server.
+// TestLargeModulesAreNotLinked checks that no import brings in what made the program larger: the expression library of the API server, and
+// what only the plugin of kubectl needs; or what makes it start later: the metrics of the API server.
 func TestLargeModulesAreNotLinked(t *testing.T) {
 	g := NewWithT(t)
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

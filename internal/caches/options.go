@@ -30,7 +30,8 @@ type Watched struct {
 	TLS map[client.Object]cache.ByObject
 }
 
-// Objects returns an empty object of each kind that the cache of the manager holds, except the Secrets of TLS, which are watched by their owner.
+// Objects returns an empty object of each kind that the cache of the manager holds, except the Secrets of TLS, which are watched by their
+// owner.
 func (w Watched) Objects() []client.Object {
 	objects := append(desired.KindsServed(w.Served), desired.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
 	if w.Served[routing.GatewayKind] {

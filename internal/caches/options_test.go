@@ -47,7 +47,8 @@ func allServed() Watched {
 	return all
 }
 
-// TestTheCacheHoldsExactlyWhatIsWatched: a kind that is watched and not selected would be held whole, and one that is not served cannot be listed.
+// TestTheCacheHoldsExactlyWhatIsWatched: a kind that is watched and not selected would be held whole, and one that is not served cannot be
+// listed.
 func TestTheCacheHoldsExactlyWhatIsWatched(t *testing.T) {
 	for name, found := range map[string]Watched{"nothing is served": {}, "all is served": allServed()} {
 		var selected, watched []string

@@ -23,7 +23,8 @@ func stripGateway(object any) (any, error) {
 	}
 	return &gatewayv1.Gateway{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: gateway.Namespace, Name: gateway.Name, UID: gateway.UID, ResourceVersion: gateway.ResourceVersion, Generation: gateway.Generation,
+			Namespace: gateway.Namespace, Name: gateway.Name, UID: gateway.UID, ResourceVersion: gateway.ResourceVersion,
+			Generation: gateway.Generation,
 		},
 		Spec:   gatewayv1.GatewaySpec{Listeners: gateway.Spec.Listeners},
 		Status: gatewayv1.GatewayStatus{Addresses: gateway.Status.Addresses},

@@ -32,7 +32,8 @@ func TestStripEcho(t *testing.T) {
 
 func TestStripChild(t *testing.T) {
 	own := metav1.ManagedFieldsEntry{Manager: children.FieldOwner, Operation: metav1.ManagedFieldsOperationApply}
-	others := metav1.ManagedFieldsEntry{Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status"}
+	others := metav1.ManagedFieldsEntry{Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate,
+		Subresource: "status"}
 	want := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "x", ManagedFields: []metav1.ManagedFieldsEntry{own}}}
 	full := want.DeepCopy()
 	full.ManagedFields = []metav1.ManagedFieldsEntry{others, own}
@@ -72,17 +73,18 @@ func TestStripNodeKeepsWhatTheOperatorReads(t *testing.T) {
 	if err != nil || !ok || stripped.Labels != nil || stripped.ManagedFields != nil || stripped.Status.Images != nil {
 		t.Errorf("the cache holds %+v, %v", object, err)
 	}
-	if echopod.AcceptsPods(stripped) || !slices.Equal(status.ProblemNames(status.ProblemsOf(stripped)), status.ProblemNames(status.ProblemsOf(full))) {
+	if echopod.AcceptsPods(stripped) ||
+		!slices.Equal(status.ProblemNames(status.ProblemsOf(stripped)), status.ProblemNames(status.ProblemsOf(full))) {
 		t.Error("the problems of the node are lost")
 	}
 }
 
 // TestStripPodKeepsWhatTheOperatorReads checks pods of random fields, whose texts are those that Kubernetes writes.
 func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
-	texts := []string{"", "echo-server", "tls", "s", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "OOMKilled", "Error",
-		string(corev1.PodFailed), string(corev1.PodRunning), string(corev1.PodReady), string(corev1.PodScheduled), string(corev1.ConditionTrue),
-		string(corev1.ConditionFalse), "ReplicaSet", "app.kubernetes.io/name", "app.kubernetes.io/instance", v1.AppliedHashAnnotation,
-		"echo-server: cannot read the certificate of Secret s"}
+	texts := []string{"", "echo-server", "tls", "s", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "OOMKilled",
+		"Error", string(corev1.PodFailed), string(corev1.PodRunning), string(corev1.PodReady), string(corev1.PodScheduled),
+		string(corev1.ConditionTrue), string(corev1.ConditionFalse), "ReplicaSet", "app.kubernetes.io/name", "app.kubernetes.io/instance",
+		v1.AppliedHashAnnotation, "echo-server: cannot read the certificate of Secret s"}
 	random := rand.New(rand.NewSource(1))
 	text := func() string { return texts[random.Intn(len(texts))] }
 	fill := randfill.NewWithSeed(1).NilChance(.3).NumElements(1, 4).MaxDepth(10).Funcs(
@@ -103,7 +105,8 @@ func TestStripPodKeepsWhatTheOperatorReads(t *testing.T) {
 		}
 		states[status.PodState(full)]++
 		if status.PodDiffers(full, stripped) || echopod.TLSSecret(full) != echopod.TLSSecret(stripped) ||
-			echopod.IsCompanion(full) != echopod.IsCompanion(stripped) || echopod.IsEchoPod(full) != echopod.IsEchoPod(stripped) || echopod.HasEnded(full) != echopod.HasEnded(stripped) ||
+			echopod.IsCompanion(full) != echopod.IsCompanion(stripped) || echopod.IsEchoPod(full) != echopod.IsEchoPod(stripped) ||
+			echopod.HasEnded(full) != echopod.HasEnded(stripped) ||
 			full.Annotations[v1.AppliedHashAnnotation] != stripped.Annotations[v1.AppliedHashAnnotation] || full.UID != stripped.UID {
 			t.Fatalf("it reads something else of\n%+v\n%+v", full, stripped)
 		}

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. They go with the operator:
-// each has an owner that is deleted with it.
+// Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. They go with the
+// operator: each has an owner that is deleted with it.
 type Additions struct {
 	// What they are for, for the log.
 	What string
@@ -68,7 +68,8 @@ func (a *Additions) add(ctx context.Context) error {
 			continue
 		}
 		o.SetOwnerReferences([]metav1.OwnerReference{*owner})
-		if err := a.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.ForceOwnership, client.FieldOwner(a.Manager)); err != nil {
+		if err := a.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.ForceOwnership,
+			client.FieldOwner(a.Manager)); err != nil {
 			return fmt.Errorf("applying %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
 	}

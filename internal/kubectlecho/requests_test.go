@@ -24,7 +24,8 @@ func pod(name string, changes ...func(*corev1.Pod)) corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "sidecar", Ports: []corev1.ContainerPort{{Name: "admin", ContainerPort: 1}}},
 			{Name: "echo", Ports: []corev1.ContainerPort{{Name: "metrics", ContainerPort: 9090}, {Name: "http", ContainerPort: 8080}}}}},
-		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
 	for _, change := range changes {
 		change(&p)
@@ -37,7 +38,8 @@ func pending(p *corev1.Pod)     { p.Status.Conditions = nil }
 func terminating(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }
 
 func TestReadyPodsReceiveRequests(t *testing.T) {
-	for want, pods := range map[bool][]corev1.Pod{true: {pod("ready")}, false: {pod("not-ready", notReady), pod("pending", pending), pod("terminating", terminating)}} {
+	for want, pods := range map[bool][]corev1.Pod{true: {pod("ready")},
+		false: {pod("not-ready", notReady), pod("pending", pending), pod("terminating", terminating)}} {
 		for _, p := range pods {
 			if receives(&p) != want {
 				t.Errorf("%s: %t", p.Name, !want)
@@ -76,8 +78,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/apis/example.com/v1/namespaces/shop/echoes/web":
 		object = s.echo
 	case r.URL.Path == "/api/v1/namespaces/shop/services/web":
-		object = corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "echo", Controller: new(s.owner == "echo")}}},
-			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}}}
+		object = corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "echo", Controller: new(s.owner == "echo")}}},
+			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}}}
 	case r.URL.Path == "/api/v1/namespaces/shop/pods" && r.URL.Query().Get("labelSelector") == "app=web":
 		object = corev1.PodList{Items: s.pods}
 	default:
@@ -114,7 +117,8 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 		echo:  v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "echo"}},
 		owner: "echo",
 		pods:  []corev1.Pod{pod("a"), pod("b"), pod("c", notReady), pod("d"), pod("e", terminating)},
-		ports: map[string]string{"a": respond(t, `{"pod": "a"}`, plain), "b": respond(t, `{"pod": "b"}`, plain), "d": respond(t, "of another image", plain)},
+		ports: map[string]string{"a": respond(t, `{"pod": "a"}`, plain), "b": respond(t, `{"pod": "b"}`, plain),
+			"d": respond(t, "of another image", plain)},
 	}
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
@@ -133,7 +137,8 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 			t.Errorf("%v: the exit code is %d, and it printed\n%s\n%s", arguments, code, strings.Join(stdout, "\n"), stderr)
 		}
 	}
-	expect(0, []string{"a  200 OK", "b  200 OK", "d  200 OK", "a  200 OK", "", "4 requests, 0 failed; 3 of 3 ready pods responded"}, "--requests=4")
+	expect(0, []string{"a  200 OK", "b  200 OK", "d  200 OK", "a  200 OK", "", "4 requests, 0 failed; 3 of 3 ready pods responded"},
+		"--requests=4")
 	expect(0, []string{"a  302 Found", "", "1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--path=/elsewhere")
 	expect(1, []string{"a  404 Not Found", "", "1 requests, 1 failed; 0 of 3 ready pods responded"}, "--requests=1", "--path=/missing")
 	expect(1, []string{`a  the pod has no port "https"`, "", "1 requests, 1 failed; 0 of 3 ready pods responded"}, "--requests=1", "--tls")
@@ -147,12 +152,16 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 	api.echo.Spec.Response = &v1.EchoResponse{StatusCode: 404}
 	expect(0, []string{"a  404 Not Found", "", "1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--path=/missing")
 	api.ports["b"] = "127.0.0.1:1"
-	expect(1, []string{"a  200 OK", "b  no response: it ended", "d  200 OK", "", "3 requests, 1 failed; 2 of 3 ready pods responded"}, "--requests=3")
+	expect(1, []string{"a  200 OK", "b  no response: it ended", "d  200 OK", "", "3 requests, 1 failed; 2 of 3 ready pods responded"},
+		"--requests=3")
 
-	for _, change := range []func(){func() { api.owner = "another" }, func() { api.owner, api.pods = "echo", []corev1.Pod{pod("c", notReady)} }} {
+	for _, change := range []func(){func() { api.owner = "another" },
+		func() { api.owner, api.pods = "echo", []corev1.Pod{pod("c", notReady)} }} {
 		change()
 		code, stdout, stderr := send()
-		if code != 2 || stdout[0] != "" || !strings.HasPrefix(stderr, `error: the Service "web" has no ready pods, or does not belong to the Echo: 'kubectl echo status web' says why`) {
+		if code != 2 || stdout[0] != "" ||
+			!strings.HasPrefix(stderr,
+				`error: the Service "web" has no ready pods, or does not belong to the Echo: 'kubectl echo status web' says why`) {
 			t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout, stderr)
 		}
 	}

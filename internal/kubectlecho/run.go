@@ -27,9 +27,10 @@ func Run(version string, arguments []string, stdout, stderr io.Writer) int {
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.CacheDir = nil // nothing is cached
 	root := &cobra.Command{
-		Use:               "kubectl-echo",
-		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl echo"},
-		Long:              "See what is wrong with Echoes, send requests to them, and examine the way to them, with the kubeconfig and the rights that kubectl uses.",
+		Use:         "kubectl-echo",
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl echo"},
+		Long: "See what is wrong with Echoes, send requests to them, and examine the way to them, with the kubeconfig and the " +
+			"rights that kubectl uses.",
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,

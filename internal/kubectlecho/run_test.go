@@ -19,9 +19,10 @@ func run(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
 
 func TestCommandLinesThatAreNotValid(t *testing.T) {
 	for line, want := range map[string]string{
-		"up":                       `error: unknown command "up" for "kubectl echo"`,
-		"status --follow":          "error: unknown flag: --follow\nSee 'kubectl echo status --help' for usage",
-		"status one two":           "error: at most one name is allowed, and none across all namespaces\nSee 'kubectl echo status --help' for usage",
+		"up":              `error: unknown command "up" for "kubectl echo"`,
+		"status --follow": "error: unknown flag: --follow\nSee 'kubectl echo status --help' for usage",
+		"status one two": "error: at most one name is allowed, and none across all namespaces\nSee 'kubectl echo status " +
+			"--help' for usage",
 		"status one -A":            "error: at most one name is allowed",
 		"test":                     "error: it requires one name",
 		"test one two":             "error: it requires one name",

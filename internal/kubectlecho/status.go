@@ -81,7 +81,8 @@ func (c *cluster) describe(ctx context.Context, name string, stdout, stderr io.W
 	if err := read(ctx, c.from("apis/example.com/v1", "echoes").Name(name), echo); err != nil {
 		return err
 	}
-	self := object{echo.ObjectMeta, "Echo", "", map[string]string{"Ready": readiness(echo), "Status": echo.Status.Phase, "Age": age(echo.CreationTimestamp.Time)}}
+	self := object{echo.ObjectMeta, "Echo", "",
+		map[string]string{"Ready": readiness(echo), "Status": echo.Status.Phase, "Age": age(echo.CreationTimestamp.Time)}}
 	objects, problems := c.objects(ctx, name)
 	problems = append(problems, read(ctx, c.from("api/v1", "events").Param("fieldSelector", "type=Warning"), events))
 	for _, problem := range slices.DeleteFunc(problems, func(err error) bool { return err == nil }) {
@@ -108,7 +109,8 @@ func printReport(out io.Writer, echo *v1.Echo, objects []object, events []corev1
 	for _, e := range lastOf(events, objects) {
 		warnings = append(warnings, []string{age(lastSeen(e)), e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, e.Reason, oneLine(e.Message)})
 	}
-	_, err := fmt.Fprintf(out, "Echo %s/%s: %s, %s ready\n%s\n", echo.Namespace, echo.Name, cmp.Or(echo.Status.Phase, "unknown"), readiness(echo), message(echo))
+	_, err := fmt.Fprintf(out, "Echo %s/%s: %s, %s ready\n%s\n", echo.Namespace, echo.Name, cmp.Or(echo.Status.Phase, "unknown"),
+		readiness(echo), message(echo))
 	return cmp.Or(err, printTable(out, conditions), printTable(out, all), printTable(out, nodes), printTable(out, warnings))
 }
 
@@ -165,7 +167,8 @@ func (c *cluster) objects(ctx context.Context, echo string) (all []object, probl
 	selector := "app.kubernetes.io/instance=" + echo + ",app.kubernetes.io/managed-by=echo-operator"
 	for _, kind := range shown() {
 		table := metav1.Table{} // with the metadata of the object in each row
-		request := c.from(pathOf(kind), kind.Resource).Param("labelSelector", selector).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+		request := c.from(pathOf(kind), kind.Resource).Param("labelSelector", selector).SetHeader("Accept",
+			"application/json;as=Table;v=v1;g=meta.k8s.io")
 		err := read(ctx, request, &table)
 		for _, row := range table.Rows {
 			o := object{kind: kind.Kind, cells: map[string]string{}}

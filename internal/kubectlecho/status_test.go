@@ -45,7 +45,8 @@ func TestTree(t *testing.T) {
 			[]string{"Echo/web", "├─Deployment/deployment", "└─Pod/a"},
 		},
 		"objects of another Echo, and of nobody": {
-			[]object{of("Deployment", "deployment", "Echo", "earlier"), of("ReplicaSet", "set", "Deployment", "deployment"), of("Service", "service", "", "")},
+			[]object{of("Deployment", "deployment", "Echo", "earlier"), of("ReplicaSet", "set", "Deployment", "deployment"),
+				of("Service", "service", "", "")},
 			[]string{"Echo/web"},
 		},
 	} {
@@ -80,10 +81,13 @@ func TestMessageAndReadiness(t *testing.T) {
 		"not Ready": {v1.Echo{Status: v1.EchoStatus{Conditions: broken}}, false, "No such image."},
 		"no status": {v1.Echo{}, false, "The operator has not reported a status: it does not run, or does not watch the namespace. " +
 			"Check its pod: kubectl get pods -A -l control-plane=controller-manager"},
-		"Ready before a change": {v1.Echo{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: v1.EchoStatus{ObservedGeneration: 1, Conditions: ready}}, false,
-			"The operator has not reported on the last change, and may not run. Check its pod: kubectl get pods -A -l control-plane=controller-manager\n" +
+		"Ready before a change": {v1.Echo{ObjectMeta: metav1.ObjectMeta{Generation: 2},
+			Status: v1.EchoStatus{ObservedGeneration: 1, Conditions: ready}}, false,
+			"The operator has not reported on the last change, and may not run. Check its pod: kubectl get pods -A -l " +
+				"control-plane=controller-manager\n" +
 				"Before the change: All is well."},
-		"being deleted": {v1.Echo{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}}, Status: v1.EchoStatus{Conditions: ready}}, false, "All is well."},
+		"being deleted": {v1.Echo{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}},
+			Status: v1.EchoStatus{Conditions: ready}}, false, "All is well."},
 	} {
 		if got := isReady(&c.echo); got != c.isReady {
 			t.Errorf("%s: it is ready: %t", name, got)

@@ -17,8 +17,9 @@ type Companions struct {
 
 func newCompanions() *Companions {
 	return &Companions{
-		described: prometheus.NewDesc(prefix+"companions_missing", "Number of pods that ask for a companion and have none, by the reason.", []string{"reason"}, nil),
-		reasons:   map[types.NamespacedName]string{},
+		described: prometheus.NewDesc(prefix+"companions_missing", "Number of pods that ask for a companion and have none, by the reason.",
+			[]string{"reason"}, nil),
+		reasons: map[types.NamespacedName]string{},
 	}
 }
 

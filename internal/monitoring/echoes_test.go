@@ -30,7 +30,8 @@ func newEcho(name string, generation int64) *v1.Echo {
 func newStatus(generation int64, phase, reason string, since int64) *v1.EchoStatus {
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllPodsReady"}
 	if reason != "" {
-		ready = metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, LastTransitionTime: metav1.Unix(since, 0)}
+		ready = metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason,
+			LastTransitionTime: metav1.Unix(since, 0)}
 	}
 	return &v1.EchoStatus{ObservedGeneration: generation, Phase: phase, ReadyReplicas: 2, Companions: 1, Conditions: []metav1.Condition{ready}}
 }

@@ -25,7 +25,8 @@ func Objects(namespace string) ([]*unstructured.Unstructured, error) {
 	return []*unstructured.Unstructured{
 		object("ServiceMonitor", namespace, map[string]any{
 			"jobLabel": "app.kubernetes.io/name",
-			"selector": map[string]any{"matchLabels": map[string]any{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}},
+			"selector": map[string]any{"matchLabels": map[string]any{"app.kubernetes.io/name": "echo-operator",
+				"control-plane": "controller-manager"}},
 			"endpoints": []any{map[string]any{
 				"port": "https", "scheme": "https", "path": "/metrics",
 				// That of Prometheus. The operator asks the API server what its owner may read.

@@ -43,8 +43,8 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper implements net.RoundTripperWrapper of k8s.io/apimachinery.
 func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.next }
 
-// OperationOf returns the verb and the resource of a request, as rules of RBAC name them, such as "patch" and "echoes/status". The resource of
-// a request for anything else, such as the version of the API server, is "none". The path of the API server may have a prefix.
+// OperationOf returns the verb and the resource of a request, as rules of RBAC name them, such as "patch" and "echoes/status". The resource
+// of a request for anything else, such as the version of the API server, is "none". The path of the API server may have a prefix.
 func OperationOf(r *http.Request) (verb, resource string) {
 	resource, named := resourceOf(r.URL.Path)
 	switch r.Method {

@@ -42,8 +42,8 @@ func (g *gatherer) readEndpoints(ctx context.Context) {
 	}
 }
 
-// token returns the token to send to the operator: never the token of a person, who may have more rights than it should see. The token of a pod ends
-// with the pod.
+// token returns the token to send to the operator: never the token of a person, who may have more rights than it should see. The token of a
+// pod ends with the pod.
 func (g *gatherer) token(ctx context.Context) (string, error) {
 	namespace, name, given := strings.Cut(g.metricsAccount, "/")
 	switch {

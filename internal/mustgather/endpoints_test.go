@@ -20,7 +20,8 @@ import (
 func forwarding(t *testing.T, target string) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil || r.URL.Path != "/api/v1/namespaces/home/pods/manager-x/portforward" {
+		if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil ||
+			r.URL.Path != "/api/v1/namespaces/home/pods/manager-x/portforward" {
 			http.NotFound(w, r)
 			return
 		}
@@ -76,7 +77,8 @@ func TestMetricsAreReadThroughAPortForward(t *testing.T) {
 	if text := content(t, g.folder, "namespaces/home/pods/manager-x/metrics.txt"); text != `echo_info{text="<redacted>"} 1` {
 		t.Error("the metrics are", text)
 	}
-	if last := g.missed[len(g.missed)-1]; last.What != "the metrics of pods/manager-x in the namespace home" || last.Why != "/diagnostics: 403 Forbidden" {
+	if last := g.missed[len(g.missed)-1]; last.What != "the metrics of pods/manager-x in the namespace home" ||
+		last.Why != "/diagnostics: 403 Forbidden" {
 		t.Errorf("what was missed is %+v", g.missed)
 	}
 }
@@ -98,7 +100,8 @@ func TestATokenIsRequestedForTheAccountThatWasNamed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		body, _ := io.ReadAll(r.Body)
-		if r.URL.Path != "/api/v1/namespaces/monitoring/serviceaccounts/scraper/token" || !strings.Contains(string(body), `"expirationSeconds":600`) {
+		if r.URL.Path != "/api/v1/namespaces/monitoring/serviceaccounts/scraper/token" ||
+			!strings.Contains(string(body), `"expirationSeconds":600`) {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}

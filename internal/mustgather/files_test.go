@@ -13,7 +13,8 @@ func fixture(t *testing.T) *gatherer {
 		missed: []missed{{"leases", "forbidden by RBAC"}}}
 	for kind, manifest := range map[string]string{
 		echoes: `{kind: Echo, metadata: {namespace: team, name: good}, status: {phase: Ready}}`,
-		pods:   `{kind: Pod, metadata: {namespace: home, name: manager-x, labels: {app.kubernetes.io/name: echo-operator}}, status: {phase: Running}}`,
+		pods: `{kind: Pod, metadata: {namespace: home, name: manager-x, labels: {app.kubernetes.io/name: echo-operator}}, status: ` +
+			`{phase: Running}}`,
 		leases: `{kind: Lease, metadata: {namespace: home, name: echo-operator.example.com}, spec: {holderIdentity: manager-x_1}}`,
 	} {
 		g.keep(kind)(parsed(t, manifest))
@@ -27,8 +28,10 @@ func TestEveryFileIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
-		"version": "echo-operator/must-gather\ndev\n", "not-read.txt": "leases: forbidden by RBAC\n", "namespaces/team/example.com/echoes.yaml": "name: good",
-		"namespaces/home/core/pods.yaml": "name: manager-x", "namespaces/home/coordination.k8s.io/leases.yaml": "holderIdentity: manager-x_1",
+		"version": "echo-operator/must-gather\ndev\n", "not-read.txt": "leases: forbidden by RBAC\n",
+		"namespaces/team/example.com/echoes.yaml":         "name: good",
+		"namespaces/home/core/pods.yaml":                  "name: manager-x",
+		"namespaces/home/coordination.k8s.io/leases.yaml": "holderIdentity: manager-x_1",
 	} {
 		if text := content(t, g.folder, file); !strings.Contains(text, want) {
 			t.Errorf("%s contains %s", file, text)

@@ -25,7 +25,8 @@ func gathered(t *testing.T, handler http.HandlerFunc, arguments ...string) (outp
 	t.Cleanup(server.CloseClientConnections)
 	t.Cleanup(server.Close)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf("{clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}", server.URL)
+	text := fmt.Sprintf("{clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}",
+		server.URL)
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func TestFailedRequestsStopNothing(t *testing.T) {
 		case "/version":
 			version136(w)
 		case "/apis/example.com/v1/echoes":
-			_, _ = w.Write([]byte(`{"kind": "EchoList", "apiVersion": "example.com/v1", "items": [{"metadata": {"namespace": "team", "name": "web"}}]}`))
+			_, _ = w.Write(
+				[]byte(`{"kind": "EchoList", "apiVersion": "example.com/v1", "items": [{"metadata": {"namespace": "team", "name": "web"}}]}`))
 		default:
 			http.Error(w, "out of order", http.StatusNotImplemented)
 		}
@@ -95,7 +97,8 @@ func TestARequestThatIsNotAnsweredEndsWithTheTime(t *testing.T) {
 }
 
 func TestWithoutAnAPIServerNothingIsWritten(t *testing.T) {
-	_, folder, err := gathered(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) }, "--timeout=1s")
+	_, folder, err := gathered(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) },
+		"--timeout=1s")
 	if err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Error("the error is", err)
 	}
@@ -106,7 +109,8 @@ func TestWithoutAnAPIServerNothingIsWritten(t *testing.T) {
 
 func TestUnknownArgumentsAreRefused(t *testing.T) {
 	for _, argument := range []string{"logs", "--follow"} {
-		if err := Run(t.Context(), "dev", []string{argument}, func(string) string { return "" }, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "unknown") {
+		if err := Run(t.Context(), "dev", []string{argument}, func(string) string { return "" }, &bytes.Buffer{}); err == nil ||
+			!strings.Contains(err.Error(), "unknown") {
 			t.Errorf("%s: %v", argument, err)
 		}
 	}

@@ -113,8 +113,9 @@ unknown: canary-4711
 	if strings.Contains(got, canary) {
 		t.Errorf("a secret was written:\n%s", got)
 	}
-	for _, want := range []string{"name: web", "replicas: 2", "name: PASSWORD", "key: password", "name: X-Key", "statusCode: 418", "host: web.example.com",
-		"vault/token: <redacted>", "reason: InvalidSpec", `PASSWORD: "<redacted>" is refused`, "fieldOfALaterVersion: <redacted>"} {
+	for _, want := range []string{"name: web", "replicas: 2", "name: PASSWORD", "key: password", "name: X-Key", "statusCode: 418",
+		"host: web.example.com", "vault/token: <redacted>", "reason: InvalidSpec", `PASSWORD: "<redacted>" is refused`,
+		"fieldOfALaterVersion: <redacted>"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
 		}
@@ -127,7 +128,8 @@ func TestSecretsOfOtherKindsAreWithheld(t *testing.T) {
   lifecycle: {preStop: {sleep: {seconds: 5}, exec: {command: [canary-4711]}}}}`
 	pod := `{nodeName: node-1, containers: [` + container + `], initContainers: [` + container + `], ephemeralContainers: [` + container + `],
   volumes: [{name: data, csi: {volumeAttributes: {key: canary-4711}}}], hostAliases: [{hostnames: [canary-4711]}]}`
-	metadata := `{name: web, annotations: {kubectl.kubernetes.io/last-applied-configuration: canary-4711, other: canary-4711}, managedFields: [canary-4711]}`
+	metadata := `{name: web, annotations: {kubectl.kubernetes.io/last-applied-configuration: canary-4711, other: canary-4711}, ` +
+		`managedFields: [canary-4711]}`
 	for kind, rest := range map[string]string{
 		"Pod":                   `spec: ` + pod,
 		"Deployment":            `spec: {replicas: 2, template: {metadata: ` + metadata + `, spec: ` + pod + `}}`,
@@ -151,8 +153,9 @@ func TestSecretsOfOtherKindsAreWithheld(t *testing.T) {
 // TestEachSecretOfAnEchoIsLeftOutOfTexts: such as that of an error that quotes a field.
 func TestEachSecretOfAnEchoIsLeftOutOfTexts(t *testing.T) {
 	for _, spec := range []string{
-		`{args: [canary-4711]}`, `{env: [{name: KEY, value: canary-4711}]}`, `{podAnnotations: {key: canary-4711}}`, `{response: {body: canary-4711}}`,
-		`{response: {headers: [{name: X-Key, value: canary-4711}]}}`, `{service: {annotations: {key: canary-4711}}}`, `{ingress: {annotations: {key: canary-4711}}}`,
+		`{args: [canary-4711]}`, `{env: [{name: KEY, value: canary-4711}]}`, `{podAnnotations: {key: canary-4711}}`,
+		`{response: {body: canary-4711}}`, `{response: {headers: [{name: X-Key, value: canary-4711}]}}`,
+		`{service: {annotations: {key: canary-4711}}}`, `{ingress: {annotations: {key: canary-4711}}}`,
 	} {
 		r := rules(t)
 		r.learn(parsed(t, "{kind: Echo, spec: "+spec+"}"))

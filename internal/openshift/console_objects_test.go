@@ -23,8 +23,10 @@ func TestConsoleObjects(t *testing.T) {
 		g.Expect(found[o.GetName()]).To(BeNil(), "there are two %s", o.GetName())
 		found[o.GetName()] = o
 	}
-	for name, title := range map[string]string{"example-full": "Most fields", "example-hello": "Another image", "example-ingress": "An Ingress",
-		"example-tls": "HTTPS", "example-faults": "Faults", "example-grpc": "gRPC", "example-gateway": "A Gateway", "example-checks": "Checks",
+	for name, title := range map[string]string{"example-full": "Most fields", "example-hello": "Another image",
+		"example-ingress": "An Ingress",
+		"example-tls":     "HTTPS", "example-faults": "Faults", "example-grpc": "gRPC", "example-gateway": "A Gateway",
+		"example-checks":  "Checks",
 		"snippet-ingress": "Expose under a host name", "first-echo": "Your first Echo"} {
 		o := found["echo-operator-"+name]
 		if o == nil {

@@ -69,8 +69,8 @@ func (p TLSProfile) Restrict(endpoint *tls.Config) {
 	}
 }
 
-// Names returns the minimum version and the ciphers of TLS 1.2 of the profile by their names, as flags of servers have them, and nothing if the
-// cluster has none. Servers in pods support no version before TLS 1.2 and no cipher that Go calls insecure.
+// Names returns the minimum version and the ciphers of TLS 1.2 of the profile by their names, as flags of servers have them, and nothing if
+// the cluster has none. Servers in pods support no version before TLS 1.2 and no cipher that Go calls insecure.
 func (p TLSProfile) Names() (minVersion string, ciphers []string) {
 	if !p.Found {
 		return "", nil

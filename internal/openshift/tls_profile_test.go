@@ -14,7 +14,8 @@ import (
 )
 
 func TestFindTLSProfile(t *testing.T) {
-	object := `{"apiVersion": "config.openshift.io/v1", "kind": "APIServer", "metadata": {"name": "cluster"}, "spec": {"tlsSecurityProfile": {"type": %q}}}`
+	object := `{"apiVersion": "config.openshift.io/v1", "kind": "APIServer", "metadata": {"name": "cluster"}, "spec": ` +
+		`{"tlsSecurityProfile": {"type": %q}}}`
 	for name, c := range map[string]struct {
 		status         int
 		profile        string
@@ -71,8 +72,9 @@ func TestNamesOfAProfile(t *testing.T) {
 			"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"}},
 		"a version that is too old": {custom(configv1.VersionTLS10, "ECDHE-RSA-AES256-GCM-SHA384"), "VersionTLS12", []string{aes256}},
 		"a name of IANA":            {custom(configv1.VersionTLS11, aes256, "DHE-RSA-AES128-GCM-SHA256"), "VersionTLS12", []string{aes256}},
-		"an insecure cipher":        {custom(configv1.VersionTLS12, "ECDHE-RSA-AES256-GCM-SHA384", "AES128-SHA"), "VersionTLS12", []string{aes256}},
-		"no cipher that is left":    {custom(configv1.VersionTLS12, "AES128-SHA", "TLS_AES_128_GCM_SHA256"), "VersionTLS13", nil},
+		"an insecure cipher": {custom(configv1.VersionTLS12, "ECDHE-RSA-AES256-GCM-SHA384", "AES128-SHA"), "VersionTLS12",
+			[]string{aes256}},
+		"no cipher that is left": {custom(configv1.VersionTLS12, "AES128-SHA", "TLS_AES_128_GCM_SHA256"), "VersionTLS13", nil},
 	} {
 		version, ciphers := TLSProfile{spec: c.spec, Found: true}.Names()
 		slices.Sort(ciphers)
@@ -87,6 +89,7 @@ func TestNamesOfAProfile(t *testing.T) {
 // TestAProfileWithoutCiphersThatGoHasIsNotOpen: without a list, Go would offer its own ciphers.
 func TestAProfileWithoutCiphersThatGoHasIsNotOpen(t *testing.T) {
 	endpoint := &tls.Config{} //nolint:gosec // Restrict sets the minimum
-	TLSProfile{spec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS12, Ciphers: []string{"DHE-RSA-AES128-GCM-SHA256"}}}.Restrict(endpoint)
+	TLSProfile{spec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS12, Ciphers: []string{"DHE-RSA-AES128-GCM-SHA256"}}}.Restrict(
+		endpoint)
 	NewWithT(t).Expect(endpoint.MinVersion).To(BeEquivalentTo(tls.VersionTLS13))
 }

@@ -33,7 +33,8 @@ const image = "RELATED_IMAGE_ECHO_SERVER=i:1"
 func TestDefaults(t *testing.T) {
 	o, err := parse("", image)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	if o.Namespaces != nil || o.Policy.MaxReplicas != 20 || o.Policy.PodSecurity.String() != "baseline" || o.Images.EchoServer != "i:1" || o.MetricsAddress != ":8443" || o.ProbeAddress != ":8081" ||
+	if o.Namespaces != nil || o.Policy.MaxReplicas != 20 || o.Policy.PodSecurity.String() != "baseline" || o.Images.EchoServer != "i:1" ||
+		o.MetricsAddress != ":8443" || o.ProbeAddress != ":8081" ||
 		o.LeaderElect || o.logLevel() != zapcore.InfoLevel {
 		t.Errorf("the defaults are %+v", o)
 	}
@@ -60,13 +61,15 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		environment []string
 		want        string
 	}{
-		"no image":               {"", nil, "set RELATED_IMAGE_ECHO_SERVER"},
-		"a word":                 {"--max-replicas=many", []string{image}, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`},
-		"zero":                   {"", []string{image, "MAX_REPLICAS=0"}, "MAX_REPLICAS"},
-		"more than the schema":   {"", []string{image, "MAX_REPLICAS=1001"}, "from 1 to 1000"},
-		"more than an int32":     {"", []string{image, "MAX_REPLICAS=99999999999"}, "from 1 to 1000"},
-		"an unknown standard":    {"", []string{image, "POD_SECURITY=strict"}, `POD_SECURITY: "strict" is not privileged, baseline or restricted`},
-		"a level with bodies":    {"--zap-log-level=8", []string{image}, "LOG_LEVEL: it must be error, info, debug or a number from 1 (debug) to 7"},
+		"no image":             {"", nil, "set RELATED_IMAGE_ECHO_SERVER"},
+		"a word":               {"--max-replicas=many", []string{image}, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`},
+		"zero":                 {"", []string{image, "MAX_REPLICAS=0"}, "MAX_REPLICAS"},
+		"more than the schema": {"", []string{image, "MAX_REPLICAS=1001"}, "from 1 to 1000"},
+		"more than an int32":   {"", []string{image, "MAX_REPLICAS=99999999999"}, "from 1 to 1000"},
+		"an unknown standard": {"", []string{image, "POD_SECURITY=strict"},
+			`POD_SECURITY: "strict" is not privileged, baseline or restricted`},
+		"a level with bodies": {"--zap-log-level=8", []string{image},
+			"LOG_LEVEL: it must be error, info, debug or a number from 1 (debug) to 7"},
 		"a level that overflows": {"--zap-log-level=200", []string{image}, "LOG_LEVEL: it must be"},
 		"the highest level":      {"--zap-log-level=10", []string{image}, "such as environment variables"},
 		"an invalid variable":    {"", []string{image, "LOG_LEVEL=loud"}, `LOG_LEVEL: invalid log level "loud"`},
@@ -84,7 +87,8 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 func TestLogLevel(t *testing.T) {
 	g := NewWithT(t)
 	for arguments, want := range map[string]zapcore.Level{
-		"": zapcore.InfoLevel, "--zap-devel": zapcore.DebugLevel, "--zap-log-level=error": zapcore.ErrorLevel, "--zap-log-level=5": -5, "--zap-log-level=7": -7,
+		"": zapcore.InfoLevel, "--zap-devel": zapcore.DebugLevel, "--zap-log-level=error": zapcore.ErrorLevel, "--zap-log-level=5": -5,
+		"--zap-log-level=7": -7,
 	} {
 		o, err := parse(arguments, image)
 		g.Expect(err).NotTo(HaveOccurred(), "%q", arguments)
@@ -101,7 +105,8 @@ func TestLogLevel(t *testing.T) {
 func TestHelpNamesTheEnvironment(t *testing.T) {
 	o, flags := Options{}, pflag.NewFlagSet("manager", pflag.ContinueOnError)
 	o.AddFlags(flags, func(string) string { return "" })
-	for _, want := range []string{"WATCH_NAMESPACE", "MAX_REPLICAS", "POD_SECURITY", "RELATED_IMAGE_ECHO_SERVER", "--kubeconfig", "--zap-log-level", "LOG_LEVEL", "--leader-elect"} {
+	for _, want := range []string{"WATCH_NAMESPACE", "MAX_REPLICAS", "POD_SECURITY", "RELATED_IMAGE_ECHO_SERVER", "--kubeconfig",
+		"--zap-log-level", "LOG_LEVEL", "--leader-elect"} {
 		NewWithT(t).Expect(flags.FlagUsages()).To(ContainSubstring(want))
 	}
 }

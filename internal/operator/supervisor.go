@@ -20,8 +20,8 @@ const (
 	fillTimeout = 2 * time.Minute
 )
 
-// supervisor ends a process that only another start can help: caches cannot be used, or do not hold all namespaces or kinds that they could.
-// They are set up once.
+// supervisor ends a process that only another start can help: caches cannot be used, or do not hold all namespaces or kinds that they
+// could. They are set up once.
 type supervisor struct {
 	// namespaces are those to watch, empty for all.
 	namespaces []string
@@ -67,8 +67,8 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// checkCaches reports whether the process should end, because of its namespaces or because its caches are not filled after a time. It asks for
-// rights only while namespaces are left out or caches are not filled.
+// checkCaches reports whether the process should end, because of its namespaces or because its caches are not filled after a time. It asks
+// for rights only while namespaces are left out or caches are not filled.
 func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool, error) {
 	pending := s.pending()
 	if len(pending) == 0 && len(s.missing) == 0 {
@@ -80,8 +80,9 @@ func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool
 	if len(pending) == 0 || after < fillTimeout {
 		return false, nil
 	}
-	return true, fmt.Errorf("the caches are not filled after %s: %s: check that the operator may list and watch these, and the errors in the log",
-		fillTimeout, strings.Join(pending, ", "))
+	return true,
+		fmt.Errorf("the caches are not filled after %s: %s: check that the operator may list and watch these, and the errors in the log",
+			fillTimeout, strings.Join(pending, ", "))
 }
 
 // changed reports whether another start would watch other namespaces. An error is not reported: the question is asked again.

@@ -19,7 +19,8 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 func TestEncodeLeavesOutWhatHasNoRoom(t *testing.T) {
 	v := Verdict{Facts: 64, Problem: strings.Repeat("<", MaxText)}
 	for i := range 64 { // that many are allowed
-		v.Failed = append(v.Failed, Unmet{Name: fmt.Sprintf("%s%02d", strings.Repeat("n", MaxName-2), i), Want: strings.Repeat("a", MaxValue), Got: "b"})
+		v.Failed = append(v.Failed,
+			Unmet{Name: fmt.Sprintf("%s%02d", strings.Repeat("n", MaxName-2), i), Want: strings.Repeat("a", MaxValue), Got: "b"})
 	}
 	data := v.Encode()
 	short, err := Decode(string(data))

@@ -33,7 +33,8 @@ func TestValuesThatProveNothing(t *testing.T) {
 	web := Echo{"shop", "web"}
 	_, proof, _ := web.Respond(web.Ask(nonce))
 	_, others, _ := web.Respond(web.Ask("fedcba9876543210"))
-	for _, value := range []string{"", nonce, web.Ask(nonce), strings.TrimPrefix(web.Ask(nonce), nonce+"."), others, proof[1:], strings.ToUpper(proof)} {
+	for _, value := range []string{"", nonce, web.Ask(nonce), strings.TrimPrefix(web.Ask(nonce), nonce+"."), others, proof[1:],
+		strings.ToUpper(proof)} {
 		if _, ok := web.Verify(nonce, value); ok {
 			t.Errorf("%q is taken for a proof", value)
 		}

@@ -31,7 +31,8 @@ func TestReadyIsOfTheCurrentGeneration(t *testing.T) {
 		if isReady(echo) || !strings.Contains(state(echo), "no condition") {
 			t.Errorf("without a condition: %s", state(echo))
 		}
-		echo.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: c.status, ObservedGeneration: c.generation, Reason: "R", Message: "m"}}
+		echo.Status.Conditions = []metav1.Condition{
+			{Type: v1.ConditionReady, Status: c.status, ObservedGeneration: c.generation, Reason: "R", Message: "m"}}
 		if got := isReady(echo); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
@@ -70,7 +71,8 @@ func TestPodsOfTheOperator(t *testing.T) {
 	if pods, err := newWorld(t, pod, other).operator(t.Context(), b); err != nil || len(pods) != 1 || pods[0].Name != pod.Name {
 		t.Errorf("one of two pods: %d pods, %v", len(pods), err)
 	}
-	if _, err := newWorld(t, other).operator(t.Context(), b); err == nil || !strings.Contains(err.Error(), "the operator is not installed: no pod") {
+	if _, err := newWorld(t, other).operator(t.Context(), b); err == nil ||
+		!strings.Contains(err.Error(), "the operator is not installed: no pod") {
 		t.Errorf("no pod: %v", err)
 	}
 	b.CSV.Spec.Install.Spec.Deployments[0].Spec.Selector.MatchLabels["-"] = "-"

@@ -26,13 +26,17 @@ func TestExamples(t *testing.T) {
 		want     []string
 		left     bool // whether Echoes still exist at the end
 	}{
-		"all are Ready":             {twoExamples, func(*world) {}, nil, false},
-		"none is Ready":             {twoExamples, func(w *world) { w.ready = false }, []string{notReady, notReady}, false},
-		"all are refused":           {twoExamples, func(w *world) { w.fail["create Echo"] = errInjected }, []string{"example a: injected", "example b: injected"}, false},
-		"they cannot be read":       {twoExamples, func(w *world) { w.fail["get Echo"] = errInjected }, []string{"is not Ready", "is not Ready", "injected"}, false},
-		"they cannot be deleted":    {twoExamples, func(w *world) { w.fail["delete Echo"] = errInjected }, []string{"injected"}, true},
-		"another kind":              {strings.Replace(twoExamples, `"Echo"`, `"Other"`, 1), func(*world) {}, []string{"example a: it is a example.com/v1, Kind=Other"}, false},
-		"another version":           {strings.Replace(twoExamples, "com/v1", "com/v2", 1), func(*world) {}, []string{"example a: it is a example.com/v2, Kind=Echo"}, false},
+		"all are Ready": {twoExamples, func(*world) {}, nil, false},
+		"none is Ready": {twoExamples, func(w *world) { w.ready = false }, []string{notReady, notReady}, false},
+		"all are refused": {twoExamples, func(w *world) { w.fail["create Echo"] = errInjected },
+			[]string{"example a: injected", "example b: injected"}, false},
+		"they cannot be read": {twoExamples, func(w *world) { w.fail["get Echo"] = errInjected },
+			[]string{"is not Ready", "is not Ready", "injected"}, false},
+		"they cannot be deleted": {twoExamples, func(w *world) { w.fail["delete Echo"] = errInjected }, []string{"injected"}, true},
+		"another kind": {strings.Replace(twoExamples, `"Echo"`, `"Other"`, 1), func(*world) {},
+			[]string{"example a: it is a example.com/v1, Kind=Other"}, false},
+		"another version": {strings.Replace(twoExamples, "com/v1", "com/v2", 1), func(*world) {},
+			[]string{"example a: it is a example.com/v2, Kind=Echo"}, false},
 		"there are none to be made": {"[]", func(*world) {}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,11 +43,14 @@ func TestPermissions(t *testing.T) {
 		isAllowed                 bool
 		want                      string
 	}{
-		"all as listed":               {"default", "list", "secrets", true, ""},
-		"an Echo's child is refused":  {"echoes", "create", "services", false, `may not create services in "echoes",`},
-		"the lease is refused":        {"operators", "update", "leases", false, `may not update ` + lease + `/echo-operator.example.com in "operators",`},
-		"the monitor is refused":      {"operators", "create", "servicemonitors", false, `may not create servicemonitors.monitoring.coreos.com in "operators",`},
-		"a PodMonitor is refused":     {"echoes", "create", "podmonitors", false, `may not create podmonitors.monitoring.coreos.com in "echoes",`},
+		"all as listed":              {"default", "list", "secrets", true, ""},
+		"an Echo's child is refused": {"echoes", "create", "services", false, `may not create services in "echoes",`},
+		"the lease is refused": {"operators", "update", "leases", false,
+			`may not update ` + lease + `/echo-operator.example.com in "operators",`},
+		"the monitor is refused": {"operators", "create", "servicemonitors", false,
+			`may not create servicemonitors.monitoring.coreos.com in "operators",`},
+		"a PodMonitor is refused": {"echoes", "create", "podmonitors", false,
+			`may not create podmonitors.monitoring.coreos.com in "echoes",`},
 		"nodes are refused":           {"", "watch", "nodes", false, `may not watch nodes in "",`},
 		"a danger everywhere":         {"", "list", "secrets", true, `may list secrets in "",`},
 		"a danger for the operator":   {"operators", "list", "secrets", true, `may list secrets in "operators",`},

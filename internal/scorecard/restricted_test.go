@@ -67,11 +67,13 @@ func TestPodProblems(t *testing.T) {
 		"is not restricted: runAsNonRoot":              func(p *corev1.Pod, _ *corev1.Container) { p.Spec.SecurityContext.RunAsNonRoot = nil },
 		"is not restricted: seccompProfile":            func(p *corev1.Pod, _ *corev1.Container) { p.Spec.SecurityContext.SeccompProfile = nil },
 		"is not restricted: unrestricted capabilities": func(_ *corev1.Pod, c *corev1.Container) { c.SecurityContext.Capabilities = nil },
-		"is not restricted: allowPrivilegeEscalation":  func(_ *corev1.Pod, c *corev1.Container) { c.SecurityContext.AllowPrivilegeEscalation = nil },
-		"has a fixed user":                             func(p *corev1.Pod, _ *corev1.Container) { p.Spec.SecurityContext.RunAsUser = new(int64(1001)) },
-		"container manager has a fixed user":           func(_ *corev1.Pod, c *corev1.Container) { c.SecurityContext.RunAsUser = new(int64(1001)) },
-		"container manager can write":                  func(_ *corev1.Pod, c *corev1.Container) { c.SecurityContext.ReadOnlyRootFilesystem = new(false) },
-		"container manager requests no cpu":            func(_ *corev1.Pod, c *corev1.Container) { delete(c.Resources.Requests, corev1.ResourceCPU) },
+		"is not restricted: allowPrivilegeEscalation": func(_ *corev1.Pod, c *corev1.Container) {
+			c.SecurityContext.AllowPrivilegeEscalation = nil
+		},
+		"has a fixed user":                   func(p *corev1.Pod, _ *corev1.Container) { p.Spec.SecurityContext.RunAsUser = new(int64(1001)) },
+		"container manager has a fixed user": func(_ *corev1.Pod, c *corev1.Container) { c.SecurityContext.RunAsUser = new(int64(1001)) },
+		"container manager can write":        func(_ *corev1.Pod, c *corev1.Container) { c.SecurityContext.ReadOnlyRootFilesystem = new(false) },
+		"container manager requests no cpu":  func(_ *corev1.Pod, c *corev1.Container) { delete(c.Resources.Requests, corev1.ResourceCPU) },
 		"container manager requests no memory": func(_ *corev1.Pod, c *corev1.Container) {
 			c.Resources.Requests[corev1.ResourceMemory] = resource.MustParse("0")
 		},

@@ -11,7 +11,8 @@ import (
 )
 
 func TestCrashQuotesABoundedPiece(t *testing.T) {
-	pod := podWith(t, "p", `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1, message: "`+strings.Repeat("x", 2000)+`"}}}]}`)
+	pod := podWith(t, "p",
+		`{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1, message: "`+strings.Repeat("x", 2000)+`"}}}]}`)
 	if got := podCause(&pod); len(got.message) > 400 {
 		t.Errorf("the message has %d bytes", len(got.message))
 	}
@@ -22,27 +23,36 @@ func TestACertificateThatIsMissing(t *testing.T) {
 	const (
 		line = `echo-server: Secret \"certificate\" has no key tls.crt`
 		said = `{exitCode: 1, message: "` + line + `"}`
-		want = `Container "echo" of pod p terminated with exit code 1. Its last output was "echo-server: Secret \"certificate\" has no key tls.crt".`
-		todo = " Create or correct the Secret certificate of type kubernetes.io/tls in the namespace ns, or set spec.tls.secretName to another one."
+		want = `Container "echo" of pod p terminated with exit code 1. Its last output was "echo-server: Secret \"certificate\" has no ` +
+			`key tls.crt".`
+		todo = " Create or correct the Secret certificate of type kubernetes.io/tls in the namespace ns, or set spec.tls.secretName to " +
+			"another one."
 	)
 	for name, c := range map[string]struct {
 		container, secret string
 		message           string
 		lasting           bool
 	}{
-		"the first time":                {`name: echo, state: {terminated: ` + said + `}`, "certificate", want + todo, false},
-		"started again":                 {`name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: ` + said + `}`, "certificate", want + todo, false},
-		"the second time":               {`name: echo, restartCount: 1, state: {terminated: ` + said + `}`, "certificate", want + todo, true},
-		"waits":                         {`name: echo, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: ` + said + `}`, "certificate", want + todo, true},
-		"started again, after a wait":   {`name: echo, restartCount: 2, state: {running: {}}, lastState: {terminated: ` + said + `}`, "certificate", want + todo, true},
-		"another Secret":                {`name: echo, restartCount: 2, state: {terminated: ` + said + `}`, "other", want, false},
-		"an Echo without TLS":           {`name: echo, restartCount: 2, state: {terminated: ` + said + `}`, "", want, false},
-		"another container of the pod":  {`name: mesh, restartCount: 2, state: {terminated: ` + said + `}`, "certificate", strings.Replace(want, "echo", "mesh", 1), false},
-		"another cause, with that name": {`name: echo, restartCount: 2, state: {terminated: {exitCode: 1, message: "certificate of the proxy"}}`, "certificate", `Container "echo" of pod p terminated with exit code 1. Its last output was "certificate of the proxy".`, false},
+		"the first time": {`name: echo, state: {terminated: ` + said + `}`, "certificate", want + todo, false},
+		"started again": {`name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: ` + said + `}`,
+			"certificate", want + todo, false},
+		"the second time": {`name: echo, restartCount: 1, state: {terminated: ` + said + `}`, "certificate", want + todo, true},
+		"waits": {
+			`name: echo, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: ` + said + `}`, "certificate",
+			want + todo, true},
+		"started again, after a wait": {`name: echo, restartCount: 2, state: {running: {}}, lastState: {terminated: ` + said + `}`,
+			"certificate", want + todo, true},
+		"another Secret":      {`name: echo, restartCount: 2, state: {terminated: ` + said + `}`, "other", want, false},
+		"an Echo without TLS": {`name: echo, restartCount: 2, state: {terminated: ` + said + `}`, "", want, false},
+		"another container of the pod": {`name: mesh, restartCount: 2, state: {terminated: ` + said + `}`, "certificate",
+			strings.Replace(want, "echo", "mesh", 1), false},
+		"another cause, with that name": {`name: echo, restartCount: 2, state: {terminated: {exitCode: 1, message: "certificate of the proxy"}}`,
+			"certificate", `Container "echo" of pod p terminated with exit code 1. Its last output was "certificate of the proxy".`, false},
 	} {
 		pod := podWith(t, "p", `{phase: Running, containerStatuses: [{`+c.container+`}]}`)
 		if c.secret != "" {
-			pod.Spec.Volumes = []corev1.Volume{{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: c.secret}}}}
+			pod.Spec.Volumes = []corev1.Volume{
+				{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: c.secret}}}}
 		}
 		NewWithT(t).Expect(podCause(&pod)).To(Equal(cause{reason: v1.ReasonPodsCrashing, message: c.message, lasting: c.lasting}), name)
 	}

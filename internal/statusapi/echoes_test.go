@@ -69,7 +69,8 @@ func TestListEchoes(t *testing.T) {
 		"of a namespace without Echoes":  {url: "/echoes?namespace=c", want: []string{}},
 		"of a namespace that is watched": {url: "/echoes?namespace=b", watched: []string{"a", "b"}, want: []string{bx}},
 		"all that are watched":           {url: "/echoes", watched: []string{"a", "b"}, want: []string{ax, ay, bx}},
-		"of one that is not watched":     {url: "/echoes?namespace=c", watched: []string{"a", "b"}, refused: `this operator does not watch namespace "c", only a, b`},
+		"of one that is not watched": {url: "/echoes?namespace=c", watched: []string{"a", "b"},
+			refused: `this operator does not watch namespace "c", only a, b`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -95,7 +96,8 @@ func TestGetEcho(t *testing.T) {
 		"there":                         {url: "/echoes/a/y"},
 		"there, in a watched namespace": {url: "/echoes/a/y", watched: []string{"a"}},
 		"of another namespace":          {url: "/echoes/b/y", refused: `Echo "y" not found in namespace "b"`},
-		"in one that is not watched":    {url: "/echoes/b/x", watched: []string{"a"}, refused: `this operator does not watch namespace "b", only a`},
+		"in one that is not watched": {url: "/echoes/b/x", watched: []string{"a"},
+			refused: `this operator does not watch namespace "b", only a`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

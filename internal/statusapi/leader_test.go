@@ -19,15 +19,22 @@ func TestOnlyTheLeaderKnowsTheEchoes(t *testing.T) {
 		status int
 		want   map[string]string // of the body
 	}{
-		"the leader":                           {leads: true, status: http.StatusOK},
-		"the leader, without a lease":          {leads: true, change: noElection, status: http.StatusOK},
-		"the leader, whatever the lease says":  {leads: true, store: store{holder: "manager-0_uuid"}, status: http.StatusOK},
-		"another replica":                      {store: store{holder: "manager-0_uuid"}, status: http.StatusServiceUnavailable, want: map[string]string{"error": "this replica is not the leader; ask pod manager-0", "leader": "manager-0"}},
-		"no lease yet":                         {status: http.StatusServiceUnavailable, want: map[string]string{"error": "there is no leader at the moment; try again later"}},
-		"a lease that was released":            {store: store{holder: "_"}, status: http.StatusServiceUnavailable, want: map[string]string{"error": "there is no leader at the moment; try again later"}},
-		"about to start, without an election":  {change: noElection, store: store{holder: "manager-0_uuid"}, status: http.StatusServiceUnavailable, want: map[string]string{"error": "there is no leader at the moment; try again later"}},
-		"a lease that cannot be read":          {store: store{fail: map[string]error{"Lease": errors.New("refused")}}, status: http.StatusServiceUnavailable, want: map[string]string{"error": "this replica is not the leader, and the leader cannot be determined: reading the lease: refused"}},
-		"the leader, the lease cannot be read": {leads: true, store: store{fail: map[string]error{"Lease": errors.New("refused")}}, status: http.StatusOK},
+		"the leader":                          {leads: true, status: http.StatusOK},
+		"the leader, without a lease":         {leads: true, change: noElection, status: http.StatusOK},
+		"the leader, whatever the lease says": {leads: true, store: store{holder: "manager-0_uuid"}, status: http.StatusOK},
+		"another replica": {store: store{holder: "manager-0_uuid"}, status: http.StatusServiceUnavailable,
+			want: map[string]string{"error": "this replica is not the leader; ask pod manager-0", "leader": "manager-0"}},
+		"no lease yet": {status: http.StatusServiceUnavailable,
+			want: map[string]string{"error": "there is no leader at the moment; try again later"}},
+		"a lease that was released": {store: store{holder: "_"}, status: http.StatusServiceUnavailable,
+			want: map[string]string{"error": "there is no leader at the moment; try again later"}},
+		"about to start, without an election": {change: noElection, store: store{holder: "manager-0_uuid"},
+			status: http.StatusServiceUnavailable, want: map[string]string{"error": "there is no leader at the moment; try again later"}},
+		"a lease that cannot be read": {store: store{fail: map[string]error{"Lease": errors.New("refused")}},
+			status: http.StatusServiceUnavailable,
+			want:   map[string]string{"error": "this replica is not the leader, and the leader cannot be determined: reading the lease: refused"}},
+		"the leader, the lease cannot be read": {leads: true, store: store{fail: map[string]error{"Lease": errors.New("refused")}},
+			status: http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

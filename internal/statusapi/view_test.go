@@ -19,7 +19,8 @@ func TestViewShowsNothingSecret(t *testing.T) {
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Annotations = map[string]string{"note": "hush"}
 		e.Spec.Args = []string{"--password=hush"}
-		e.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", Value: "hush"}, {Name: "OTHER", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "hush"}}}}
+		e.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", Value: "hush"},
+			{Name: "OTHER", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "hush"}}}}
 		e.Spec.Response = &v1.EchoResponse{StatusCode: 503, DelayMilliseconds: 20, Body: "hush",
 			Headers: []v1.EchoHeader{{Name: "X-Key", Value: "hush"}}}
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "x.example.com", Annotations: map[string]string{"auth": "hush"}}

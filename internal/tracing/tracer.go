@@ -53,7 +53,9 @@ func New(enabled bool, version string, log logr.Logger) (Tracer, error) {
 
 // reportTo makes the libraries report what they cannot return to a log, without the values of settings: headers may be secret.
 func reportTo(log logr.Logger) {
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Error(err, "Spans are lost, or a setting of OpenTelemetry is not valid.") }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.Error(err, "Spans are lost, or a setting of OpenTelemetry is not valid.")
+	}))
 	otel.SetLogger(funcr.New(func(_, problem string) { log.Info("A setting of OpenTelemetry is not valid.", "problem", problem) },
 		funcr.Options{RenderArgsHook: func([]any) []any { return nil }}))
 }
@@ -66,7 +68,8 @@ func describe(version string) (*resource.Resource, error) {
 	}
 	about, err := resource.New(context.Background(),
 		resource.WithAttributes(
-			attribute.String("service.name", serviceName), attribute.String("service.version", version), attribute.String("service.instance.id", host)),
+			attribute.String("service.name", serviceName), attribute.String("service.version", version),
+			attribute.String("service.instance.id", host)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: it must be a list of name=value, separated by commas (%w)", err)

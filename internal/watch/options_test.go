@@ -19,9 +19,11 @@ func TestOptions(t *testing.T) {
 		want      said
 		wrong     string // the error
 	}{
-		"a kind":              {arguments: "pods", want: said{kind: "Pod"}},
-		"flags after it":      {arguments: "echoes -n default -l app=web,tier!=cache -o json", want: said{"Echo", "default", "app=web,tier!=cache", true}},
-		"flags before it":     {arguments: "--namespace=default --selector app -ojson deployments", want: said{"Deployment", "default", "app", true}},
+		"a kind": {arguments: "pods", want: said{kind: "Pod"}},
+		"flags after it": {arguments: "echoes -n default -l app=web,tier!=cache -o json",
+			want: said{"Echo", "default", "app=web,tier!=cache", true}},
+		"flags before it": {arguments: "--namespace=default --selector app -ojson deployments",
+			want: said{"Deployment", "default", "app", true}},
 		"nodes":               {arguments: "nodes -l x=y", want: said{kind: "Node", selector: "x=y"}},
 		"no kind":             {wrong: "watch requires one of pods, nodes, deployments, echoes, but got nothing"},
 		"an unknown kind":     {arguments: "secrets", wrong: `watch requires one of pods, nodes, deployments, echoes, but got "secrets"`},
@@ -32,8 +34,9 @@ func TestOptions(t *testing.T) {
 		"nodes' namespace":    {arguments: "nodes -n default", wrong: "--namespace: nodes are not namespaced: omit the flag"},
 		"no namespace's name": {arguments: "pods -n A_B", wrong: `--namespace: "A_B" is not a valid namespace name`},
 		"an empty namespace":  {arguments: "pods --namespace=", wrong: `--namespace: "" is not a valid namespace name`},
-		"a bad selector":      {arguments: "pods -l a=b=c", wrong: `--selector: "a=b=c" is not a valid label selector, such as app=web,tier!=cache`},
-		"another format":      {arguments: "pods -o yaml", wrong: `--output: "yaml" is not a known format: use json`},
+		"a bad selector": {arguments: "pods -l a=b=c",
+			wrong: `--selector: "a=b=c" is not a valid label selector, such as app=web,tier!=cache`},
+		"another format": {arguments: "pods -o yaml", wrong: `--output: "yaml" is not a known format: use json`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -27,8 +27,9 @@ func TestReportEnd(t *testing.T) {
 		ended  bool
 		want   []string
 	}{
-		"objects":                     {events: []watch.Event{object, object}},
-		"an error":                    {events: []watch.Event{object, {Type: watch.Error, Object: &forbidden}}, want: []string{`pods is forbidden: no`}},
+		"objects": {events: []watch.Event{object, object}},
+		"an error": {events: []watch.Event{object, {Type: watch.Error, Object: &forbidden}},
+			want: []string{`pods is forbidden: no`}},
 		"too old":                     {events: []watch.Event{{Type: watch.Error, Object: &expired}}},
 		"closed after it was too old": {events: []watch.Event{{Type: watch.Error, Object: &expired}, {Type: watch.Error, Object: &closed}}},
 		"closed at the end":           {events: []watch.Event{object, {Type: watch.Error, Object: &closed}}, ended: true},
@@ -93,7 +94,8 @@ func TestRunPrintsUntilItIsInterrupted(t *testing.T) {
 func TestRunEndsWhenNothingCanBePrinted(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(podServer))
 	defer server.Close()
-	err := Run(t.Context(), &rest.Config{Host: server.URL}, Options{kind: kinds()[0], namespace: "ns", selector: "app=web"}, broken{}, io.Discard)
+	err := Run(t.Context(), &rest.Config{Host: server.URL}, Options{kind: kinds()[0], namespace: "ns", selector: "app=web"}, broken{},
+		io.Discard)
 	NewWithT(t).Expect(err).To(MatchError(io.ErrClosedPipe))
 }
 

@@ -125,5 +125,6 @@ func start(ctx context.Context, c cluster, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	return simulated.replace(ctx, process{name: arguments[0], path: program, args: arguments[3:], env: []string{"KUBECONFIG=" + c.kubeconfig()}})
+	return simulated.replace(ctx,
+		process{name: arguments[0], path: program, args: arguments[3:], env: []string{"KUBECONFIG=" + c.kubeconfig()}})
 }

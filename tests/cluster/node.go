@@ -38,7 +38,8 @@ func (c *realCluster) startNode(ctx context.Context, tools map[string]string, pr
 			return err
 		}
 	}
-	return run(ctx, filepath.Join(tools["apiserver"], "kubectl"), "--kubeconfig="+c.kubeconfig(), "apply", "-f", filepath.Join(c.Data, "services.yaml"))
+	return run(ctx, filepath.Join(tools["apiserver"], "kubectl"), "--kubeconfig="+c.kubeconfig(), "apply", "-f",
+		filepath.Join(c.Data, "services.yaml"))
 }
 
 func (c *realCluster) nodeProcesses(tools map[string]string) []process {

@@ -120,8 +120,8 @@ func (s *settings) record(name string, pid int) error {
 
 func (s *settings) pidFile(name string) string { return filepath.Join(s.Run, name+".pid") }
 
-// startTime returns when a process started, or "" if it does not exist or is a zombie. On Linux it is read from /proc, because the time that
-// ps prints can vary by a second between calls.
+// startTime returns when a process started, or "" if it does not exist or is a zombie. On Linux it is read from /proc, because the time
+// that ps prints can vary by a second between calls.
 func startTime(pid int) string {
 	if runtime.GOOS == "linux" {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

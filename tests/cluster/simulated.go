@@ -44,10 +44,12 @@ func (c *simulatedCluster) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := run(ctx, filepath.Join(tools["apiserver"], "kubectl"), "--kubeconfig="+c.kubeconfig(), "create", "-f", filepath.Join(c.Data, "node.yaml")); err != nil {
+	if err := run(ctx, filepath.Join(tools["apiserver"], "kubectl"), "--kubeconfig="+c.kubeconfig(), "create", "-f",
+		filepath.Join(c.Data, "node.yaml")); err != nil {
 		return err
 	}
-	if err := c.launch(ctx, process{name: "kwok", path: filepath.Join(tools["kwok"], "kwok"), ready: c.nodeReady, args: arguments}); err != nil {
+	if err := c.launch(ctx,
+		process{name: "kwok", path: filepath.Join(tools["kwok"], "kwok"), ready: c.nodeReady, args: arguments}); err != nil {
 		return err
 	}
 	return writeFile(c.startedFile(), nil)

@@ -61,8 +61,9 @@ var _ = Describe("kubectl echo", func() {
 			code, output := plugin(ctx, "status", echo.Name, "-n", echo.Namespace)
 			g.Expect(code).To(Equal(1), output)
 			g.Expect(output).To(HavePrefix("Echo " + echo.Namespace + "/broken: Warning, 0/1 ready\n"))
-			g.Expect(output).To(And(ContainSubstring(`"quay.io/echo-operator/none:1" cannot be pulled`), MatchRegexp(`(?m)^Degraded +True +ImagePullFailed `),
-				MatchRegexp(`Pod/broken-\S+ +0/1 +(ErrImagePull|ImagePullBackOff) `), MatchRegexp(`(?m) Pod/broken-\S+ +Failed +.*quay.io/echo-operator/none:1`)))
+			g.Expect(output).To(And(ContainSubstring(`"quay.io/echo-operator/none:1" cannot be pulled`),
+				MatchRegexp(`(?m)^Degraded +True +ImagePullFailed `), MatchRegexp(`Pod/broken-\S+ +0/1 +(ErrImagePull|ImagePullBackOff) `),
+				MatchRegexp(`(?m) Pod/broken-\S+ +Failed +.*quay.io/echo-operator/none:1`)))
 		}).WithContext(ctx).Should(Succeed())
 		code, output := plugin(ctx, "test", echo.Name, "-n", echo.Namespace)
 		Expect(code).To(Equal(2), output)

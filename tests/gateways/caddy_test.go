@@ -23,9 +23,11 @@ func caddy() gateway {
 			{"body.max", "16Mi", docs + "request_body"},
 		},
 		turns: []turn{
-			{setting: "reverse_proxy ECHO {\n trusted_proxies 127.0.0.0/8\n }", groups: "client", facts: map[string]string{"client.forgeable": "in front"}},
+			{setting: "reverse_proxy ECHO {\n trusted_proxies 127.0.0.0/8\n }", groups: "client",
+				facts: map[string]string{"client.forgeable": "in front"}},
 			{setting: "request_body {\n max_size 1MiB\n }\n reverse_proxy ECHO", groups: "body", facts: map[string]string{"body.max": "1Mi"}},
-			{setting: "reverse_proxy ECHO {\n header_up Host {upstream_hostport}\n }", groups: "request", facts: map[string]string{"request.host": "changed"}},
+			{setting: "reverse_proxy ECHO {\n header_up Host {upstream_hostport}\n }", groups: "request",
+				facts: map[string]string{"request.host": "changed"}},
 			{setting: "encode gzip\n reverse_proxy ECHO", groups: "answer", facts: map[string]string{"answer.compression": "gzip"}},
 		},
 	}

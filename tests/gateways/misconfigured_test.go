@@ -13,13 +13,15 @@ import (
 // mistake is something that nginx can be told rightly or wrongly.
 type mistake struct{ right, wrong, fact, want string }
 
-// mistakes returns what is told wrongly. That proxy_buffering is on is not among them: behind HTTP/1.1, streams of events pass all the same.
+// mistakes returns what is told wrongly. That proxy_buffering is on is not among them: behind HTTP/1.1, streams of events pass all the
+// same.
 func mistakes() []mistake {
 	return []mistake{
 		{"client_max_body_size 20m;", "client_max_body_size 1m;", "body.max", ">=16Mi"},
 		{"underscores_in_headers on;", "underscores_in_headers off;", "request.headers.underscores", "kept"},
 		{"large_client_header_buffers 4 16k;", "large_client_header_buffers 4 8k;", "request.headers.size", ">=12Ki"},
-		{"proxy_set_header X-Forwarded-For $remote_addr;", "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;", "client.forgeable", "no"},
+		{"proxy_set_header X-Forwarded-For $remote_addr;", "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;", "client.forgeable",
+			"no"},
 		{"proxy_set_header X-Forwarded-Proto $scheme;", "proxy_set_header X-Forwarded-Proto https;", "client.proto", "told"},
 		{"proxy_set_header Host $http_host;", "proxy_set_header Host $proxy_host;", "request.host", "kept"},
 		{"", "proxy_set_header X-Request-ID $request_id;", "client.requestID", "kept"},
@@ -31,8 +33,8 @@ func mistakes() []mistake {
 	}
 }
 
-// TestMisconfigured tells nginx five things wrongly, chosen at random, and examines it without knowing which. The report names all five, and no
-// other.
+// TestMisconfigured tells nginx five things wrongly, chosen at random, and examines it without knowing which. The report names all five,
+// and no other.
 func TestMisconfigured(t *testing.T) {
 	if os.Getenv("GATEWAYS") == "traefik" {
 		t.Skip("it is about nginx")

@@ -14,11 +14,12 @@ const document = "../../docs/gateways.md"
 
 // shown are the facts in the table of the documentation.
 func shown() []string {
-	return []string{"request.host", "request.version", "request.http2", "request.method", "request.methodOther", "request.path.encodedSlash", "request.path.dots",
-		"request.path.doubleSlash", "request.headers.underscores", "request.headers.case", "request.headers.twice", "request.headers.size", "request.headers.added", "request.trailers",
-		"client.address", "client.address.by", "client.forgeable", "client.forgeable.forwarded", "client.forgeable.proto", "client.strippable", "client.requestID",
-		"body.max", "body.chunked", "body.request", "body.expect", "body.range", "answer.stream", "answer.status", "answer.headers.added", "answer.compression", "answer.cached",
-		"answer.earlyHints", "websocket.upgrade", "grpc.unary", "retries.get", "spread.keepAlive"}
+	return []string{"request.host", "request.version", "request.http2", "request.method", "request.methodOther", "request.path.encodedSlash",
+		"request.path.dots", "request.path.doubleSlash", "request.headers.underscores", "request.headers.case", "request.headers.twice",
+		"request.headers.size", "request.headers.added", "request.trailers", "client.address", "client.address.by", "client.forgeable",
+		"client.forgeable.forwarded", "client.forgeable.proto", "client.strippable", "client.requestID", "body.max", "body.chunked",
+		"body.request", "body.expect", "body.range", "answer.stream", "answer.status", "answer.headers.added", "answer.compression",
+		"answer.cached", "answer.earlyHints", "websocket.upgrade", "grpc.unary", "retries.get", "spread.keepAlive"}
 }
 
 // table returns the tables of the documentation: what each gateway does, and what changes it.
@@ -74,7 +75,8 @@ func cell(r *pathcheck.Report, fact string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkTable compares the documentation with what the gateways do, or writes it if UPDATE is set. Other versions of the gateways may do other things.
+// checkTable compares the documentation with what the gateways do, or writes it if UPDATE is set. Other versions of the gateways may do
+// other things.
 func checkTable(t *testing.T, reports map[string]*pathcheck.Report) {
 	t.Helper()
 	if t.Failed() {

@@ -5,12 +5,15 @@ import (
 	"strings"
 )
 
-// traefik returns Traefik with the file provider. Settings that begin with -- are of its command line, others are middlewares or of the service.
+// traefik returns Traefik with the file provider. Settings that begin with -- are of its command line, others are middlewares or of the
+// service.
 func traefik() gateway {
 	const docs = "https://doc.traefik.io/traefik/v3.6/reference/"
 	return gateway{
-		name: "Traefik", version: []string{"go", "-C", "../../tools/traefik", "list", "-m", "github.com/traefik/traefik/v3"}, // it does not know its own
-		run: []string{os.Getenv("TRAEFIK"), "--entryPoints.web.address=LISTEN", "--providers.file.filename=CONFIG", "--global.checkNewVersion=false", "--global.sendAnonymousUsage=false"},
+		// it does not know its own
+		name: "Traefik", version: []string{"go", "-C", "../../tools/traefik", "list", "-m", "github.com/traefik/traefik/v3"},
+		run: []string{os.Getenv("TRAEFIK"), "--entryPoints.web.address=LISTEN", "--providers.file.filename=CONFIG",
+			"--global.checkNewVersion=false", "--global.sendAnonymousUsage=false"},
 		arguments: func(setting string) []string {
 			if strings.HasPrefix(setting, "--") {
 				return strings.Fields(setting)
@@ -32,13 +35,19 @@ func traefik() gateway {
 			{"websocket.upgrade", "yes", "https://doc.traefik.io/traefik/v3.6/expose/overview/"},
 		},
 		turns: []turn{
-			{setting: "--entryPoints.web.forwardedHeaders.insecure", groups: "client", facts: map[string]string{"client.forgeable": "in front", "client.forgeable.host": "yes"}},
-			{setting: "--entryPoints.web.http.sanitizePath=false", groups: "request", facts: map[string]string{"request.path.dots": "kept", "request.path.doubleSlash": "kept"}},
-			{setting: "buffering: {maxRequestBodyBytes: 1048576}", groups: "body", facts: map[string]string{"body.max": "1Mi", "body.request": "buffered"}},
-			{setting: "compress: {includedContentTypes: [text/plain], minResponseBodyBytes: 1}", groups: "answer", facts: map[string]string{"answer.compression": "gzip"}},
-			{setting: "headers: {customRequestHeaders: {X-Request-Id: gateway}}", groups: "client", facts: map[string]string{"client.requestID": "replaced, else made"}},
+			{setting: "--entryPoints.web.forwardedHeaders.insecure", groups: "client",
+				facts: map[string]string{"client.forgeable": "in front", "client.forgeable.host": "yes"}},
+			{setting: "--entryPoints.web.http.sanitizePath=false", groups: "request",
+				facts: map[string]string{"request.path.dots": "kept", "request.path.doubleSlash": "kept"}},
+			{setting: "buffering: {maxRequestBodyBytes: 1048576}", groups: "body",
+				facts: map[string]string{"body.max": "1Mi", "body.request": "buffered"}},
+			{setting: "compress: {includedContentTypes: [text/plain], minResponseBodyBytes: 1}", groups: "answer",
+				facts: map[string]string{"answer.compression": "gzip"}},
+			{setting: "headers: {customRequestHeaders: {X-Request-Id: gateway}}", groups: "client",
+				facts: map[string]string{"client.requestID": "replaced, else made"}},
 			{setting: "passHostHeader: false", groups: "request", facts: map[string]string{"request.host": "changed"}},
-			{setting: "servers: [{url: \"h2c://ECHO\"}]", groups: "request,grpc", facts: map[string]string{"request.version": "HTTP/2.0", "grpc.unary": "yes", "grpc.stream": "streamed"}},
+			{setting: "servers: [{url: \"h2c://ECHO\"}]", groups: "request,grpc",
+				facts: map[string]string{"request.version": "HTTP/2.0", "grpc.unary": "yes", "grpc.stream": "streamed"}},
 		},
 	}
 }

@@ -17,11 +17,15 @@ func varnish() gateway {
 			{"request.host", "kept", docs + "users-guide/vcl-backends.html"},
 		},
 		turns: []turn{
-			{setting: "", echo: []string{`ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"max-age=60"}]`}, groups: "answer", facts: map[string]string{"answer.cached": "yes"}},
+			{setting: "", echo: []string{`ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"max-age=60"}]`}, groups: "answer",
+				facts: map[string]string{"answer.cached": "yes"}},
 			{setting: "sub vcl_recv { unset req.http.Range; }", groups: "body", facts: map[string]string{"body.range": "dropped"}},
-			{setting: "sub vcl_recv { if (req.http.upgrade ~ \"(?i)websocket\") { return (pipe); } }\nsub vcl_pipe { set bereq.http.upgrade = req.http.upgrade; set bereq.http.connection = req.http.connection; }",
+			{
+				setting: "sub vcl_recv { if (req.http.upgrade ~ \"(?i)websocket\") { return (pipe); } }\nsub vcl_pipe { set bereq.http.upgrade = " +
+					"req.http.upgrade; set bereq.http.connection = req.http.connection; }",
 				groups: "websocket", facts: map[string]string{"websocket.upgrade": "yes"}},
-			{setting: "sub vcl_recv { set req.http.X-Forwarded-For = client.ip; }", groups: "client", facts: map[string]string{"client.address": "kept", "client.forgeable": "no"}},
+			{setting: "sub vcl_recv { set req.http.X-Forwarded-For = client.ip; }", groups: "client",
+				facts: map[string]string{"client.address": "kept", "client.forgeable": "no"}},
 		},
 	}
 }

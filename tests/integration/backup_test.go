@@ -48,7 +48,8 @@ var _ = Describe("a backup of Echoes", func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// createSaved creates an Echo that is ready, one that is being deleted, one with unusual names and texts, and one for each field of the spec.
+// createSaved creates an Echo that is ready, one that is being deleted, one with unusual names and texts, and one for each field of the
+// spec.
 func createSaved(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	createReadyEcho(ctx, support.Echo(namespace, "ready"))

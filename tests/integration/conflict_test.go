@@ -57,7 +57,8 @@ var _ = Describe("a name that is taken", func() {
 	)
 
 	It("is reported for an Ingress, too", func(ctx SpecContext) {
-		foreign := &networkingv1.Ingress{ObjectMeta: theirs, Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "theirs.example.com"}}}}
+		foreign := &networkingv1.Ingress{ObjectMeta: theirs,
+			Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "theirs.example.com"}}}}
 		foreign.Namespace = newNamespace(ctx)
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
 		echo := support.Echo(foreign.Namespace, foreign.Name, func(e *v1.Echo) {

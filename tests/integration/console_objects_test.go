@@ -20,21 +20,25 @@ var _ = Describe("samples and quick starts of the OpenShift console", Ordered, f
 		for _, name := range []string{"console-a", "console-b"} {
 			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
 			user := addOperator(ctx, server, admin, name, []string{name + "-own"})
-			Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll, manifest("rbac/openshift_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+			Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll,
+				manifest("rbac/openshift_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
 			Expect(admin.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "of-olm-" + name, Labels: map[string]string{
 				"olm.owner": "echo-operator.v0.1.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": name + "-own"}}})).To(Succeed())
-			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + name + "-own", "OPERATOR_CONDITION_NAME=echo-operator.v0.1.0"},
+			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + name + "-own",
+				"OPERATOR_CONDITION_NAME=echo-operator.v0.1.0"},
 				"--leader-elect", "--leader-election-namespace="+name+"-own", "--health-probe-bind-address=0", "--metrics-bind-address=0")
 		}
 		ownedByBoth := HaveField("OwnerReferences", ConsistOf(
-			And(HaveField("Kind", "ClusterRole"), HaveField("Name", "of-olm-console-a")), And(HaveField("Kind", "ClusterRole"), HaveField("Name", "of-olm-console-b"))))
+			And(HaveField("Kind", "ClusterRole"), HaveField("Name", "of-olm-console-a")),
+			And(HaveField("Kind", "ClusterRole"), HaveField("Name", "of-olm-console-b"))))
 		Eventually(func(g Gomega) {
 			samples, starts := &consolev1.ConsoleYAMLSampleList{}, &consolev1.ConsoleQuickStartList{}
 			g.Expect(admin.List(ctx, samples)).To(Succeed())
 			g.Expect(admin.List(ctx, starts)).To(Succeed())
 			g.Expect(len(samples.Items)).To(BeNumerically(">=", 7))
 			g.Expect(samples.Items).To(HaveEach(ownedByBoth))
-			g.Expect(starts.Items).To(ConsistOf(And(HaveField("Name", "echo-operator-first-echo"), ownedByBoth, HaveField("Spec.Tasks", HaveLen(3)))))
+			g.Expect(starts.Items).To(ConsistOf(And(HaveField("Name", "echo-operator-first-echo"), ownedByBoth,
+				HaveField("Spec.Tasks", HaveLen(3)))))
 		}).WithContext(ctx).Should(Succeed())
 	}, SpecTimeout(3*time.Minute))
 })

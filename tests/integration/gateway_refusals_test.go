@@ -14,7 +14,8 @@ import (
 
 var _ = DescribeTable("the API server refuses a gateway that could not work", func(ctx SpecContext, field, message string, change func(*v1.Echo)) {
 	err := k8s.Create(ctx, support.Echo("default", "wrong", func(e *v1.Echo) {
-		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{"wrong.example.com"}, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
+		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{"wrong.example.com"},
+			ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 	}, change))
 	Expect(err).To(Satisfy(apierrors.IsInvalid))
 	Expect(err).To(MatchError(And(ContainSubstring(field), ContainSubstring(message))))
@@ -42,7 +43,8 @@ var _ = DescribeTable("the API server refuses a gateway that could not work", fu
 	Entry("a path with a query", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a?b" }),
 	Entry("a path with half an escape", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/100%" }),
 	Entry("a Gateway twice", "spec.gateway.parentRefs", "must have different sectionNames", func(e *v1.Echo) {
-		e.Spec.Gateway.ParentRefs = []v1.EchoGatewayReference{{Name: "public", Namespace: "a"}, {Name: "public"}, {Name: "public", Namespace: "a"}}
+		e.Spec.Gateway.ParentRefs = []v1.EchoGatewayReference{{Name: "public", Namespace: "a"}, {Name: "public"},
+			{Name: "public", Namespace: "a"}}
 	}),
 	Entry("a Gateway and one of its listeners", "spec.gateway.parentRefs", "must have different sectionNames", func(e *v1.Echo) {
 		e.Spec.Gateway.ParentRefs = []v1.EchoGatewayReference{{Name: "public"}, {Name: "public", SectionName: "https"}}

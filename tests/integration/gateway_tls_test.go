@@ -26,16 +26,20 @@ var _ = It("a policy for TLS between a Gateway and the pods is a child like any 
 		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},
 			BackendTLS: &v1.EchoGatewayBackendTLS{Hostname: "secure.example.com", CAConfigMap: "ca"}}
 	})
-	foreign := &gatewayv1.BackendTLSPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}, Spec: gatewayv1.BackendTLSPolicySpec{
-		TargetRefs: []gatewayv1.LocalPolicyTargetReferenceWithSectionName{{LocalPolicyTargetReference: gatewayv1.LocalPolicyTargetReference{Kind: "Service", Name: "other"}}},
-		Validation: gatewayv1.BackendTLSPolicyValidation{Hostname: "other.example.com", WellKnownCACertificates: new(gatewayv1.WellKnownCACertificatesSystem)}}}
+	foreign := &gatewayv1.BackendTLSPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name},
+		Spec: gatewayv1.BackendTLSPolicySpec{
+			TargetRefs: []gatewayv1.LocalPolicyTargetReferenceWithSectionName{
+				{LocalPolicyTargetReference: gatewayv1.LocalPolicyTargetReference{Kind: "Service", Name: "other"}}},
+			Validation: gatewayv1.BackendTLSPolicyValidation{Hostname: "other.example.com",
+				WellKnownCACertificates: new(gatewayv1.WellKnownCACertificatesSystem)}}}
 	Expect(admin.Create(ctx, foreign)).To(Succeed())
 	Expect(admin.Create(ctx, echo)).To(Succeed())
 	support.EventuallyObject(ctx, admin, echo).Should(
 		HaveField("Status.Message", HavePrefix(`BackendTLSPolicy "secure" already exists and was not created for this Echo.`)))
 
 	Expect(admin.Delete(ctx, foreign)).To(Succeed())
-	Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`)))).To(Succeed()) // before it checks again by itself
+	// before it checks again by itself
+	Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`)))).To(Succeed())
 	policy := named(&gatewayv1.BackendTLSPolicy{}, echo)
 	support.EventuallyObject(ctx, admin, policy).Should(HaveField("Spec.Validation.Hostname", BeEquivalentTo("secure.example.com")))
 	Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gateway":{"backendTLS":null}}}`)))).To(Succeed())

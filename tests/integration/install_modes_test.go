@@ -50,15 +50,18 @@ var _ = Describe("install modes", Ordered, func() {
 			for _, echo := range untouched {
 				expectIgnored(ctx, admin, user.client, echo)
 			}
-			Expect(apierrors.IsForbidden(user.client.List(ctx, &corev1.SecretList{}, client.InNamespace(inside[0])))).To(BeTrue(), "the operator must not read Secrets")
+			Expect(apierrors.IsForbidden(user.client.List(ctx, &corev1.SecretList{}, client.InNamespace(inside[0])))).To(BeTrue(),
+				"the operator must not read Secrets")
 			By("reviewing the token and the access of a client that may not read the metrics")
 			Eventually(func(g Gomega) {
 				g.Expect(statusOf(ctx, g, "https://"+address+"/metrics", tokenOf(ctx, g, admin, "default", "guest"))).To(Equal(http.StatusForbidden))
 			}).WithContext(ctx).Should(Succeed())
 		},
 		Entry("for its own namespace", SpecTimeout(3*time.Minute), "own", []string{"own-own"}, []string{"own-own"}, []string{"own-a", "own-b"}),
-		Entry("for a single other namespace", SpecTimeout(3*time.Minute), "single", []string{"single-a"}, []string{"single-a"}, []string{"single-own", "single-b"}),
-		Entry("for several namespaces", SpecTimeout(3*time.Minute), "multi", []string{"multi-a", "multi-b"}, []string{"multi-a", "multi-b"}, []string{"multi-own", "multi-c"}),
+		Entry("for a single other namespace", SpecTimeout(3*time.Minute), "single", []string{"single-a"}, []string{"single-a"},
+			[]string{"single-own", "single-b"}),
+		Entry("for several namespaces", SpecTimeout(3*time.Minute), "multi", []string{"multi-a", "multi-b"}, []string{"multi-a", "multi-b"},
+			[]string{"multi-own", "multi-c"}),
 		Entry("for all namespaces", SpecTimeout(3*time.Minute), "all", nil, []string{"all-own", "all-a", "all-b", "all-c"}, nil),
 	)
 })

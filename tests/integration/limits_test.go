@@ -15,7 +15,8 @@ var _ = Describe("an Echo", func() {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "unreachable"))
 		from := func(cidr string) func(*v1.Echo) {
 			return func(e *v1.Echo) {
-				e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: cidr}}}}
+				e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true,
+					From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: cidr}}}}
 			}
 		}
 		edit(ctx, echo, from("10.0.0.0/99"))

@@ -68,7 +68,8 @@ func otherPod(number int, node *corev1.Node) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: []string{"default", "kube-public", "kube-system"}[number%3],
 			Name:      fmt.Sprintf("other-%d", number),
-			Labels:    map[string]string{"app.kubernetes.io/name": "other", "app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "Helm"},
+			Labels: map[string]string{"app.kubernetes.io/name": "other", "app.kubernetes.io/instance": "x",
+				"app.kubernetes.io/managed-by": "Helm"},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "other", Image: "registry.example.com/other:1"}}},
 	}

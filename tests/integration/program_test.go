@@ -59,7 +59,8 @@ var _ = Describe("the program", Ordered, func() {
 		Entry("a limit above that of the schema", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
 		Entry("an invalid namespace", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`),
 		Entry("an unknown standard", []string{"POD_SECURITY=strict"}, nil, `POD_SECURITY: "strict" is not privileged, baseline or restricted`),
-		Entry("a log level that writes bodies", nil, []string{"--zap-log-level=8"}, "LOG_LEVEL: it must be error, info, debug or a number from 1 (debug) to 7"),
+		Entry("a log level that writes bodies", nil, []string{"--zap-log-level=8"},
+			"LOG_LEVEL: it must be error, info, debug or a number from 1 (debug) to 7"),
 		Entry("no kubeconfig", []string{"KUBECONFIG=/nowhere"}, nil, "set KUBECONFIG"),
 	)
 
@@ -68,7 +69,8 @@ var _ = Describe("the program", Ordered, func() {
 		allowMetrics(ctx, c)
 		probes, metrics := freeAddress(), freeAddress()
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(server.KubeConfig), "WATCH_NAMESPACE=default,kube-public"},
-			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics, "--zap-log-level=7")
+			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address="+probes, "--metrics-bind-address="+metrics,
+			"--zap-log-level=7")
 		Eventually(func(g Gomega) {
 			g.Expect(statusOf(ctx, g, "http://"+probes+"/healthz", "")).To(Equal(http.StatusOK))
 			g.Expect(statusOf(ctx, g, "http://"+probes+"/readyz", "")).To(Equal(http.StatusOK))
@@ -82,8 +84,11 @@ var _ = Describe("the program", Ordered, func() {
 		inside.Spec.Env = []corev1.EnvVar{{Name: "PASSWORD", Value: "canary-4711"}}
 		Expect(c.Create(ctx, outside)).To(Succeed())
 		Expect(c.Create(ctx, inside)).To(Succeed())
-		Eventually(func() error { return c.Get(ctx, client.ObjectKeyFromObject(inside), &appsv1.Deployment{}) }).WithContext(ctx).Should(Succeed())
-		Eventually(session.Err).Should(gbytes.Say(`"msg":"Created a Deployment of 2 echo servers.".*"Echo":{"name":"inside","namespace":"kube-public"}.*"reconcileID":"[0-9a-f-]{36}"`))
+		Eventually(func() error { return c.Get(ctx, client.ObjectKeyFromObject(inside), &appsv1.Deployment{}) }).WithContext(ctx).Should(
+			Succeed())
+		Eventually(session.Err).Should(
+			gbytes.Say(
+				`"msg":"Created a Deployment of 2 echo servers.".*"Echo":{"name":"inside","namespace":"kube-public"}.*"reconcileID":"[0-9a-f-]{36}"`))
 		Expect(apierrors.IsNotFound(c.Get(ctx, client.ObjectKeyFromObject(outside), &appsv1.Deployment{}))).To(BeTrue())
 
 		session.Terminate()
@@ -94,7 +99,8 @@ var _ = Describe("the program", Ordered, func() {
 
 	// Both signals wait until the process continues, so that the first one has no time to stop it.
 	It("exits with code 1 at the second signal", func(ctx SpecContext) {
-		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(suiteKubeconfig)}, "--health-probe-bind-address=0", "--metrics-bind-address=0")
+		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(suiteKubeconfig)}, "--health-probe-bind-address=0",
+			"--metrics-bind-address=0")
 		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("Starting workers"))
 		for _, next := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCONT} {
 			session.Signal(next)
@@ -140,7 +146,9 @@ func freeAddress() string {
 }
 
 func kubeconfigFor(server string) []byte {
-	return fmt.Appendf(nil, `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c, user: ""}}], current-context: c}`, server)
+	return fmt.Appendf(nil,
+		`{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c, user: ""}}], `+
+			`current-context: c}`, server)
 }
 
 func writeKubeconfig(text []byte) string {

@@ -50,6 +50,7 @@ func (l *requestLog) data() []string {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	return slices.DeleteFunc(slices.Clone(l.all), func(request string) bool {
-		return strings.Contains(request, "/tokenreviews") || strings.Contains(request, "/subjectaccessreviews") || strings.Contains(request, "/leases")
+		return strings.Contains(request, "/tokenreviews") || strings.Contains(request, "/subjectaccessreviews") ||
+			strings.Contains(request, "/leases")
 	})
 }

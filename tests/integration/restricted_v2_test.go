@@ -84,8 +84,10 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 		Expect(err).To(MatchError(ContainSubstring("provider restricted-v2: " + message)))
 	},
 		Entry("root", SpecTimeout(time.Minute), "runAsUser", func(_ *corev1.PodSpec, c *corev1.SecurityContext) { c.RunAsUser = new(int64(0)) }),
-		Entry("a fixed user", SpecTimeout(time.Minute), "runAsUser", func(p *corev1.PodSpec, _ *corev1.SecurityContext) { p.SecurityContext.RunAsUser = new(int64(10001)) }),
-		Entry("a fixed group", SpecTimeout(time.Minute), "fsGroup", func(p *corev1.PodSpec, _ *corev1.SecurityContext) { p.SecurityContext.FSGroup = new(int64(10001)) }),
+		Entry("a fixed user", SpecTimeout(time.Minute), "runAsUser",
+			func(p *corev1.PodSpec, _ *corev1.SecurityContext) { p.SecurityContext.RunAsUser = new(int64(10001)) }),
+		Entry("a fixed group", SpecTimeout(time.Minute), "fsGroup",
+			func(p *corev1.PodSpec, _ *corev1.SecurityContext) { p.SecurityContext.FSGroup = new(int64(10001)) }),
 		Entry("a privileged container", SpecTimeout(time.Minute), "privileged",
 			func(_ *corev1.PodSpec, c *corev1.SecurityContext) {
 				c.Privileged, c.AllowPrivilegeEscalation = new(true), new(true)
@@ -102,7 +104,8 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 		Entry("an unsafe sysctl", SpecTimeout(time.Minute), "securityContext.sysctls", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
 			p.SecurityContext.Sysctls = []corev1.Sysctl{{Name: "net.core.somaxconn", Value: "1024"}}
 		}),
-		Entry("the network of the node", SpecTimeout(time.Minute), "hostNetwork", func(p *corev1.PodSpec, _ *corev1.SecurityContext) { p.HostNetwork = true }),
+		Entry("the network of the node", SpecTimeout(time.Minute), "hostNetwork",
+			func(p *corev1.PodSpec, _ *corev1.SecurityContext) { p.HostNetwork = true }),
 		Entry("a port of the node", SpecTimeout(time.Minute), "hostPort", func(p *corev1.PodSpec, _ *corev1.SecurityContext) {
 			p.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8080, HostPort: 8080}}
 		}),

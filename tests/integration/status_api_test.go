@@ -70,7 +70,8 @@ var _ = Describe("the status API", Ordered, func() {
 			"--leader-elect", "--leader-election-namespace=default", "--health-probe-bind-address=0", "--metrics-bind-address="+address,
 			"--zap-log-level=debug")
 		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say("Starting workers"))
-		allow(ctx, "reader", "", rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
+		allow(ctx, "reader", "",
+			rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"get", "list"}})
 		allow(ctx, "doctor", "", manifest("rbac/diagnostics_reader_role.yaml", &rbacv1.ClusterRole{}).Rules...)
 		expect(ctx, "reader", "/echoes/default/many-0001", http.StatusOK, "") // the endpoint listens
 	}, NodeTimeout(5*time.Minute))
@@ -82,8 +83,10 @@ var _ = Describe("the status API", Ordered, func() {
 			Expect(status).To(Equal(http.StatusUnauthorized))
 			expect(ctx, "nobody", path, http.StatusForbidden, `"error": "user \"system:serviceaccount:default:nobody\" cannot `)
 		}
-		expect(ctx, "nobody", "/echoes", http.StatusForbidden, `cannot list resource \"echoes\" in API group \"example.com\" at the cluster scope; select a namespace with ?namespace=`)
-		expect(ctx, "nobody", "/echoes/default/x", http.StatusForbidden, `cannot get resource \"echoes\" in API group \"example.com\" in the namespace \"default\"`)
+		expect(ctx, "nobody", "/echoes", http.StatusForbidden,
+			`cannot list resource \"echoes\" in API group \"example.com\" at the cluster scope; select a namespace with ?namespace=`)
+		expect(ctx, "nobody", "/echoes/default/x", http.StatusForbidden,
+			`cannot get resource \"echoes\" in API group \"example.com\" in the namespace \"default\"`)
 		expect(ctx, "nobody", "/diagnostics", http.StatusForbidden, `cannot get path \"/diagnostics\"`)
 		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say(`"level":"debug".*"msg":"Access denied."`))
 	})
@@ -154,8 +157,10 @@ var _ = Describe("the status API", Ordered, func() {
 
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "shown-1",
-				Labels:          map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "shown", "app.kubernetes.io/managed-by": "echo-operator"},
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "shown", UID: "some", Controller: new(true)}}},
+				Labels: map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "shown",
+					"app.kubernetes.io/managed-by": "echo-operator"},
+				OwnerReferences: []metav1.OwnerReference{
+					{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "shown", UID: "some", Controller: new(true)}}},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "echo", Image: "i"}}},
 		}
 		Expect(admin.Create(ctx, pod)).To(Succeed())
@@ -225,7 +230,8 @@ var _ = Describe("the status API", Ordered, func() {
 		By("serving the diagnostics of the replica itself")
 		status, text := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/diagnostics", token(ctx, Default, "doctor"))
 		Expect(status).To(Equal(http.StatusOK), text)
-		Expect(text).To(And(ContainSubstring(`"leads": false`), ContainSubstring(`"leader": "`+leader+`"`), Not(ContainSubstring("lastReconcile"))))
+		Expect(text).To(And(ContainSubstring(`"leads": false`), ContainSubstring(`"leader": "`+leader+`"`),
+			Not(ContainSubstring("lastReconcile"))))
 	})
 })
 

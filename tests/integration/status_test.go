@@ -54,12 +54,14 @@ var _ = Describe("the status", func() {
 
 		By("being unschedulable")
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
-			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient memory."}}})
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
+				Message: "0/3 nodes are available: 3 Insufficient memory."}}})
 		expectCause(ctx, echo, v1.ReasonUnschedulable, "0/3 nodes are available: 3 Insufficient memory.")
 
 		By("failing to pull its image")
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
-			{Name: "echo", Image: "gone:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}}}}})
+			{Name: "echo", Image: "gone:1",
+				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}}}}})
 		expectCause(ctx, echo, v1.ReasonImagePullFailed, `"gone:1" cannot be pulled: not found.`)
 
 		By("running")
@@ -67,7 +69,8 @@ var _ = Describe("the status", func() {
 		expectCause(ctx, echo, v1.ReasonRollingOut, "0 of 2 pods are ready.")
 
 		By("becoming ready")
-		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
+		setPodStatus(ctx, pod,
+			corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
 		rollOut(ctx, echo.Namespace, echo.Name)
 		Eventually(func(g Gomega) {
 			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Pods).To(Equal(map[string][]string{"Ready": {pod.Name}}))
@@ -154,7 +157,8 @@ func createPod(ctx context.Context, echo *v1.Echo, name string) *corev1.Pod {
 	d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: name, Labels: d.Spec.Template.Labels,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: echo.Name, UID: "some", Controller: new(true)}}},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: echo.Name, UID: "some", Controller: new(true)}}},
 		Spec: d.Spec.Template.Spec,
 	}
 	Expect(k8s.Create(ctx, pod)).To(Succeed())

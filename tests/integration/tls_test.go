@@ -44,7 +44,8 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 	}
 	// connect returns the state of a connection of a client with some TLS versions.
 	connect := func(ctx context.Context, address string, versions ...uint16) (tls.ConnectionState, error) {
-		dialer := tls.Dialer{Config: &tls.Config{MinVersion: versions[0], MaxVersion: versions[len(versions)-1], InsecureSkipVerify: true}} //nolint:gosec // old versions are the test
+		dialer := tls.Dialer{Config: &tls.Config{MinVersion: versions[0], MaxVersion: versions[len(versions)-1],
+			InsecureSkipVerify: true}} //nolint:gosec // old versions are the test
 		connection, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
 			return tls.ConnectionState{}, err
@@ -76,7 +77,8 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 
 	It("follows the profile of an OpenShift cluster, and starts again when that changes", func(ctx SpecContext) {
 		apiServer := &configv1.APIServer{ObjectMeta: metav1.ObjectMeta{Name: "cluster"},
-			Spec: configv1.APIServerSpec{TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType, Modern: &configv1.ModernTLSProfile{}}}}
+			Spec: configv1.APIServerSpec{TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType,
+				Modern: &configv1.ModernTLSProfile{}}}}
 		Expect(admin.Create(ctx, apiServer)).To(Succeed())
 		run, address := prepare(ctx, "follows", openshiftRules())
 		session := run()
@@ -90,13 +92,15 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 			}
 			return found
 		}
-		Eventually(variables).WithContext(ctx).Should(And(HaveKeyWithValue("ECHO_TLS_MIN_VERSION", "VersionTLS13"), Not(HaveKey("ECHO_TLS_CIPHERS"))))
+		Eventually(variables).WithContext(ctx).Should(And(HaveKeyWithValue("ECHO_TLS_MIN_VERSION", "VersionTLS13"),
+			Not(HaveKey("ECHO_TLS_CIPHERS"))))
 		accepts(ctx, address, tls.VersionTLS13, HaveField("HandshakeComplete", true))
 		refuses(ctx, address, tls.VersionTLS12)
 
 		before := apiServer.DeepCopy()
 		apiServer.Spec.TLSSecurityProfile = &configv1.TLSSecurityProfile{Type: configv1.TLSProfileCustomType, Custom: &configv1.CustomTLSProfile{
-			TLSProfileSpec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS11, Ciphers: []string{"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA"}}}}
+			TLSProfileSpec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS11,
+				Ciphers: []string{"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA"}}}}
 		Expect(admin.Patch(ctx, apiServer, client.MergeFrom(before))).To(Succeed())
 		Eventually(session).WithContext(ctx).Should(gexec.Exit(0))
 		Expect(session.Err).To(gbytes.Say("The TLS profile of the cluster has changed."))
@@ -108,7 +112,8 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 
 		By("losing the object, which says nothing of another profile")
 		Expect(admin.Delete(ctx, apiServer)).To(Succeed())
-		Consistently(func() error { _, err := connect(ctx, address, tls.VersionTLS11); return err }).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
+		Consistently(func() error { _, err := connect(ctx, address, tls.VersionTLS11); return err }).WithContext(ctx).WithTimeout(
+			time.Second).Should(Succeed())
 		Expect(session.ExitCode()).To(Equal(-1), "the operator must go on")
 		apiServer.ObjectMeta = metav1.ObjectMeta{Name: "cluster"} // the next specs read it
 		Expect(admin.Create(ctx, apiServer)).To(Succeed())

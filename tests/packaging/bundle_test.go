@@ -127,7 +127,8 @@ func TestEveryReleaseHasItsCRD(t *testing.T) {
 
 func TestTheBundleHasTheCRDOfConfig(t *testing.T) {
 	type crd struct{ Spec map[string]any }
-	want, got := read[crd](t, "config", "crd", "bases", "example.com_echoes.yaml"), read[crd](t, "bundle", "manifests", "example.com_echoes.yaml")
+	want, got := read[crd](t, "config", "crd", "bases", "example.com_echoes.yaml"), read[crd](t, "bundle", "manifests",
+		"example.com_echoes.yaml")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -142,7 +143,8 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 	if len(spec.Permissions) != 1 || !reflect.DeepEqual(spec.Permissions[0].Rules, namespaced) {
 		t.Fatalf("the namespaced rules are %+v, want those for leader election, for monitoring and of the manager", spec.Permissions)
 	}
-	forTheCluster := slices.Concat(rules("gateway_reader_role.yaml"), rules("metrics_auth_role.yaml"), rules("node_reader_role.yaml"), rules("openshift_role.yaml"))
+	forTheCluster := slices.Concat(rules("gateway_reader_role.yaml"), rules("metrics_auth_role.yaml"), rules("node_reader_role.yaml"),
+		rules("openshift_role.yaml"))
 	if len(spec.ClusterPermissions) != 1 || !reflect.DeepEqual(spec.ClusterPermissions[0].Rules, forTheCluster) {
 		t.Fatalf("the rules for the cluster are %+v, want those for metrics, nodes, gateways and OpenShift", spec.ClusterPermissions)
 	}

@@ -29,7 +29,8 @@ func TestCommunityFields(t *testing.T) {
 	if _, err := time.Parse(time.RFC3339, csv.Annotations["createdAt"]); err != nil {
 		t.Errorf("annotation createdAt: %v", err)
 	}
-	for list, length := range map[string]int{"maintainers": len(csv.Spec.Maintainers), "links": len(csv.Spec.Links), "keywords": len(csv.Spec.Keywords)} {
+	for list, length := range map[string]int{"maintainers": len(csv.Spec.Maintainers), "links": len(csv.Spec.Links),
+		"keywords": len(csv.Spec.Keywords)} {
 		if length == 0 {
 			t.Errorf("there are no %s", list)
 		}
@@ -51,7 +52,8 @@ func TestIconIsTheFile(t *testing.T) {
 func TestBundleInstallsEverywhere(t *testing.T) {
 	for _, object := range loadBundle(t).Objects {
 		kind := object.GroupVersionKind().GroupKind()
-		if kind.Kind == "NetworkPolicy" || slices.Contains([]string{"monitoring.coreos.com", "console.openshift.io", "gateway.networking.k8s.io"}, kind.Group) {
+		if kind.Kind == "NetworkPolicy" ||
+			slices.Contains([]string{"monitoring.coreos.com", "console.openshift.io", "gateway.networking.k8s.io"}, kind.Group) {
 			t.Errorf("the bundle has %s %s", kind, object.GetName())
 		}
 	}

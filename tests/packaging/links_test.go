@@ -28,7 +28,8 @@ func TestLinksWithinTheDocumentationWork(t *testing.T) {
 
 // TestLinksAreChecked: what is not a link is not checked, and what is broken is found.
 func TestLinksAreChecked(t *testing.T) {
-	const page = "# One\n[a](install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](echo-page.png)\n```sh\n# Two\n[e](none.md)\n```\n" +
+	const page = "# One\n[a](install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](echo-page.png)\n```sh\n# " +
+		"Two\n[e](none.md)\n```\n" +
 		"[f](none.md) [g](install.md#none) [h](#one) [i](../none) [j](../internal) [k](../LICENSE)\n"
 	broken := []string{}
 	for _, l := range links("docs/page.md", page) {

@@ -87,7 +87,8 @@ func checkStatic(t *testing.T, program, path string) {
 	}
 	defer func() { _ = file.Close() }()
 	libraries, err := file.ImportedLibraries()
-	if isInterpreted := slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }); isInterpreted || err != nil || len(libraries) > 0 {
+	if isInterpreted := slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }); isInterpreted ||
+		err != nil || len(libraries) > 0 {
 		t.Errorf("%s is not static: it needs %v, %v", program, libraries, err)
 	}
 }

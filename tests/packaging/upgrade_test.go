@@ -56,7 +56,8 @@ func rejections(t *testing.T, from, to *definition) []string {
 	}
 	results := checker.Run(from, to)
 	found := failures("the CRD", results.CRDValidation)
-	for _, versions := range []map[string]map[string][]validations.ComparisonResult{results.SameVersionValidation, results.ServedVersionValidation} {
+	for _, versions := range []map[string]map[string][]validations.ComparisonResult{results.SameVersionValidation,
+		results.ServedVersionValidation} {
 		for version, properties := range versions {
 			for path, compared := range properties {
 				found = append(found, failures(version+" "+path, compared)...)
@@ -88,7 +89,8 @@ func TestUnsafeChangesAreRejected(t *testing.T) {
 		"port is a string": {"type", inField("port", func(port *property) { port.Type = "string" })},
 		"another default":  {"default", inField("port", func(port *property) { port.Default.Raw = []byte("9000") })},
 		"no default":       {"default", inField("port", func(port *property) { port.Default = nil })},
-		"a new default":    {"default", inField("replicas", func(replicas *property) { replicas.Default = &apiextensionsv1.JSON{Raw: []byte("1")} })},
+		"a new default": {"default",
+			inField("replicas", func(replicas *property) { replicas.Default = &apiextensionsv1.JSON{Raw: []byte("1")} })},
 		"fewer values":     {"enum", inField("imagePullPolicy", func(policy *property) { policy.Enum = policy.Enum[1:] })},
 		"a new enum":       {"enum", inField("image", func(image *property) { image.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}} })},
 		"a lower maximum":  {"maximum", inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(999)) })},

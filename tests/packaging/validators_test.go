@@ -20,8 +20,8 @@ func TestValidators(t *testing.T) {
 	}
 }
 
-// imagesFor puts a fake docker in PATH that reports all images for Linux on the given architectures. The validator of architectures compares
-// labels and node affinity with the images, but a release is tested before its images are pushed.
+// imagesFor puts a fake docker in PATH that reports all images for Linux on the given architectures. The validator of architectures
+// compares labels and node affinity with the images, but a release is tested before its images are pushed.
 func imagesFor(t *testing.T, architectures ...string) {
 	t.Helper()
 	docker := "#!/bin/sh\n[ $1 = pull ] || echo '{\"manifests\":[{}"

@@ -196,7 +196,8 @@ func (c connection) selected(to call) (any, error) {
 		}
 	}
 	k := kinds[to.resource]
-	return map[string]any{"kind": k.kind + "List", "apiVersion": k.gvk().GroupVersion().String(), "metadata": map[string]any{}, "items": items}, nil
+	return map[string]any{"kind": k.kind + "List", "apiVersion": k.gvk().GroupVersion().String(), "metadata": map[string]any{},
+		"items": items}, nil
 }
 
 // selector selects the objects of a list or a watch.

@@ -100,7 +100,8 @@ func (s *simulation) rollOut(d *appsv1.Deployment) {
 	n := *d.Spec.Replicas
 	s.setStatus(objectKey{"deployments", d.Namespace, d.Name}, appsv1.DeploymentStatus{
 		ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n,
-		Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}})
+		Conditions: []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}})
 }
 
 // digest returns a short text that is another one for each template.
@@ -118,7 +119,8 @@ func (s *simulation) runPod(o *unstructured.Unstructured) {
 	if node, _, _ := unstructured.NestedString(o.Object, "spec", "nodeName"); node == "" {
 		s.edit(k, func(pod map[string]any) { pod["spec"].(map[string]any)["nodeName"] = "node" })
 	}
-	s.setStatus(k, corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
+	s.setStatus(k,
+		corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}})
 }
 
 // acceptRoute says of a route that its Gateways use it.
@@ -164,7 +166,8 @@ func (s *simulation) collectGarbage() {
 
 // endDeletion deletes the dependents of an object that is deleted with them, or frees them, and then ends the waiting of the object.
 func (s *simulation) endDeletion(k objectKey, finalizers []string, dependents []objectKey) {
-	orphan, foreground := slices.Contains(finalizers, metav1.FinalizerOrphanDependents), slices.Contains(finalizers, metav1.FinalizerDeleteDependents)
+	orphan, foreground := slices.Contains(finalizers, metav1.FinalizerOrphanDependents), slices.Contains(finalizers,
+		metav1.FinalizerDeleteDependents)
 	if !orphan && !foreground {
 		return
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// patience is how long nothing may change before nothing is left to do: longer than any retry after one fault that lasts until the client gives up.
+	// patience is how long nothing may change before nothing is left to do: longer than any retry after one fault that lasts until the client
+	// gives up.
 	patience = 3 * time.Minute
 	// holdTime is how long a watch is held back: longer than the operator takes a failure for a hiccup.
 	holdTime = 5 * time.Second

@@ -162,7 +162,8 @@ func TestSingleFaults(t *testing.T) {
 // report prints how many plans there were.
 func (w *sweep) report(t *testing.T, faults, scenarios int) {
 	t.Helper()
-	t.Logf("%d plans, %d faults, %d scenarios, %d violations, %d plans in which a fault had no request to happen to, %d requests, %d memories lost",
+	t.Logf(
+		"%d plans, %d faults, %d scenarios, %d violations, %d plans in which a fault had no request to happen to, %d requests, %d memories lost",
 		w.plans.Load(), faults, scenarios, w.violations.Load(), w.missed.Load(), w.requests.Load(), w.losses.Load())
 }
 

@@ -32,12 +32,12 @@ const (
 	cronJobKind = "CronJob"
 	// maxCronJobName leaves room for what the names of Jobs and pods add: k8s.io/kubernetes/pkg/apis/batch/validation.
 	maxCronJobName = 52
-	// checkGraceSeconds is how much longer than its deadline a check may run before the kubelet ends it. It is the deadline of the pod: that of
-	// a Job deletes the pod, and the verdict with it. It is longer than the operator waits for a verdict, because what the kubelet says when it
-	// ends a pod hides what it said before, such as that the image cannot be pulled.
+	// checkGraceSeconds is how much longer than its deadline a check may run before the kubelet ends it. It is the deadline of the pod: that
+	// of a Job deletes the pod, and the verdict with it. It is longer than the operator waits for a verdict, because what the kubelet says
+	// when it ends a pod hides what it said before, such as that the image cannot be pulled.
 	checkGraceSeconds = 120
-	// checkStartSeconds is how late a run may begin. Kubernetes makes up for runs that were due while a CronJob was suspended or no controller ran,
-	// and calls them as old as they are.
+	// checkStartSeconds is how late a run may begin. Kubernetes makes up for runs that were due while a CronJob was suspended or no controller
+	// ran, and calls them as old as they are.
 	checkStartSeconds = 60
 	// caVolume is the name of the volume with the certificates that a check trusts, caFolder where it finds them, and caFile their file.
 	caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
@@ -59,7 +59,8 @@ func cronJobName(echo *v1.Echo, check string) string {
 
 // CronJob returns the CronJob of a check as one that is not desired.
 func CronJob(echo *v1.Echo, check string) children.Child {
-	return children.Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)}, NewObject: NewCronJob}
+	return children.Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)},
+		NewObject: NewCronJob}
 }
 
 // checkLabels returns the labels of the objects of a check. Neither the Service of the Echo nor its Deployment selects them.
@@ -130,7 +131,8 @@ func CheckHash(cronJob children.Child) string {
 	if cronJob.Desired == nil {
 		return ""
 	}
-	hash, _, _ := unstructured.NestedString(cronJob.Desired.Object, "spec", "jobTemplate", "spec", "template", "metadata", "annotations", v1.AppliedHashAnnotation)
+	hash, _, _ := unstructured.NestedString(cronJob.Desired.Object, "spec", "jobTemplate", "spec", "template", "metadata", "annotations",
+		v1.AppliedHashAnnotation)
 	return hash
 }
 
@@ -159,7 +161,8 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Im
 	if check.CAConfigMap != "" {
 		container.WithVolumeMounts(corev1ac.VolumeMount().WithName(caVolume).WithMountPath(caFolder).WithReadOnly(true))
 		spec.WithVolumes(corev1ac.Volume().WithName(caVolume).
-			WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(check.CAConfigMap).WithItems(corev1ac.KeyToPath().WithKey(caFile).WithPath(caFile))))
+			WithConfigMap(
+				corev1ac.ConfigMapVolumeSource().WithName(check.CAConfigMap).WithItems(corev1ac.KeyToPath().WithKey(caFile).WithPath(caFile))))
 	}
 	return spec.WithContainers(container)
 }

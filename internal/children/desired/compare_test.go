@@ -107,7 +107,8 @@ func TestEditsOfOthersThatAreReverted(t *testing.T) {
 }
 
 func TestWhatOthersAddStays(t *testing.T) {
-	sidecar := corev1.Container{Name: "sidecar", Image: "mesh", Ports: []corev1.ContainerPort{{ContainerPort: 99, Protocol: corev1.ProtocolTCP}}}
+	sidecar := corev1.Container{Name: "sidecar", Image: "mesh",
+		Ports: []corev1.ContainerPort{{ContainerPort: 99, Protocol: corev1.ProtocolTCP}}}
 	for name, c := range map[string]foreign{
 		"a field":       byDeployment(func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 5 }),
 		"a status":      byDeployment(func(d *appsv1.Deployment) { d.Status.Replicas = 2 }),
@@ -117,13 +118,16 @@ func TestWhatOthersAddStays(t *testing.T) {
 			p.Containers[0].Env = append(p.Containers[0].Env, corev1.EnvVar{Name: "THEIRS"})
 		}),
 		"a constraint": byPod(func(p *corev1.PodSpec) {
-			p.TopologySpreadConstraints = append(p.TopologySpreadConstraints, corev1.TopologySpreadConstraint{TopologyKey: "theirs", WhenUnsatisfiable: corev1.DoNotSchedule, MaxSkew: 1})
+			p.TopologySpreadConstraints = append(p.TopologySpreadConstraints,
+				corev1.TopologySpreadConstraint{TopologyKey: "theirs", WhenUnsatisfiable: corev1.DoNotSchedule, MaxSkew: 1})
 		}),
 		"a port": byService(func(s *corev1.Service) {
-			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "theirs", Port: 99, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(9)})
+			s.Spec.Ports = append(s.Spec.Ports,
+				corev1.ServicePort{Name: "theirs", Port: 99, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(9)})
 		}),
 		"a port, twice": byPod(func(p *corev1.PodSpec) {
-			p.Containers[0].Ports = append(p.Containers[0].Ports, corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "a"}, corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "b"})
+			p.Containers[0].Ports = append(p.Containers[0].Ports, corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "a"},
+				corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "b"})
 		}),
 		"another owner": byDeployment(func(d *appsv1.Deployment) {
 			d.OwnerReferences = append(d.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "A", Name: "a", UID: "a"})

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// recreateForFamilies reports whether a Service has to be recreated: the API server does not change the primary IP family, and if the spec no
-// longer says which families or which policy, it keeps those from before. A policy that others set stays.
+// recreateForFamilies reports whether a Service has to be recreated: the API server does not change the primary IP family, and if the spec
+// no longer says which families or which policy, it keeps those from before. A policy that others set stays.
 func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 	desired, found := ipFamilies(want), ipFamilies(have)
 	if len(desired) > 0 && len(found) > 0 && desired[0] != found[0] {

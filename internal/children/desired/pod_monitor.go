@@ -48,8 +48,9 @@ func PodMonitor(echo *v1.Echo) children.Child {
 	child.Desired.Object["spec"] = map[string]any{
 		"jobLabel": children.LabelInstance,
 		"selector": map[string]any{
-			"matchLabels":      map[string]any{children.LabelInstance: echo.Name},
-			"matchExpressions": []any{map[string]any{"key": children.LabelName, "operator": "In", "values": []any{children.NameValue, children.CompanionNameValue}}},
+			"matchLabels": map[string]any{children.LabelInstance: echo.Name},
+			"matchExpressions": []any{map[string]any{"key": children.LabelName, "operator": "In",
+				"values": []any{children.NameValue, children.CompanionNameValue}}},
 		},
 		"podMetricsEndpoints": []any{map[string]any{"port": children.MetricsPortName, "path": "/metrics"}},
 	}
@@ -57,8 +58,8 @@ func PodMonitor(echo *v1.Echo) children.Child {
 }
 
 // IsMonitoredAs reports whether a PodMonitor has the desired labels and the desired spec. Fields that others added, or the API server as
-// defaults, do not count, but items of lists do, and so does the selector, which is set as a whole: with a label more it would select nothing.
-// The rest of the schema depends on the cluster, and is not known.
+// defaults, do not count, but items of lists do, and so does the selector, which is set as a whole: with a label more it would select
+// nothing. The rest of the schema depends on the cluster, and is not known.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	have, ok := live.(*unstructured.Unstructured)
 	if !ok {

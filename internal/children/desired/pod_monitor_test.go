@@ -24,7 +24,8 @@ func TestPodMonitorIsOnlyForThoseWhoAsk(t *testing.T) {
 	} {
 		NewWithT(t).Expect(PodMonitor(support.Echo("ns", "x", change)).Desired).To(BeNil(), name)
 	}
-	if want := PodMonitor(support.Echo("ns", "x", monitored)).Desired; want == nil || !metav1.IsControlledBy(want, support.Echo("ns", "x")) || !children.IsManaged(want) {
+	if want := PodMonitor(support.Echo("ns", "x", monitored)).Desired; want == nil || !metav1.IsControlledBy(want, support.Echo("ns", "x")) ||
+		!children.IsManaged(want) {
 		t.Errorf("the PodMonitor is %v", want)
 	}
 }

@@ -43,12 +43,14 @@ func podSecurityCases() map[string]struct {
 		meets  string
 		says   string
 	}{
-		"the default":               {func(*v1.EchoSpec) {}, "restricted", ""},
-		"a port below 1024":         {func(s *v1.EchoSpec) { s.Port = 80 }, "restricted", ""},
-		"another image":             {func(s *v1.EchoSpec) { s.Image = "nginx:1" }, "restricted", ""},
-		"an empty security context": {container(func(*corev1.SecurityContext) {}), "baseline", `container "echo" must set securityContext.allowPrivilegeEscalation=false`},
-		"root":                      {container(func(c *corev1.SecurityContext) { c.RunAsUser = new(int64(0)) }), "baseline", "runAsUser=0"},
-		"privileged":                {container(func(c *corev1.SecurityContext) { c.Privileged = new(true) }), "privileged", `privileged (container "echo" must not set securityContext.privileged=true)`},
+		"the default":       {func(*v1.EchoSpec) {}, "restricted", ""},
+		"a port below 1024": {func(s *v1.EchoSpec) { s.Port = 80 }, "restricted", ""},
+		"another image":     {func(s *v1.EchoSpec) { s.Image = "nginx:1" }, "restricted", ""},
+		"an empty security context": {container(func(*corev1.SecurityContext) {}), "baseline",
+			`container "echo" must set securityContext.allowPrivilegeEscalation=false`},
+		"root": {container(func(c *corev1.SecurityContext) { c.RunAsUser = new(int64(0)) }), "baseline", "runAsUser=0"},
+		"privileged": {container(func(c *corev1.SecurityContext) { c.Privileged = new(true) }), "privileged",
+			`privileged (container "echo" must not set securityContext.privileged=true)`},
 		"a capability of the kernel": {container(func(c *corev1.SecurityContext) {
 			c.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}
 		}), "privileged", "SYS_ADMIN"},
@@ -77,7 +79,8 @@ func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 				!strings.Contains(err.Error(), `"`+level+`"`) || !strings.Contains(err.Error(), "POD_SECURITY")) {
 				t.Errorf("%s, %s: it does not say what to change: %v", name, level, err)
 			}
-			plan, planErr := (&echopod.CompanionState{Owner: support.PodWithCompanionLabel(), Echo: echo, Node: &corev1.Node{}}).Plan(testConfig, policy, time.Unix(1000, 0))
+			plan, planErr := (&echopod.CompanionState{Owner: support.PodWithCompanionLabel(), Echo: echo, Node: &corev1.Node{}}).Plan(testConfig,
+				policy, time.Unix(1000, 0))
 			if planErr != nil || (plan.Apply == nil) != (err != nil) {
 				t.Errorf("%s, %s: the companion is %+v, %v", name, level, plan.Apply, planErr)
 			}

@@ -41,8 +41,9 @@ func TestACompanionRunsWhatTheEchoRuns(t *testing.T) {
 		change func(*v1.Echo)
 		fields []string // that do differ
 	}{
-		"minimal":    {func(*v1.Echo) {}, []string{"Affinity", "Tolerations", "TopologySpreadConstraints"}},
-		"everything": {support.EveryField, []string{"Affinity", "NodeSelector", "PriorityClassName", "TopologySpreadConstraints"}}, // the same toleration
+		"minimal": {func(*v1.Echo) {}, []string{"Affinity", "Tolerations", "TopologySpreadConstraints"}},
+		// the same toleration
+		"everything": {support.EveryField, []string{"Affinity", "NodeSelector", "PriorityClassName", "TopologySpreadConstraints"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

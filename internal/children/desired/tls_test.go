@@ -69,7 +69,8 @@ func TestRequestsOverHTTPSReachTheContainer(t *testing.T) {
 		g.Expect(echopod.TLSSecret(&corev1.Pod{Spec: spec})).To(Equal("certificate"), name)
 	}
 	ports := liveChild[corev1.Service](t, echo, testConfig).Spec.Ports
-	if len(ports) != 2 || ports[0].Name != "http" || ports[1].Name != "https" || ports[1].Port != 444 || ports[1].TargetPort != intstr.FromString("https") {
+	if len(ports) != 2 || ports[0].Name != "http" || ports[1].Name != "https" || ports[1].Port != 444 ||
+		ports[1].TargetPort != intstr.FromString("https") {
 		t.Errorf("the Service has the ports %v", ports)
 	}
 }
@@ -78,7 +79,8 @@ func TestAnEchoWithoutASecretHasNoTLS(t *testing.T) {
 	for name, desired := range map[string]*v1.EchoTLS{"not configured": nil, "as the console posts it": {Port: 8443, ServicePort: 443}} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.TLS = desired })
 		spec := liveDeployment(t, echo).Spec.Template.Spec
-		if len(spec.Volumes) != 0 || len(spec.Containers[0].VolumeMounts) != 0 || len(spec.Containers[0].Ports) != 2 || echopod.TLSSecret(&corev1.Pod{Spec: spec}) != "" {
+		if len(spec.Volumes) != 0 || len(spec.Containers[0].VolumeMounts) != 0 || len(spec.Containers[0].Ports) != 2 ||
+			echopod.TLSSecret(&corev1.Pod{Spec: spec}) != "" {
 			t.Errorf("%s: the pods are %+v", name, spec)
 		}
 		NewWithT(t).Expect(liveChild[corev1.Service](t, echo, testConfig).Spec.Ports).To(HaveLen(1), name)

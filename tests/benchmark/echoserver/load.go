@@ -61,7 +61,8 @@ func (l *loader) connect(address string) error {
 	if err := syscall.Connect(socket, &syscall.SockaddrInet4{Port: target.Port, Addr: [4]byte(target.IP.To4())}); err != nil {
 		return err
 	}
-	if err := errors.Join(syscall.SetNonblock(socket, true), syscall.SetsockoptInt(socket, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)); err != nil {
+	if err := errors.Join(syscall.SetNonblock(socket, true),
+		syscall.SetsockoptInt(socket, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)); err != nil {
 		return err
 	}
 	event := &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(socket)}

@@ -37,9 +37,9 @@ profiles:
 // emulatedVersion is the release that the programs of Kubernetes behave like: the last one that has a choice in allocateFromBitmap.
 const emulatedVersion = "1.33"
 
-// allocateFromBitmap has the API server allocate the addresses of Services as before 1.33. Since then, it lists the addresses of all Services
-// twice for each new one, one request after the other (Allocator.Used of pkg/registry/core/service/ipallocator): with thousands of them, that
-// would take most of the time. Objects can be read as streams nevertheless, as in 1.32 and since 1.34.
+// allocateFromBitmap has the API server allocate the addresses of Services as before 1.33. Since then, it lists the addresses of all
+// Services twice for each new one, one request after the other (Allocator.Used of pkg/registry/core/service/ipallocator): with thousands of
+// them, that would take most of the time. Objects can be read as streams nevertheless, as in 1.32 and since 1.34.
 func allocateFromBitmap(server *envtest.APIServer) {
 	server.Configure().Set("emulated-version", emulatedVersion).Append("feature-gates", "MultiCIDRServiceAllocator=false,WatchList=true")
 }

@@ -33,7 +33,8 @@ rest_client_requests_total{code="201",host="127.0.0.1:1",method="POST"} 4
 	if want := (counts{"GET 200": 9, "PATCH 200": 5, "PATCH 409": 1, "POST 201": 4}); !maps.Equal(sent, want) {
 		t.Errorf("the requests are %v, not %v", sent, want)
 	}
-	if all, own, writes, conflicts := sent.sum(isAny), sent.sum(isNoReview), sent.sum(isWrite), sent.sum(isConflict); all != 19 || own != 15 || writes != 6 || conflicts != 1 {
+	if all, own, writes, conflicts := sent.sum(isAny), sent.sum(isNoReview), sent.sum(isWrite), sent.sum(isConflict); all != 19 || own != 15 ||
+		writes != 6 || conflicts != 1 {
 		t.Errorf("%v requests, %v without reviews, %v writes and %v conflicts, not 19, 15, 6 and 1", all, own, writes, conflicts)
 	}
 }

@@ -203,7 +203,8 @@ func (p *controlPlane) addScraper(ctx context.Context) error {
 	if err := controlplane.Grant(ctx, p.client, user, "", rules); err != nil {
 		return err
 	}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(24 * time.Hour / time.Second))}}
+	request := &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(24 * time.Hour / time.Second))}}
 	err := p.client.SubResource("token").Create(ctx, account, request)
 	p.token = request.Status.Token
 	return err

@@ -67,7 +67,8 @@ func (e *echoCount) remove(object any) {
 // readyImage returns the image that all pods of an Echo run, and nothing if it is not ready.
 func readyImage(echo *v1.Echo) string {
 	s := &echo.Status
-	if meta.IsStatusConditionTrue(s.Conditions, v1.ConditionReady) && s.ObservedGeneration == echo.Generation && s.ReadyReplicas == echo.Spec.Replicas {
+	if meta.IsStatusConditionTrue(s.Conditions, v1.ConditionReady) && s.ObservedGeneration == echo.Generation &&
+		s.ReadyReplicas == echo.Spec.Replicas {
 		return s.Image
 	}
 	return ""

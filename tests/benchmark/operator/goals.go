@@ -65,7 +65,8 @@ func convergenceRows() []row {
 
 func restartRows() []row {
 	return []row{
-		{"requests after a restart, 2,000, other than for leases, and 1 each for OpenShift, the Prometheus Operator and Gateway API", "restart.2000.requests", "", absolute, atMost(13), "", 0},
+		{"requests after a restart, 2,000, other than for leases, and 1 each for OpenShift, the Prometheus Operator and Gateway API",
+			"restart.2000.requests", "", absolute, atMost(13), "", 0},
 		{"requests after a restart, 10,000, the same", "restart.10000.requests", "", absolute, atMost(13), "", 0},
 		{"writes after a restart, 2,000", "restart.2000.writes", "", absolute, atMost(0), "", 0},
 		{"writes after a restart, 10,000", "restart.10000.writes", "", absolute, atMost(0), "", 0},
@@ -128,8 +129,10 @@ func clusterRows() []row {
 		few, many, name := "cluster.few."+phase, "cluster.many."+phase, "with pods, "+phase+": "
 		all = append(all,
 			row{name + "requests per Echo, compared with a tenth of the Echoes", many + ".requests", few + ".requests", ratio, atMost(1.1), "", 2},
-			row{name + "CPU of the operator per Echo, compared with a tenth", many + ".cpu.operator", few + ".cpu.operator", ratio, atMost(1.1), "ms", 2},
-			row{name + "CPU of the API server per Echo, compared with a tenth", many + ".cpu.kube-apiserver", few + ".cpu.kube-apiserver", none, goal{}, "ms", 2},
+			row{name + "CPU of the operator per Echo, compared with a tenth", many + ".cpu.operator", few + ".cpu.operator", ratio, atMost(1.1),
+				"ms", 2},
+			row{name + "CPU of the API server per Echo, compared with a tenth", many + ".cpu.kube-apiserver", few + ".cpu.kube-apiserver", none,
+				goal{}, "ms", 2},
 			row{name + "passes per Echo, compared with a tenth", many + ".passes", few + ".passes", none, goal{}, "", 2},
 			row{name + "conflicts per Echo", many + ".conflicts", "", none, goal{}, "", 3},
 			row{name + "RSS afterwards", many + ".resident", "", none, goal{}, "MB", 1},

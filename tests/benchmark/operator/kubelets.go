@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// kubelets does for the pods of all nodes what a kubelet does that takes no time: it has them run, and removes those that are being deleted.
-// kwok, with which other suites simulate nodes, takes several milliseconds of CPU for each event of a pod, and so much longer than the
-// cluster for the events of 20,000.
+// kubelets does for the pods of all nodes what a kubelet does that takes no time: it has them run, and removes those that are being
+// deleted. kwok, with which other suites simulate nodes, takes several milliseconds of CPU for each event of a pod, and so much longer than
+// the cluster for the events of 20,000.
 type kubelets struct{ client.Client }
 
 // startKubelets starts the kubelets. They end with the context.

@@ -80,8 +80,11 @@ func run(ctx context.Context, arguments []string) (err error) {
 	flags.IntVar(&b.n, "n", 1000, "the number of Echoes that are created")
 	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that are there when the operator is restarted")
 	flags.IntVar(&b.rounds, "rounds", 3, "how often each client is measured")
-	flags.IntVar(&b.inCluster, "cluster", 0, "the largest number of Echoes on a cluster with controllers and simulated pods; 0 if that is not measured")
-	flags.StringVar(&b.only, "only", "", "the measurements to make, separated by commas; all if empty. Besides their names: pods, a part of restart, and few and many, the parts of cluster")
+	flags.IntVar(&b.inCluster, "cluster", 0,
+		"the largest number of Echoes on a cluster with controllers and simulated pods; 0 if that is not measured")
+	flags.StringVar(&b.only, "only", "",
+		"the measurements to make, separated by commas; all if empty. Besides their names: pods, a part of restart, and few and many, the "+
+			"parts of cluster")
 	flags.StringVar(&b.json, "json", "", "where to write all figures")
 	if err := flags.Parse(arguments); err != nil {
 		return err

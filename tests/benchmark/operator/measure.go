@@ -61,7 +61,8 @@ func (p *controlPlane) after(ctx context.Context, g *program, before usage) (usa
 	if err != nil {
 		return u, err
 	}
-	return usage{u.apiServer - before.apiServer, u.etcd - before.etcd, u.client - before.client, requestCounts(metrics).since(before.requests)}, nil
+	return usage{u.apiServer - before.apiServer, u.etcd - before.etcd, u.client - before.client,
+		requestCounts(metrics).since(before.requests)}, nil
 }
 
 // quiet waits until the processes have used less than an eighth of a core for a while.
@@ -123,7 +124,8 @@ func (p *controlPlane) inventory(ctx context.Context) (map[string]int, error) {
 		}
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk)
-		if err := p.client.List(ctx, list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: children.ManagedSelector()}); err != nil {
+		if err := p.client.List(ctx, list, client.InNamespace(namespace),
+			client.MatchingLabelsSelector{Selector: children.ManagedSelector()}); err != nil {
 			return nil, err
 		}
 		if len(list.Items) > 0 {

@@ -21,7 +21,8 @@ const podsPerEcho = 2
 // createPods creates the pods that controllers and a kubelet would run for the Deployments that are there.
 func (p *controlPlane) createPods(ctx context.Context, echoes int) error {
 	list := &appsv1.DeploymentList{}
-	if err := p.client.List(ctx, list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: children.ManagedSelector()}); err != nil {
+	if err := p.client.List(ctx, list, client.InNamespace(namespace),
+		client.MatchingLabelsSelector{Selector: children.ManagedSelector()}); err != nil {
 		return err
 	}
 	if len(list.Items) != echoes {

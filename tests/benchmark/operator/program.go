@@ -61,7 +61,8 @@ func startOperator(ctx context.Context, p *controlPlane, path, kubeconfig string
 	}
 	environment := []string{"KUBECONFIG=" + kubeconfig, "RELATED_IMAGE_ECHO_SERVER=" + echoServerImage, "POD_NAMESPACE=" + namespace}
 	g, err := launch(ctx, p, environment, path,
-		append([]string{"--metrics-bind-address=" + metrics, "--metrics-cert-path=" + p.folder, "--health-probe-bind-address=0"}, arguments...)...)
+		append([]string{"--metrics-bind-address=" + metrics, "--metrics-cert-path=" + p.folder, "--health-probe-bind-address=0"},
+			arguments...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -124,8 +124,9 @@ func (r *recorder) note(request *http.Request, body []byte, answer *httptest.Res
 	defer r.lock.Unlock()
 	r.last = time.Now()
 	r.writes = append(r.writes, replay.Write{
-		Method: request.Method, URI: request.URL.RequestURI(), ContentType: request.Header.Get("Content-Type"), Accept: request.Header.Get("Accept"),
-		Body: body, Answer: bytes.Clone(answer.Body.Bytes()),
+		Method: request.Method, URI: request.URL.RequestURI(), ContentType: request.Header.Get("Content-Type"),
+		Accept: request.Header.Get("Accept"),
+		Body:   body, Answer: bytes.Clone(answer.Body.Bytes()),
 	})
 }
 

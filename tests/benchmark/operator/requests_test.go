@@ -34,7 +34,8 @@ func TestRequestCounts(t *testing.T) {
 		t.Errorf("%v conflicts and %v effective writes, not 1 and 9", conflicts, effective)
 	}
 	added := found.since(counts{"PATCH echoes/status 200": 5, "APPLY deployments 201": 1})
-	if want := (counts{"PATCH echoes/status 409": 1, "APPLY deployments 201": 3, "GET apis 200": 2, "WATCH pods": 2}); !maps.Equal(added, want) {
+	if want := (counts{"PATCH echoes/status 409": 1, "APPLY deployments 201": 3, "GET apis 200": 2, "WATCH pods": 2}); !maps.Equal(added,
+		want) {
 		t.Errorf("%v were added, not %v", added, want)
 	}
 }

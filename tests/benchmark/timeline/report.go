@@ -102,14 +102,18 @@ func (r report) table() string {
 	var text strings.Builder
 	text.WriteString("| step | by | p50 since apply | p99 | after | p50 since then | p99 |\n|---|---|---|---|---|---|---|\n")
 	for _, s := range r.Steps {
-		cells := []string{s.Name, s.By, number(s.SinceApply.P50), number(s.SinceApply.P99), "apply", number(s.SinceAfter.P50), number(s.SinceAfter.P99)}
+		cells := []string{s.Name, s.By, number(s.SinceApply.P50), number(s.SinceApply.P99), "apply", number(s.SinceAfter.P50),
+			number(s.SinceAfter.P99)}
 		if s.After != "" {
 			cells[4] = s.After
 		}
 		text.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
-	fmt.Fprintf(&text, "\nMilliseconds, of %d Echoes with one replica, one after the other. Until an Echo is ready it waits for the operator for %s ms (p50; p99 %s),\n"+
-		"which is %s %% of the time (p50; p99 %s): for the finalizer, for the Deployment, and for the status when the Deployment is available.\n",
+	fmt.Fprintf(&text,
+		"\nMilliseconds, of %d Echoes with one replica, one after the other. Until an Echo is ready it waits for the operator for %s ms "+
+			"(p50; p99 %s),\n"+
+			"which is %s %% of the time (p50; p99 %s): for the finalizer, for the Deployment, and for the status when the Deployment is "+
+			"available.\n",
 		r.Echoes, number(r.Share.Milliseconds.P50), number(r.Share.Milliseconds.P99), number(r.Share.Percent.P50), number(r.Share.Percent.P99))
 	return text.String()
 }

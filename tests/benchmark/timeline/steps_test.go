@@ -19,7 +19,8 @@ func TestPath(t *testing.T) {
 	for _, s := range path() {
 		names = append(names, s.name)
 	}
-	if want := []string{applied, finalizer, created, replicas, pod, scheduled, running, podReady, available, ready}; !slices.Equal(names, want) {
+	if want := []string{applied, finalizer, created, replicas, pod, scheduled, running, podReady, available, ready}; !slices.Equal(names,
+		want) {
 		t.Errorf("the steps on the way are %v, not %v", names, want)
 	}
 }
@@ -27,7 +28,8 @@ func TestPath(t *testing.T) {
 // TestSteps checks what objects show, each after those before it.
 func TestSteps(t *testing.T) {
 	deployment := func(available int32) *appsv1.Deployment {
-		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(1))}, Status: appsv1.DeploymentStatus{AvailableReplicas: available}}
+		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(1))},
+			Status: appsv1.DeploymentStatus{AvailableReplicas: available}}
 	}
 	l, missing := line{}, 0
 	l[applied] = 0
@@ -42,7 +44,8 @@ func TestSteps(t *testing.T) {
 		{&appsv1.ReplicaSet{}, []string{replicas}},
 		{podOf("", corev1.ConditionFalse), []string{pod}},
 		{podOf("node", corev1.ConditionFalse), []string{scheduled}},
-		{podOf("node", corev1.ConditionTrue, corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}), []string{running, podReady}},
+		{podOf("node", corev1.ConditionTrue, corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}),
+			[]string{running, podReady}},
 		{deployment(1), []string{available}},
 		{echo(2, func(e *v1.Echo) { e.Status = readyAt(1) }), nil},
 		{echo(2, func(e *v1.Echo) { e.Status = readyAt(2) }), []string{"first status", ready}},
@@ -69,7 +72,8 @@ func echo(generation int64, change func(*v1.Echo)) *v1.Echo {
 }
 
 func readyAt(generation int64) v1.EchoStatus {
-	return v1.EchoStatus{ObservedGeneration: generation, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue}}}
+	return v1.EchoStatus{ObservedGeneration: generation,
+		Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue}}}
 }
 
 func podOf(node string, ready corev1.ConditionStatus, containers ...corev1.ContainerStatus) *corev1.Pod {

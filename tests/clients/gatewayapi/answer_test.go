@@ -27,7 +27,8 @@ func TestClientParsesResponse(t *testing.T) {
 			t.Fatal(err)
 		}
 		for what, c := range map[string][2]string{
-			"path": {request.Path, "/a/b?x=1&y=%20"}, "host": {request.Host, "example.com"}, "method": {request.Method, "PUT"}, "protocol": {request.Protocol, proto},
+			"path": {request.Path, "/a/b?x=1&y=%20"}, "host": {request.Host, "example.com"}, "method": {request.Method, "PUT"},
+			"protocol":  {request.Protocol, proto},
 			"namespace": {request.Namespace, "ns"}, "pod": {request.Pod, "pod-1"}, "TLS": {request.TLS.Version, ""},
 			"HTTP port": {request.HTTPPort, address[strings.LastIndex(address, ":")+1:]}, "X-A": {strings.Join(request.Headers["X-A"], ","), "1"},
 			"status": {fmt.Sprint(response.StatusCode), "200"}, "X-Set": {strings.Join(response.Headers["X-Set"], ","), "set"},

@@ -43,14 +43,16 @@ func TestClientParsesTLS(t *testing.T) {
 	}
 	client := &roundtripper.DefaultRoundTripper{TimeoutConfig: config.DefaultTimeoutConfig()}
 	for protocol, proto := range map[string]string{roundtripper.HTTPSProtocol: "HTTP/1.1", roundtripper.H2Protocol: "HTTP/2.0"} {
-		request, _, err := client.CaptureRoundTrip(roundtripper.Request{T: t, URL: url.URL{Scheme: "https", Host: address}, Host: "a.example", Protocol: protocol,
-			Method: http.MethodGet, ServerName: "a.example", ServerCertificate: certificate,
+		request, _, err := client.CaptureRoundTrip(roundtripper.Request{T: t, URL: url.URL{Scheme: "https", Host: address}, Host: "a.example",
+			Protocol: protocol,
+			Method:   http.MethodGet, ServerName: "a.example", ServerCertificate: certificate,
 			GetClientCertificateHook: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		told := request.TLS
-		if told.Version != "TLSv1.3" || told.ServerName != "a.example" || told.CipherSuite != "TLS_AES_128_GCM_SHA256" || request.HTTPPort != port ||
+		if told.Version != "TLSv1.3" || told.ServerName != "a.example" || told.CipherSuite != "TLS_AES_128_GCM_SHA256" ||
+			request.HTTPPort != port ||
 			request.Protocol != proto || (told.NegotiatedProtocol == "h2") != (proto == "HTTP/2.0") {
 			t.Errorf("%s: it parses %s, the port %s and %+v", proto, request.Protocol, request.HTTPPort, told)
 		}
@@ -67,7 +69,8 @@ func selfSigned(t *testing.T, name string) (certificate, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {

@@ -74,7 +74,8 @@ func (c *echoClient) unary(ctx context.Context, t *testing.T, text string, optio
 func (c *echoClient) stream(ctx context.Context, t *testing.T, method protoreflect.Name) grpc.ClientStream {
 	t.Helper()
 	described := c.service.Methods().ByName(method)
-	stream, err := c.NewStream(ctx, &grpc.StreamDesc{ServerStreams: described.IsStreamingServer(), ClientStreams: described.IsStreamingClient()},
+	stream, err := c.NewStream(ctx,
+		&grpc.StreamDesc{ServerStreams: described.IsStreamingServer(), ClientStreams: described.IsStreamingClient()},
 		"/echo.v1.Echo/"+string(method))
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,8 @@ func (p *protocol) caller(t *testing.T, address string, method protoreflect.Name
 		return nil
 	})})
 	url := "http://" + address + "/echo.v1.Echo/" + string(method)
-	return &caller{connect.NewClient[dynamicpb.Message, dynamicpb.Message](&http.Client{Transport: transport}, url, options...), described.Input()}
+	return &caller{connect.NewClient[dynamicpb.Message, dynamicpb.Message](&http.Client{Transport: transport}, url, options...),
+		described.Input()}
 }
 
 // request returns a request from JSON, with metadata.

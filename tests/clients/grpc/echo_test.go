@@ -43,7 +43,8 @@ func TestUnary(t *testing.T) {
 	if host, _, err := net.SplitHostPort(field(response, "call.remote_address")); host != "127.0.0.1" || err != nil {
 		t.Errorf("the remote address is %s", field(response, "call.remote_address"))
 	}
-	if text, err := protojson.Marshal(response); err != nil || !strings.Contains(strings.ReplaceAll(string(text), " ", ""), `"info":{"COLOUR":"blue"}`) {
+	if text, err := protojson.Marshal(response); err != nil ||
+		!strings.Contains(strings.ReplaceAll(string(text), " ", ""), `"info":{"COLOUR":"blue"}`) {
 		t.Errorf("without the information: %s, %v", text, err)
 	}
 	got := callMetadata(response)
@@ -92,7 +93,8 @@ func TestServerStream(t *testing.T) {
 			all = append(all, response)
 		}
 	}
-	for text, want := range map[string]int{`{"message": "hello"}`: 1, `{"message": "hello", "count": 3, "intervalMilliseconds": 1}`: 3, `{"message": "hello", "count": 1000}`: 1000} {
+	for text, want := range map[string]int{`{"message": "hello"}`: 1, `{"message": "hello", "count": 3, "intervalMilliseconds": 1}`: 3,
+		`{"message": "hello", "count": 1000}`: 1000} {
 		got, err := responses(text)
 		if !errors.Is(err, io.EOF) || len(got) != want {
 			t.Fatalf("%s: %d responses, %v", text, len(got), err)
@@ -143,7 +145,8 @@ func TestBidiStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		if field(got, "message") != data || field(got, "number") != strconv.Itoa(n+1) || (len(callMetadata(got)) > 0) != (n == 0) {
-			t.Errorf("message %d of %d bytes comes back as number %s with %d bytes", n+1, len(data), field(got, "number"), len(field(got, "message")))
+			t.Errorf("message %d of %d bytes comes back as number %s with %d bytes", n+1, len(data), field(got, "number"),
+				len(field(got, "message")))
 		}
 	}
 	if err := errors.Join(stream.CloseSend(), stream.RecvMsg(client.response("BidiStream"))); !errors.Is(err, io.EOF) {

@@ -28,7 +28,8 @@ func TestGatewayAPI(t *testing.T) {
 		}
 		got := response.GetAssertions()
 		where := got.GetContext()
-		if got.GetFullyQualifiedMethod() != "/gateway_api_conformance.echo_basic.grpcecho.GrpcEcho/"+name || got.GetAuthority() != "example.com" ||
+		if got.GetFullyQualifiedMethod() != "/gateway_api_conformance.echo_basic.grpcecho.GrpcEcho/"+name ||
+			got.GetAuthority() != "example.com" ||
 			where.GetNamespace() != "ns" || where.GetPod() != "pod-1" || where.GetServiceName() != "service" || where.GetIngress() != "ingress" ||
 			got.GetTlsAssertions() != nil {
 			t.Errorf("%s: the response is %v", name, response)

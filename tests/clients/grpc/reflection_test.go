@@ -19,7 +19,8 @@ func TestReflection(t *testing.T) {
 	services := []string{"echo.v1.Echo", "gateway_api_conformance.echo_basic.grpcecho.GrpcEcho", "grpc.health.v1.Health",
 		"grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"}
 	for _, version := range services[3:] {
-		stream, err := connection.NewStream(soon(t), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/"+version+"/ServerReflectionInfo")
+		stream, err := connection.NewStream(soon(t), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
+			"/"+version+"/ServerReflectionInfo")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -148,7 +148,8 @@ func expectEcho(t *testing.T, got answer, path, cache string) {
 		Headers http.Header
 	}
 	err := json.Unmarshal([]byte(got.body), &echo)
-	controlled := slices.ContainsFunc(slices.Collect(maps.Keys(echo.Headers)), func(name string) bool { return strings.HasPrefix(name, "X-Echo-") })
+	controlled := slices.ContainsFunc(slices.Collect(maps.Keys(echo.Headers)),
+		func(name string) bool { return strings.HasPrefix(name, "X-Echo-") })
 	if err != nil || got.StatusCode != http.StatusOK || echo.Path != path || controlled {
 		t.Errorf("%s: another client gets %s, %v: %.200q", path, got.Status, got.Header, got.body)
 	}

@@ -49,7 +49,8 @@ func run(cpu string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root, discover)
 	mux.HandleFunc("GET "+root+"/namespaces/{namespace}/pods", func(w http.ResponseWriter, r *http.Request) {
-		list, err := pods.CoreV1().Pods(r.PathValue("namespace")).List(r.Context(), metav1.ListOptions{LabelSelector: r.FormValue("labelSelector")})
+		list, err := pods.CoreV1().Pods(r.PathValue("namespace")).List(r.Context(),
+			metav1.ListOptions{LabelSelector: r.FormValue("labelSelector")})
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return

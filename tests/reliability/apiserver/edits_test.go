@@ -46,7 +46,8 @@ func reverted(kind, what, patch string) edit {
 
 // added returns an edit that adds what must stay.
 func added(kind, what, path, item string, kept place) edit {
-	return edit{kind: kind, what: what, patchType: types.JSONPatchType, patch: `[{"op": "add", "path": "` + path + `", "value": ` + item + `}]`, kept: &kept}
+	return edit{kind: kind, what: what, patchType: types.JSONPatchType,
+		patch: `[{"op": "add", "path": "` + path + `", "value": ` + item + `}]`, kept: &kept}
 }
 
 // metadataEdits are edits to the metadata of each kind.
@@ -55,8 +56,10 @@ func metadataEdits(kind string) []edit {
 		return edit{kind: kind, what: what, patchType: types.MergePatchType, patch: patch, kept: kept}
 	}
 	return []edit{
-		merge("a foreign label", `{"metadata": {"labels": {"example.org/theirs": "yes"}}}`, &place{path: []string{"labels"}, field: "example.org/theirs"}),
-		merge("a foreign annotation", `{"metadata": {"annotations": {"example.org/theirs": "yes"}}}`, &place{path: []string{"annotations"}, field: "example.org/theirs"}),
+		merge("a foreign label", `{"metadata": {"labels": {"example.org/theirs": "yes"}}}`,
+			&place{path: []string{"labels"}, field: "example.org/theirs"}),
+		merge("a foreign annotation", `{"metadata": {"annotations": {"example.org/theirs": "yes"}}}`,
+			&place{path: []string{"annotations"}, field: "example.org/theirs"}),
 		merge("a label of the operator", `{"metadata": {"labels": {"app.kubernetes.io/component": "other"}}}`, nil),
 		merge("the label by which the cache selects", `{"metadata": {"labels": {"app.kubernetes.io/managed-by": "Helm"}}}`, nil),
 		{kind: kind, what: "no labels", patchType: types.MergePatchType, patch: `{"metadata": {"labels": null}}`, removes: true},
@@ -76,14 +79,17 @@ func edits(kind string) []edit {
 	case "PodDisruptionBudget":
 		return append(all,
 			reverted(kind, "a key in the selector", `[{"op": "add", "path": "/spec/selector/matchLabels/more", "value": "narrow"}]`),
-			reverted(kind, "an expression in the selector", `[{"op": "add", "path": "/spec/selector/matchExpressions", "value": [{"key": "a", "operator": "Exists"}]}]`),
+			reverted(kind, "an expression in the selector",
+				`[{"op": "add", "path": "/spec/selector/matchExpressions", "value": [{"key": "a", "operator": "Exists"}]}]`),
 			reverted(kind, "the number", `[{"op": "replace", "path": "/spec/maxUnavailable", "value": "50%"}]`),
 			reverted(kind, "no policy", `[{"op": "remove", "path": "/spec/unhealthyPodEvictionPolicy"}]`))
 	case "Ingress":
 		return append(all,
 			reverted(kind, "a rule", `[{"op": "add", "path": "/spec/rules/-", "value": {"host": "theirs.example.com"}}]`),
 			reverted(kind, "the host", `[{"op": "replace", "path": "/spec/rules/0/host", "value": "theirs.example.com"}]`),
-			reverted(kind, "a path", `[{"op": "add", "path": "/spec/rules/0/http/paths/-", "value": {"path": "/theirs", "pathType": "Exact", "backend": {"service": {"name": "theirs", "port": {"number": 1}}}}}]`),
+			reverted(kind, "a path",
+				`[{"op": "add", "path": "/spec/rules/0/http/paths/-", "value": {"path": "/theirs", "pathType": "Exact", "backend": {"service": `+
+					`{"name": "theirs", "port": {"number": 1}}}}}]`),
 			reverted(kind, "the backend", `[{"op": "replace", "path": "/spec/rules/0/http/paths/0/backend/service/name", "value": "theirs"}]`),
 			reverted(kind, "the certificate", `[{"op": "replace", "path": "/spec/tls/0/secretName", "value": "theirs"}]`),
 			reverted(kind, "a host of the certificate", `[{"op": "add", "path": "/spec/tls/0/hosts", "value": ["theirs.example.com"]}]`))
@@ -107,7 +113,8 @@ func serviceEdits() []edit {
 		reverted(kind, "the protocol of the port", `[{"op": "replace", "path": "/spec/ports/0/protocol", "value": "UDP"}]`),
 		reverted(kind, "the name of the port", `[{"op": "replace", "path": "/spec/ports/0/name", "value": "renamed"}]`),
 		reverted(kind, "the target of the port", `[{"op": "replace", "path": "/spec/ports/0/targetPort", "value": 1}]`),
-		reverted(kind, "number and target of the port", `[{"op": "replace", "path": "/spec/ports/0/port", "value": 64001}, {"op": "replace", "path": "/spec/ports/0/targetPort", "value": 1}]`),
+		reverted(kind, "number and target of the port",
+			`[{"op": "replace", "path": "/spec/ports/0/port", "value": 64001}, {"op": "replace", "path": "/spec/ports/0/targetPort", "value": 1}]`),
 		reverted(kind, "the type", `[{"op": "replace", "path": "/spec/type", "value": "NodePort"}]`),
 		added(kind, "a foreign port", "/spec/ports/-", `{"name": "theirs", "port": 64999, "protocol": "TCP", "targetPort": 1}`,
 			place{path: []string{"spec", "ports"}, field: "name", value: "theirs"}),
@@ -121,7 +128,8 @@ func deploymentEdits() []edit {
 		reverted(kind, "the deadline", `[{"op": "replace", "path": "/spec/progressDeadlineSeconds", "value": 77}]`),
 		reverted(kind, "the strategy", `[{"op": "replace", "path": "/spec/strategy", "value": {"type": "Recreate"}}]`),
 		reverted(kind, "the surge", `[{"op": "replace", "path": "/spec/strategy/rollingUpdate/maxSurge", "value": 7}]`),
-		reverted(kind, "a label of the pods", `[{"op": "replace", "path": "/spec/template/metadata/labels/app.kubernetes.io~1component", "value": "other"}]`),
+		reverted(kind, "a label of the pods",
+			`[{"op": "replace", "path": "/spec/template/metadata/labels/app.kubernetes.io~1component", "value": "other"}]`),
 		added(kind, "a foreign label of the pods", "/spec/template/metadata/labels/theirs", `"yes"`,
 			place{path: []string{"spec", "template", "metadata", "labels"}, field: "theirs"}),
 	}
@@ -150,12 +158,14 @@ func podEdits() []edit {
 		set("the topology key of a spread constraint", pod+"/topologySpreadConstraints/0/topologyKey", `"theirs"`),
 		set("whenUnsatisfiable of a spread constraint", pod+"/topologySpreadConstraints/0/whenUnsatisfiable", `"DoNotSchedule"`),
 		set("the skew of a spread constraint", pod+"/topologySpreadConstraints/0/maxSkew", `7`),
-		set("the selector of a spread constraint", pod+"/topologySpreadConstraints/0/labelSelector", `{"matchLabels": {"theirs": "yes"}}`).unless("topologySpreadConstraints"),
+		set("the selector of a spread constraint", pod+"/topologySpreadConstraints/0/labelSelector",
+			`{"matchLabels": {"theirs": "yes"}}`).unless("topologySpreadConstraints"),
 		set("the grace period", pod+"/terminationGracePeriodSeconds", `7`),
 		reverted(kind, "no security context", `[{"op": "replace", "path": "`+pod+`/securityContext", "value": {}}]`),
 		reverted(kind, "no variables", `[{"op": "remove", "path": "`+container+`/env"}]`),
 		reverted(kind, "no probe", `[{"op": "remove", "path": "`+container+`/livenessProbe"}]`),
-		added(kind, "a foreign container", pod+"/containers/-", `{"name": "theirs", "image": "theirs"}`, place{path: containers, field: "name", value: "theirs"}),
+		added(kind, "a foreign container", pod+"/containers/-", `{"name": "theirs", "image": "theirs"}`,
+			place{path: containers, field: "name", value: "theirs"}),
 		added(kind, "a foreign container before the others", pod+"/containers/0", `{"name": "first", "image": "theirs"}`,
 			place{path: containers, field: "name", value: "first"}),
 		added(kind, "a foreign volume", pod+"/volumes", `[{"name": "theirs", "emptyDir": {}}]`, volume).unless("tls"),
@@ -168,7 +178,8 @@ func podEdits() []edit {
 
 // aimed returns an edit of the first item of a list as one of the operator's item: others may have added one before it.
 func (e edit) aimed(child *object) edit {
-	for list, path := range map[string][]string{"/spec/ports/": {"spec", "ports"}, "/containers/": {"spec", "template", "spec", "containers"}} {
+	for list, path := range map[string][]string{"/spec/ports/": {"spec", "ports"},
+		"/containers/": {"spec", "template", "spec", "containers"}} {
 		items, _, _ := unstructured.NestedSlice(child.Object, path...)
 		for i, item := range items {
 			if name := item.(map[string]any)["name"]; name == "echo" || name == "http" {

@@ -83,7 +83,8 @@ func (c codec) decode(frame []byte) (watchEvent, error) {
 
 // encode returns the frame of an event.
 func (c codec) encode(event watchEvent) ([]byte, error) {
-	var one runtime.Encoder = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, c.scheme, c.scheme, jsonserializer.SerializerOptions{})
+	var one runtime.Encoder = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, c.scheme, c.scheme,
+		jsonserializer.SerializerOptions{})
 	if c.protobuf {
 		one = protobuf.NewSerializer(c.scheme, c.scheme)
 	}

@@ -17,11 +17,14 @@ import (
 // editStatus changes the status of the Echo, which only the operator writes.
 func (w *walk) editStatus(t *rapid.T) {
 	text := rapid.SampledFrom([]string{
-		`{"status": {"phase": "Failed"}}`, `{"status": {"conditions": []}}`, `{"status": {"replicas": 99, "readyReplicas": 98}}`, `{"status": null}`,
+		`{"status": {"phase": "Failed"}}`, `{"status": {"conditions": []}}`, `{"status": {"replicas": 99, "readyReplicas": 98}}`,
+		`{"status": null}`,
 		`{"status": {"observedGeneration": 1, "url": "http://theirs", "image": "theirs", "selector": null}}`,
 		`{"status": {"pods": {"Ready": ["theirs"]}, "companions": 7, "nodeProblems": {"theirs": ["NotReady"]}}}`,
-		`{"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Theirs", "message": "", "lastTransitionTime": "2020-01-01T00:00:00Z"}]}}`,
-		`{"status": {"conditions": [{"type": "Theirs", "status": "True", "reason": "Theirs", "message": "", "lastTransitionTime": "2020-01-01T00:00:00Z"}]}}`,
+		`{"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Theirs", "message": "", "lastTransitionTime": ` +
+			`"2020-01-01T00:00:00Z"}]}}`,
+		`{"status": {"conditions": [{"type": "Theirs", "status": "True", "reason": "Theirs", "message": "", "lastTransitionTime": ` +
+			`"2020-01-01T00:00:00Z"}]}}`,
 	}).Draw(t, "status")
 	w.say("kubectl -n %s patch echo %s --subresource=status --type=merge -p '%s'", w.walked, echoName, text)
 	if err := w.client.Status().Patch(t.Context(), newEcho(w.walked, nil), client.RawPatch(types.MergePatchType, []byte(text))); err != nil {
@@ -53,7 +56,8 @@ func (w *walk) recreate(t *rapid.T) {
 	order := rapid.SampledFrom([]metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground,
 		metav1.DeletePropagationOrphan}).Draw(t, "order")
 	w.say("kubectl -n %s delete echo %s --cascade=%s", w.walked, echoName, map[metav1.DeletionPropagation]string{
-		metav1.DeletePropagationBackground: "background", metav1.DeletePropagationForeground: "foreground", metav1.DeletePropagationOrphan: "orphan"}[order])
+		metav1.DeletePropagationBackground: "background", metav1.DeletePropagationForeground: "foreground",
+		metav1.DeletePropagationOrphan: "orphan"}[order])
 	left := w.remove(t, w.walked, order)
 	if orphans := len(left.all()); orphans > 0 && order != metav1.DeletePropagationOrphan {
 		w.fail(t, violation{"something is left of an Echo that is gone", fmt.Sprint(left.uids())})
@@ -111,7 +115,8 @@ func (w *walk) disownChild(t *rapid.T) {
 func (w *walk) patchOwners(t *rapid.T, child *object, owners string) {
 	text := `{"metadata": {"ownerReferences": ` + owners + `}}`
 	w.say("kubectl -n %s patch %s %s --type=merge -p '%s'", w.walked, child.GetKind(), echoName, text)
-	if err := w.client.Patch(t.Context(), child, client.RawPatch(types.MergePatchType, []byte(text)), client.FieldOwner("kubectl-patch")); err != nil {
+	if err := w.client.Patch(t.Context(), child, client.RawPatch(types.MergePatchType, []byte(text)),
+		client.FieldOwner("kubectl-patch")); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -95,7 +95,8 @@ func (p *process) isCurrent(ctx context.Context, now *state, namespace string) e
 			return unrest{"the operator starts: " + err.Error()}
 		}
 		if cached.GetResourceVersion() != versions[key] {
-			return unrest{fmt.Sprintf("the cache of the operator holds version %q of the %s, not %q", cached.GetResourceVersion(), key, versions[key])}
+			return unrest{fmt.Sprintf("the cache of the operator holds version %q of the %s, not %q", cached.GetResourceVersion(), key,
+				versions[key])}
 		}
 	}
 	return nil
@@ -121,8 +122,8 @@ func (p *process) knowsPods(ctx context.Context, now *state, namespace string) e
 	return nil
 }
 
-// expectNoWork returns an unrest if a reconcile by the operator's reconciler would write anything, unless the Echo's status says that what it
-// would write is refused.
+// expectNoWork returns an unrest if a reconcile by the operator's reconciler would write anything, unless the Echo's status says that what
+// it would write is refused.
 func (p *process) expectNoWork(ctx context.Context, live client.Reader, now *state, namespace string) error {
 	dry := &refusing{Client: p.GetClient()}
 	r := &echocontroller.Reconciler{Dependencies: p.Echoes.Dependencies, History: p.Echoes.History, Gateways: p.Echoes.Gateways}

@@ -30,7 +30,9 @@ func scenarios() []scenario {
 		{"create", []step{create}},
 		{"scale", []step{create, change(`{"spec": {"replicas": 3}}`)}},
 		{"change", []step{create, change(`{"spec": {"port": 9000, "service": {"port": 90}}}`)}},
-		{"prune", []step{create, change(`{"spec": {"disruptionBudget": {"enabled": false}, "ingress": {"enabled": false}, "networkPolicy": {"enabled": false}}}`)}},
+		{"prune",
+			[]step{create,
+				change(`{"spec": {"disruptionBudget": {"enabled": false}, "ingress": {"enabled": false}, "networkPolicy": {"enabled": false}}}`)}},
 		{"pause", []step{create, change(`{"spec": {"paused": true, "replicas": 3}}`), change(`{"spec": {"paused": false}}`)}},
 		{"refuse", []step{create, change(`{"spec": {"replicas": 21}}`), change(`{"spec": {"replicas": 1}}`)}},
 		{"name taken", []step{takeName, create}},
@@ -171,8 +173,9 @@ func (s *server) podsOf(ctx context.Context, now *state) error {
 			return err
 		}
 		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: d.GetNamespace(), Name: echoName + "-pod", Labels: labels, OwnerReferences: []metav1.OwnerReference{
-				*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: d.GetNamespace(), Name: echoName + "-pod", Labels: labels,
+				OwnerReferences: []metav1.OwnerReference{
+					*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "echo", Image: "echo"}}},
 		}
 		if err := s.client.Create(ctx, pod); err != nil {

@@ -16,7 +16,8 @@ var (
 
 // stringsByField holds values of strings by the last words of their path.
 var stringsByField = map[string][]string{
-	"image":                     {"nginx", "nginx:1.27", "nginx:latest", "registry.example.com:5000/echo", "quay.io/echo-operator/echo-server:v0.2.0", "quay.io/echo-operator/echo-server"},
+	"image": {"nginx", "nginx:1.27", "nginx:latest", "registry.example.com:5000/echo",
+		"quay.io/echo-operator/echo-server:v0.2.0", "quay.io/echo-operator/echo-server"},
 	"host":                      {"echo.example.com", "*.example.com", "a.b.c"},
 	"path":                      {"/", "/echo", "/a/b/"},
 	"className":                 {"nginx", "traefik"},

@@ -22,7 +22,8 @@ var _ = Describe("the rights of the operator", func() {
 		s.await(ctx, 8)
 		revoke := func() {
 			crash("revoking all rights")
-			Expect(k8s.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "echo-operator-manager-rolebinding"}})).To(Succeed())
+			Expect(k8s.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "echo-operator-manager-rolebinding"}})).To(
+				Succeed())
 		}
 		revoke()
 		s.await(ctx, 20)

@@ -23,11 +23,13 @@ func TestPosted(t *testing.T) {
 		ingress: {type: object, properties: {host: {type: string}}},
 		env: {type: array, items: {properties: {name: {type: string}, valueFrom: {properties: {file: {properties: {optional: {type: boolean, default: false}}}}}}}}}}`)
 	for name, c := range map[string]struct{ data, sample, want string }{
-		"defaults":                {"{}", "{}", "{port: 80, service: {type: ClusterIP}}"},
-		"a value stays":           {"{port: 81, service: {type: NodePort}}", "{}", "{port: 81, service: {type: NodePort}}"},
-		"defaults in an item":     {"{env: [{name: a}]}", "{}", "{port: 80, service: {type: ClusterIP}, env: [{name: a, valueFrom: {file: {optional: false}}}]}"},
-		"what is empty":           {`{ingress: {host: ""}, env: []}`, "{}", "{port: 80, service: {type: ClusterIP}}"},
-		"empty as in the sample":  {`{ingress: {host: ""}}`, `{ingress: {host: ""}}`, `{port: 80, service: {type: ClusterIP}, ingress: {host: ""}}`},
+		"defaults":      {"{}", "{}", "{port: 80, service: {type: ClusterIP}}"},
+		"a value stays": {"{port: 81, service: {type: NodePort}}", "{}", "{port: 81, service: {type: NodePort}}"},
+		"defaults in an item": {"{env: [{name: a}]}", "{}",
+			"{port: 80, service: {type: ClusterIP}, env: [{name: a, valueFrom: {file: {optional: false}}}]}"},
+		"what is empty": {`{ingress: {host: ""}, env: []}`, "{}", "{port: 80, service: {type: ClusterIP}}"},
+		"empty as in the sample": {`{ingress: {host: ""}}`, `{ingress: {host: ""}}`,
+			`{port: 80, service: {type: ClusterIP}, ingress: {host: ""}}`},
 		"what the schema has not": {"{other: 0}", "{}", "{port: 80, service: {type: ClusterIP}, other: 0}"},
 	} {
 		data := parse(t, c.data)

@@ -21,12 +21,14 @@ func TestOpen(t *testing.T) {
 		channels   []string
 		after      []channel
 	}{
-		"after a release":        {[]channel{candidate(first)}, "", []string{"candidate"}, []channel{candidate(first, second)}},
-		"instead of unreleased":  {[]channel{candidate(first)}, "0.1.0", []string{"candidate"}, []channel{candidate(alone)}},
-		"again":                  {[]channel{candidate(first, second)}, "", []string{"candidate"}, []channel{candidate(first, second)}},
-		"in a new channel, too":  {[]channel{candidate(first)}, "", []string{"candidate", "stable"}, []channel{candidate(first, second), stable(alone)}},
-		"not in another channel": {[]channel{candidate(first), stable(first)}, "", []string{"candidate"}, []channel{candidate(first, second), stable(first)}},
-		"an empty channel":       {[]channel{candidate(first), stable(first)}, "0.1.0", []string{"candidate"}, []channel{candidate(alone)}},
+		"after a release":       {[]channel{candidate(first)}, "", []string{"candidate"}, []channel{candidate(first, second)}},
+		"instead of unreleased": {[]channel{candidate(first)}, "0.1.0", []string{"candidate"}, []channel{candidate(alone)}},
+		"again":                 {[]channel{candidate(first, second)}, "", []string{"candidate"}, []channel{candidate(first, second)}},
+		"in a new channel, too": {[]channel{candidate(first)}, "", []string{"candidate", "stable"},
+			[]channel{candidate(first, second), stable(alone)}},
+		"not in another channel": {[]channel{candidate(first), stable(first)}, "", []string{"candidate"},
+			[]channel{candidate(first, second), stable(first)}},
+		"an empty channel": {[]channel{candidate(first), stable(first)}, "0.1.0", []string{"candidate"}, []channel{candidate(alone)}},
 	} {
 		if got := open(c.before, "0.2.0", c.unreleased, c.channels); !reflect.DeepEqual(got, c.after) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.after)
@@ -97,8 +99,9 @@ func TestCommandsThatPrint(t *testing.T) {
 		"channels of another version":   {[]string{"of", file, "0.2"}, ""},
 		"default":                       {[]string{"default", file}, "stable\n"},
 		"default before stable":         {[]string{"default", onlyCandidate}, "candidate\n"},
-		"configuration of a release": {[]string{"release-config", file, "0.2.0"}, "---\ncatalog_templates:\n- template_name: basic.yaml\n  channels:\n  - candidate\n" +
-			"  replaces: echo-operator.v0.1.0\n  skips:\n  - echo-operator.v0.1.1\n  skipRange: '>=0.0.1 <0.2.0'\n"},
+		"configuration of a release": {[]string{"release-config", file, "0.2.0"},
+			"---\ncatalog_templates:\n- template_name: basic.yaml\n  channels:\n  - candidate\n" +
+				"  replaces: echo-operator.v0.1.0\n  skips:\n  - echo-operator.v0.1.1\n  skipRange: '>=0.0.1 <0.2.0'\n"},
 		"configuration of the first release": {[]string{"release-config", file, "0.1.0"}, "---\ncatalog_templates:\n" +
 			"- template_name: basic.yaml\n  channels:\n  - candidate\n  skipRange: '>=0.0.1 <0.1.0'\n" +
 			"- template_name: basic.yaml\n  channels:\n  - stable\n  skipRange: '>=0.0.1 <0.1.0'\n"},

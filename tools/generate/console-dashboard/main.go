@@ -1,5 +1,5 @@
-// console-dashboard prints a dashboard of Grafana as a ConfigMap for the OpenShift console, which shows only panels of the types that Grafana
-// had before version 8: singlestat instead of stat, and graph instead of timeseries.
+// console-dashboard prints a dashboard of Grafana as a ConfigMap for the OpenShift console, which shows only panels of the types that
+// Grafana had before version 8: singlestat instead of stat, and graph instead of timeseries.
 //
 // usage: console-dashboard FILE
 package main

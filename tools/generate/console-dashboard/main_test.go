@@ -56,7 +56,8 @@ func TestErrors(t *testing.T) {
 	if err := os.WriteFile(empty, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, arguments := range map[string][]string{"no file": {}, "two files": {"a", "b"}, "a file that is missing": {"nothing"}, "no JSON": {"main.go"}, "no panels": {empty}} {
+	for name, arguments := range map[string][]string{"no file": {}, "two files": {"a", "b"}, "a file that is missing": {"nothing"},
+		"no JSON": {"main.go"}, "no panels": {empty}} {
 		if err := run(&bytes.Buffer{}, arguments); err == nil {
 			t.Errorf("%s is no error", name)
 		}

@@ -60,7 +60,8 @@ func insert(descriptors, one *yaml.RNode) error {
 // makeReadable changes the description of a descriptor from a sentence about a Go field into a help text.
 func makeReadable(descriptor *yaml.RNode) error {
 	path := textOf(descriptor, "path")
-	_, err := descriptor.Pipe(yaml.SetField("description", yaml.NewStringRNode(readable(path[strings.LastIndex(path, ".")+1:], textOf(descriptor, "description")))))
+	_, err := descriptor.Pipe(yaml.SetField("description",
+		yaml.NewStringRNode(readable(path[strings.LastIndex(path, ".")+1:], textOf(descriptor, "description")))))
 	return err
 }
 

@@ -57,11 +57,14 @@ const finished = `[
 
 // csvWith returns a ClusterServiceVersion with examples.
 func csvWith(examples string) string {
-	return "kind: ClusterServiceVersion\nmetadata:\n  annotations:\n    alm-examples: |-\n      " + strings.ReplaceAll(examples, "\n", "\n      ") +
-		"\n    createdAt: \"2030-01-01T00:00:00Z\"\n  name: echo-operator.v0.1.0\nspec:\n  customresourcedefinitions:\n    owned: []\n  displayName: Echo\n  icon:\n  - base64data: \"\"\n    mediatype: \"\"\n"
+	return "kind: ClusterServiceVersion\nmetadata:\n  annotations:\n    alm-examples: |-\n      " + strings.ReplaceAll(examples, "\n",
+		"\n      ") +
+		"\n    createdAt: \"2030-01-01T00:00:00Z\"\n  name: echo-operator.v0.1.0\nspec:\n  customresourcedefinitions:\n    owned: []\n  " +
+		"displayName: Echo\n  icon:\n  - base64data: \"\"\n    mediatype: \"\"\n"
 }
 
-const base = "kind: ClusterServiceVersion\nmetadata:\n  annotations:\n    createdAt: \"2026-01-02T03:04:05Z\"\nspec:\n  displayName: not this\n"
+const base = "kind: ClusterServiceVersion\nmetadata:\n  annotations:\n    createdAt: \"2026-01-02T03:04:05Z\"\nspec:\n  " +
+	"displayName: not this\n"
 
 // project enters a folder with all that the program reads, in which some files are replaced. Without content they are removed.
 func project(t *testing.T, replaced map[string]string) {
@@ -125,7 +128,8 @@ func TestFinishFails(t *testing.T) {
 		"Dockerfile from another base": {"bundle.Dockerfile", "FROM alpine\n", `does not begin with "FROM scratch\n"`},
 		"examples that are no JSON":    {"csv.yaml", csvWith("[\n{"), "csv.yaml: alm-examples: unexpected EOF"},
 		"examples that would change":   {"csv.yaml", csvWith("[{}]"), "decoding and encoding alm-examples changes it"},
-		"examples with HTML":           {"csv.yaml", csvWith("[\n  {\n    \"a\": \"<\"\n  }\n]"), "decoding and encoding alm-examples changes it"},
+		"examples with HTML": {"csv.yaml", csvWith("[\n  {\n    \"a\": \"<\"\n  }\n]"),
+			"decoding and encoding alm-examples changes it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			project(t, map[string]string{c.file: c.content})
@@ -142,9 +146,11 @@ func TestStatusesOfExamples(t *testing.T) {
 		"one example":      {"[\n  {\n    \"spec\": {\n      \"replicas\": 3\n    }\n  }\n]", "\"replicas\": 3\n    }\n  }\n]"},
 		"without replicas": {"[\n  {},\n  {\n    \"spec\": {}\n  }\n]", "\"readyReplicas\": null"},
 		"without a spec":   {"[\n  {},\n  {\n    \"kind\": \"Echo\"\n  }\n]", "\"phase\": \"Ready\""},
-		"with another status": {"[\n  {},\n  {\n    \"spec\": {\n      \"replicas\": 3\n    },\n    \"status\": {\n      \"phase\": \"Pending\"\n    }\n  }\n]",
+		"with another status": {
+			"[\n  {},\n  {\n    \"spec\": {\n      \"replicas\": 3\n    },\n    \"status\": {\n      \"phase\": \"Pending\"\n    }\n  }\n]",
 			"\"status\": {\n      \"phase\": \"Ready\",\n      \"readyReplicas\": 3,\n"},
-		"two examples": {"[\n  {\n    \"spec\": {\n      \"replicas\": 3\n    }\n  },\n  {\n    \"spec\": {\n      \"replicas\": 4\n    }\n  }\n]",
+		"two examples": {
+			"[\n  {\n    \"spec\": {\n      \"replicas\": 3\n    }\n  },\n  {\n    \"spec\": {\n      \"replicas\": 4\n    }\n  }\n]",
 			"\"updatedReplicas\": 4\n"},
 	} {
 		csv, err := yaml.Parse(csvWith(c.before))

@@ -50,7 +50,8 @@ func finish(version *yaml.RNode, fields []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := version.Pipe(yaml.Lookup(pathOf("metadata")...), yaml.LookupCreate(yaml.MappingNode, "properties"), yaml.SetField("name", name)); err != nil {
+	if _, err := version.Pipe(yaml.Lookup(pathOf("metadata")...), yaml.LookupCreate(yaml.MappingNode, "properties"),
+		yaml.SetField("name", name)); err != nil {
 		return err
 	}
 	for _, field := range fields {

@@ -39,17 +39,24 @@ func TestStrip(t *testing.T) {
 			"  env:\n    properties:\n      name:\n        type: string\n"},
 		"of values of a map": {"  env:\n    additionalProperties:\n      description: gone\n      type: string\n",
 			"  env:\n    additionalProperties:\n      type: string\n"},
-		"deep below": {"  env:\n    items:\n      properties:\n        a:\n          items:\n            additionalProperties:\n              description: gone\n              type: string\n",
+		"deep below": {
+			"  env:\n    items:\n      properties:\n        a:\n          items:\n            additionalProperties:\n              description: " +
+				"gone\n              type: string\n",
 			"  env:\n    items:\n      properties:\n        a:\n          items:\n            additionalProperties:\n              type: string\n"},
 		"in a list of schemas": {"  env:\n    items:\n      anyOf:\n      - description: gone\n        type: string\n      - type: integer\n",
 			"  env:\n    items:\n      anyOf:\n      - type: string\n      - type: integer\n"},
-		"a default": {"  env:\n    items:\n      properties:\n        name:\n          default: \"\"\n          type: string\n        default:\n          type: string\n",
+		"a default": {
+			"  env:\n    items:\n      properties:\n        name:\n          default: \"\"\n          type: string\n        default:\n          " +
+				"type: string\n",
 			"  env:\n    items:\n      properties:\n        name:\n          type: string\n        default:\n          type: string\n"},
 		"its own default stays": {"  env:\n    default: []\n    type: array\n", "  env:\n    default: []\n    type: array\n"},
 		"a field of that name stays": {"  env:\n    properties:\n      description:\n        description: gone\n        type: string\n",
 			"  env:\n    properties:\n      description:\n        type: string\n"},
-		"fields of that name at every level stay": {"  env:\n    items:\n      properties:\n        description:\n          properties:\n            description:\n              type: string\n",
-			"  env:\n    items:\n      properties:\n        description:\n          properties:\n            description:\n              type: string\n"},
+		"fields of that name at every level stay": {
+			"  env:\n    items:\n      properties:\n        description:\n          properties:\n            description:\n              " +
+				"type: string\n",
+			"  env:\n    items:\n      properties:\n        description:\n          properties:\n            description:\n              " +
+				"type: string\n"},
 		"a field that is called properties": {"  env:\n    properties:\n      properties:\n        description: gone\n        type: string\n",
 			"  env:\n    properties:\n      properties:\n        type: string\n"},
 		"other fields stay as they are": {"  env:\n    type: array\n  other:\n    items:\n      description: kept\n",
@@ -63,7 +70,8 @@ func TestStrip(t *testing.T) {
 }
 
 func TestTheNameIsInTheSchema(t *testing.T) {
-	const metadata, name = "          metadata:\n            type: object\n", "            properties:\n              name:\n                type: string\n"
+	const metadata, name = "          metadata:\n            type: object\n", "            properties:\n              name:\n               " +
+		" type: string\n"
 	content := func(metadata string) string {
 		return strings.Replace(crd("  env:\n    type: array\n"), "          spec:\n", metadata+"          spec:\n", 1)
 	}
@@ -73,9 +81,11 @@ func TestTheNameIsInTheSchema(t *testing.T) {
 }
 
 func TestStripSeveralFields(t *testing.T) {
-	const before = "  a:\n    items:\n      description: gone\n      type: string\n  b:\n    properties:\n      c:\n        items:\n          description: gone\n          type: string\n" +
+	const before = "  a:\n    items:\n      description: gone\n      type: string\n  b:\n    properties:\n      c:\n        items:\n        " +
+		"  description: gone\n          type: string\n" +
 		"      d:\n        items:\n          description: kept\n"
-	const after = "  a:\n    items:\n      type: string\n  b:\n    properties:\n      c:\n        items:\n          type: string\n      d:\n        items:\n          description: kept\n"
+	const after = "  a:\n    items:\n      type: string\n  b:\n    properties:\n      c:\n        items:\n          type: string\n      " +
+		"d:\n        items:\n          description: kept\n"
 	if got, err := stripped(t, crd(before), "spec.a", "spec.b.c"); err != nil || got != crd(after) {
 		t.Errorf("%v, got\n%s, want\n%s", err, got, crd(after))
 	}

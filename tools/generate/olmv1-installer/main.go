@@ -140,7 +140,8 @@ func (c content) objects(extension, namespace string) []any {
 	cluster := []rule{{APIGroups: []string{"olm.operatorframework.io"}, Resources: []string{"clusterextensions/finalizers"},
 		ResourceNames: []string{extension}, Verbs: []string{"update"}}}
 	cluster = append(cluster, manage("apiextensions.k8s.io", "CustomResourceDefinition", c.names["CustomResourceDefinition"])...)
-	// OLM makes the names of roles of a hash, which each version changes. The API server refuses a role with more rights than the installer has.
+	// OLM makes the names of roles of a hash, which each version changes. The API server refuses a role with more rights than the installer
+	// has.
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		cluster = append(cluster, manage("rbac.authorization.k8s.io", kind, nil)...)
 	}
@@ -151,7 +152,8 @@ func (c content) objects(extension, namespace string) []any {
 		group := map[string]string{"Deployment": "apps"}[kind]
 		inside = append(inside, manage(group, kind, c.names[kind])...)
 		// OLM watches the kinds of what it made in all namespaces.
-		cluster = append(cluster, rule{APIGroups: []string{group}, Resources: []string{strings.ToLower(kind) + "s"}, Verbs: []string{"list", "watch"}})
+		cluster = append(cluster,
+			rule{APIGroups: []string{group}, Resources: []string{strings.ToLower(kind) + "s"}, Verbs: []string{"list", "watch"}})
 	}
 	return []any{
 		object("v1", "Namespace", "", namespace, nil),

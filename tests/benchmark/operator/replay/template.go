@@ -71,7 +71,8 @@ func NewTemplate(name string, created []byte, writes []Write) (Template, error) 
 		if isJSON(w.ContentType) { // in other formats they remain as recorded
 			within = slices.Concat(holes, versions)
 		}
-		r := Request{Method: w.Method, ContentType: w.ContentType, Accept: w.Accept, URI: split([]byte(w.URI), holes), Body: split(w.Body, within)}
+		r := Request{Method: w.Method, ContentType: w.ContentType, Accept: w.Accept, URI: split([]byte(w.URI), holes),
+			Body: split(w.Body, within)}
 		if isJSON(w.ContentType) && unknownVersion(r.Body) {
 			return t, fmt.Errorf("%s %s depends on the version of an object that was not written before", w.Method, w.URI)
 		}
