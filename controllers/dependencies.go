@@ -9,7 +9,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -76,26 +75,6 @@ func (d *Dependencies) Count(ctx context.Context, controller string, failure *st
 	}
 	d.Metrics.Failures.Add(controller, failure.Transient, reason)
 	tracing.SetFailure(ctx, reason, failure.Err)
-}
-
-// Publish writes the status of an Echo if it differs, and then reports transitions. The API server rejects a status that was computed from
-// an old version of the Echo, so that no transition is reported twice.
-func (d *Dependencies) Publish(
-	ctx context.Context, writer *EchoWriter, echo *v1.Echo, current *v1.EchoStatus, transitions []status.Transition,
-) error {
-	if err := writer.SetStatus(ctx, echo, current); err != nil {
-		return err
-	}
-	d.Announce(ctx, echo, transitions...)
-	return nil
-}
-
-// Announce reports transitions as events, and in the log.
-func (d *Dependencies) Announce(ctx context.Context, echo *v1.Echo, transitions ...status.Transition) {
-	for _, t := range transitions {
-		log.FromContext(ctx).Info(t.Note, "reason", t.Reason.String())
-		d.Recorder.Eventf(echo, nil, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
-	}
 }
 
 // Config returns what the children of Echoes depend on.

@@ -182,7 +182,7 @@ func (r *Reconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]b
 // publish writes the results of the checks of an Echo if they differ, and then reports what changed.
 func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report checks.Report) error {
 	writer := &controllers.EchoWriter{Client: r.Client}
-	if err := r.Publish(ctx, writer, echo, &report.Status, report.Transitions); err != nil {
+	if err := r.PublishStatus(ctx, writer, echo, &report.Status, report.Transitions); err != nil {
 		return fmt.Errorf("writing the results of the checks: %w", err)
 	}
 	r.Metrics.Checks.Reported(client.ObjectKeyFromObject(echo), report.Status.Checks)

@@ -77,7 +77,7 @@ func (r *Reconciler) release(ctx context.Context, echo *v1.Echo, end status.Tran
 		return err
 	}
 	r.memory.pending.Forget(client.ObjectKeyFromObject(echo))
-	r.Announce(ctx, echo, end)
+	r.SendEvents(ctx, echo, end)
 	return nil
 }
 

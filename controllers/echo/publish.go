@@ -13,7 +13,7 @@ import (
 // publish writes the status of a report if it differs, and then reports its transitions.
 func (r *Reconciler) publish(ctx context.Context, echo *v1.Echo, report status.Report) error {
 	key := client.ObjectKeyFromObject(echo)
-	if err := r.Publish(ctx, r.echoWriter(), echo, &report.Status, report.Transitions); err != nil {
+	if err := r.PublishStatus(ctx, r.echoWriter(), echo, &report.Status, report.Transitions); err != nil {
 		r.memory.pending.publishing(key, report, err)
 		return fmt.Errorf("writing the status: %w", err)
 	}

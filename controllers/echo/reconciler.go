@@ -50,7 +50,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	defer r.memory.expectations.End(request.NamespacedName)
-	r.Announce(ctx, echo, r.memory.pending.published(echo)...)
+	r.SendEvents(ctx, echo, r.memory.pending.published(echo)...)
 	response, err := r.reconcile(ctx, echo)
 	r.History.AddReconcile(request.NamespacedName, began, err)
 	return response, err
@@ -61,7 +61,7 @@ func (r *Reconciler) forget(ctx context.Context, echo types.NamespacedName) {
 	r.History.Forget(echo)
 	r.Metrics.Echoes.Forget(echo)
 	if end := r.memory.forget(echo); end != nil {
-		r.Announce(ctx, end.echo, end.transition)
+		r.SendEvents(ctx, end.echo, end.transition)
 	}
 }
 

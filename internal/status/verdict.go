@@ -1,7 +1,6 @@
 package status
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +9,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // verdict is what a reconcile means: the three conditions, the phase and the message.
@@ -38,7 +36,7 @@ func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) ver
 	case echo.Spec.Paused:
 		return pausedVerdict(&echo.Status, seen, now)
 	default:
-		pods := rolloutOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now)
+		pods := availabilityOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now)
 		return podsVerdict(pods, causesOf(echo, seen, pods, now))
 	}
 }
@@ -54,7 +52,7 @@ type causes struct {
 }
 
 // causesOf returns the causes of what is seen of an Echo.
-func causesOf(echo *v1.Echo, seen Observation, pods rollout, now time.Time) causes {
+func causesOf(echo *v1.Echo, seen Observation, pods availability, now time.Time) causes {
 	c := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now)}
 	c.routed = c.routes == (cause{}) && children.HasGateway(echo)
 	if children.HasGateway(echo) && seen.GatewaysRefused != "" {
@@ -64,7 +62,7 @@ func causesOf(echo *v1.Echo, seen Observation, pods rollout, now time.Time) caus
 }
 
 // podsCause returns why pods are missing, zero if none are.
-func podsCause(before *v1.EchoStatus, seen Observation, pods rollout) cause {
+func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause {
 	if pods.ready {
 		return cause{}
 	}
@@ -72,7 +70,7 @@ func podsCause(before *v1.EchoStatus, seen Observation, pods rollout) cause {
 }
 
 // podsVerdict returns the verdict of a reconcile that succeeded. Whether an Echo is ready depends on its pods alone.
-func podsVerdict(pods rollout, why causes) verdict {
+func podsVerdict(pods availability, why causes) verdict {
 	v := verdict{
 		routes:  why.routes,
 		routed:  why.routed,
@@ -83,86 +81,6 @@ func podsVerdict(pods rollout, why causes) verdict {
 	v.progressing, v.progressingReason = pods.progress()
 	v.degraded, v.degradedReason = pods.degradation(why)
 	return v
-}
-
-// late reports whether pods are missing although nothing is being rolled out, for longer than the deadline.
-func (r rollout) late() bool { return !r.ready && !r.progressing && r.overdue }
-
-// summary returns what the counts of pods say.
-func (r rollout) summary() string {
-	switch {
-	case r.ready && r.want == 0:
-		return "No pods are requested and none are running."
-	case r.progressing && !r.ready:
-		return fmt.Sprintf("A change is being rolled out: %d of %d pods are updated. %s", r.updated, r.want, r)
-	case r.late():
-		return fmt.Sprintf("%s There has been no progress for %.0f minutes.", r, desired.ProgressDeadline.Minutes())
-	default:
-		return r.String()
-	}
-}
-
-// phase returns the phase that pods and causes lead to.
-func (r rollout) phase(why causes) string {
-	switch {
-	case why.routes != (cause{}) || why.pods.warning || why.pods.lasting:
-		return v1.PhaseWarning
-	case r.ready:
-		return v1.PhaseReady
-	case r.progressing && r.first:
-		return v1.PhasePending
-	case r.progressing:
-		return v1.PhaseUpdating
-	default:
-		return v1.PhaseWarning
-	}
-}
-
-// readiness returns the condition Ready and the reason of the event that reports it. A cause changes why an Echo is not ready, and does not
-// hide whether a change is being rolled out.
-func (r rollout) readiness(why cause) (value metav1.ConditionStatus, reason, event v1.Reason) {
-	switch {
-	case r.ready && r.want == 0:
-		return metav1.ConditionTrue, v1.ReasonScaledToZero, v1.EventReady
-	case r.ready:
-		return metav1.ConditionTrue, v1.ReasonAllPodsReady, v1.EventReady
-	case why != (cause{}):
-		return metav1.ConditionFalse, why.reason, v1.EventNotReady
-	case r.progressing:
-		return metav1.ConditionFalse, v1.ReasonRollingOut, v1.EventRollout
-	case r.late():
-		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded, v1.EventNotReady
-	default:
-		return metav1.ConditionFalse, v1.ReasonPodsNotReady, v1.EventNotReady
-	}
-}
-
-// progress returns the condition Progressing.
-func (r rollout) progress() (metav1.ConditionStatus, v1.Reason) {
-	switch {
-	case r.ready:
-		return metav1.ConditionFalse, v1.ReasonRolledOut
-	case r.progressing:
-		return metav1.ConditionTrue, v1.ReasonRollingOut
-	case r.late():
-		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded
-	default:
-		return metav1.ConditionFalse, v1.ReasonPodsNotReady
-	}
-}
-
-// degradation returns the condition Degraded. A cause does not hide that the deadline has passed.
-func (r rollout) degradation(why causes) (metav1.ConditionStatus, v1.Reason) {
-	switch {
-	case r.late():
-		return metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded
-	case why.pods.lasting:
-		return metav1.ConditionTrue, why.pods.reason
-	case why.routes != (cause{}):
-		return metav1.ConditionTrue, why.routes.reason
-	default:
-		return metav1.ConditionFalse, v1.ReasonAsExpected
-	}
 }
 
 // sentences joins the texts that are not empty.
@@ -205,7 +123,7 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 		v.message, v.phase = sentences(paused, "It has no Deployment."), v1.PhasePending
 		return v
 	}
-	pods := rolloutOf(d, *d.Spec.Replicas, before, now)
+	pods := availabilityOf(d, *d.Spec.Replicas, before, now)
 	pods.progressing, pods.overdue = false, false // no one waits for what is paused
 	why := causes{pods: podsCause(before, seen, pods)}
 	if pods.ready || why.pods != (cause{}) {

@@ -91,7 +91,7 @@ func testConfig() children.Config { return children.Config{Images: children.Imag
 // TestACauseChangesOnlyWhyAnEchoIsNotReady checks that a cause does not hide whether a change is being rolled out.
 func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 	g := NewWithT(t)
-	rolling := rollout{want: 2, updated: 1, available: 1, progressing: true}
+	rolling := availability{want: 2, updated: 1, available: 1, progressing: true}
 	because := func(c cause) verdict { return podsVerdict(rolling, causes{pods: c}) }
 	want := because(cause{})
 	g.Expect(want.readyReason).To(Equal(v1.ReasonRollingOut))
@@ -101,7 +101,7 @@ func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 	g.Expect(because(cause{reason: v1.ReasonNodeProblem, message: "No node.", warning: true})).To(Equal(want))
 	want.degraded, want.degradedReason = yes, v1.ReasonNodeProblem
 	g.Expect(because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true})).To(Equal(want))
-	late := podsVerdict(rollout{want: 2, overdue: true}, causes{pods: cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true}})
+	late := podsVerdict(availability{want: 2, overdue: true}, causes{pods: cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true}})
 	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
 }
 

@@ -19,8 +19,8 @@ const (
 	deploymentDeadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// rollout is the state of the pods of a Deployment, compared with what is desired.
-type rollout struct {
+// availability is the state of the pods of a Deployment, compared with what is desired.
+type availability struct {
 	want int32
 	// updated and available count at most the desired pods.
 	updated, available int32
@@ -32,22 +32,104 @@ type rollout struct {
 	overdue bool
 }
 
-// rolloutOf returns the rollout of a Deployment that should have want pods, given the previous status of the Echo.
-func rolloutOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now time.Time) rollout {
-	late := overdue(before, d, now)
-	return rollout{
+// availabilityOf returns the availability of the pods of a Deployment that should have want pods, given the previous status of the Echo.
+func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now time.Time) availability {
+	isOverdue := overdue(before, d, now)
+	return availability{
 		want:        want,
 		updated:     min(d.Status.UpdatedReplicas, want),
 		available:   min(d.Status.AvailableReplicas, want),
 		ready:       isReady(d, want),
-		progressing: progressing(d, before, late),
+		progressing: progressing(d, before, isOverdue),
 		first:       firstRollout(d),
-		overdue:     late,
+		overdue:     isOverdue,
 	}
 }
 
 // String returns how many pods are ready, as a sentence.
-func (r rollout) String() string { return fmt.Sprintf("%d of %d pods are ready.", r.available, r.want) }
+func (a availability) String() string {
+	return fmt.Sprintf("%d of %d pods are ready.", a.available, a.want)
+}
+
+// isStuck reports whether pods are missing although nothing is being rolled out, for longer than the deadline.
+func (a availability) isStuck() bool { return !a.ready && !a.progressing && a.overdue }
+
+// summary returns what the counts of pods say.
+func (a availability) summary() string {
+	switch {
+	case a.ready && a.want == 0:
+		return "No pods are requested and none are running."
+	case a.progressing && !a.ready:
+		return fmt.Sprintf("A change is being rolled out: %d of %d pods are updated. %s", a.updated, a.want, a)
+	case a.isStuck():
+		return fmt.Sprintf("%s There has been no progress for %.0f minutes.", a, desired.ProgressDeadline.Minutes())
+	default:
+		return a.String()
+	}
+}
+
+// phase returns the phase that pods and causes lead to.
+func (a availability) phase(why causes) string {
+	switch {
+	case why.routes != (cause{}) || why.pods.warning || why.pods.lasting:
+		return v1.PhaseWarning
+	case a.ready:
+		return v1.PhaseReady
+	case a.progressing && a.first:
+		return v1.PhasePending
+	case a.progressing:
+		return v1.PhaseUpdating
+	default:
+		return v1.PhaseWarning
+	}
+}
+
+// readiness returns the condition Ready and the reason of the event that reports it. A cause changes why an Echo is not ready, and does not
+// hide whether a change is being rolled out.
+func (a availability) readiness(why cause) (value metav1.ConditionStatus, reason, event v1.Reason) {
+	switch {
+	case a.ready && a.want == 0:
+		return metav1.ConditionTrue, v1.ReasonScaledToZero, v1.EventReady
+	case a.ready:
+		return metav1.ConditionTrue, v1.ReasonAllPodsReady, v1.EventReady
+	case why != (cause{}):
+		return metav1.ConditionFalse, why.reason, v1.EventNotReady
+	case a.progressing:
+		return metav1.ConditionFalse, v1.ReasonRollingOut, v1.EventRollout
+	case a.isStuck():
+		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded, v1.EventNotReady
+	default:
+		return metav1.ConditionFalse, v1.ReasonPodsNotReady, v1.EventNotReady
+	}
+}
+
+// progress returns the condition Progressing.
+func (a availability) progress() (metav1.ConditionStatus, v1.Reason) {
+	switch {
+	case a.ready:
+		return metav1.ConditionFalse, v1.ReasonRolledOut
+	case a.progressing:
+		return metav1.ConditionTrue, v1.ReasonRollingOut
+	case a.isStuck():
+		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded
+	default:
+		return metav1.ConditionFalse, v1.ReasonPodsNotReady
+	}
+}
+
+// degradation returns the condition Degraded. A cause does not hide that the deadline has passed.
+func (a availability) degradation(why causes) (metav1.ConditionStatus, v1.Reason) {
+	switch {
+	case a.isStuck():
+		return metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded
+	case why.pods.lasting:
+		return metav1.ConditionTrue, why.pods.reason
+	case why.routes != (cause{}):
+		return metav1.ConditionTrue, why.routes.reason
+	default:
+		return metav1.ConditionFalse, v1.ReasonAsExpected
+	}
+}
 
 // isReady reports whether the pods are as desired: the Deployment controller has seen the latest spec, and all pods are updated and
 // available.
@@ -58,11 +140,11 @@ func isReady(d *appsv1.Deployment, want int32) bool {
 
 // progressing reports whether a change is being rolled out. The Deployment controller completes a rollout only once and does not
 // begin another when the number of replicas changes, so scaling counts as a rollout until the pods are ready.
-func progressing(d *appsv1.Deployment, before *v1.EchoStatus, late bool) bool {
+func progressing(d *appsv1.Deployment, before *v1.EchoStatus, isOverdue bool) bool {
 	if rolling(d) {
 		return !deadlineExceeded(d)
 	}
-	return meta.IsStatusConditionTrue(before.Conditions, v1.ConditionProgressing) && !late
+	return meta.IsStatusConditionTrue(before.Conditions, v1.ConditionProgressing) && !isOverdue
 }
 
 // rolling reports whether the Deployment controller has work left.
