@@ -17,14 +17,14 @@ import (
 
 // group is a row of the table of groups: related facts that a run examines together.
 type group struct {
-	name    string // also in the enum of spec.checks[].groups in api/v1/echo_check.go
+	name    string
 	examine func(context.Context, *run.Group) error
 	needs   func(*run.Known) string // returns why the group cannot be tested, or ""
 	optIn   bool                    // only if it is named
 	last    bool                    // alone, after the others
 }
 
-// groups returns the table. A report lists the facts in this order.
+// groups returns the table, from which the enum of spec.checks[].groups is generated. A report lists the facts in this order.
 func groups() []group {
 	return []group{
 		{name: "request", examine: requests.ExamineRequest, needs: run.Descriptions},

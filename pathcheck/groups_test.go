@@ -42,7 +42,7 @@ func TestGroupNames_areInTheAPI(t *testing.T) {
 		t.Fatalf("%s has no enum of groups: %s", file, field)
 	}
 	if got := strings.Split(enum[1], ";"); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(all))) {
-		t.Errorf("the enum of groups in %s is\n%v, but pathcheck has\n%v", file, got, all)
+		t.Errorf("the enum of groups in %s is\n%v, but pathcheck has\n%v: run `make generate manifests`", file, got, all)
 	}
 	if want := fmt.Sprintf("MaxItems=%d\n", len(all)); !strings.Contains(field, want) {
 		t.Errorf("the groups in %s do not have %s", file, want)

@@ -20,7 +20,7 @@ import (
 )
 
 // Kind is a row of the table of kinds: a kind of object that the operator creates for Echoes. All that has to know the kinds ranges over the table,
-// or is generated from it by tools/kinds.
+// or is generated from it by tools/tables.
 type Kind struct {
 	schema.GroupVersionKind
 	// Optional is true if a cluster may not serve the kind.

@@ -1,0 +1,35 @@
+// Tables writes what is generated from the tables of the project: that of kinds, internal/children/desired/kinds.go, and that of groups of pathcheck,
+// pathcheck/groups.go.
+//
+// usage: tables files      writes the files below the current directory, the root of the project
+//
+//	tables schema | gateway-schema      prints the names of the types of children in the schema of client-go, or in that of Gateway API
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "tables: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(arguments []string) error {
+	if len(arguments) != 1 {
+		return errors.New("usage: tables files | schema | gateway-schema")
+	}
+	switch arguments[0] {
+	case "files":
+		return writeFiles(".")
+	case "schema", "gateway-schema":
+		_, err := fmt.Print(schemaTypes(arguments[0] == "gateway-schema"))
+		return err
+	default:
+		return fmt.Errorf("%q is not an output", arguments[0])
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/echo-operator/echo-operator/internal/children/desired"
+)
+
+const root = "../.."
+
+// TestEdits_filesAreCurrent: the tests of who reads these files rely on it.
+func TestEdits_filesAreCurrent(t *testing.T) {
+	for name, edit := range edits() {
+		before := read(t, name)
+		if after, err := edit(before); err != nil || after != before {
+			t.Errorf("%s is not what follows from the tables: run `make generate manifests` (%v)", name, err)
+		}
+	}
+}
+
+// TestSchemaTypes_areInTheSchemas: without its schema the operator cannot compare a child.
+func TestSchemaTypes_areInTheSchemas(t *testing.T) {
+	for file, optional := range map[string]bool{"schema.yaml": false, "schema_gateway.yaml": true} {
+		text := read(t, "internal/children/apply/"+file)
+		for name := range strings.Lines(schemaTypes(optional)) {
+			if !strings.Contains(text, "- name: "+name) {
+				t.Errorf("%s lacks %s: run `make generate`", file, strings.TrimSpace(name))
+			}
+		}
+	}
+}
+
+func TestSchemaName(t *testing.T) {
+	for of, want := range map[reflect.Type]string{
+		reflect.TypeFor[corev1.Service]():      "io.k8s.api.core.v1.Service",
+		reflect.TypeFor[gatewayv1.HTTPRoute](): "io.k8s.sigs.gateway-api.apis.v1.HTTPRoute",
+	} {
+		if got := schemaName(of); got != want {
+			t.Errorf("the name of %s is %s", of, got)
+		}
+	}
+}
+
+func TestWithResources(t *testing.T) {
+	kinds := []desired.Kind{
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}},
+	}
+	got, err := withResources(`// +a:b="Echo",resources={{Service,v1,""},{Event,v1,""}}`, kinds)
+	if want := `// +a:b="Echo",resources={{Service,v1,""},{Job,v1,"jobs.batch"},{Event,v1,""}}`; got != want || err != nil {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestEdits_withoutAPlace(t *testing.T) {
+	for name, edit := range edits() {
+		if strings.HasSuffix(name, "table.go") || strings.HasSuffix(name, "rights.go") { // they are generated as a whole
+			continue
+		}
+		if _, err := edit("other"); !errors.Is(err, errNoPlace) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWithGroups(t *testing.T) {
+	for name, part := range map[string]string{
+		"api/v1/echo_check.go":                        "MaxItems=2\n\t// +kubebuilder:validation:items:Enum=one;two\n",
+		"config/manifests/list_item_descriptors.yaml": "  x-descriptors:\n  - urn:alm:descriptor:com.tectonic.ui:select:one\n  - urn:alm:descriptor:com.tectonic.ui:select:two\n- path:",
+	} {
+		edit := map[bool]func(string, []string) (string, error){true: withGroups, false: withChoices}[strings.HasSuffix(name, ".go")]
+		got, err := edit(read(t, name), []string{"one", "two"})
+		if !strings.Contains(got, part) || err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	for _, arguments := range [][]string{nil, {"other"}} {
+		if err := run(arguments); err == nil {
+			t.Errorf("%q is no error", arguments)
+		}
+	}
+	if err := writeFiles(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without the files: %v", err)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
