@@ -17,6 +17,8 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gateways "sigs.k8s.io/gateway-api/applyconfiguration"
+
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // kind is a kind that the simulated API server serves.
@@ -31,19 +33,23 @@ type kind struct {
 }
 
 // kinds are the kinds that are served, by resource.
-var kinds = map[string]kind{
-	"echoes":               {group: "example.com", version: "v1", kind: "Echo", custom: true},
-	"deployments":          builtIn("apps", "Deployment"),
-	"services":             builtIn("", "Service"),
-	"pods":                 builtIn("", "Pod"),
-	"poddisruptionbudgets": builtIn("policy", "PodDisruptionBudget"),
-	"ingresses":            builtIn("networking.k8s.io", "Ingress"),
-	"networkpolicies":      builtIn("networking.k8s.io", "NetworkPolicy"),
-	"cronjobs":             builtIn("batch", "CronJob"),
-	"httproutes":           ofGatewayAPI("HTTPRoute"),
-	"gateways":             {group: gatewayv1.GroupName, version: "v1", kind: "Gateway", custom: true},
-	"nodes":                {version: "v1", kind: "Node", cluster: true, custom: true},
-	"events":               {group: "events.k8s.io", version: "v1", kind: "Event", custom: true},
+var kinds = servedKinds()
+
+func servedKinds() map[string]kind {
+	all := map[string]kind{
+		"echoes":     {group: "example.com", version: "v1", kind: "Echo", custom: true},
+		"pods":       builtIn("", "Pod"),
+		"httproutes": ofGatewayAPI("HTTPRoute"),
+		"gateways":   {group: gatewayv1.GroupName, version: "v1", kind: "Gateway", custom: true},
+		"nodes":      {version: "v1", kind: "Node", cluster: true, custom: true},
+		"events":     {group: "events.k8s.io", version: "v1", kind: "Event", custom: true},
+	}
+	for _, k := range desired.Table() {
+		if !k.Optional {
+			all[k.Resource().Resource] = builtIn(k.Group, k.Kind)
+		}
+	}
+	return all
 }
 
 // typeConverter knows the schema of the kinds that are built into Kubernetes.

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
 // families are metrics by name.
@@ -23,11 +26,10 @@ type counts map[string]float64
 // touched are the resources that an operator may read or write. The API server itself reads and writes others.
 func touched(resource string) bool {
 	switch resource {
-	case "echoes", "deployments", "services", "poddisruptionbudgets", "ingresses", "networkpolicies", "pods", "nodes", "events", "leases",
-		"apiservers", "httproutes", "podmonitors", "cronjobs":
+	case "echoes", "pods", "nodes", "events", "leases", "apiservers":
 		return true
 	default:
-		return false
+		return slices.ContainsFunc(kinds.Table(), func(k kinds.Kind) bool { return k.Resource == resource })
 	}
 }
 
