@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
@@ -69,12 +70,25 @@ func TestReconciler_mayBeHidden(t *testing.T) {
 	} {
 		r := &Reconciler{}
 		for _, found := range c.compared {
-			r.memory.upToDate.Record(fakecluster.StoredEcho(), children.Config{}, []client.Object{budget, budget, found, nil, nil})
+			r.memory.upToDate.Record(fakecluster.StoredEcho(), children.Config{}, foundOf(kind, found))
 		}
 		if got := r.mayBeHidden(c.echo, kind); got != c.want {
 			t.Errorf("%s: got %t", name, got)
 		}
 	}
+}
+
+// foundOf returns what a comparison found of each kind: of one kind the given object, of the others some object.
+func foundOf(kind string, found client.Object) []client.Object {
+	var all []client.Object
+	for _, c := range desired.KindsOf(fakecluster.StoredEcho(), nil) {
+		if c.Kind == kind {
+			all = append(all, found)
+		} else {
+			all = append(all, hiddenBudget(fakecluster.StoredEcho()))
+		}
+	}
+	return all
 }
 
 func degraded(e *v1.Echo) { e.Status.Conditions[0].Status = metav1.ConditionTrue }
@@ -83,7 +97,7 @@ func degraded(e *v1.Echo) { e.Status.Conditions[0].Status = metav1.ConditionTrue
 func TestReconciler_forgetsComparisonBeforeCreate(t *testing.T) {
 	w := fakecluster.New(t, fakecluster.StoredEcho())
 	r := reconciler(w)
-	r.memory.upToDate.Record(fakecluster.StoredEcho(), children.Config{}, make([]client.Object, 5))
+	r.memory.upToDate.Record(fakecluster.StoredEcho(), children.Config{}, make([]client.Object, len(desired.Kinds())))
 	w.Fail = func(write string) error {
 		if r.memory.upToDate.Lacks(fakecluster.StoredEcho(), "Service") {
 			t.Errorf("%s: the comparison says that there is none", write)

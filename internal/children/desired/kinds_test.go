@@ -148,6 +148,9 @@ func TestEveryChildHasLabelsAndOwner(t *testing.T) {
 	all, err := Of(echo, children.Config{Images: children.Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, c := range all {
+		if c.Desired == nil { // another test says so
+			continue
+		}
 		if !children.ManagedSelector().Matches(labels.Set(c.Desired.GetLabels())) {
 			t.Errorf("the cache of the operator does not hold a %s with the labels %v", c.Kind, c.Desired.GetLabels())
 		}
