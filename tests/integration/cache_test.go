@@ -17,9 +17,9 @@ import (
 
 var _ = Describe("the cache of the operator", func() {
 	It("contains the objects that the operator created, and no others", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "cached", func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "cached.example.com"}
-			e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "cached", support.EveryField, func(e *v1.Echo) {
+			e.Spec.Service, e.Spec.Gateway, e.Spec.TLS = v1.EchoService{}, nil, nil // the cluster has one IP family, and no Gateway API
+			e.Spec.PriorityClassName, e.Spec.ServiceAccountName = "", ""            // that do not exist
 		}))
 		createPod(ctx, echo, echo.Name)
 		for _, kind := range append(desired.Kinds(), &corev1.Pod{}) {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -24,11 +25,11 @@ const (
 	manyEchoes = 100
 	// writesOfEcho are the finalizer, the Service, the Deployment, the PodDisruptionBudget and the status of a new Echo.
 	writesOfEcho = 5
-	// maxStartRequests are those of a process that starts: discovery, watches, the rights that it asks for, and two reviews of the token of
-	// the test.
-	maxStartRequests = 18
-	// maxListRequests are the further ones with an API server that does not stream lists: each of 10 watches is refused, and then lists.
-	maxListRequests = 20
+	// otherWatches are those of Echoes, nodes, pods, pods with the label for companions, and CronJobs.
+	otherWatches = 5
+	// maxStartRequests are those of a process that starts, besides watches: discovery, the rights that it asks for, and two reviews of the
+	// token of the test.
+	maxStartRequests = 8
 	// maxAllocations are those of a reconcile that changes nothing.
 	maxAllocations = 500
 )
@@ -67,9 +68,10 @@ var _ = Describe("what an Echo costs", func() {
 		restarted := quiet(ctx, start())
 		Expect(restarted.patches).To(BeZero(), "writes after a restart")
 		Expect(restarted.total()).To(BeNumerically("<=", first.total()+1), "requests at a start with Echoes, and without")
-		limit := maxStartRequests
-		if minorVersion(server.Config) < 34 { // it does not send lists as watches
-			limit += maxListRequests
+		watches := otherWatches + len(desired.Kinds())
+		limit := maxStartRequests + watches
+		if minorVersion(server.Config) < 34 { // it does not stream lists: each watch is refused, and then lists
+			limit += 2 * watches
 		}
 		Expect(restarted.total()).To(BeNumerically("<=", limit))
 	})
