@@ -14,6 +14,7 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	last := ""
 	for _, row := range table() {
 		if row.value(Controls{}) != nil {
 			t.Errorf("%s is applied by default", row.name)
@@ -24,6 +25,7 @@ func TestTable(t *testing.T) {
 			}
 			continue
 		}
+		last = row.name
 		if err := (&Controls{}).set(row.name, []string{""}, Safe); err == nil || strings.Contains(err.Error(), "unknown control") {
 			t.Errorf("%s with an empty value: %v", row.name, err)
 		}
@@ -41,8 +43,7 @@ func TestTable(t *testing.T) {
 	if length := len(Safe.Vary()) + len(",Accept-Encoding"); length > 128 {
 		t.Errorf("nginx would not cache: Vary has %d bytes", length)
 	}
-	const want = "status, delay, set-header, size, format, percentage, failures, early-hints and connection"
-	if got := requestable(); got != want {
-		t.Errorf("a request can set %s, want %s", got, want)
+	if got := requestable(); !strings.HasPrefix(got, "status, delay, set-header, ") || !strings.HasSuffix(got, " and "+last) {
+		t.Errorf("a request can set %s; the last row is %s", got, last)
 	}
 }

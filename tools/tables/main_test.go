@@ -39,6 +39,16 @@ func TestSchemaTypes_areInTheSchemas(t *testing.T) {
 	}
 }
 
+// TestDocs_nameEveryKind: docs/echo.md says which objects an Echo has.
+func TestDocs_nameEveryKind(t *testing.T) {
+	text := read(t, "docs/echo.md")
+	for _, kind := range desired.Table() {
+		if !strings.Contains(text, kind.Kind) {
+			t.Errorf("docs/echo.md does not say what a %s is for", kind.Kind)
+		}
+	}
+}
+
 func TestSchemaName(t *testing.T) {
 	for of, want := range map[reflect.Type]string{
 		reflect.TypeFor[corev1.Service]():      "io.k8s.api.core.v1.Service",
