@@ -6,7 +6,7 @@ package kinds
 func Table() []Kind {
 	return []Kind{
 		{Group: "", Version: "v1", Kind: "Service", Resource: "services", Named: true, Kept: []string{"spec", "status"}},
-		{Group: "apps", Version: "v1", Kind: "Deployment", Resource: "deployments", Named: true, Kept: []string(nil)},
+		{Group: "apps", Version: "v1", Kind: "Deployment", Resource: "deployments", Named: true, Kept: []string{}},
 		{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Resource: "poddisruptionbudgets", Named: true, Kept: []string{"spec", "status"}},
 		{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Resource: "ingresses", Named: true, Kept: []string{"spec", "status"}},
 		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Resource: "networkpolicies", Named: true, Kept: []string{"spec"}},
@@ -14,6 +14,6 @@ func Table() []Kind {
 		{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute", Resource: "httproutes", Named: true, Kept: []string{"spec", "status"}},
 		{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "GRPCRoute", Resource: "grpcroutes", Named: true, Kept: []string{"spec", "status"}},
 		{Group: "monitoring.coreos.com", Version: "v1", Kind: "PodMonitor", Resource: "podmonitors", Named: true, Kept: []string{"spec"}},
-		{Group: "batch", Version: "v1", Kind: "CronJob", Resource: "cronjobs", Named: false, Kept: []string(nil)},
+		{Group: "batch", Version: "v1", Kind: "CronJob", Resource: "cronjobs", Named: false, Kept: []string{}},
 	}
 }

@@ -18,7 +18,7 @@ func tableOf(all []desired.Kind) string {
 	var rows strings.Builder
 	for _, k := range all {
 		fmt.Fprintf(&rows, "\t\t{Group: %q, Version: %q, Kind: %q, Resource: %q, Named: %t, Kept: %#v},\n",
-			k.Group, k.Version, k.Kind, k.Resource().Resource, k.Named(), k.Kept)
+			k.Group, k.Version, k.Kind, k.Resource().Resource, k.Named(), strings.Fields(k.Kept))
 	}
 	return generated + "package kinds\n\n// Table returns the kinds that the operator creates.\nfunc Table() []Kind {\n\treturn []Kind{\n" +
 		rows.String() + "\t}\n}\n"

@@ -25,8 +25,8 @@ type Kind struct {
 	schema.GroupVersionKind
 	// Optional is true if a cluster may not serve the kind.
 	Optional bool
-	// Kept are the fields that must-gather writes. If there are none, internal/mustgather/kept.yaml lists them.
-	Kept []string
+	// Kept are the fields that must-gather writes, separated by spaces. If there are none, internal/mustgather/kept.yaml lists them.
+	Kept string
 
 	// newObject is empty of the Go type of the kind.
 	newObject func() client.Object
@@ -41,7 +41,7 @@ type Kind struct {
 // Table returns the kinds that the operator creates, first those of children of an Echo in the order in which they are created.
 func Table() []Kind {
 	gateways := routing.GatewayGroupVersion()
-	whole := []string{"spec", "status"}
+	const whole = "spec status"
 	return []Kind{
 		{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), newObject: empty[corev1.Service], build: service, refine: refineService,
 			Kept: whole},
@@ -51,14 +51,14 @@ func Table() []Kind {
 		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), newObject: empty[networkingv1.Ingress], build: routing.Ingress,
 			refine: routing.RefineIngress, Kept: whole},
 		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), newObject: empty[networkingv1.NetworkPolicy],
-			build: networkPolicy, refine: noEgress, Kept: []string{"spec"}},
+			build: networkPolicy, refine: noEgress, Kept: "spec"},
 		{GroupVersionKind: gateways.WithKind(routing.BackendTLSPolicyKind), newObject: empty[gatewayv1.BackendTLSPolicy],
 			build: routing.BackendTLSPolicy, Kept: whole, Optional: true},
 		{GroupVersionKind: gateways.WithKind(routing.HTTPRouteKind), newObject: empty[gatewayv1.HTTPRoute], build: routing.HTTPRoute, Kept: whole,
 			Optional: true},
 		{GroupVersionKind: gateways.WithKind(routing.GRPCRouteKind), newObject: empty[gatewayv1.GRPCRoute], build: routing.GRPCRoute, Kept: whole,
 			Optional: true},
-		{GroupVersionKind: MonitoringGroupVersion().WithKind(podMonitorKind), newObject: newPodMonitor, Kept: []string{"spec"}, Optional: true},
+		{GroupVersionKind: MonitoringGroupVersion().WithKind(podMonitorKind), newObject: newPodMonitor, Kept: "spec", Optional: true},
 		{GroupVersionKind: batchv1.SchemeGroupVersion.WithKind(cronJobKind), newObject: NewCronJob},
 	}
 }
