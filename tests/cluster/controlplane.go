@@ -101,3 +101,12 @@ func (s *settings) apiServerReady(ctx context.Context) error {
 	}
 	return nil
 }
+
+// isRunning reports whether the cluster was started completely and all its processes still run.
+func (s *settings) isRunning(ctx context.Context) bool {
+	files, err := filepath.Glob(s.pidFile("*"))
+	return err == nil && exists(s.startedFile()) && len(s.recorded("*")) == len(files) && s.apiServerReady(ctx) == nil
+}
+
+// startedFile returns the path of a file that exists once the cluster is started completely.
+func (s *settings) startedFile() string { return filepath.Join(s.Run, "started") }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // wholeNode is the name that stands for all processes that a node loses when it stops: containerd, the kubelet and those of pods.
@@ -24,15 +22,6 @@ func withNodeNames(names []string) []string {
 		return names
 	}
 	return append(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == wholeNode }), nodeNames()...)
-}
-
-// crash runs a task on processes of the cluster with real containers.
-func crash(ctx context.Context, c cluster, names []string, task func(*realCluster, context.Context, []string) error) error {
-	own, ok := c.(*realCluster)
-	if !ok || len(names) == 0 {
-		return errors.New("usage: kill NAME... or revive NAME..., with the cluster with real containers")
-	}
-	return locked(ctx, func(ctx context.Context) error { return task(own, ctx, names) })
 }
 
 // kill kills processes by SIGKILL, without the chance to clean up.
@@ -88,21 +77,4 @@ func (c *realCluster) podMembers() ([]int, error) {
 func isShim(pid int) bool {
 	name, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"))
 	return err == nil && strings.HasPrefix(string(name), "containerd-shim")
-}
-
-// killAll kills the processes that a function returns. It repeats this until none is left, because they can start others meanwhile.
-func (s *settings) killAll(ctx context.Context, which func() ([]int, error)) error {
-	return await(ctx, func(context.Context) error {
-		pids, err := which()
-		if err != nil {
-			return final{err}
-		}
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited meanwhile
-		}
-		if len(pids) > 0 {
-			return fmt.Errorf("processes %v still run", pids)
-		}
-		return nil
-	})
 }

@@ -59,11 +59,6 @@ func (c *realCluster) removeLeftovers() error {
 	return nil
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // unusedSockets returns the sockets on which no process listens.
 func unusedSockets(patterns ...string) ([]string, error) {
 	inUse, err := os.ReadFile("/proc/net/unix")

@@ -128,3 +128,12 @@ func start(ctx context.Context, c cluster, arguments []string) error {
 	return simulated.replace(ctx,
 		process{name: arguments[0], path: program, args: arguments[3:], env: []string{"KUBECONFIG=" + c.kubeconfig()}})
 }
+
+// crash runs a task on processes of the cluster with real containers.
+func crash(ctx context.Context, c cluster, names []string, task func(*realCluster, context.Context, []string) error) error {
+	own, ok := c.(*realCluster)
+	if !ok || len(names) == 0 {
+		return errors.New("usage: kill NAME... or revive NAME..., with the cluster with real containers")
+	}
+	return locked(ctx, func(ctx context.Context) error { return task(own, ctx, names) })
+}

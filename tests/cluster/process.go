@@ -158,15 +158,6 @@ func (s *settings) recorded(name string) []int {
 	return running
 }
 
-// isRunning reports whether the cluster was started completely and all its processes still run.
-func (s *settings) isRunning(ctx context.Context) bool {
-	files, err := filepath.Glob(s.pidFile("*"))
-	return err == nil && exists(s.startedFile()) && len(s.recorded("*")) == len(files) && s.apiServerReady(ctx) == nil
-}
-
-// startedFile returns the path of a file that exists once the cluster is started completely.
-func (s *settings) startedFile() string { return filepath.Join(s.Run, "started") }
-
 // killRecorded kills the processes with PID files of a name, or of all names for *, and waits until they have exited.
 func (s *settings) killRecorded(ctx context.Context, name string) error {
 	for _, pid := range s.recorded(name) {
@@ -175,6 +166,23 @@ func (s *settings) killRecorded(ctx context.Context, name string) error {
 	return await(ctx, func(context.Context) error {
 		if left := s.recorded(name); len(left) > 0 {
 			return fmt.Errorf("processes %v still run", left)
+		}
+		return nil
+	})
+}
+
+// killAll kills the processes that a function returns. It repeats this until none is left, because they can start others meanwhile.
+func (s *settings) killAll(ctx context.Context, which func() ([]int, error)) error {
+	return await(ctx, func(context.Context) error {
+		pids, err := which()
+		if err != nil {
+			return final{err}
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have exited meanwhile
+		}
+		if len(pids) > 0 {
+			return fmt.Errorf("processes %v still run", pids)
 		}
 		return nil
 	})

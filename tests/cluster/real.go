@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/echo-operator/echo-operator/tests/cluster/machine"
 )
 
 // realCluster is a single-node cluster with real containers in a separate network namespace.
@@ -63,7 +65,7 @@ func (c *realCluster) prepareMachine(ctx context.Context) error {
 	if err := installPackages(ctx); err != nil {
 		return err
 	}
-	return checkSpace(c.Data)
+	return machine.CheckSpace(c.Data)
 }
 
 // tools builds tool sets and returns the folders of their programs.

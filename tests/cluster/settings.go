@@ -96,3 +96,8 @@ func writeFile(path string, text []byte) error {
 	}
 	return os.WriteFile(path, text, 0o600)
 }
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,4 +1,5 @@
-// Package machine determines which kind of cluster this machine can run. It depends only on the standard library, so that it builds fast.
+// Package machine determines which kind of cluster this machine can run, and whether it has space for one. It depends only on the standard
+// library, so that it builds fast.
 package machine
 
 import (

@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 // when less than its eviction thresholds is left, and a test would only report that something does not start or does not end.
 const minSpace = 2 << 30
 
-// checkSpace returns an error if the file system of a folder that may not exist yet has too little space left.
-func checkSpace(folder string) error {
+// CheckSpace returns an error if the file system of a folder that may not exist yet has too little space left.
+func CheckSpace(folder string) error {
 	stat := syscall.Statfs_t{}
 	for syscall.Statfs(folder, &stat) != nil && folder != "/" {
 		folder = filepath.Dir(folder)
