@@ -1,101 +1,61 @@
 package status
 
 import (
-	"slices"
-	"time"
-
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Report is the result of a reconcile.
-type Report struct {
-	Status v1.EchoStatus
-	// Transitions are what changed since the status before, to be reported as events once Status is written.
-	Transitions []Transition
-	// Silent is true if the status stays as it is, and nothing is reported.
-	Silent bool
-	// Next is when to look again if no event arrives earlier, zero if nothing depends on time.
-	Next time.Duration
-}
-
-// Evaluate returns the report of a reconcile of an Echo. failure is nil if the reconcile succeeded. A silent failure leaves the status as
-// it is and reports no transitions.
-func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
-	if failure.Silent() {
-		return Report{Status: echo.Status, Silent: true}
-	}
-	status := measure(echo, seen, failure)
-	v := judge(echo, seen, failure, now)
-	record(status, v, echo.Generation, now)
-	return Report{
-		Status:      *status,
-		Transitions: transitions(&echo.Status, status, v, seen),
-		Next:        next(echo, status, seen, failure, now),
-	}
-}
-
-// next returns when to look at an Echo again if no event arrives earlier, zero if only an event can change its status. A failure says more
-// than an exceeded deadline does, so that nothing depends on the deadline while there is one.
-func next(echo *v1.Echo, status *v1.EchoStatus, seen Observation, failure *Failure, now time.Time) time.Duration {
-	look := untilNextLook(echo, seen, failure)
-	if failure != nil {
-		return look
-	}
-	return Earliest(Earliest(untilOverdue(status, now), untilRouteOverdue(echo, seen, now)), look)
-}
-
-// untilNextLook returns when to look again at children that are not watched, zero if all are. They are watched again as soon as a reconcile
-// has restored their labels, which it does not if the Echo is paused or cannot be applied.
-func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
-	if seen.Unwatched && (echo.Spec.Paused || failure != nil) {
-		return LookPeriod
-	}
-	return 0
-}
-
-// EvaluateDeletion returns the report of a reconcile of an Echo that is being deleted. failure is nil if the reconcile succeeded. A silent
-// failure leaves the status as it is and reports no transitions.
-func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
-	if failure.Silent() {
-		return Report{Status: echo.Status, Silent: true}
-	}
-	status, v := echo.Status.DeepCopy(), deletingVerdict(failure)
+// measure returns the status with everything but phase and conditions. What was not observed stays as it was, and so do the URLs while the
+// spec is not applied.
+func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
+	status := echo.Status.DeepCopy()
 	status.ObservedGeneration = echo.Generation
+	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
 	measureObjects(status, seen)
-	record(status, v, echo.Generation, now)
-	return Report{Status: *status, Transitions: transitions(&echo.Status, status, v, Observation{})}
-}
-
-// record writes a verdict into a status. A condition keeps its transition time while its status stays the same.
-func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
-	status.Phase, status.Message = v.phase, ShortMessage(v.message)
-	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, message string) {
-		SetCondition(status, metav1.Condition{
-			Type: kind, Status: value, Reason: reason.String(), Message: ConditionMessage(message),
-			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
-		})
-	}
-	attention := ""
-	if v.degraded == metav1.ConditionTrue {
-		attention = v.message
-	}
-	set(v1.ConditionReady, v.ready, v.readyReason, v.message)
-	set(v1.ConditionProgressing, v.progressing, v.progressingReason, v.message)
-	set(v1.ConditionDegraded, v.degraded, v.degradedReason, attention)
-}
-
-// SetCondition sets a condition. All are in one order, whichever was set first: that in which the console shows them.
-func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
-	meta.SetStatusCondition(&status.Conditions, condition)
-	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionPathsHealthy}
-	rank := func(c metav1.Condition) int {
-		if i := slices.Index(order, c.Type); i >= 0 {
-			return i
+	if failure == nil && !echo.Spec.Paused {
+		status.URL = routing.URL(echo)
+		if seen.Service != nil && !seen.GatewaysUnknown {
+			status.ExternalURL = routing.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)
 		}
-		return len(order) // set by another client
 	}
-	slices.SortStableFunc(status.Conditions, func(a, b metav1.Condition) int { return rank(a) - rank(b) })
+	if seen.Nodes != nil {
+		status.NodeProblems = nodeProblems(seen.Nodes)
+	}
+	return status
+}
+
+// measureObjects writes what is there of an Echo into a status.
+func measureObjects(status *v1.EchoStatus, seen Observation) {
+	measureDeployment(status, seen)
+	if seen.Pods != nil {
+		status.Pods = podStates(seen.Pods)
+	}
+	if seen.Companions != nil {
+		status.Companions = countLive(seen.Companions)
+	}
+}
+
+// measureDeployment writes what a Deployment runs into a status.
+func measureDeployment(status *v1.EchoStatus, seen Observation) {
+	d := seen.Deployment
+	if d == nil && !seen.NoDeployment {
+		return
+	}
+	if d == nil {
+		d = &appsv1.Deployment{}
+	}
+	status.Replicas = d.Status.Replicas
+	status.ReadyReplicas = d.Status.ReadyReplicas
+	status.UpdatedReplicas = d.Status.UpdatedReplicas
+	status.Image = ""
+	for _, container := range d.Spec.Template.Spec.Containers {
+		if container.Name == echopod.ContainerName {
+			status.Image = container.Image
+		}
+	}
 }
