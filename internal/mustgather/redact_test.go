@@ -60,7 +60,7 @@ func TestRules_everyKind(t *testing.T) {
 	decided := rules(t).kinds
 	for _, kind := range kinds.Table() {
 		if decided[kind.Kind] == nil {
-			t.Errorf("nothing is written of a %s: add Kept to its row in internal/children/desired/kinds.go, or the kind to kept.yaml", kind.Kind)
+			t.Errorf("nothing is written of a %s: add Kept to its row in internal/children/desired/table.go, or the kind to kept.yaml", kind.Kind)
 		}
 	}
 }

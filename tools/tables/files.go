@@ -24,7 +24,7 @@ func edits() map[string]edit {
 	kinds := desired.Table()
 	groups, _ := pathcheck.GroupNames()
 	return map[string]edit{
-		"internal/kinds/table.go":                     func(string) (string, error) { return tableOf(kinds), nil },
+		"internal/kinds/zz_generated.kinds.go":        func(string) (string, error) { return tableOf(kinds), nil },
 		"controllers/zz_generated.rights.go":          func(string) (string, error) { return rightsOn(kinds), nil },
 		"api/v1/echo_types.go":                        func(file string) (string, error) { return withResources(file, kinds) },
 		"api/v1/echo_check.go":                        func(file string) (string, error) { return withGroups(file, groups) },

@@ -1,4 +1,4 @@
-// Tables writes what is generated from the tables of the project: that of kinds, internal/children/desired/kinds.go, and that of groups of pathcheck,
+// Tables writes what is generated from the tables of the project: that of kinds, internal/children/desired/table.go, and that of groups of pathcheck,
 // pathcheck/groups.go.
 //
 // usage: tables files      writes the files below the current directory, the root of the project
