@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,17 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 )
 
 // awaitReady waits until all Echoes are ready with an image. It fails if Deployments are not soon, so that an operator that does too little
 // cannot win.
 func (r *clusterRun) awaitReady(ctx context.Context, image string) error {
-	err := r.awaitCount(ctx, func() (int, string) { return r.n - r.echoes.ready(image), "Echoes are not ready" })
+	err := r.awaitCount(ctx, func() (int, string) { return r.n - r.echoes.Ready(image), "Echoes are not ready" })
 	if err != nil {
 		return err
 	}
 	var problem error
-	err = pollEvery(ctx, time.Second, startTimeout, func(ctx context.Context) (bool, error) {
+	err = testbed.PollEvery(ctx, time.Second, testbed.StartTimeout, func(ctx context.Context) (bool, error) {
 		problem = r.checkDeployments(ctx, image)
 		return problem == nil, nil
 	})
@@ -36,12 +36,12 @@ func (r *clusterRun) awaitReady(ctx context.Context, image string) error {
 
 // awaitGone waits until nothing is left of the Echoes.
 func (r *clusterRun) awaitGone(ctx context.Context) error {
-	err := r.awaitCount(ctx, func() (int, string) { return r.echoes.all(), "Echoes are left" })
+	err := r.awaitCount(ctx, func() (int, string) { return r.echoes.All(), "Echoes are left" })
 	if err != nil {
 		return err
 	}
 	kinds := append(desired.Kinds(), &appsv1.ReplicaSet{}, &corev1.Pod{})
-	return pollEvery(ctx, time.Second, r.timeout(), func(ctx context.Context) (bool, error) {
+	return testbed.PollEvery(ctx, time.Second, r.timeout(), func(ctx context.Context) (bool, error) {
 		for _, kind := range kinds {
 			if left, err := r.isLeft(ctx, kind); left || err != nil {
 				return false, err
@@ -53,14 +53,14 @@ func (r *clusterRun) awaitGone(ctx context.Context) error {
 
 // isLeft reports whether there are objects of a kind for Echoes.
 func (r *clusterRun) isLeft(ctx context.Context, kind client.Object) (bool, error) {
-	gvk, err := apiutil.GVKForObject(kind, r.client.Scheme())
+	gvk, err := apiutil.GVKForObject(kind, r.Client.Scheme())
 	if err != nil {
 		return false, err
 	}
-	for _, namespace := range namespaces() {
+	for _, namespace := range testbed.Namespaces() {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk)
-		if err := r.client.List(ctx, list, client.InNamespace(namespace), client.Limit(1)); err != nil || len(list.Items) > 0 {
+		if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.Limit(1)); err != nil || len(list.Items) > 0 {
 			return true, err
 		}
 	}
@@ -71,7 +71,7 @@ func (r *clusterRun) isLeft(ctx context.Context, kind client.Object) (bool, erro
 func (r *clusterRun) awaitCount(ctx context.Context, count func() (int, string)) error {
 	const every, often = 100 * time.Millisecond, 30 * time.Second
 	told := time.Now()
-	err := pollEvery(ctx, every, r.timeout(), func(context.Context) (bool, error) {
+	err := testbed.PollEvery(ctx, every, r.timeout(), func(context.Context) (bool, error) {
 		left, what := count()
 		if left > 0 && time.Since(told) > often {
 			r.b.say("  %d %s", left, what)
@@ -91,7 +91,7 @@ func (r *clusterRun) checkDeployments(ctx context.Context, image string) error {
 	const page = 500
 	there, list := 0, &appsv1.DeploymentList{}
 	for {
-		if err := r.client.List(ctx, list, client.Limit(page), client.Continue(list.Continue)); err != nil {
+		if err := r.Client.List(ctx, list, client.Limit(page), client.Continue(list.Continue)); err != nil {
 			return err
 		}
 		for i := range list.Items {
@@ -116,9 +116,3 @@ func isRolledOut(d *appsv1.Deployment, image string) bool {
 	return d.Spec.Template.Spec.Containers[0].Image == image && s.ObservedGeneration == d.Generation &&
 		s.Replicas == want && s.UpdatedReplicas == want && s.ReadyReplicas == want
 }
-
-// isNoReview leaves out the requests that reading the metrics causes.
-func isNoReview(request string) bool { return !strings.HasPrefix(request, "POST ") }
-
-// isWrite reports whether a request is a write. POST requests are left out: where nothing else is written, they are no events.
-func isWrite(request string) bool { return isNoReview(request) && !strings.HasPrefix(request, "GET ") }

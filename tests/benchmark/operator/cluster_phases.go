@@ -9,6 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/requests"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
@@ -17,12 +19,12 @@ const rolledImage = "quay.io/echo-operator/echo-server:v0.1.1"
 
 // clusterRun measures the operator with a number of Echoes on a cluster of its own.
 type clusterRun struct {
-	*cluster
+	*testbed.Cluster
 	b        *benchmark
 	name     string // of the figures
 	n        int    // Echoes
-	operator *program
-	echoes   *echoCount
+	operator *testbed.Program
+	echoes   *testbed.EchoCount
 }
 
 // cluster measures the operator with the controllers of Kubernetes and pods: with a tenth of the Echoes and with all of them, so that the
@@ -43,22 +45,22 @@ func (b *benchmark) cluster(ctx context.Context) error {
 }
 
 func (b *benchmark) oneCluster(ctx context.Context, name string, n int) (err error) {
-	b.say("starting a cluster with %d nodes", nodesFor(n))
-	c, err := startCluster(ctx, n)
+	b.say("starting a cluster with %d nodes", testbed.NodesFor(n))
+	c, err := testbed.StartCluster(ctx, n)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.stop()) }()
-	r := &clusterRun{cluster: c, b: b, name: name, n: n}
-	if r.echoes, err = c.countEchoes(ctx); err != nil {
+	defer func() { err = errors.Join(err, c.Stop()) }()
+	r := &clusterRun{Cluster: c, b: b, name: name, n: n}
+	if r.echoes, err = c.CountEchoes(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.echoes.stop(), r.kill()) }()
+	defer func() { err = errors.Join(err, r.echoes.Stop(), r.kill()) }()
 	for _, phase := range []struct {
 		name string
 		run  func(context.Context) error
 	}{{"converge", r.converge}, {"restart", r.restart}, {"roll", r.roll}, {"delete", r.delete}} {
-		b.say("%s: %d Echoes with %d pods", phase.name, n, podsPerEcho*n)
+		b.say("%s: %d Echoes with %d pods", phase.name, n, testbed.PodsPerEcho*n)
 		err := phase.run(ctx)
 		if ctx.Err() != nil { // interrupted
 			return ctx.Err()
@@ -79,16 +81,16 @@ func (r *clusterRun) converge(ctx context.Context) error {
 		if err := r.createEchoes(ctx); err != nil {
 			return err
 		}
-		return r.awaitReady(ctx, echoServerImage)
+		return r.awaitReady(ctx, testbed.EchoServerImage)
 	})
 }
 
 // createEchoes creates the Echoes of a storm.
 func (r *clusterRun) createEchoes(ctx context.Context) error {
-	return parallel(ctx, r.n, func(ctx context.Context, i int) error {
-		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: podsPerEcho}}
-		echo.Name, echo.Namespace = fmt.Sprintf("echo-%05d", i), stormNamespace(i)
-		return r.client.Create(ctx, echo)
+	return testbed.Parallel(ctx, r.n, func(ctx context.Context, i int) error {
+		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: testbed.PodsPerEcho}}
+		echo.Name, echo.Namespace = fmt.Sprintf("echo-%05d", i), testbed.StormNamespace(i)
+		return r.Client.Create(ctx, echo)
 	})
 }
 
@@ -98,29 +100,29 @@ func (r *clusterRun) restart(ctx context.Context) error {
 	if err := errors.Join(r.kill(), r.start(ctx)); err != nil {
 		return err
 	}
-	if err := r.awaitPasses(ctx, r.operator, 1); err != nil {
+	if err := r.AwaitPasses(ctx, r.operator, 1); err != nil {
 		return err
 	}
-	first := time.Since(r.operator.began)
-	if err := r.awaitPasses(ctx, r.operator, r.n); err != nil {
+	first := time.Since(r.operator.Began)
+	if err := r.AwaitPasses(ctx, r.operator, r.n); err != nil {
 		return err
 	}
-	all := time.Since(r.operator.began)
-	if err := r.quiet(ctx, r.operator); err != nil {
+	all := time.Since(r.operator.Began)
+	if err := r.Quiet(ctx, r.operator); err != nil {
 		return err
 	}
-	used, err := r.expense(ctx, r.operator)
+	used, err := r.Expense(ctx, r.operator)
 	if err != nil {
 		return err
 	}
 	f, name := r.b.figures, r.name+".restart"
-	f.add(name+".firstPass", first.Seconds())
-	f.add(name+".allPasses", all.Seconds())
-	f.add(name+".requests", used.requests.sum(isNoReview))
-	f.add(name+".writes", used.requests.sum(isWrite))
-	f.add(name+".cpu.operator", used.cpu[ours].Seconds())
-	r.b.say("  first pass after %.2f s, all after %.2f s, requests: %v", first.Seconds(), all.Seconds(), used.requests)
-	return errors.Join(r.kill(), r.b.oneRest(ctx, r.controlPlane, name))
+	f.Add(name+".firstPass", first.Seconds())
+	f.Add(name+".allPasses", all.Seconds())
+	f.Add(name+".requests", used.Requests.Sum(requests.IsNoReview))
+	f.Add(name+".writes", used.Requests.Sum(requests.IsWrite))
+	f.Add(name+".cpu.operator", used.CPU[ours].Seconds())
+	r.b.say("  first pass after %.2f s, all after %.2f s, requests: %v", first.Seconds(), all.Seconds(), used.Requests)
+	return errors.Join(r.kill(), r.b.oneRest(ctx, r.ControlPlane, name))
 }
 
 // roll starts the operator with another image for all Echoes.
@@ -136,7 +138,7 @@ func (r *clusterRun) roll(ctx context.Context) error {
 // delete deletes all Echoes.
 func (r *clusterRun) delete(ctx context.Context) error {
 	return r.measure(ctx, "delete", func(ctx context.Context) error {
-		for _, namespace := range namespaces() {
+		for _, namespace := range testbed.Namespaces() {
 			if err := r.deleteEchoes(ctx, namespace); err != nil {
 				return err
 			}
@@ -148,9 +150,9 @@ func (r *clusterRun) delete(ctx context.Context) error {
 // deleteEchoes deletes the Echoes of a namespace. The API server deletes one after the other, and ends the request after a minute.
 func (r *clusterRun) deleteEchoes(ctx context.Context, namespace string) error {
 	const requestTimeout = time.Minute
-	return poll(ctx, r.timeout(), func(ctx context.Context) (bool, error) {
+	return testbed.Poll(ctx, r.timeout(), func(ctx context.Context) (bool, error) {
 		began := time.Now()
-		err := r.client.DeleteAllOf(ctx, &v1.Echo{}, client.InNamespace(namespace))
+		err := r.Client.DeleteAllOf(ctx, &v1.Echo{}, client.InNamespace(namespace))
 		if err != nil && time.Since(began) < requestTimeout {
 			return false, err
 		}
@@ -160,11 +162,11 @@ func (r *clusterRun) deleteEchoes(ctx context.Context, namespace string) error {
 
 // start starts the operator.
 func (r *clusterRun) start(ctx context.Context, arguments ...string) (err error) {
-	r.operator, err = startOperator(ctx, r.controlPlane, r.b.manager, r.kubeconfig(controlplane.OperatorUser), arguments...)
+	r.operator, err = testbed.StartOperator(ctx, r.ControlPlane, r.b.manager, r.Kubeconfig(controlplane.OperatorUser), arguments...)
 	if err != nil {
 		return err
 	}
-	return r.awaitMetrics(ctx, r.operator)
+	return r.AwaitMetrics(ctx, r.operator)
 }
 
 // kill ends the operator at once, if it runs.
@@ -174,15 +176,15 @@ func (r *clusterRun) kill() error {
 	if ended == nil {
 		return nil
 	}
-	return ended.kill()
+	return ended.Kill()
 }
 
 // failure adds the ends of the logs to an error.
 func (r *clusterRun) failure(err error) error {
 	if r.operator != nil {
-		err = r.operator.failure(err)
+		err = r.operator.Failure(err)
 	}
-	return r.cluster.failure(err)
+	return r.Failure(err)
 }
 
 // timeout bounds how long a storm takes.

@@ -4,18 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/figures"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/requests"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
-
-// startTimeout bounds how long an operator takes until it is idle.
-const startTimeout = time.Minute
 
 // The clients that are compared.
 const (
 	raw  = "raw"
-	ours = "operator"
+	ours = testbed.OperatorName
 )
 
 // converge compares the clients: with Echoes that are there when a client starts, and with Echoes that arrive when it is idle. Clients
@@ -32,7 +38,7 @@ func (b *benchmark) converge(ctx context.Context) error {
 		}
 	}
 	for i, created := range b.figures["arriving.operator.cpu.creator"] {
-		b.figures.add("arriving.raw.cpu.writing", b.figures["arriving.raw.cpu.client"][i]-created) // without creating the Echoes
+		b.figures.Add("arriving.raw.cpu.writing", b.figures["arriving.raw.cpu.client"][i]-created) // without creating the Echoes
 	}
 	return nil
 }
@@ -46,27 +52,27 @@ func mode(arriving bool) string {
 
 // round is one client that converges a number of Echoes on a control plane of its own.
 type round struct {
-	*controlPlane
-	client, creator *program // the creator is nil if it is not part of what is measured
-	used            usage
+	*testbed.ControlPlane
+	client, creator *testbed.Program // the creator is nil if it is not part of what is measured
+	used            testbed.Usage
 	created         time.Duration // CPU time of the creator
 	took            time.Duration
 	passes          float64
 }
 
 func (b *benchmark) oneRound(ctx context.Context, name, client string, n int, arriving bool) (err error) {
-	p, err := startControlPlane(ctx)
+	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {
 		return err
 	}
-	r := &round{controlPlane: p}
+	r := &round{ControlPlane: p}
 	defer func() { err = errors.Join(err, r.end()) }()
 	if !arriving {
 		if err := b.create(ctx, p, n); err != nil {
 			return err
 		}
 	}
-	if err := p.quiet(ctx, nil); err != nil {
+	if err := p.Quiet(ctx, nil); err != nil {
 		return err
 	}
 	switch {
@@ -89,67 +95,67 @@ func (b *benchmark) oneRound(ctx context.Context, name, client string, n int, ar
 
 func (r *round) end() error {
 	var err error
-	for _, g := range []*program{r.client, r.creator} {
+	for _, g := range []*testbed.Program{r.client, r.creator} {
 		if g != nil {
-			err = errors.Join(err, g.kill())
+			err = errors.Join(err, g.Kill())
 		}
 	}
-	return errors.Join(err, r.stop())
+	return errors.Join(err, r.Stop())
 }
 
 // create creates Echoes. More flags can have them converged, too.
-func (b *benchmark) create(ctx context.Context, p *controlPlane, n int, more ...string) error {
-	creator, err := startRaw(ctx, p, b.raw, creatorUser, rawFlags(n, append(more, "-create")...)...)
+func (b *benchmark) create(ctx context.Context, p *testbed.ControlPlane, n int, more ...string) error {
+	creator, err := testbed.StartRaw(ctx, p, b.raw, testbed.CreatorUser, testbed.RawFlags(n, append(more, "-create")...)...)
 	if err != nil {
 		return err
 	}
-	if err := creator.write(); err != nil {
+	if err := creator.Write(); err != nil {
 		return err
 	}
-	_, _, err = creator.finish()
+	_, _, err = creator.Finish()
 	return err
 }
 
 func (b *benchmark) measureRaw(ctx context.Context, r *round, n int, arriving bool) (err error) {
-	flags, user := rawFlags(n, "-template="+b.template), controlplane.OperatorUser
+	flags, user := testbed.RawFlags(n, "-template="+b.template), controlplane.OperatorUser
 	if arriving {
-		flags, user = append(flags, "-create"), creatorUser
+		flags, user = append(flags, "-create"), testbed.CreatorUser
 	}
-	if r.client, err = startRaw(ctx, r.controlPlane, b.raw, user, flags...); err != nil {
+	if r.client, err = testbed.StartRaw(ctx, r.ControlPlane, b.raw, user, flags...); err != nil {
 		return err
 	}
-	before, err := r.before(ctx, nil)
+	before, err := r.Before(ctx, nil)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := r.client.write(); err != nil {
+	if err := r.client.Write(); err != nil {
 		return err
 	}
-	if err := r.awaitEvents(ctx, b.events*n, timeoutFor(n)); err != nil {
-		return r.client.failure(err)
+	if err := r.AwaitEvents(ctx, b.events*n, testbed.TimeoutFor(n)); err != nil {
+		return r.client.Failure(err)
 	}
 	r.took = time.Since(began)
-	used, _, err := r.client.finish()
+	used, _, err := r.client.Finish()
 	if err != nil {
 		return err
 	}
-	if err := r.quiet(ctx, nil); err != nil {
+	if err := r.Quiet(ctx, nil); err != nil {
 		return err
 	}
-	r.used, err = r.after(ctx, nil, before)
-	r.used.client = used
+	r.used, err = r.After(ctx, nil, before)
+	r.used.Client = used
 	return err
 }
 
 // measureThere measures an operator from its start.
 func (b *benchmark) measureThere(ctx context.Context, r *round, n int) error {
-	before, err := r.before(ctx, nil)
+	before, err := r.Before(ctx, nil)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if r.client, err = startOperator(ctx, r.controlPlane, b.manager, r.kubeconfig(controlplane.OperatorUser)); err != nil {
+	if r.client, err = testbed.StartOperator(ctx, r.ControlPlane, b.manager, r.Kubeconfig(controlplane.OperatorUser)); err != nil {
 		return err
 	}
 	return b.awaitOperator(ctx, r, before, began, n)
@@ -157,79 +163,96 @@ func (b *benchmark) measureThere(ctx context.Context, r *round, n int) error {
 
 // measureArriving measures an operator that is idle when another process creates the Echoes.
 func (b *benchmark) measureArriving(ctx context.Context, r *round, n int) (err error) {
-	if r.client, err = startOperator(ctx, r.controlPlane, b.manager, r.kubeconfig(controlplane.OperatorUser)); err != nil {
+	if r.client, err = testbed.StartOperator(ctx, r.ControlPlane, b.manager, r.Kubeconfig(controlplane.OperatorUser)); err != nil {
 		return err
 	}
-	if err := r.awaitMetrics(ctx, r.client); err != nil {
-		return r.client.failure(err)
+	if err := r.AwaitMetrics(ctx, r.client); err != nil {
+		return r.client.Failure(err)
 	}
-	if r.creator, err = startRaw(ctx, r.controlPlane, b.raw, creatorUser, rawFlags(n, "-create")...); err != nil {
+	if r.creator, err = testbed.StartRaw(ctx, r.ControlPlane, b.raw, testbed.CreatorUser, testbed.RawFlags(n, "-create")...); err != nil {
 		return err
 	}
-	if err := r.quiet(ctx, r.client); err != nil {
+	if err := r.Quiet(ctx, r.client); err != nil {
 		return err
 	}
-	before, err := r.before(ctx, r.client)
+	before, err := r.Before(ctx, r.client)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := r.creator.write(); err != nil {
+	if err := r.creator.Write(); err != nil {
 		return err
 	}
-	if r.created, _, err = r.creator.finish(); err != nil {
+	if r.created, _, err = r.creator.Finish(); err != nil {
 		return err
 	}
 	return b.awaitOperator(ctx, r, before, began, n)
 }
 
 // awaitOperator waits until an operator has converged all Echoes and is quiet.
-func (b *benchmark) awaitOperator(ctx context.Context, r *round, before usage, began time.Time, n int) error {
-	if err := r.awaitEvents(ctx, b.events*n, timeoutFor(n)); err != nil {
-		return r.client.failure(err)
+func (b *benchmark) awaitOperator(ctx context.Context, r *round, before testbed.Usage, began time.Time, n int) error {
+	if err := r.AwaitEvents(ctx, b.events*n, testbed.TimeoutFor(n)); err != nil {
+		return r.client.Failure(err)
 	}
 	r.took = time.Since(began)
-	if err := r.quiet(ctx, r.client); err != nil {
+	if err := r.Quiet(ctx, r.client); err != nil {
 		return err
 	}
 	var err error
-	if r.used, err = r.after(ctx, r.client, before); err != nil {
+	if r.used, err = r.After(ctx, r.client, before); err != nil {
 		return err
 	}
-	metrics, err := r.metricsOf(ctx, r.client)
-	r.passes = passes(metrics)
+	metrics, err := r.MetricsOf(ctx, r.client)
+	r.passes = requests.Passes(metrics)
 	return err
-}
-
-func timeoutFor(n int) time.Duration { return 2*time.Minute + time.Duration(n)*200*time.Millisecond }
-
-// awaitMetrics waits until an operator serves its metrics.
-func (p *controlPlane) awaitMetrics(ctx context.Context, g *program) error {
-	return poll(ctx, startTimeout, func(ctx context.Context) (bool, error) {
-		_, err := p.metricsOf(ctx, g)
-		return err == nil, nil
-	})
 }
 
 // keep keeps the figures of a round, most of them for one Echo.
 func (b *benchmark) keep(name string, r *round, n float64) {
 	perEcho := func(d time.Duration) float64 { return milliseconds(d) / n }
 	f := b.figures
-	f.add(name+".perSecond", n/r.took.Seconds())
-	f.add(name+".cpu.apiServer", perEcho(r.used.apiServer))
-	f.add(name+".cpu.etcd", perEcho(r.used.etcd))
-	f.add(name+".cpu.client", perEcho(r.used.client))
-	f.add(name+".cpu.creator", perEcho(r.created))
-	f.add(name+".cpu.sum", perEcho(r.used.apiServer+r.used.etcd+r.used.client+r.created))
-	f.add(name+".requests", r.used.requests.sum(isWork)/n)
-	f.add(name+".conflicts", r.used.requests.sum(isConflict)/n)
-	f.add(name+".effective", r.used.requests.sum(isEffective)/n)
-	f.add(name+".passes", r.passes/n)
-	for request, count := range r.used.requests {
-		f.add(name+requestKey+request, count/n)
+	f.Add(name+".perSecond", n/r.took.Seconds())
+	f.Add(name+".cpu.apiServer", perEcho(r.used.APIServer))
+	f.Add(name+".cpu.etcd", perEcho(r.used.Etcd))
+	f.Add(name+".cpu.client", perEcho(r.used.Client))
+	f.Add(name+".cpu.creator", perEcho(r.created))
+	f.Add(name+".cpu.sum", perEcho(r.used.APIServer+r.used.Etcd+r.used.Client+r.created))
+	f.Add(name+".requests", r.used.Requests.Sum(requests.IsWork)/n)
+	f.Add(name+".conflicts", r.used.Requests.Sum(requests.IsConflict)/n)
+	f.Add(name+".effective", r.used.Requests.Sum(requests.IsEffective)/n)
+	f.Add(name+".passes", r.passes/n)
+	for request, count := range r.used.Requests {
+		f.Add(name+figures.RequestKey+request, count/n)
 	}
 	b.say("  %.1f Echoes/s; CPU per Echo: sum %.2f ms, client %.2f ms; %.3f requests, %.2f passes", n/r.took.Seconds(),
-		f.last(name+".cpu.sum"), f.last(name+".cpu.client"), f.last(name+".requests"), f.last(name+".passes"))
+		f.Last(name+".cpu.sum"), f.Last(name+".cpu.client"), f.Last(name+".requests"), f.Last(name+".passes"))
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+// verify fails if Echoes are not converged, so that an operator that does too little cannot win.
+func (b *benchmark) verify(ctx context.Context, p *testbed.ControlPlane, echoes int) error {
+	found, err := p.Inventory(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := maps.Clone(b.perEcho)
+	for kind := range wanted {
+		wanted[kind] *= echoes
+	}
+	if !reflect.DeepEqual(found, wanted) {
+		return fmt.Errorf("the children are %v, not %v", found, wanted)
+	}
+	list := &v1.EchoList{}
+	if err := p.Client.List(ctx, list, client.InNamespace(testbed.Namespace)); err != nil {
+		return err
+	}
+	if len(list.Items) != echoes {
+		return fmt.Errorf("%d Echoes, not %d", len(list.Items), echoes)
+	}
+	for i := range list.Items {
+		echo := &list.Items[i]
+		if !controllerutil.ContainsFinalizer(echo, v1.Finalizer) || len(echo.Status.Conditions) == 0 {
+			return fmt.Errorf("%s has no finalizer or no status: %v, %v", echo.Name, echo.Finalizers, echo.Status)
+		}
+	}
+	return nil
+}

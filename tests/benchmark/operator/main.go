@@ -12,17 +12,15 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
-)
 
-const echoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/figures"
+)
 
 func main() {
 	ctrl.SetLogger(logr.Discard())
@@ -33,23 +31,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "operator benchmark: "+err.Error())
 		os.Exit(1)
 	}
-}
-
-// benchmark is a run of the benchmark.
-type benchmark struct {
-	manager, raw     string // programs
-	n, large, rounds int
-	inCluster        int // Echoes with pods, 0 for none
-	only             string
-	json             string
-	began            time.Time
-
-	// What the recording shows.
-	template string         // the file of the writes for an Echo
-	events   int            // for each Echo
-	perEcho  map[string]int // objects of each kind for each Echo
-
-	figures figures
 }
 
 // measurement is a part of the benchmark.
@@ -73,7 +54,7 @@ func measurements() []measurement {
 
 func run(ctx context.Context, arguments []string) (err error) {
 	testing.Init() // for testing.Benchmark
-	b := &benchmark{began: time.Now(), figures: figures{}}
+	b := &benchmark{began: time.Now(), figures: figures.Set{}}
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
 	flags.StringVar(&b.raw, "raw", "bin/benchmark/raw", "the program that sends prepared writes")
 	flags.StringVar(&b.manager, "manager", "bin/linux-amd64/manager", "the operator")
@@ -107,14 +88,4 @@ func run(ctx context.Context, arguments []string) (err error) {
 		}
 	}
 	return b.report(os.Stdout)
-}
-
-// selects reports whether a measurement is to be made.
-func (b *benchmark) selects(name string) bool {
-	return b.only == "" || slices.Contains(strings.Split(b.only, ","), name)
-}
-
-// say reports progress.
-func (b *benchmark) say(format string, arguments ...any) {
-	fmt.Fprintf(os.Stderr, "%4.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, arguments...))
 }

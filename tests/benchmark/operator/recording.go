@@ -18,19 +18,18 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/replay"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/requests"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 )
 
 const (
 	recordedName = "echo-99999"
-	// silence is how long nothing must happen before everything has happened.
-	silence = 2 * time.Second
 	// recordTimeout bounds a recording.
 	recordTimeout = time.Minute
 )
@@ -45,20 +44,20 @@ type recorder struct {
 	last       time.Time
 	firstWatch time.Time
 	// requests are all requests, by method and path. Names are left out.
-	requests counts
+	requests requests.Counts
 }
 
 // startRecorder starts a proxy that sends requests as the operator.
-func startRecorder(p *controlPlane) (*recorder, *httptest.Server, error) {
-	transport, err := rest.TransportFor(p.operator)
+func startRecorder(p *testbed.ControlPlane) (*recorder, *httptest.Server, error) {
+	transport, err := rest.TransportFor(p.Operator)
 	if err != nil {
 		return nil, nil, err
 	}
-	target, err := url.Parse(p.url)
+	target, err := url.Parse(p.URL)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &recorder{requests: counts{}, proxy: &httputil.ReverseProxy{
+	r := &recorder{requests: requests.Counts{}, proxy: &httputil.ReverseProxy{
 		Rewrite:       func(request *httputil.ProxyRequest) { request.SetURL(target) },
 		Transport:     transport,
 		FlushInterval: -1,                                   // watches
@@ -109,7 +108,7 @@ func (r *recorder) count(request *http.Request) {
 }
 
 // counted returns the requests so far.
-func (r *recorder) counted() counts {
+func (r *recorder) counted() requests.Counts {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	return maps.Clone(r.requests)
@@ -134,7 +133,7 @@ func (r *recorder) note(request *http.Request, body []byte, answer *httptest.Res
 func (r *recorder) complete(context.Context) (bool, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	return len(r.writes) > 0 && time.Since(r.last) > silence, nil
+	return len(r.writes) > 0 && time.Since(r.last) > testbed.Silence, nil
 }
 
 // watching reports whether the operator has begun to watch.
@@ -145,23 +144,25 @@ func (r *recorder) watching(context.Context) (bool, error) {
 }
 
 // startRecorded starts the operator behind a proxy. Both end with the returned function.
-func (b *benchmark) startRecorded(ctx context.Context, p *controlPlane, arguments ...string) (*recorder, *program, func() error, error) {
+func (b *benchmark) startRecorded(ctx context.Context, p *testbed.ControlPlane, arguments ...string) (
+	*recorder, *testbed.Program, func() error, error,
+) {
 	r, server, err := startRecorder(p)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	path := p.kubeconfig("recorded")
+	path := p.Kubeconfig("recorded")
 	if err := clientcmd.WriteToFile(plainKubeconfig(r.url), path); err != nil {
 		server.Close()
 		return nil, nil, nil, err
 	}
-	operator, err := startOperator(ctx, p, b.manager, path, arguments...)
+	operator, err := testbed.StartOperator(ctx, p, b.manager, path, arguments...)
 	if err != nil {
 		server.Close()
 		return nil, nil, nil, err
 	}
 	end := func() error {
-		err := operator.kill()
+		err := operator.Kill()
 		server.CloseClientConnections()
 		server.Close()
 		return err
@@ -180,28 +181,28 @@ func plainKubeconfig(address string) clientcmdapi.Config {
 // record has the operator converge one Echo, and makes a template of its writes. It also finds out what there is of each Echo then.
 func (b *benchmark) record(ctx context.Context) (err error) {
 	b.say("recording the writes of the operator for an Echo")
-	p, err := startControlPlane(ctx)
+	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.stop()) }()
+	defer func() { err = errors.Join(err, p.Stop()) }()
 	r, operator, end, err := b.startRecorded(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	if err := poll(ctx, recordTimeout, r.watching); err != nil {
-		return operator.failure(err)
+	if err := testbed.Poll(ctx, recordTimeout, r.watching); err != nil {
+		return operator.Failure(err)
 	}
 	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: 2}}
-	echo.Name, echo.Namespace = recordedName, namespace
-	if err := p.client.Create(ctx, echo); err != nil {
+	echo.Name, echo.Namespace = recordedName, testbed.Namespace
+	if err := p.Client.Create(ctx, echo); err != nil {
 		return err
 	}
-	if err := poll(ctx, recordTimeout, r.complete); err != nil {
-		return operator.failure(err)
+	if err := testbed.Poll(ctx, recordTimeout, r.complete); err != nil {
+		return operator.Failure(err)
 	}
-	if b.perEcho, err = p.inventory(ctx); err != nil {
+	if b.perEcho, err = p.Inventory(ctx); err != nil {
 		return err
 	}
 	created := fmt.Appendf(nil, `{"metadata":{"resourceVersion":"%s","uid":"%s"}}`, echo.ResourceVersion, echo.UID)
@@ -228,15 +229,4 @@ func (b *benchmark) keepTemplate(created []byte, writes []replay.Write) error {
 		return err
 	}
 	return os.WriteFile(b.template, text, 0o600)
-}
-
-// poll waits until a condition is met.
-func poll(ctx context.Context, timeout time.Duration, condition wait.ConditionWithContextFunc) error {
-	const every = 50 * time.Millisecond
-	return pollEvery(ctx, every, timeout, condition)
-}
-
-// pollEvery waits until a condition is met, which is seldom checked because that takes time.
-func pollEvery(ctx context.Context, every, timeout time.Duration, condition wait.ConditionWithContextFunc) error {
-	return wait.PollUntilContextTimeout(ctx, every, timeout, true, condition)
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/figures"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/requests"
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
@@ -20,7 +23,7 @@ const (
 
 // leaderElection are the flags for a lease.
 func leaderElection() []string {
-	return []string{"--leader-elect", "--leader-election-namespace=" + namespace}
+	return []string{"--leader-elect", "--leader-election-namespace=" + testbed.Namespace}
 }
 
 // restart starts the operator where many Echoes are converged, and then adds their pods.
@@ -29,7 +32,7 @@ func (b *benchmark) restart(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.stop()) }()
+	defer func() { err = errors.Join(err, p.Stop()) }()
 	name := "restart." + strconv.Itoa(b.large)
 	if err := b.restarts(ctx, p, name, b.large); err != nil {
 		return err
@@ -41,34 +44,34 @@ func (b *benchmark) restart(ctx context.Context) (err error) {
 		return nil
 	}
 	b.say("creating two pods for each of %d Echoes", b.large)
-	if err := p.createPods(ctx, b.large); err != nil {
+	if err := p.CreatePods(ctx, b.large); err != nil {
 		return err
 	}
 	g, err := b.startQuiet(ctx, p) // it writes the status of each Echo, which is not measured
 	if err != nil {
 		return err
 	}
-	if err := g.kill(); err != nil {
+	if err := g.Kill(); err != nil {
 		return err
 	}
 	return b.restarts(ctx, p, name+".pods", b.large)
 }
 
 // startConverged starts a control plane with converged Echoes.
-func (b *benchmark) startConverged(ctx context.Context) (*controlPlane, error) {
+func (b *benchmark) startConverged(ctx context.Context) (*testbed.ControlPlane, error) {
 	b.say("creating %d converged Echoes", b.large)
-	p, err := startControlPlane(ctx)
+	p, err := testbed.StartControlPlane(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(b.create(ctx, p, b.large, "-template="+b.template), p.quiet(ctx, nil)); err != nil {
-		return nil, errors.Join(err, p.stop())
+	if err := errors.Join(b.create(ctx, p, b.large, "-template="+b.template), p.Quiet(ctx, nil)); err != nil {
+		return nil, errors.Join(err, p.Stop())
 	}
 	return p, nil
 }
 
 // restarts measures the start of the operator a few times, and in other starts its memory: reading the metrics all the time needs some.
-func (b *benchmark) restarts(ctx context.Context, p *controlPlane, name string, n int) error {
+func (b *benchmark) restarts(ctx context.Context, p *testbed.ControlPlane, name string, n int) error {
 	for i := range b.rounds {
 		b.say("start %d of %d: %s", i+1, b.rounds, name)
 		if err := b.oneRestart(ctx, p, name, n); err != nil {
@@ -82,125 +85,117 @@ func (b *benchmark) restarts(ctx context.Context, p *controlPlane, name string, 
 }
 
 // startQuiet starts the operator and waits until it rests.
-func (b *benchmark) startQuiet(ctx context.Context, p *controlPlane) (*program, error) {
-	g, err := startOperator(ctx, p, b.manager, p.kubeconfig(controlplane.OperatorUser))
+func (b *benchmark) startQuiet(ctx context.Context, p *testbed.ControlPlane) (*testbed.Program, error) {
+	g, err := testbed.StartOperator(ctx, p, b.manager, p.Kubeconfig(controlplane.OperatorUser))
 	if err != nil {
 		return nil, err
 	}
-	if err := p.quiet(ctx, g); err != nil {
-		return nil, errors.Join(g.failure(err), g.kill())
+	if err := p.Quiet(ctx, g); err != nil {
+		return nil, errors.Join(g.Failure(err), g.Kill())
 	}
 	return g, nil
 }
 
-func (b *benchmark) oneRestart(ctx context.Context, p *controlPlane, name string, n int) (err error) {
-	before, err := p.before(ctx, nil)
+func (b *benchmark) oneRestart(ctx context.Context, p *testbed.ControlPlane, name string, n int) (err error) {
+	before, err := p.Before(ctx, nil)
 	if err != nil {
 		return err
 	}
-	g, err := startOperator(ctx, p, b.manager, p.kubeconfig(controlplane.OperatorUser))
+	g, err := testbed.StartOperator(ctx, p, b.manager, p.Kubeconfig(controlplane.OperatorUser))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, g.kill()) }()
-	if err := p.awaitPasses(ctx, g, 1); err != nil {
-		return g.failure(err)
+	defer func() { err = errors.Join(err, g.Kill()) }()
+	if err := p.AwaitPasses(ctx, g, 1); err != nil {
+		return g.Failure(err)
 	}
-	first := time.Since(g.began)
-	if err := p.awaitPasses(ctx, g, n); err != nil {
-		return g.failure(err)
+	first := time.Since(g.Began)
+	if err := p.AwaitPasses(ctx, g, n); err != nil {
+		return g.Failure(err)
 	}
-	all := time.Since(g.began)
-	if err := p.quiet(ctx, g); err != nil {
+	all := time.Since(g.Began)
+	if err := p.Quiet(ctx, g); err != nil {
 		return err
 	}
-	used, err := p.after(ctx, g, before)
+	used, err := p.After(ctx, g, before)
 	if err != nil {
 		return err
 	}
-	b.figures.add(name+".firstPass", first.Seconds())
-	b.figures.add(name+".allPasses", all.Seconds())
-	b.figures.add(name+".cpu.client", used.client.Seconds())
-	b.figures.add(name+".cpu.apiServer", used.apiServer.Seconds())
-	b.figures.add(name+".writes", used.requests.sum(isEffective))
+	b.figures.Add(name+".firstPass", first.Seconds())
+	b.figures.Add(name+".allPasses", all.Seconds())
+	b.figures.Add(name+".cpu.client", used.Client.Seconds())
+	b.figures.Add(name+".cpu.apiServer", used.APIServer.Seconds())
+	b.figures.Add(name+".writes", used.Requests.Sum(requests.IsEffective))
 	b.say("  first pass after %.2f s, all after %.2f s", first.Seconds(), all.Seconds())
 	return nil
 }
 
 // oneRest measures how much memory the operator has after a start and a while without work.
-func (b *benchmark) oneRest(ctx context.Context, p *controlPlane, name string) (err error) {
+func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	g, err := b.startQuiet(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, g.kill()) }()
-	if err := pause(ctx, settleTime); err != nil {
+	defer func() { err = errors.Join(err, g.Kill()) }()
+	if err := testbed.Pause(ctx, settleTime); err != nil {
 		return err
 	}
-	memory, err := process.MemoryOf(g.pid())
+	memory, err := process.MemoryOf(g.PID())
 	if err != nil {
 		return err
 	}
-	metrics, err := p.metricsOf(ctx, g)
+	metrics, err := p.MetricsOf(ctx, g)
 	if err != nil {
 		return err
 	}
 	const mega = 1e6
-	b.figures.add(name+".resident", float64(memory.Resident)/mega)
-	b.figures.add(name+".anonymous", float64(memory.Anonymous)/mega)
-	b.figures.add(name+".heap", liveHeap(metrics)/mega)
-	b.say("  RSS %.1f MB, %.1f MB of it anonymous, live heap %.1f MB", b.figures.last(name+".resident"),
-		b.figures.last(name+".anonymous"), b.figures.last(name+".heap"))
+	b.figures.Add(name+".resident", float64(memory.Resident)/mega)
+	b.figures.Add(name+".anonymous", float64(memory.Anonymous)/mega)
+	b.figures.Add(name+".heap", requests.LiveHeap(metrics)/mega)
+	b.say("  RSS %.1f MB, %.1f MB of it anonymous, live heap %.1f MB", b.figures.Last(name+".resident"),
+		b.figures.Last(name+".anonymous"), b.figures.Last(name+".heap"))
 	return nil
-}
-
-// awaitPasses waits until an operator has made a number of passes.
-func (p *controlPlane) awaitPasses(ctx context.Context, g *program, wanted int) error {
-	return poll(ctx, timeoutFor(wanted), func(ctx context.Context) (bool, error) {
-		metrics, err := p.metricsOf(ctx, g)
-		return err == nil && passes(metrics) >= float64(wanted), nil
-	})
 }
 
 // rest counts the requests of a start, and those of two minutes without changes. They go through a proxy, because the API server does not
 // tell who asks it, and does not count all of discovery.
-func (b *benchmark) rest(ctx context.Context, p *controlPlane, name string) (err error) {
+func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
 	b.say("counting the requests of a start")
 	r, g, end, err := b.startRecorded(ctx, p, leaderElection()...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	if err := errors.Join(p.awaitPasses(ctx, g, b.large), p.quiet(ctx, g)); err != nil {
-		return g.failure(err)
+	if err := errors.Join(p.AwaitPasses(ctx, g, b.large), p.Quiet(ctx, g)); err != nil {
+		return g.Failure(err)
 	}
 	started := r.counted()
 	b.keepRequests(name, started)
 	b.say("resting for %s", restTime)
-	earlier, err := p.metricsOf(ctx, g)
+	earlier, err := p.MetricsOf(ctx, g)
 	if err != nil {
 		return err
 	}
-	before, err := p.usageOf(g)
+	before, err := p.UsageOf(g)
 	if err != nil {
 		return err
 	}
-	if err := pause(ctx, restTime); err != nil {
+	if err := testbed.Pause(ctx, restTime); err != nil {
 		return err
 	}
-	after, err := p.usageOf(g)
+	after, err := p.UsageOf(g)
 	if err != nil {
 		return err
 	}
-	later, err := p.metricsOf(ctx, g)
+	later, err := p.MetricsOf(ctx, g)
 	if err != nil {
 		return err
 	}
-	b.figures.add("rest.passes", passes(later)-passes(earlier))
-	rested := r.counted().since(started)
+	b.figures.Add("rest.passes", requests.Passes(later)-requests.Passes(earlier))
+	rested := r.counted().Since(started)
 	b.keepRequests("rest", rested)
-	b.figures.add("rest.leases", rested.sum(func(request string) bool { return strings.Contains(request, "leases") }))
-	b.figures.add("rest.cpu.client", (after.client - before.client).Seconds())
+	b.figures.Add("rest.leases", rested.Sum(func(request string) bool { return strings.Contains(request, "leases") }))
+	b.figures.Add("rest.cpu.client", (after.Client - before.Client).Seconds())
 	return nil
 }
 
@@ -216,10 +211,10 @@ func isOwnWork(request string) bool {
 	return true
 }
 
-func (b *benchmark) keepRequests(name string, requests counts) {
-	b.figures.add(name+".requests", requests.sum(isOwnWork))
+func (b *benchmark) keepRequests(name string, requests requests.Counts) {
+	b.figures.Add(name+".requests", requests.Sum(isOwnWork))
 	for request, count := range requests {
-		b.figures.add(name+requestKey+request, count)
+		b.figures.Add(name+figures.RequestKey+request, count)
 	}
 	b.say("  %s", fmt.Sprint(map[string]float64(requests)))
 }

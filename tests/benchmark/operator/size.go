@@ -25,8 +25,8 @@ func (b *benchmark) size(context.Context) error {
 		return err
 	}
 	const mega = 1e6
-	b.figures.add("size.binary", float64(size)/mega)
-	b.figures.add("size.compressed", float64(*compressed)/mega)
+	b.figures.Add("size.binary", float64(size)/mega)
+	b.figures.Add("size.compressed", float64(*compressed)/mega)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package main
+package testbed
 
 import (
 	"context"
@@ -6,31 +6,31 @@ import (
 	"sync"
 	"sync/atomic"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-const podsPerEcho = 2
+// PodsPerEcho is the number of pods of an Echo.
+const PodsPerEcho = 2
 
-// createPods creates the pods that controllers and a kubelet would run for the Deployments that are there.
-func (p *controlPlane) createPods(ctx context.Context, echoes int) error {
+// CreatePods creates the pods that controllers and a kubelet would run for the Deployments that are there.
+func (p *ControlPlane) CreatePods(ctx context.Context, echoes int) error {
 	list := &appsv1.DeploymentList{}
-	if err := p.client.List(ctx, list, client.InNamespace(namespace),
+	if err := p.Client.List(ctx, list, client.InNamespace(Namespace),
 		client.MatchingLabelsSelector{Selector: children.ManagedSelector()}); err != nil {
 		return err
 	}
 	if len(list.Items) != echoes {
 		return fmt.Errorf("%d Deployments, not %d", len(list.Items), echoes)
 	}
-	return parallel(ctx, len(list.Items), func(ctx context.Context, i int) error {
-		for number := range podsPerEcho {
-			if err := createPod(ctx, p.client, podOf(&list.Items[i], number)); err != nil {
+	return Parallel(ctx, len(list.Items), func(ctx context.Context, i int) error {
+		for number := range PodsPerEcho {
+			if err := CreatePod(ctx, p.Client, PodOf(&list.Items[i], number)); err != nil {
 				return err
 			}
 		}
@@ -38,8 +38,8 @@ func (p *controlPlane) createPods(ctx context.Context, echoes int) error {
 	})
 }
 
-// createPod creates a pod that runs and is ready.
-func createPod(ctx context.Context, c client.Client, pod *corev1.Pod) error {
+// CreatePod creates a pod that runs and is ready.
+func CreatePod(ctx context.Context, c client.Client, pod *corev1.Pod) error {
 	if err := c.Create(ctx, pod); err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func runningStatus(pod *corev1.Pod, since metav1.Time) corev1.PodStatus {
 	}
 }
 
-// podOf returns a pod of a Deployment, as its ReplicaSet creates it.
-func podOf(d *appsv1.Deployment, number int) *corev1.Pod {
+// PodOf returns a pod of a Deployment, as its ReplicaSet creates it.
+func PodOf(d *appsv1.Deployment, number int) *corev1.Pod {
 	const hash = "7d4b9c6f5d"
 	pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
 	pod.Namespace, pod.Name = d.Namespace, fmt.Sprintf("%s-%s-%05d", d.Name, hash, number)
@@ -77,8 +77,8 @@ func podOf(d *appsv1.Deployment, number int) *corev1.Pod {
 	return pod
 }
 
-// parallel calls a function for numbers below a count, by workers at the same time. It stops at the first error.
-func parallel(ctx context.Context, count int, function func(context.Context, int) error) error {
+// Parallel calls a function for numbers below a count, by workers at the same time. It stops at the first error.
+func Parallel(ctx context.Context, count int, function func(context.Context, int) error) error {
 	const workers = 16
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -1,8 +1,7 @@
-package main
+package requests
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,11 +16,11 @@ import (
 	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
-// families are metrics by name.
-type families map[string]*dto.MetricFamily
+// Families are metrics by name.
+type Families map[string]*dto.MetricFamily
 
-// counts are numbers of requests, by verb, resource and code.
-type counts map[string]float64
+// Counts are numbers of requests, by verb, resource and code.
+type Counts map[string]float64
 
 // touched are the resources that an operator may read or write. The API server itself reads and writes others.
 func touched(resource string) bool {
@@ -33,9 +32,9 @@ func touched(resource string) bool {
 	}
 }
 
-// requestCounts returns the requests for what an operator touches, and for discovery. A watch is counted while it is open.
-func requestCounts(metrics families) counts {
-	found := counts{}
+// Served returns the requests for what an operator touches, and for discovery. A watch is counted while it is open.
+func Served(metrics Families) Counts {
+	found := Counts{}
 	for _, m := range metrics["apiserver_request_total"].GetMetric() {
 		l := labels(m)
 		if isCounted(l) && l["verb"] != "WATCH" {
@@ -81,9 +80,9 @@ func labels(m *dto.Metric) map[string]string {
 	return values
 }
 
-// since returns what was added after an earlier count.
-func (c counts) since(before counts) counts {
-	added := counts{}
+// Since returns what was added after an earlier count.
+func (c Counts) Since(before Counts) Counts {
+	added := Counts{}
 	for name, n := range c {
 		if n > before[name] {
 			added[name] = n - before[name]
@@ -92,8 +91,8 @@ func (c counts) since(before counts) counts {
 	return added
 }
 
-// sum adds up the numbers whose name satisfies a condition.
-func (c counts) sum(condition func(name string) bool) float64 {
+// Sum adds up the numbers whose name satisfies a condition.
+func (c Counts) Sum(condition func(name string) bool) float64 {
 	total := 0.0
 	for name, n := range c {
 		if condition(name) {
@@ -103,21 +102,21 @@ func (c counts) sum(condition func(name string) bool) float64 {
 	return total
 }
 
-// isWork reports whether a request is for Echoes. Leases are renewed all the time, that of the API server, too.
-func isWork(name string) bool { return !strings.Contains(name, " leases") }
+// IsWork reports whether a request is for Echoes. Leases are renewed all the time, that of the API server, too.
+func IsWork(name string) bool { return !strings.Contains(name, " leases") }
 
-// isConflict reports whether a request was answered by 409.
-func isConflict(name string) bool { return strings.HasSuffix(name, " 409") }
+// IsConflict reports whether a request was answered by 409.
+func IsConflict(name string) bool { return strings.HasSuffix(name, " 409") }
 
-// isEffective reports whether a request is a write that succeeded, other than one for an event.
-func isEffective(name string) bool {
+// IsEffective reports whether a request is a write that succeeded, other than one for an event.
+func IsEffective(name string) bool {
 	verb, rest, _ := strings.Cut(name, " ")
 	read := verb == "GET" || verb == "LIST" || verb == "WATCH" || verb == "WATCHLIST"
 	return !read && !strings.HasPrefix(rest, "events ") && !strings.HasPrefix(rest, "leases ") && strings.Contains(rest, " 20")
 }
 
-// passes returns how often Echoes were reconciled.
-func passes(metrics families) float64 {
+// Passes returns how often Echoes were reconciled.
+func Passes(metrics Families) float64 {
 	total := 0.0
 	for _, m := range metrics["controller_runtime_reconcile_total"].GetMetric() {
 		if labels(m)["controller"] == "echo" {
@@ -127,33 +126,23 @@ func passes(metrics families) float64 {
 	return total
 }
 
-// liveHeap returns the number of bytes that the last garbage collection left, as the Go runtime tells it: the next one begins when the heap
-// has grown by GOGC percent, unless a memory limit brings it forward.
-func liveHeap(metrics families) float64 {
+// LiveHeap returns the number of bytes that the last garbage collection left, as the Go runtime reports it: the next one begins when the
+// heap has grown by GOGC percent, unless a memory limit brings it forward.
+func LiveHeap(metrics Families) float64 {
 	gogc := gauge(metrics, "go_gc_gogc_percent")
 	return gauge(metrics, "go_memstats_next_gc_bytes") * 100 / (100 + gogc)
 }
 
 // gauge returns the value of a metric without labels, 0 if there is none.
-func gauge(metrics families, name string) float64 {
+func gauge(metrics Families, name string) float64 {
 	for _, m := range metrics[name].GetMetric() {
 		return m.GetGauge().GetValue()
 	}
 	return 0
 }
 
-// apiServerMetrics returns the metrics of the API server.
-func (p *controlPlane) apiServerMetrics(ctx context.Context) (families, error) {
-	return scrape(ctx, p.http, p.url+"/metrics", "")
-}
-
-// metricsOf returns the metrics of an operator: over HTTPS with a token.
-func (p *controlPlane) metricsOf(ctx context.Context, g *program) (families, error) {
-	trusting := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} // its certificate is self-signed
-	return scrape(ctx, trusting, "https://"+g.metrics+"/metrics", p.token)
-}
-
-func scrape(ctx context.Context, c *http.Client, url, token string) (families, error) {
+// Scrape reads metrics, with a token unless that is empty.
+func Scrape(ctx context.Context, c *http.Client, url, token string) (Families, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -172,7 +161,27 @@ func scrape(ctx context.Context, c *http.Client, url, token string) (families, e
 	return parseMetrics(response.Body)
 }
 
-func parseMetrics(text io.Reader) (families, error) {
+func parseMetrics(text io.Reader) (Families, error) {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	return parser.TextToMetricFamilies(text)
 }
+
+// Sent returns the requests of a process by method and code, as it counts them itself. Among them are reviews of who reads its
+// metrics, which are POST requests, as those for events.
+func Sent(metrics Families) Counts {
+	sent := Counts{}
+	for _, m := range metrics["rest_client_requests_total"].GetMetric() {
+		l := labels(m)
+		sent[l["method"]+" "+l["code"]] += m.GetCounter().GetValue()
+	}
+	return sent
+}
+
+// IsAny is the condition for all requests.
+func IsAny(string) bool { return true }
+
+// IsNoReview leaves out the requests that reading the metrics causes.
+func IsNoReview(request string) bool { return !strings.HasPrefix(request, "POST ") }
+
+// IsWrite reports whether a request is a write. POST requests are left out: where nothing else is written, they are no events.
+func IsWrite(request string) bool { return IsNoReview(request) && !strings.HasPrefix(request, "GET ") }

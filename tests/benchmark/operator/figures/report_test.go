@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"strings"
@@ -6,14 +6,14 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	f := figures{
+	f := Set{
 		"there.operator.perSecond":   {40, 30, 50},
 		"there.raw.perSecond":        {50, 50, 50},
 		"single.operator.deployment": {40, 42, 44},
 		"single.raw.deployment":      {20, 21, 22},
 		"there.operator.conflicts":   {0},
 	}
-	text := f.table()
+	text := f.Table()
 	for _, line := range []string{
 		"| Echoes/s, there | 50.0 (50.0-50.0) | >= 0.8 x | 40.0 (30.0-50.0) | 0.80 (0.60-1.00) | yes |",
 		"| create of one Echo to its Deployment, p50 | 21.0 (20.0-22.0) ms | <= 15 ms more | 42.0 (40.0-44.0) ms | 2.00 (2.00-2.00) | **no** |",

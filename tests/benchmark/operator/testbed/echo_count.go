@@ -1,4 +1,4 @@
-package main
+package testbed
 
 import (
 	"context"
@@ -11,22 +11,22 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// echoCount knows which Echoes there are, and which of them are ready. It watches them, because reading all of them again and again would
+// EchoCount knows which Echoes there are, and which of them are ready. It watches them, because reading all of them again and again would
 // take more time of the API server than what is measured.
-type echoCount struct {
+type EchoCount struct {
 	lock   sync.Mutex
 	images map[string]string // by namespace and name: the image that all its pods run, empty if it is not ready
 	cancel context.CancelFunc
 	ended  chan error
 }
 
-// countEchoes begins to count the Echoes of all namespaces.
-func (p *controlPlane) countEchoes(ctx context.Context) (*echoCount, error) {
-	watched, err := cache.New(p.env.Config, cache.Options{Scheme: p.client.Scheme()})
+// CountEchoes begins to count the Echoes of all namespaces.
+func (p *ControlPlane) CountEchoes(ctx context.Context) (*EchoCount, error) {
+	watched, err := cache.New(p.Env.Config, cache.Options{Scheme: p.Client.Scheme()})
 	if err != nil {
 		return nil, err
 	}
-	e := &echoCount{images: map[string]string{}, ended: make(chan error, 1)}
+	e := &EchoCount{images: map[string]string{}, ended: make(chan error, 1)}
 	ctx, e.cancel = context.WithCancel(ctx)
 	go func() { e.ended <- watched.Start(ctx) }()
 	informer, err := watched.GetInformer(ctx, &v1.Echo{})
@@ -39,7 +39,7 @@ func (p *controlPlane) countEchoes(ctx context.Context) (*echoCount, error) {
 	return e, nil
 }
 
-func (e *echoCount) handler() toolscache.ResourceEventHandler {
+func (e *EchoCount) handler() toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { e.set(object.(*v1.Echo)) },
 		UpdateFunc: func(_, object any) { e.set(object.(*v1.Echo)) },
@@ -47,14 +47,14 @@ func (e *echoCount) handler() toolscache.ResourceEventHandler {
 	}
 }
 
-func (e *echoCount) set(echo *v1.Echo) {
+func (e *EchoCount) set(echo *v1.Echo) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	e.images[echo.Namespace+"/"+echo.Name] = readyImage(echo)
 }
 
 // remove removes an Echo, or what the informer knows of one whose deletion it has missed.
-func (e *echoCount) remove(object any) {
+func (e *EchoCount) remove(object any) {
 	name, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
 		return // neither of both
@@ -74,15 +74,15 @@ func readyImage(echo *v1.Echo) string {
 	return ""
 }
 
-// all returns how many Echoes there are.
-func (e *echoCount) all() int {
+// All returns how many Echoes there are.
+func (e *EchoCount) All() int {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	return len(e.images)
 }
 
-// ready returns how many Echoes are ready with an image.
-func (e *echoCount) ready(image string) int {
+// Ready returns how many Echoes are ready with an image.
+func (e *EchoCount) Ready(image string) int {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	count := 0
@@ -94,14 +94,14 @@ func (e *echoCount) ready(image string) int {
 	return count
 }
 
-// stop ends the watch.
-func (e *echoCount) stop() error {
+// Stop ends the watch.
+func (e *EchoCount) Stop() error {
 	e.cancel()
 	return <-e.ended
 }
 
 // fail ends the watch because of an error.
-func (e *echoCount) fail(err error) error {
-	_ = e.stop() // the error is the reason
+func (e *EchoCount) fail(err error) error {
+	_ = e.Stop() // the error is the reason
 	return err
 }

@@ -1,31 +1,14 @@
-package main
+package figures
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// report prints the tables and writes all figures.
-func (b *benchmark) report(w io.Writer) error {
-	_, err := io.WriteString(w, b.figures.table()+b.figures.requestTable())
-	if b.json == "" {
-		return err
-	}
-	text, problem := json.MarshalIndent(b.figures, "", "\t")
-	if err := errors.Join(err, problem); err != nil {
-		return err
-	}
-	return os.WriteFile(b.json, append(text, '\n'), 0o644)
-}
-
-// table returns the table of rows that were measured: medians, and in brackets what they lie between.
-func (f figures) table() string {
+// Table returns the table of rows that were measured: medians, and in brackets what they lie between.
+func (f Set) Table() string {
 	var text strings.Builder
 	text.WriteString("| metric | raw / limit | goal | measured | ratio | met |\n|---|---|---|---|---|---|\n")
 	for _, r := range rows() {
@@ -84,13 +67,14 @@ func (r row) goalText() string {
 	}
 }
 
-const requestKey = ".request: "
+// RequestKey is in the names of figures that are numbers of requests: between the measurement and the request.
+const RequestKey = ".request: "
 
-// requestTable returns the requests for an Echo, by verb, resource and code.
-func (f figures) requestTable() string {
+// RequestTable returns the requests for an Echo, by verb, resource and code.
+func (f Set) RequestTable() string {
 	var names []string
 	for name := range f {
-		if strings.Contains(name, requestKey) {
+		if strings.Contains(name, RequestKey) {
 			names = append(names, name)
 		}
 	}
@@ -98,7 +82,7 @@ func (f figures) requestTable() string {
 	var text strings.Builder
 	text.WriteString("\n| measurement | request | number |\n|---|---|---|\n")
 	for _, name := range names {
-		where, request, _ := strings.Cut(name, requestKey)
+		where, request, _ := strings.Cut(name, RequestKey)
 		fmt.Fprintf(&text, "| %s | %s | %s |\n", where, request, row{digits: 3}.cell(f[name]))
 	}
 	return text.String()

@@ -1,4 +1,4 @@
-package main
+package requests
 
 import (
 	"maps"
@@ -20,21 +20,21 @@ apiserver_request_total{code="200",resource="pods",subresource="",verb="WATCH"} 
 apiserver_longrunning_requests{resource="pods",subresource="",verb="WATCH"} 2
 `
 
-func TestRequestCounts(t *testing.T) {
+func TestServed(t *testing.T) {
 	metrics, err := parseMetrics(strings.NewReader(apiServerText))
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := requestCounts(metrics)
-	want := counts{"PATCH echoes/status 200": 5, "PATCH echoes/status 409": 1, "APPLY deployments 201": 4, "GET apis 200": 2, "WATCH pods": 2}
+	found := Served(metrics)
+	want := Counts{"PATCH echoes/status 200": 5, "PATCH echoes/status 409": 1, "APPLY deployments 201": 4, "GET apis 200": 2, "WATCH pods": 2}
 	if !maps.Equal(found, want) {
 		t.Errorf("the requests are %v, not %v", found, want)
 	}
-	if conflicts, effective := found.sum(isConflict), found.sum(isEffective); conflicts != 1 || effective != 9 {
+	if conflicts, effective := found.Sum(IsConflict), found.Sum(IsEffective); conflicts != 1 || effective != 9 {
 		t.Errorf("%v conflicts and %v effective writes, not 1 and 9", conflicts, effective)
 	}
-	added := found.since(counts{"PATCH echoes/status 200": 5, "APPLY deployments 201": 1})
-	if want := (counts{"PATCH echoes/status 409": 1, "APPLY deployments 201": 3, "GET apis 200": 2, "WATCH pods": 2}); !maps.Equal(added,
+	added := found.Since(Counts{"PATCH echoes/status 200": 5, "APPLY deployments 201": 1})
+	if want := (Counts{"PATCH echoes/status 409": 1, "APPLY deployments 201": 3, "GET apis 200": 2, "WATCH pods": 2}); !maps.Equal(added,
 		want) {
 		t.Errorf("%v were added, not %v", added, want)
 	}
@@ -53,10 +53,30 @@ go_memstats_next_gc_bytes 3e+06
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := passes(metrics); n != 9 {
+	if n := Passes(metrics); n != 9 {
 		t.Errorf("%v passes, not 9", n)
 	}
-	if live := liveHeap(metrics); live != 2e6 {
+	if live := LiveHeap(metrics); live != 2e6 {
 		t.Errorf("the live heap is %v, not 2e6", live)
+	}
+}
+
+func TestSent(t *testing.T) {
+	metrics, err := parseMetrics(strings.NewReader(`# TYPE rest_client_requests_total counter
+rest_client_requests_total{code="200",host="127.0.0.1:1",method="GET"} 9
+rest_client_requests_total{code="200",host="127.0.0.1:1",method="PATCH"} 5
+rest_client_requests_total{code="409",host="127.0.0.1:1",method="PATCH"} 1
+rest_client_requests_total{code="201",host="127.0.0.1:1",method="POST"} 4
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := Sent(metrics)
+	if want := (Counts{"GET 200": 9, "PATCH 200": 5, "PATCH 409": 1, "POST 201": 4}); !maps.Equal(sent, want) {
+		t.Errorf("the requests are %v, not %v", sent, want)
+	}
+	if all, own, writes, conflicts := sent.Sum(IsAny), sent.Sum(IsNoReview), sent.Sum(IsWrite), sent.Sum(IsConflict); all != 19 || own != 15 ||
+		writes != 6 || conflicts != 1 {
+		t.Errorf("%v requests, %v without reviews, %v writes and %v conflicts, not 19, 15, 6 and 1", all, own, writes, conflicts)
 	}
 }

@@ -1,14 +1,15 @@
-package main
+package figures
 
 import "slices"
 
-// figures are what was measured, by name, in the order of the rounds.
-type figures map[string][]float64
+// Set is what was measured, by name, in the order of the rounds.
+type Set map[string][]float64
 
-func (f figures) add(name string, value float64) { f[name] = append(f[name], value) }
+// Add adds the figure of a round.
+func (f Set) Add(name string, value float64) { f[name] = append(f[name], value) }
 
-// last returns the figure of the last round.
-func (f figures) last(name string) float64 { return f[name][len(f[name])-1] }
+// Last returns the figure of the last round.
+func (f Set) Last(name string) float64 { return f[name][len(f[name])-1] }
 
 // spread is a median and what it lies between.
 type spread struct{ median, least, most float64 }

@@ -1,4 +1,4 @@
-package main
+package testbed
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const (
 	// podsPerNode is the largest number of pods on a node.
 	podsPerNode = 500
 	// podsAtRollout is how many pods an Echo can have while it is rolled out: the old ones, new ones, and those that are being deleted.
-	podsAtRollout = 2 * podsPerEcho
+	podsAtRollout = 2 * PodsPerEcho
 )
 
 // schedulerConfig lets the scheduler take any node that fits, in little time, as often as it can.
@@ -44,102 +44,102 @@ func allocateFromBitmap(server *envtest.APIServer) {
 	server.Configure().Set("emulated-version", emulatedVersion).Append("feature-gates", "MultiCIDRServiceAllocator=false,WatchList=true")
 }
 
-// cluster is a control plane with the controllers and the scheduler that pods require, and with nodes whose kubelets are simulated.
-type cluster struct {
-	*controlPlane
-	programs     []*program // besides those of the control plane
+// Cluster is a control plane with the controllers and the scheduler that pods require, and with nodes whose kubelets are simulated.
+type Cluster struct {
+	*ControlPlane
+	programs     []*Program // besides those of the control plane
 	stopKubelets context.CancelFunc
 }
 
-// startCluster starts a cluster with nodes for the pods of a number of Echoes.
-func startCluster(ctx context.Context, echoes int) (_ *cluster, err error) {
+// StartCluster starts a cluster with nodes for the pods of a number of Echoes.
+func StartCluster(ctx context.Context, echoes int) (_ *Cluster, err error) {
 	p, err := startControlPlaneWith(ctx, allocateFromBitmap)
 	if err != nil {
 		return nil, err
 	}
 	running, stop := context.WithCancel(ctx)
-	c := &cluster{controlPlane: p, stopKubelets: stop}
+	c := &Cluster{ControlPlane: p, stopKubelets: stop}
 	defer func() {
 		if err != nil {
-			err = errors.Join(c.failure(err), c.stop())
+			err = errors.Join(c.Failure(err), c.Stop())
 		}
 	}()
-	return c, errors.Join(c.addNamespaces(ctx), c.addNodes(ctx, nodesFor(echoes)), startKubelets(running, c.env.Config),
+	return c, errors.Join(c.addNamespaces(ctx), c.addNodes(ctx, NodesFor(echoes)), startKubelets(running, c.Env.Config),
 		c.startControllers(ctx), c.startScheduler(ctx))
 }
 
-// stormNamespace returns the namespace of an Echo of a storm.
-func stormNamespace(number int) string {
-	return fmt.Sprintf("%s-%02d", namespace, number%stormNamespaces)
+// StormNamespace returns the namespace of an Echo of a storm.
+func StormNamespace(number int) string {
+	return fmt.Sprintf("%s-%02d", Namespace, number%stormNamespaces)
 }
 
-// namespaces returns the namespaces of all Echoes.
-func namespaces() []string {
+// Namespaces returns the namespaces of all Echoes.
+func Namespaces() []string {
 	var all []string
 	for i := range stormNamespaces {
-		all = append(all, stormNamespace(i))
+		all = append(all, StormNamespace(i))
 	}
 	return all
 }
 
-func (c *cluster) addNamespaces(ctx context.Context) error {
-	for _, name := range namespaces() {
-		if err := c.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+func (c *Cluster) addNamespaces(ctx context.Context) error {
+	for _, name := range Namespaces() {
+		if err := c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// nodesFor returns how many nodes the pods of a number of Echoes require, and some others.
-func nodesFor(echoes int) int { return (echoes*podsAtRollout+podsPerNode-1)/podsPerNode + 1 }
+// NodesFor returns how many nodes the pods of a number of Echoes require, and some others.
+func NodesFor(echoes int) int { return (echoes*podsAtRollout+podsPerNode-1)/podsPerNode + 1 }
 
 // addNodes adds nodes without taints: a new node has one until a controller, which does not run here, removes it.
-func (c *cluster) addNodes(ctx context.Context, count int) error {
+func (c *Cluster) addNodes(ctx context.Context, count int) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("10Ti"),
 		corev1.ResourcePods: *resource.NewQuantity(podsPerNode, resource.DecimalSI),
 	}
-	return parallel(ctx, count, func(ctx context.Context, i int) error {
+	return Parallel(ctx, count, func(ctx context.Context, i int) error {
 		ready := []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}}
 		node := &corev1.Node{Status: corev1.NodeStatus{Capacity: room, Allocatable: room, Conditions: ready}}
 		node.Name = fmt.Sprintf("node-%03d", i)
 		node.Labels = map[string]string{corev1.LabelHostname: node.Name, corev1.LabelOSStable: "linux"}
-		if err := c.client.Create(ctx, node); err != nil {
+		if err := c.Client.Create(ctx, node); err != nil {
 			return err
 		}
-		return c.client.Patch(ctx, node, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"taints":null}}`)))
+		return c.Client.Patch(ctx, node, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"taints":null}}`)))
 	})
 }
 
 // startControllers starts the controllers that pods require. They may send as many requests as they can. That of disruption budgets is left
 // out: for each event of a pod it reads all budgets in the namespace, which takes more than all else when there are thousands.
-func (c *cluster) startControllers(ctx context.Context) error {
+func (c *Cluster) startControllers(ctx context.Context) error {
 	const user = "system:kube-controller-manager"
 	if err := c.addUser(user); err != nil {
 		return err
 	}
-	return c.launch(ctx, c.kubernetes("kube-controller-manager"), "--kubeconfig="+c.kubeconfig(user), "--use-service-account-credentials",
+	return c.launch(ctx, c.kubernetes("kube-controller-manager"), "--kubeconfig="+c.Kubeconfig(user), "--use-service-account-credentials",
 		"--controllers=deployment-controller,replicaset-controller,garbage-collector-controller",
 		"--concurrent-deployment-syncs=20", "--concurrent-replicaset-syncs=20", "--concurrent-gc-syncs=20",
 		"--emulated-version="+emulatedVersion, "--kube-api-qps=5000", "--kube-api-burst=5000", "--leader-elect=false", "--secure-port=0")
 }
 
-func (c *cluster) startScheduler(ctx context.Context) error {
+func (c *Cluster) startScheduler(ctx context.Context) error {
 	const user = "system:kube-scheduler"
 	if err := c.addUser(user); err != nil {
 		return err
 	}
 	config := filepath.Join(c.folder, "scheduler.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, schedulerConfig, c.kubeconfig(user)), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, schedulerConfig, c.Kubeconfig(user)), 0o600); err != nil {
 		return err
 	}
 	return c.launch(ctx, c.kubernetes("kube-scheduler"), "--config="+config, "--emulated-version="+emulatedVersion, "--secure-port=0")
 }
 
 // addUser adds a user and writes its kubeconfig.
-func (c *cluster) addUser(name string, groups ...string) error {
-	user, err := c.env.AddUser(envtest.User{Name: name, Groups: groups}, nil)
+func (c *Cluster) addUser(name string, groups ...string) error {
+	user, err := c.Env.AddUser(envtest.User{Name: name, Groups: groups}, nil)
 	if err != nil {
 		return err
 	}
@@ -147,36 +147,37 @@ func (c *cluster) addUser(name string, groups ...string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(c.kubeconfig(name), kubeconfig, 0o600)
+	return os.WriteFile(c.Kubeconfig(name), kubeconfig, 0o600)
 }
 
 // kubernetes returns the path of a program that is built together with the API server.
-func (c *cluster) kubernetes(name string) string {
-	return filepath.Join(filepath.Dir(c.env.ControlPlane.APIServer.Path), name)
+func (c *Cluster) kubernetes(name string) string {
+	return filepath.Join(filepath.Dir(c.Env.ControlPlane.APIServer.Path), name)
 }
 
 // launch starts a program that ends with the cluster.
-func (c *cluster) launch(ctx context.Context, path string, arguments ...string) error {
-	g, err := launch(ctx, c.controlPlane, nil, path, arguments...)
+func (c *Cluster) launch(ctx context.Context, path string, arguments ...string) error {
+	g, err := launch(ctx, c.ControlPlane, nil, path, arguments...)
 	if err == nil {
 		c.programs = append(c.programs, g)
 	}
 	return err
 }
 
-// failure adds the ends of the logs to an error.
-func (c *cluster) failure(err error) error {
+// Failure adds the ends of the logs to an error.
+func (c *Cluster) Failure(err error) error {
 	for _, g := range c.programs {
-		err = g.failure(err)
+		err = g.Failure(err)
 	}
 	return err
 }
 
-func (c *cluster) stop() error {
+// Stop ends the kubelets, the programs and the control plane.
+func (c *Cluster) Stop() error {
 	c.stopKubelets()
 	var err error
 	for _, g := range c.programs {
-		err = errors.Join(err, g.kill())
+		err = errors.Join(err, g.Kill())
 	}
-	return errors.Join(err, c.controlPlane.stop())
+	return errors.Join(err, c.ControlPlane.Stop())
 }

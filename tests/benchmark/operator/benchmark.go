@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/figures"
+)
+
+// benchmark is a run of the benchmark.
+type benchmark struct {
+	manager, raw     string // programs
+	n, large, rounds int
+	inCluster        int // Echoes with pods, 0 for none
+	only             string
+	json             string
+	began            time.Time
+
+	// What the recording shows.
+	template string         // the file of the writes for an Echo
+	events   int            // for each Echo
+	perEcho  map[string]int // objects of each kind for each Echo
+
+	figures figures.Set
+}
+
+// selects reports whether a measurement is to be made.
+func (b *benchmark) selects(name string) bool {
+	return b.only == "" || slices.Contains(strings.Split(b.only, ","), name)
+}
+
+// say reports progress.
+func (b *benchmark) say(format string, arguments ...any) {
+	fmt.Fprintf(os.Stderr, "%4.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, arguments...))
+}
+
+// report prints the tables and writes all figures.
+func (b *benchmark) report(w io.Writer) error {
+	_, err := io.WriteString(w, b.figures.Table()+b.figures.RequestTable())
+	if b.json == "" {
+		return err
+	}
+	text, problem := json.MarshalIndent(b.figures, "", "\t")
+	if err := errors.Join(err, problem); err != nil {
+		return err
+	}
+	return os.WriteFile(b.json, append(text, '\n'), 0o644)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,53 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/requests"
+	"github.com/echo-operator/echo-operator/tests/benchmark/process"
+)
+
+// OperatorName is the name of the operator among the programs whose CPU time is read.
+const OperatorName = "operator"
+
+// Expense is what the operator has used since it started, and the CPU time of all processes of the cluster.
+type Expense struct {
+	Requests requests.Counts // by method and code
+	Passes   float64
+	CPU      map[string]time.Duration // by program
+}
+
+// Expense returns what was used so far. The operator may be nil, and has used nothing then.
+func (c *Cluster) Expense(ctx context.Context, operator *Program) (Expense, error) {
+	e, err := Expense{CPU: map[string]time.Duration{}}, error(nil)
+	pids := map[string]int{"kube-apiserver": c.apiServer, "etcd": c.etcd}
+	for _, g := range c.programs {
+		pids[filepath.Base(g.Command.Path)] = g.PID()
+	}
+	if operator != nil {
+		pids[OperatorName] = operator.PID()
+	}
+	for name, pid := range pids {
+		if e.CPU[name], err = process.CPUTime(pid); err != nil {
+			return e, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if operator == nil {
+		return e, nil
+	}
+	metrics, err := c.MetricsOf(ctx, operator)
+	e.Requests, e.Passes = requests.Sent(metrics), requests.Passes(metrics)
+	return e, err
+}
+
+// Since returns what was used after an earlier expense.
+func (e Expense) Since(before Expense) Expense {
+	added := Expense{e.Requests.Since(before.Requests), e.Passes - before.Passes, map[string]time.Duration{}}
+	for name, d := range e.CPU {
+		added.CPU[name] = d - before.CPU[name]
+	}
+	return added
+}

@@ -1,0 +1,138 @@
+package testbed
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/echo-operator/echo-operator/tests/benchmark/process"
+)
+
+// EchoServerImage is the image that the operator runs in its pods unless a flag names another.
+const EchoServerImage = "quay.io/echo-operator/echo-server:v0.1.0"
+
+// Program is a running process that is measured: an operator or a raw writer.
+type Program struct {
+	Command *exec.Cmd
+	log     string
+	Began   time.Time
+	metrics string // where its metrics are, empty for none
+
+	// Those of a raw writer.
+	start  io.WriteCloser
+	output *bufio.Reader
+	used   time.Duration // before it was told to start
+}
+
+// launch starts a program. It gets the environment of the benchmark, so that GOGC and the like can be tried.
+func launch(ctx context.Context, p *ControlPlane, environment []string, path string, arguments ...string) (*Program, error) {
+	log, err := os.CreateTemp(p.folder, filepath.Base(path)+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }() // the program still has it open
+	command := exec.CommandContext(ctx, path, arguments...)
+	command.Env = append(os.Environ(), environment...)
+	command.Stderr = log
+	g := &Program{Command: command, log: log.Name()}
+	if g.start, err = command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	g.output = bufio.NewReader(output)
+	g.Began = time.Now()
+	return g, command.Start()
+}
+
+// StartOperator starts the operator with the permissions of its roles, given where the API server is.
+func StartOperator(ctx context.Context, p *ControlPlane, path, kubeconfig string, arguments ...string) (*Program, error) {
+	metrics, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	environment := []string{"KUBECONFIG=" + kubeconfig, "RELATED_IMAGE_ECHO_SERVER=" + EchoServerImage, "POD_NAMESPACE=" + Namespace}
+	g, err := launch(ctx, p, environment, path,
+		append([]string{"--metrics-bind-address=" + metrics, "--metrics-cert-path=" + p.folder, "--health-probe-bind-address=0"},
+			arguments...)...)
+	if err != nil {
+		return nil, err
+	}
+	g.metrics = metrics
+	return g, nil
+}
+
+// StartRaw starts a raw writer and waits until it is ready.
+func StartRaw(ctx context.Context, p *ControlPlane, path, user string, arguments ...string) (*Program, error) {
+	g, err := launch(ctx, p, nil, path, append([]string{"-target=" + p.target(user)}, arguments...)...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := g.output.ReadString('\n'); err != nil {
+		return nil, errors.Join(g.Failure(err), g.Kill())
+	}
+	g.used, err = process.CPUTime(g.PID())
+	return g, err
+}
+
+// RawFlags are those for a number of Echoes.
+func RawFlags(count int, more ...string) []string {
+	return append([]string{"-count=" + strconv.Itoa(count)}, more...)
+}
+
+// Timing is what a raw writer prints for an Echo.
+type Timing struct{ Deployment, Last time.Duration }
+
+// Write tells a raw writer to start.
+func (g *Program) Write() error {
+	_, err := g.start.Write([]byte("\n"))
+	return err
+}
+
+// Finish waits until a raw writer has ended. It returns the CPU time that writing took, and how long each Echo took.
+func (g *Program) Finish() (time.Duration, []Timing, error) {
+	var times []Timing
+	problem := json.NewDecoder(g.output).Decode(&times)
+	if err := g.Command.Wait(); err != nil || problem != nil {
+		return 0, nil, g.Failure(errors.Join(err, problem))
+	}
+	return g.Command.ProcessState.UserTime() + g.Command.ProcessState.SystemTime() - g.used, times, nil
+}
+
+// PID returns the ID of the process.
+func (g *Program) PID() int { return g.Command.Process.Pid }
+
+// Failure adds the end of the log to an error.
+func (g *Program) Failure(err error) error {
+	const end = 2000
+	text, problem := os.ReadFile(g.log)
+	return errors.Join(fmt.Errorf("%s: %w\n%s", filepath.Base(g.Command.Path), err, text[max(0, len(text)-end):]), problem)
+}
+
+// Kill ends a program at once.
+func (g *Program) Kill() error {
+	if err := g.Command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	_ = g.Command.Wait() // it returns an error because the process was killed
+	return nil
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}

@@ -1,0 +1,111 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/benchmark/operator/requests"
+)
+
+const (
+	// StartTimeout bounds how long an operator takes until it is idle.
+	StartTimeout = time.Minute
+	// Silence is how long nothing must happen before everything has happened.
+	Silence = 2 * time.Second
+)
+
+// Poll waits until a condition is met.
+func Poll(ctx context.Context, timeout time.Duration, condition wait.ConditionWithContextFunc) error {
+	const every = 50 * time.Millisecond
+	return PollEvery(ctx, every, timeout, condition)
+}
+
+// PollEvery waits until a condition is met, which is seldom checked because that takes time.
+func PollEvery(ctx context.Context, every, timeout time.Duration, condition wait.ConditionWithContextFunc) error {
+	return wait.PollUntilContextTimeout(ctx, every, timeout, true, condition)
+}
+
+// Pause waits for a time that is part of a measurement.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TimeoutFor bounds how long a number of Echoes takes.
+func TimeoutFor(n int) time.Duration { return 2*time.Minute + time.Duration(n)*200*time.Millisecond }
+
+// AwaitMetrics waits until an operator serves its metrics.
+func (p *ControlPlane) AwaitMetrics(ctx context.Context, g *Program) error {
+	return Poll(ctx, StartTimeout, func(ctx context.Context) (bool, error) {
+		_, err := p.MetricsOf(ctx, g)
+		return err == nil, nil
+	})
+}
+
+// AwaitPasses waits until an operator has made a number of passes.
+func (p *ControlPlane) AwaitPasses(ctx context.Context, g *Program, wanted int) error {
+	return Poll(ctx, TimeoutFor(wanted), func(ctx context.Context) (bool, error) {
+		metrics, err := p.MetricsOf(ctx, g)
+		return err == nil && requests.Passes(metrics) >= float64(wanted), nil
+	})
+}
+
+const leaseName = "echo-operator.example.com"
+
+// AwaitLease waits until there is a leader.
+func (p *ControlPlane) AwaitLease(ctx context.Context) error {
+	return Poll(ctx, StartTimeout, func(ctx context.Context) (bool, error) {
+		lease := &coordinationv1.Lease{}
+		err := p.Client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: leaseName}, lease)
+		return err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "", client.IgnoreNotFound(err)
+	})
+}
+
+// AwaitEvents waits until there is a number of events, the last things that are written for Echoes.
+func (p *ControlPlane) AwaitEvents(ctx context.Context, wanted int, timeout time.Duration) error {
+	var there int
+	err := Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+		list := &eventsv1.EventList{}
+		if err := p.Client.List(ctx, list, client.InNamespace(Namespace), client.Limit(1)); err != nil {
+			return false, err
+		}
+		there = len(list.Items)
+		if list.RemainingItemCount != nil {
+			there += int(*list.RemainingItemCount)
+		}
+		return there >= wanted, nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("%d events, not %d, after %s", there, wanted, timeout)
+	}
+	return err
+}
+
+// Quiet waits until the processes have used less than an eighth of a core for a while.
+func (p *ControlPlane) Quiet(ctx context.Context, g *Program) error {
+	const timeout, limit = 2 * time.Minute, Silence / 8
+	for began := time.Now(); time.Since(began) < timeout; {
+		before, err := p.UsageOf(g)
+		if err != nil {
+			return err
+		}
+		if err := Pause(ctx, Silence); err != nil {
+			return err
+		}
+		after, err := p.UsageOf(g)
+		if err != nil || after.APIServer+after.Etcd+after.Client-before.APIServer-before.Etcd-before.Client < limit {
+			return err
+		}
+	}
+	return fmt.Errorf("not quiet after %s", timeout)
+}
