@@ -120,7 +120,7 @@ func own() []mutant {
 			"options := []client.PatchOption{client.FieldOwner(children.FieldOwner)}",
 			"options := []client.PatchOption{client.FieldOwner(children.FieldOwner), client.ForceOwnership}", "Test", reconciler},
 		{"what a webhook changes is taken for an own write", "patch",
-			"response.Generation == echo.Generation && w.Wrote", "answer.Generation >= 0 && w.Wrote", "Test", reconciler},
+			"response.Generation == echo.Generation && w.Wrote", "response.Generation >= 0 && w.Wrote", "Test", reconciler},
 		{"what is left of a deleted Echo is looked for in the cache alone", "leftoversOf",
 			"source{r.Live, r.orHidden(r.read), livePodsOf}", "source{r.Client, r.readCached, controllers.CachedPodsOf}", "Test", reconciler},
 		{"a child without its labels is kept", "mayBeHidden",
