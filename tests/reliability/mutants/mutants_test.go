@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -47,12 +48,31 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	t.Logf("%d mutants, %d missed", total, missed)
 }
 
-// TestEveryMutantIsOfToday checks that the code has what each mutant changes.
+// TestEveryMutantIsOfToday checks that the code has what each mutant changes, and the names that it uses instead.
 func TestEveryMutantIsOfToday(t *testing.T) {
 	all := declarations(t)
 	for _, m := range mutants() {
-		t.Run(m.name, func(t *testing.T) { m.declaration(t, all) })
+		t.Run(m.name, func(t *testing.T) {
+			file, err := os.ReadFile(m.declaration(t, all).path)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			NewWithT(t).Expect(unknownNames(string(file), m.new)).To(BeEmpty(), "a mutant that does not compile is caught by no test")
+		})
 	}
+}
+
+// name is an identifier of Go that selects nothing.
+var name = regexp.MustCompile(`(?:^|[^.\w])([a-zA-Z_]\w*)`)
+
+// unknownNames returns the names in an expression that neither a file nor Go knows.
+func unknownNames(file, expression string) []string {
+	var unknown []string
+	for _, match := range name.FindAllStringSubmatch(expression, -1) {
+		isUsed := regexp.MustCompile(`\b` + match[1] + `\b`).MatchString(file)
+		if !isUsed && types.Universe.Lookup(match[1]) == nil && !token.IsKeyword(match[1]) && match[1] != "_" {
+			unknown = append(unknown, match[1])
+		}
+	}
+	return unknown
 }
 
 // declaration is a function, a method or a group of constants.
