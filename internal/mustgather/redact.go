@@ -47,7 +47,7 @@ func newRedactor() (*redactor, error) {
 	return &redactor{kinds: file.Kinds, secrets: map[string]bool{}}, nil
 }
 
-// ruleOf returns the rule of a kind of which the table names the fields.
+// ruleOf returns the rule of a kind whose row in the table names the fields to keep.
 func ruleOf(kind kinds.Kind, special map[string]any) map[string]any {
 	rule := map[string]any{}
 	for _, field := range append([]string{"apiVersion", "kind", "metadata"}, kind.Kept...) {

@@ -33,8 +33,8 @@ func HasMonitoring(echo *v1.Echo) bool {
 	return echo.Spec.Monitoring != nil && echo.Spec.Monitoring.Enabled
 }
 
-// PodMonitor returns the child of an Echo that leads Prometheus to the metrics of its echo servers and companions. Want is nil if the Echo
-// does not ask for it. Each job is named after its Echo.
+// PodMonitor returns the child of an Echo that leads Prometheus to the metrics of its echo servers and companions. Desired is nil if the
+// Echo does not ask for it. Each job is named after its Echo.
 func PodMonitor(echo *v1.Echo) children.Child {
 	child := children.Child{Kind: podMonitorKind, Key: client.ObjectKeyFromObject(echo), NewObject: newPodMonitor}
 	if !HasMonitoring(echo) {

@@ -19,8 +19,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// Kind is a row of the table of kinds: a kind of object that the operator creates for Echoes. All that has to know the kinds ranges over the table,
-// or is generated from it by tools/tables.
+// Kind is a row of the table of kinds: a kind of object that the operator creates for Echoes. All that has to know the kinds ranges over
+// the table, or is generated from it by tools/tables.
 type Kind struct {
 	schema.GroupVersionKind
 	// Optional is true if a cluster may not serve the kind.
@@ -38,7 +38,7 @@ type Kind struct {
 	runsPods bool
 }
 
-// Table returns the kinds that the operator creates, first those of children of an Echo in the order in which they are created.
+// Table returns the kinds that the operator creates. The children of an Echo come first, in the order in which they are created.
 func Table() []Kind {
 	gateways := routing.GatewayGroupVersion()
 	const whole = "spec status"
@@ -130,7 +130,7 @@ func (k Kind) setChild(c *children.Child, echo *v1.Echo, desired *unstructured.U
 	}
 }
 
-// Of returns the children of an Echo, without those of kinds that are not served. An error is a defect of the operator: every valid Echo can be expressed.
+// Of returns the children of an Echo whose kinds are served. An error is a defect of the operator: every valid Echo can be expressed.
 func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
 	kinds := kindsOfEcho(config.Served)
 	all := make([]children.Child, len(kinds))
