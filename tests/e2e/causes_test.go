@@ -23,7 +23,7 @@ var _ = Describe("an Echo that is not ready", func() {
 			echo := support.Echo(namespaces.New(ctx), "broken", func(e *v1.Echo) { breakIt(&e.Spec) })
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 			expectCause(ctx, echo, reason, message)
-			Eventually(realcluster.Kubectl).WithContext(ctx).
+			Eventually(realcluster.TryKubectl).WithContext(ctx).
 				WithArguments("get", "events", "-n", echo.Namespace, "--field-selector=involvedObject.kind=Echo,type=Warning").
 				Should(MatchRegexp("NotReady.*" + message))
 			edit(ctx, echo, repair)
@@ -70,7 +70,7 @@ var _ = Describe("an Echo above the operator's limit", func() {
 		before := pods(ctx, Default, echo)
 		realcluster.Kubectl(ctx, "patch", "echo", echo.Name, "-n", echo.Namespace, "--type=merge", "-p", `{"spec": {"replicas": 100}}`)
 		expectCause(ctx, echo, v1.ReasonInvalidSpec, "allows at most 20")
-		Eventually(realcluster.Kubectl).WithContext(ctx).
+		Eventually(realcluster.TryKubectl).WithContext(ctx).
 			WithArguments("get", "events", "-n", echo.Namespace, "--field-selector", "involvedObject.kind=Echo,type=Warning").
 			Should(MatchRegexp("InvalidSpec.*allows at most 20.*MAX_REPLICAS"))
 		Expect(pods(ctx, Default, echo)).To(ConsistOf(HaveField("Name", before[0].Name), HaveField("Name", before[1].Name)))

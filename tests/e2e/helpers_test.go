@@ -149,7 +149,7 @@ func scaleOperator(ctx context.Context, replicas string) {
 // awaitMetricsServer waits until the operator listens, because kubectl port-forward gives up on a port without a listener.
 func awaitMetricsServer(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, "deployment/"+operatorDeployment).
+	Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, "deployment/"+operatorDeployment).
 		Should(ContainSubstring("Serving metrics server"))
 }
 

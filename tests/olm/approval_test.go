@@ -15,7 +15,7 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 		// Does not wait for the version, because it must be approved first.
 		manual := changed(install(), "{name: echo-operator, channel", "{installPlanApproval: Manual, name: echo-operator, channel")
 		run(ctx, withoutWaiting(manual))
-		Eventually(kubectl).WithContext(ctx).WithArguments("get", "installplan", "-o",
+		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "installplan", "-o",
 			"jsonpath={.items[*].spec.approved}").Should(Equal("false"))
 		Expect(kubectl(ctx, "get", "csv,deployment", "-o", "name")).To(BeEmpty())
 		approve(ctx)
@@ -24,7 +24,7 @@ var _ = Describe("a Subscription with manual approval", Ordered, Label("all"), f
 
 	It("upgrades the operator after approval", func(ctx SpecContext) {
 		pointCatalogAt(ctx, version(1))
-		Eventually(kubectl).WithContext(ctx).WithArguments("get", "subscription", "-o",
+		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "subscription", "-o",
 			"jsonpath={.items[*].status.state}").Should(Equal("UpgradePending"))
 		expectSucceeded(ctx, version(0))
 		approve(ctx)

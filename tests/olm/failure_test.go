@@ -17,7 +17,7 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 
 	By("upgrading to the broken version")
 	pointCatalogAt(ctx, version(2))
-	Eventually(kubectl).WithContext(ctx).WithTimeout(20*time.Minute).
+	Eventually(tryKubectl).WithContext(ctx).WithTimeout(20*time.Minute).
 		WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
 		Should(ContainSubstring("echo-operator.v" + version(2) + " Failed"))
 	Expect(echoPods(ctx)).To(Equal(before))
@@ -26,7 +26,7 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 
 	By("publishing a fixed version, which is not enough")
 	pointCatalogAt(ctx, version(3))
-	Eventually(realcluster.Kubectl).WithContext(ctx).WithTimeout(5*time.Minute).WithArguments("get", "packagemanifest", "echo-operator",
+	Eventually(realcluster.TryKubectl).WithContext(ctx).WithTimeout(5*time.Minute).WithArguments("get", "packagemanifest", "echo-operator",
 		"--ignore-not-found", "-o", "jsonpath={.status.channels[*].currentCSV}").
 		Should(ContainSubstring("echo-operator.v" + version(3)))
 	Consistently(kubectl).WithContext(ctx).WithTimeout(20*time.Second).WithArguments("get", "csv", "-o", "name").

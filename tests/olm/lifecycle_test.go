@@ -29,7 +29,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		publish(ctx, version(0))
 		run(ctx, changed(documented(version(0), "## With OLM, from a catalog"), "interval: 30m", "interval: 15s"))
 		expectSucceeded(ctx, version(0))
-		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
+		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "packagemanifests").Should(ContainSubstring("Echo Operator"))
 	}, SpecTimeout(10*time.Minute))
 
 	It("runs an Echo that responds", func(ctx SpecContext) {
@@ -41,7 +41,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("adds samples and a quick start to the OpenShift console", func(ctx SpecContext) {
-		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "consolequickstarts", "-o",
+		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "consolequickstarts", "-o",
 			"name").Should(ContainSubstring("echo-operator-first-echo"))
 		Expect(strings.Split(strings.TrimSpace(realcluster.Kubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)), "\n")).
 			To(And(ContainElement("echo-operator-example-full ClusterRole Most fields"), HaveEach(ContainSubstring(" ClusterRole "))))
@@ -79,7 +79,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
 		run(ctx, documented(version(0), "Settings go into the Subscription"))
-		Eventually(kubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o",
+		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o",
 			"yaml").Should(SatisfyAll(
 			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 128Mi`),
 			MatchRegexp(`nodeSelector:\s+kubernetes.io/os: linux`)))
@@ -101,15 +101,15 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			kubectl get consoleyamlsample echo-operator-example-full -o yaml | sed 's/^  name: .*/  name: echo-operator-dropped/' | kubectl create -f -`)
 		publish(ctx, version(1))
 		expectSucceeded(ctx, version(1))
-		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
+		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
 			Should(SatisfyAll(HavePrefix("Ready quay.io/echo-operator/echo-server@"), Not(HaveSuffix(image))))
 		Eventually(func(ctx context.Context) []string { return strings.Fields(echoPods(ctx)) }).WithContext(ctx).
 			Should(SatisfyAll(HaveLen(2), Not(ContainElement(BeElementOf(strings.Fields(before))))), "the pods from before have drained")
 		seen := prober.Stop(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(len(seen.Pods)).To(BeNumerically(">", 2), "pods from before and after have answered")
-		samples := func(ctx context.Context) string {
-			return realcluster.Kubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)
+		samples := func(ctx context.Context) (string, error) {
+			return realcluster.TryKubectl(ctx, "get", "consoleyamlsamples", "-o", "jsonpath="+consoleSamples)
 		}
 		Eventually(samples).WithContext(ctx).
 			Should(And(ContainSubstring("echo-operator-example-full ClusterRole"), Not(ContainSubstring("echo-operator-dropped")),
@@ -121,7 +121,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 
 	It("is uninstalled without leaving anything behind", Label("scorecard"), func(ctx SpecContext) {
 		uninstall(ctx)
-		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "consoleyamlsamples,consolequickstarts", "-o",
+		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "consoleyamlsamples,consolequickstarts", "-o",
 			"name").Should(BeEmpty())
 	}, SpecTimeout(10*time.Minute))
 })

@@ -52,7 +52,7 @@ func expectEchoesLetGo(ctx context.Context, pod string) {
 	for _, kept := range []string{pod, "echo/test-echo"} {
 		realcluster.Kubectl(ctx, "patch", kept, "--type=json", "-p", `[{"op": "remove", "path": "/metadata/finalizers"}]`)
 	}
-	Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "deployment,service,poddisruptionbudget,pod", "-n", "default", "-o",
+	Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "deployment,service,poddisruptionbudget,pod", "-n", "default", "-o",
 		"name").
 		ShouldNot(ContainSubstring("test-echo"))
 }

@@ -41,7 +41,7 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 		apply(ctx, "echo-operator-catalog:v", "echo-operator-catalog:no-v")
 		Eventually(subscriptionConditions).WithContext(ctx).Should(
 			ContainSubstring("ResolutionFailed ErrorPreventedResolution error using catalogsource olm/echo-operator"))
-		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "pods", "-n", "olm", "-l", "olm.catalogSource=echo-operator").
+		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "pods", "-n", "olm", "-l", "olm.catalogSource=echo-operator").
 			Should(Or(ContainSubstring("ErrImagePull"), ContainSubstring("ImagePullBackOff")))
 		pointCatalogAt(ctx, version(0))
 		expectSucceeded(ctx, version(0))
@@ -51,7 +51,7 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 		apply(ctx, "channel: stable", "channel: nightly")
 		Eventually(subscriptionConditions).WithContext(ctx).Should(And(ContainSubstring("ResolutionFailed"),
 			ContainSubstring("no operators found in channel nightly")))
-		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("get", "packagemanifest", "echo-operator", "--ignore-not-found", "-o",
+		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "packagemanifest", "echo-operator", "--ignore-not-found", "-o",
 			"yaml").
 			Should(And(ContainSubstring("name: candidate"), ContainSubstring("name: stable")))
 		kubectl(ctx, "patch", "subscriptions.operators.coreos.com/echo-operator", "--type=merge", "-p", `{"spec": {"channel": "stable"}}`)
@@ -66,7 +66,7 @@ var _ = Describe("an installation that is stuck", Label("all"), func() {
 
 	DescribeTable("because the namespace does not have one OperatorGroup", func(ctx SpecContext, found, from, to, fix string) {
 		apply(ctx, from, to)
-		Eventually(realcluster.Kubectl).WithContext(ctx).WithArguments("logs", "-n", "olm", "deployment/catalog-operator").
+		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("logs", "-n", "olm", "deployment/catalog-operator").
 			Should(ContainSubstring("found " + found + " operatorGroups, expected 1"))
 		Expect(kubectl(ctx, "get", "installplans,csv", "-o", "name")).To(BeEmpty())
 		run(ctx, fix)

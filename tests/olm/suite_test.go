@@ -43,7 +43,7 @@ func restrict(ctx context.Context) {
 	const policies = "../support/openshift/restricted-v2.yaml"
 	realcluster.Kubectl(ctx, "apply", "--server-side", "-f", policies)
 	DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "delete", "-f", policies) }, NodeTimeout(time.Minute))
-	Eventually(realcluster.Kubectl).WithContext(ctx).
+	Eventually(realcluster.TryKubectl).WithContext(ctx).
 		WithArguments("run", "x", "-n", "default", "--image=x", "--dry-run=server", "-o", "jsonpath={.metadata.annotations}").
 		Should(ContainSubstring(`"openshift.io/scc":"restricted-v2"`))
 }
@@ -117,6 +117,11 @@ func kubectl(ctx context.Context, arguments ...string) string {
 	return realcluster.Kubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
 }
 
+// tryKubectl is like kubectl, and returns an error instead of failing, so that Eventually tries again.
+func tryKubectl(ctx context.Context, arguments ...string) (string, error) {
+	return realcluster.TryKubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
+}
+
 // createEcho creates the sample in a namespace.
 func createEcho(ctx context.Context, namespace string) {
 	GinkgoHelper()
@@ -145,7 +150,7 @@ func echoPods(ctx context.Context) string {
 // expectSucceeded waits until a version is installed, and no other.
 func expectSucceeded(ctx context.Context, version string) {
 	GinkgoHelper()
-	Eventually(kubectl).WithContext(ctx).WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
+	Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
 		Should(Equal("echo-operator.v" + version + " Succeeded;"))
 }
 
@@ -159,10 +164,10 @@ func pointCatalogAt(ctx context.Context, version string) {
 // expectNothingLeft expects that no objects of the operator exist.
 func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(func(ctx context.Context) []string {
-		all := realcluster.Kubectl(ctx, "get",
+	Eventually(func(ctx context.Context) ([]string, error) {
+		all, err := realcluster.TryKubectl(ctx, "get",
 			"crd,clusterrole,clusterrolebinding,namespace,operators.operators.coreos.com,catalogsource,pod,deployment,service", "-A", "-o", "name")
-		return slices.DeleteFunc(strings.Split(all, "\n"), func(name string) bool { return !strings.Contains(name, "echo") })
+		return slices.DeleteFunc(strings.Split(all, "\n"), func(name string) bool { return !strings.Contains(name, "echo") }), err
 	}).WithContext(ctx).Should(BeEmpty())
 }
 

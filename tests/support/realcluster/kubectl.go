@@ -3,6 +3,7 @@ package realcluster
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os/exec"
 	"strings"
 
@@ -16,10 +17,9 @@ func Kubectl(ctx context.Context, arguments ...string) string {
 	return KubectlInput(ctx, "", arguments...)
 }
 
-// TryKubectl runs kubectl and returns its standard output.
+// TryKubectl runs kubectl, and returns its standard output and an error with what it wrote to standard error. Eventually tries it again.
 func TryKubectl(ctx context.Context, arguments ...string) (string, error) {
-	output, err := exec.CommandContext(ctx, "kubectl", arguments...).Output()
-	return string(output), err
+	return tryInput(ctx, "", arguments...)
 }
 
 // Show runs kubectl and writes its output, or its error, to the report of a failed test.
@@ -31,11 +31,19 @@ func Show(ctx context.Context, arguments ...string) {
 // KubectlInput is like Kubectl, with standard input.
 func KubectlInput(ctx context.Context, stdin string, arguments ...string) string {
 	GinkgoHelper()
+	output, err := tryInput(ctx, stdin, arguments...)
+	Expect(err).NotTo(HaveOccurred())
+	return output
+}
+
+func tryInput(ctx context.Context, stdin string, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, "kubectl", arguments...)
 	command.Stdin = strings.NewReader(stdin)
 	var errors bytes.Buffer
 	command.Stderr = &errors
 	output, err := command.Output()
-	Expect(err).NotTo(HaveOccurred(), "kubectl %s: %s%s", strings.Join(arguments, " "), output, errors.String())
-	return string(output)
+	if err != nil {
+		return string(output), fmt.Errorf("kubectl %s: %w: %s%s", strings.Join(arguments, " "), err, output, errors.String())
+	}
+	return string(output), nil
 }
