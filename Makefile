@@ -116,13 +116,13 @@ clean: ## Remove everything that was built. The tools are built again when they 
 ##@ Development
 
 .PHONY: generate
-generate: ## Generate the deep-copy code of the API, its reference in docs/api.md, the gRPC services, and what follows from the tables of kinds and of groups.
+generate: ## Generate the deep-copy code of the API, its reference in docs/reference/api.md, the gRPC services, and what follows from the tables of kinds and of groups.
 	@tools/make/tables
 	@tools=$(call tool,generate); "$$tools/controller-gen" object paths=./api/...
 	@tools=$(call tool,generate); module=module=github.com/echo-operator/echo-operator; \
 	"$$tools/proto-code" echoserver/proto . "$$tools/protoc-gen-go=$$module" "$$tools/protoc-gen-connect-go=$$module,package_suffix=,simple"
 	@tools=$(call tool,docs); "$$tools/crd-ref-docs" --renderer=markdown --log-level=ERROR --source-path=api/v1 \
-		--config=tools/docs/config.yaml --templates-dir=tools/docs/templates --output-path=docs/api.md
+		--config=tools/docs/config.yaml --templates-dir=tools/docs/templates --output-path=docs/reference/api.md
 
 .PHONY: manifests
 manifests: ## Generate the CustomResourceDefinition, the role of the operator, and its dashboard for the OpenShift console.

@@ -25,7 +25,7 @@ metadata: {name: echo-operator, namespace: $namespace}
 spec: {}
 `
 
-// Each is a line of docs/troubleshooting.md. Others are in failure_test.go (Failed), approval_test.go (RequiresApproval) and
+// Each is a line of docs/reference/troubleshooting.md. Others are in failure_test.go (Failed), approval_test.go (RequiresApproval) and
 // disconnected_test.go (BundleUnpackFailed).
 var _ = Describe("an installation that is stuck", Label("all"), func() {
 	// apply runs the documented commands with a change, but does not wait.

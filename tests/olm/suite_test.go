@@ -1,5 +1,5 @@
-// Package olm tests that a real OLM installs, configures, upgrades and uninstalls the operator with the commands of docs/install.md, from
-// throwaway releases of the tree. `make e2e-olm` runs the specs that every change must pass, `make e2e-olm-all` the others.
+// Package olm tests that a real OLM installs, configures, upgrades and uninstalls the operator with the commands of
+// docs/how-to/install.md, from throwaway releases of the tree. `make e2e-olm` runs the specs that every change must pass, `make e2e-olm-all` the others.
 package olm
 
 import (

@@ -110,8 +110,8 @@ func TestWarnings_areInTheDocumentation(t *testing.T) {
 	leaveReady := []string{"GatewayAPIMissing", "RouteNotAccepted", "CheckFailed"} // so that EchoNotReady does not fire
 	reasons := regexp.MustCompile(`\tReason\w+ +WarningReason = "(\w+)"`).FindAllStringSubmatch(text(t, "api", "v1", "echo_reasons.go"), -1)
 	for _, reason := range reasons {
-		if !strings.Contains(text(t, "docs", "troubleshooting.md"), reason[1]) {
-			t.Errorf("docs/troubleshooting.md does not name %s", reason[1])
+		if !strings.Contains(text(t, "docs", "reference", "troubleshooting.md"), reason[1]) {
+			t.Errorf("docs/reference/troubleshooting.md does not name %s", reason[1])
 		}
 		inRunbook := strings.Contains(text(t, "docs", "runbooks", "EchoNotReady.md"), reason[1])
 		if !inRunbook && !slices.Contains(leaveReady, reason[1]) {
@@ -135,7 +135,7 @@ func TestOneKubernetesMinorVersion(t *testing.T) {
 		"tools/docs/config.yaml":             `kubernetesVersion: "1\.(\d+)"`,
 		"tests/packaging/validators_test.go": `"k8s-version": "1\.(\d+)"`,
 		"README.md":                          `setup-envtest\S* use -p path 1\.(\d+)\.x`,
-		"docs/install.md":                    `1\.(\d+)\.\d+: whole clusters`,
+		"docs/how-to/install.md":             `1\.(\d+)\.\d+: whole clusters`,
 		"CHANGELOG.md":                       `(?s).*the integration tests run on 1\.\d+ and 1\.(\d+)\.`,
 	} {
 		if found := regexp.MustCompile(pattern).FindStringSubmatch(text(t, file)); found == nil || found[1] != library[1] {

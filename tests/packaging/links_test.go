@@ -3,6 +3,7 @@ package packaging
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -28,20 +29,54 @@ func TestLinksWithinTheDocumentationWork(t *testing.T) {
 
 // TestLinksAreChecked: what is not a link is not checked, and what is broken is found.
 func TestLinksAreChecked(t *testing.T) {
-	const page = "# One\n[a](install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](echo-page.png)\n```sh\n# " +
-		"Two\n[e](none.md)\n```\n" +
-		"[f](none.md) [g](install.md#none) [h](#one) [i](../none) [j](../internal) [k](../LICENSE)\n"
+	const page = "# One\n[a](how-to/install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](echo-page.png)\n" +
+		"```sh\n# Two\n[e](none.md)\n```\n" +
+		"[f](none.md) [g](how-to/install.md#none) [h](#one) [i](../none) [j](../internal) [k](../LICENSE)\n"
 	broken := []string{}
 	for _, l := range links("docs/page.md", page) {
 		if l.file != "docs/page.md" && brokenLink(l) != "" {
 			broken = append(broken, l.file+"#"+l.heading)
 		}
 	}
-	if wanted := []string{"docs/none.md#", "docs/install.md#none", "none#"}; !slices.Equal(broken, wanted) {
+	if wanted := []string{"docs/none.md#", "docs/how-to/install.md#none", "none#"}; !slices.Equal(broken, wanted) {
 		t.Errorf("%v are broken, not %v", broken, wanted)
 	}
 	if found := headings(page + "# One\n## `A_b`: c-d\n"); !slices.Equal(found, []string{"one", "one-1", "a_b-c-d"}) {
 		t.Errorf("the headings are %v", found)
+	}
+}
+
+// TestNamedPagesExist checks what leads to the documentation from outside of it: URLs and names of pages in messages, manifests, the
+// dashboard, objects of the console, programs, scripts and comments.
+func TestNamedPagesExist(t *testing.T) {
+	checked := map[string]int{}
+	for _, file := range filesNamed(t, "*") {
+		if file == "tests/packaging/links_test.go" { // it names pages that do not exist
+			continue
+		}
+		for _, l := range namedPages(text(t, file)) {
+			checked[path.Ext(file)]++
+			l.file = strings.Replace(l.file, "/NAME.md", "", 1)
+			if problem := brokenLink(l); problem != "" {
+				t.Errorf("%s names %s#%s: %s", file, l.file, l.heading, problem)
+			}
+		}
+	}
+	for ending, least := range map[string]int{".go": 10, ".yaml": 10, ".json": 1, "": 3} {
+		if checked[ending] < least {
+			t.Errorf("only %d pages were found in files that end in %q", checked[ending], ending)
+		}
+	}
+}
+
+// TestNamedPages: URLs of the project, with and without a heading, and names of pages.
+func TestNamedPages(t *testing.T) {
+	const url = "https://github.com/echo-operator/echo-operator"
+	found := namedPages("See " + url + "/blob/main/docs/none.md#one. Or [a](" + url + "#two), " +
+		url + "/tree/main/config, ../docs/a/b.md, " + url)
+	wanted := []link{{"docs/none.md", "one"}, {"README.md", "two"}, {"config", ""}, {"docs/a/b.md", ""}}
+	if !slices.Equal(found, wanted) {
+		t.Errorf("found %v, not %v", found, wanted)
 	}
 }
 
@@ -83,6 +118,23 @@ func links(page, content string) []link {
 			target = filepath.Join(filepath.Dir(page), file)
 		}
 		all = append(all, link{target, heading})
+	}
+	return all
+}
+
+// namedPages returns the files of the project that a text names by their URL, and the pages that it names by their path.
+func namedPages(text string) []link {
+	var all []link
+	page := regexp.MustCompile(`https://github\.com/echo-operator/echo-operator(?:/(?:blob|tree)/main/([\w./-]*\w))?(?:#([\w-]+))?|` +
+		`\b(docs/[\w/-]+\.md)\b`)
+	for _, found := range page.FindAllStringSubmatch(text, -1) {
+		file, heading := found[1]+found[3], found[2]
+		if file == "" && heading != "" {
+			file = "README.md"
+		}
+		if file != "" {
+			all = append(all, link{file, heading})
+		}
 	}
 	return all
 }

@@ -91,7 +91,7 @@ func filesNamed(t *testing.T, pattern string) []string {
 		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "dist"}, file) {
 			return fs.SkipDir
 		}
-		if matched, err := path.Match(pattern, entry.Name()); err != nil || !matched {
+		if matched, err := path.Match(pattern, entry.Name()); err != nil || !matched || entry.IsDir() {
 			return err
 		}
 		files = append(files, file)

@@ -39,7 +39,7 @@ func leaves(path string, schema apiextensionsv1.JSONSchemaProps) []name {
 	}
 	if len(all) == 0 {
 		last := strings.TrimSuffix(path[strings.LastIndex(path, ".")+1:], "[]")
-		return []name{{path, "docs/api.md", "`" + last + "`"}}
+		return []name{{path, "docs/reference/api.md", "`" + last + "`"}}
 	}
 	return all
 }

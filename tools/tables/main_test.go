@@ -39,12 +39,12 @@ func TestSchemaTypes_areInTheSchemas(t *testing.T) {
 	}
 }
 
-// TestDocs_nameEveryKind: docs/echo.md says which objects an Echo has.
+// TestDocs_nameEveryKind: docs/reference/echo.md says which objects an Echo has.
 func TestDocs_nameEveryKind(t *testing.T) {
-	text := read(t, "docs/echo.md")
+	text := read(t, "docs/reference/echo.md")
 	for _, kind := range desired.Table() {
 		if !strings.Contains(text, kind.Kind) {
-			t.Errorf("docs/echo.md does not say what a %s is for", kind.Kind)
+			t.Errorf("docs/reference/echo.md does not say what a %s is for", kind.Kind)
 		}
 	}
 }
