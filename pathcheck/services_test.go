@@ -231,7 +231,7 @@ func TestRun_settingsOfTheEcho(t *testing.T) {
 	}{
 		"a fixed body": {"ECHO_RESPONSE_BODY=hello", []string{"request", "client", "body", "spread"},
 			map[string]string{"answer.status": fact.Kept, "answer.cached": fact.No}},
-		"no controls": {"ECHO_CONTROLS=Off", []string{"retries", "answer.status", "answer.earlyHints"},
+		"no controls": {"ECHO_CONTROLS=None", []string{"retries", "answer.status", "answer.earlyHints"},
 			map[string]string{"client.address": fact.Kept, "answer.headers.lost": fact.None}},
 		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"spread.pods": "not told", "request.method": fact.Kept}},
 		"its own status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": fact.Kept, "request.path.dots": fact.Kept,

@@ -2,11 +2,11 @@ package v1
 
 // EchoServer is the configuration of the operator's echo server.
 type EchoServer struct {
-	// controls specifies what requests can change about their own responses. Safe: what neither browsers, caches nor proxies act on. Full: everything, only for private networks. Off, which requires quotes in YAML: nothing. Defaults to Safe.
-	// +kubebuilder:validation:Enum=Safe;Full;Off
+	// controls specifies what requests can change about their own responses. Safe: what neither browsers, caches nor proxies act on. Full: everything, only for private networks. None: nothing. Defaults to Safe.
+	// +kubebuilder:validation:Enum=Safe;Full;None
 	// +kubebuilder:default=Safe
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Controls",order=21,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Safe","urn:alm:descriptor:com.tectonic.ui:select:Full","urn:alm:descriptor:com.tectonic.ui:select:Off"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Controls",order=21,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Safe","urn:alm:descriptor:com.tectonic.ui:select:Full","urn:alm:descriptor:com.tectonic.ui:select:None"}
 	Controls Controls `json:"controls,omitempty"`
 
 	// identity specifies whether responses contain the name and the addresses of the pod and its node. Defaults to true.
@@ -23,5 +23,5 @@ type Controls string
 const (
 	ControlsSafe Controls = "Safe"
 	ControlsFull Controls = "Full"
-	ControlsOff  Controls = "Off"
+	ControlsNone Controls = "None"
 )

@@ -54,7 +54,7 @@ type Header struct {
 // with returns the controls of a request, with c as the defaults. The query takes precedence over headers. Errors contain the name of
 // the control and describe the valid values.
 func (c Controls) with(r *http.Request, policy Policy) (Controls, error) {
-	if policy == Off {
+	if policy == None {
 		return c, nil
 	}
 	given, err := queryControls(r.URL.RawQuery)

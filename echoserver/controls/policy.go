@@ -16,8 +16,8 @@ const (
 	Safe Policy = "Safe"
 	// Full allows everything but what browsers store. It is for private networks.
 	Full Policy = "Full"
-	// Off ignores all controls of requests.
-	Off Policy = "Off"
+	// None ignores all controls of requests.
+	None Policy = "None"
 )
 
 // needsFull describes how to allow what Safe rejects.

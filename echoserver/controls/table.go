@@ -79,7 +79,7 @@ func CountedFromStart() []string {
 func (p Policy) Vary() string {
 	names := []string{"Accept"}
 	for _, row := range table() {
-		if row.varies && p != Off {
+		if row.varies && p != None {
 			names = append(names, http.CanonicalHeaderKey(headerPrefix+row.name))
 		}
 	}

@@ -26,14 +26,14 @@ func TestControlsPolicies(t *testing.T) {
 		"Full: a login of a proxy":   {"Full", "/?echo.status=407", 407, nil},
 		"Full: a redirect to elsewhere": {"Full", "/?echo.status=301&echo.set-header=Location:https://example.org/", 301,
 			map[string]string{"Location": "https://example.org/"}},
-		"Full: an instruction":    {"Full", "/?echo.set-header=X-Accel-Redirect:/a", 200, map[string]string{"X-Accel-Redirect": "/a"}},
-		"Full: a cookie":          {"Full", "/?echo.set-header=Set-Cookie:a=b", 400, map[string]string{"Set-Cookie": ""}},
-		"Full: a cache":           {"Full", "/?echo.set-header=Cache-Control:max-age=60", 200, map[string]string{"Cache-Control": "max-age=60"}},
-		"Off: a status":           {"Off", "/?echo.status=503", 200, map[string]string{"X-Echo-Applied": ""}},
-		"Off: an invalid control": {"Off", "/?echo.status=x&echo.nonsense=1&echo.set-header=A;b", 200, nil},
-		"Off: a format":           {"Off", "/?echo.format=text", 200, map[string]string{"Content-Type": "application/json"}},
-		"Off: a header":           {"Off", "/?echo.set-header=X-A:1", 200, map[string]string{"X-A": ""}},
-		"Off: a connection":       {"Off", "/?echo.connection=truncate", 200, nil},
+		"Full: an instruction":     {"Full", "/?echo.set-header=X-Accel-Redirect:/a", 200, map[string]string{"X-Accel-Redirect": "/a"}},
+		"Full: a cookie":           {"Full", "/?echo.set-header=Set-Cookie:a=b", 400, map[string]string{"Set-Cookie": ""}},
+		"Full: a cache":            {"Full", "/?echo.set-header=Cache-Control:max-age=60", 200, map[string]string{"Cache-Control": "max-age=60"}},
+		"None: a status":           {"None", "/?echo.status=503", 200, map[string]string{"X-Echo-Applied": ""}},
+		"None: an invalid control": {"None", "/?echo.status=x&echo.nonsense=1&echo.set-header=A;b", 200, nil},
+		"None: a format":           {"None", "/?echo.format=text", 200, map[string]string{"Content-Type": "application/json"}},
+		"None: a header":           {"None", "/?echo.set-header=X-A:1", 200, map[string]string{"X-A": ""}},
+		"None: a connection":       {"None", "/?echo.connection=truncate", 200, nil},
 	} {
 		w := echotest.Record(handlerOf(t, "ECHO_CONTROLS="+c.policy), c.target)
 		if w.Code != c.status {
@@ -45,7 +45,7 @@ func TestControlsPolicies(t *testing.T) {
 			}
 		}
 	}
-	w := echotest.Record(handlerOf(t, "ECHO_CONTROLS=Off"), "/?echo.status=503", "X-Echo-Status", "418")
+	w := echotest.Record(handlerOf(t, "ECHO_CONTROLS=None"), "/?echo.status=503", "X-Echo-Status", "418")
 	if got := decode(t, w.Body.String()); w.Code != 200 || got.Headers["X-Echo-Status"][0] != "418" ||
 		got.Request.Query["echo.status"][0] != "503" || got.Applied != nil {
 		t.Errorf("without controls it gets %d %s", w.Code, w.Body)
@@ -68,7 +68,7 @@ func TestCaching(t *testing.T) {
 		"a control by a header":             {nil, "/", []string{"X-Echo-Format", "text"}, false},
 		"a control that does not apply":     {nil, "/?echo.percentage=1&echo.status=503", nil, false},
 		"a control under Full":              {[]string{"ECHO_CONTROLS=Full"}, "/?echo.status=404", nil, false},
-		"a control that is off":             {[]string{"ECHO_CONTROLS=Off"}, "/?echo.status=404", nil, true},
+		"a control that is off":             {[]string{"ECHO_CONTROLS=None"}, "/?echo.status=404", nil, true},
 		"a control that is refused":         {nil, "/?echo.status=1", nil, false},
 		"a fault of the settings":           {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":503}]`}, "/", nil, true},
 		"a control next to a default fault": {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":503}]`}, "/?echo.format=text", nil, false},
@@ -102,7 +102,7 @@ func TestVary(t *testing.T) {
 			t.Errorf("%s: Vary is %q", target, listed)
 		}
 	}
-	if got := echotest.Record(handlerOf(t, "ECHO_CONTROLS=Off"), "/").Header().Values("Vary"); len(got) != 1 || got[0] != "Accept" {
+	if got := echotest.Record(handlerOf(t, "ECHO_CONTROLS=None"), "/").Header().Values("Vary"); len(got) != 1 || got[0] != "Accept" {
 		t.Errorf("without controls Vary is %q", got)
 	}
 }

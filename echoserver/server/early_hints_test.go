@@ -11,7 +11,7 @@ import (
 
 // TestEarlyHints asks for a response with status 103 before the other one.
 func TestEarlyHints(t *testing.T) {
-	for policy, want := range map[string]int{"Full": http.StatusOK, "Safe": http.StatusBadRequest, "Off": http.StatusOK} {
+	for policy, want := range map[string]int{"Full": http.StatusOK, "Safe": http.StatusBadRequest, "None": http.StatusOK} {
 		server := serve(t, handlerOf(t, "ECHO_CONTROLS="+policy))
 		for proto, client := range echotest.Clients(t) {
 			interim := 0

@@ -46,7 +46,7 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, client)
 	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Limited: metrics.Limited,
 		Page: h.pages.WebSocket.Serve}
-	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Delay: s.response.Delay, Controls: s.controls != controls.Off,
+	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Delay: s.response.Delay, Controls: s.controls != controls.None,
 		Delays:  h.delays,
 		Metrics: metrics, Ending: life.ending, NotReady: life.notReady})
 	return h

@@ -117,7 +117,7 @@ func TestBadSettingsEndTheProgram(t *testing.T) {
 
 // TestFullControlsAreLogged checks that the log warns of them at start, and only of them.
 func TestFullControlsAreLogged(t *testing.T) {
-	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "Off": 0} {
+	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "None": 0} {
 		p := start(t, "ECHO_CONTROLS="+policy, "ECHO_DRAIN_DELAY=0s")
 		p.signal(t)
 		if err := p.wait(t); err != nil {

@@ -14,7 +14,7 @@ import (
 func TestProofs(t *testing.T) {
 	web := proof.Echo{Namespace: "shop", Name: "web"}
 	pod := []string{"POD_NAMESPACE=shop", "SERVICE_NAME=web"}
-	for _, setting := range []string{"ECHO_IDENTITY=false", "ECHO_CONTROLS=Off", "ECHO_RESPONSE_BODY=x", "ECHO_RESPONSE_STATUS=503"} {
+	for _, setting := range []string{"ECHO_IDENTITY=false", "ECHO_CONTROLS=None", "ECHO_RESPONSE_BODY=x", "ECHO_RESPONSE_STATUS=503"} {
 		h := handlerOf(t, append(pod, setting)...)
 		for i, target := range []string{"/", "/-/livez", "/-/ws", "/-/unknown", "/?echo.nonsense=1"} {
 			nonce := fmt.Sprintf("%016x", i)

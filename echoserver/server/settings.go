@@ -66,8 +66,8 @@ func (s *Settings) options() []option {
 			optional(&s.response.Headers, controls.ParseDefaultHeaders)},
 		{"response-faults", "", `faults of some responses, such as [{"percentage": 30, "statusCode": 503}]`,
 			optional(&s.faults, controls.ParseFaults)},
-		{"controls", "Safe", "what requests can control: Safe, Full (only for private networks) or Off",
-			controls.Into(&s.controls, controls.OneOf("is not Safe, Full or Off", controls.Safe, controls.Full, controls.Off))},
+		{"controls", "Safe", "what requests can control: Safe, Full (only for private networks) or None",
+			controls.Into(&s.controls, controls.OneOf("is not Safe, Full or None", controls.Safe, controls.Full, controls.None))},
 		{"identity", "true", "whether responses include pod, node, addresses and version", controls.Into(&s.showIdentity, controls.ParseBoolean)},
 		{"response-body", "", "the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
 	}, tlsOptions(&s.tls)...)

@@ -60,7 +60,7 @@ func containerFields() []field {
 		}, func(s *v1.EchoSpec) {
 			s.Response = &v1.EchoResponse{Faults: []v1.EchoFault{{Connection: v1.ConnectionReset, Failures: 2}}}
 		}},
-		{"server", func(s *v1.EchoSpec) { s.Server = v1.EchoServer{Controls: v1.ControlsOff, Identity: new(false)} },
+		{"server", func(s *v1.EchoSpec) { s.Server = v1.EchoServer{Controls: v1.ControlsNone, Identity: new(false)} },
 			func(s *v1.EchoSpec) { s.Server = v1.EchoServer{Controls: v1.ControlsFull} }},
 		{"resources", func(s *v1.EchoSpec) {
 			s.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.5")}}

@@ -70,7 +70,7 @@ func (g generator) echo() *v1.Echo {
 	g.maybe(func() { e.Spec.PriorityClassName = "high" })
 	g.maybe(func() { e.Spec.ServiceAccountName = "mesh" })
 	g.maybe(func() { e.Spec.Response = g.response() })
-	g.maybe(func() { e.Spec.Server = v1.EchoServer{Controls: v1.ControlsOff, Identity: new(g.Intn(2) == 0)} })
+	g.maybe(func() { e.Spec.Server = v1.EchoServer{Controls: v1.ControlsNone, Identity: new(g.Intn(2) == 0)} })
 	e.Spec.Args = some(g, func(int) string { return g.text() })
 	e.Spec.Env = some(g, g.variable)
 	e.Spec.ImagePullSecrets = some(g, func(i int) v1.ImagePullSecret { return v1.ImagePullSecret{Name: fmt.Sprintf("s%d", i)} })

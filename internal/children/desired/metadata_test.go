@@ -97,7 +97,7 @@ func fieldChanges() map[string]fieldChange {
 		"response.headers":           {func(s *v1.EchoSpec) { s.Response.Headers[0].Value = "c" }, "Deployment companion"},
 		"response.body":              {func(s *v1.EchoSpec) { s.Response.Body = "other" }, "Deployment companion"},
 		"response.faults":            {func(s *v1.EchoSpec) { s.Response.Faults[0].Percentage = 20 }, "Deployment companion"},
-		"server.controls":            {func(s *v1.EchoSpec) { s.Server.Controls = v1.ControlsOff }, "Deployment companion"},
+		"server.controls":            {func(s *v1.EchoSpec) { s.Server.Controls = v1.ControlsNone }, "Deployment companion"},
 		"server.identity":            {func(s *v1.EchoSpec) { s.Server.Identity = nil }, "Deployment companion"},
 		"tls.secretName":             {func(s *v1.EchoSpec) { s.TLS.SecretName = "other" }, "Deployment companion"},
 		"tls.port":                   {func(s *v1.EchoSpec) { s.TLS.Port = 9443 }, "Deployment NetworkPolicy companion"},

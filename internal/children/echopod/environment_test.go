@@ -39,7 +39,7 @@ func TestServerEnvironment(t *testing.T) {
 		"not configured":       {v1.EchoServer{}, [2]string{}},
 		"defaults":             {v1.EchoServer{Controls: v1.ControlsSafe, Identity: new(true)}, [2]string{}},
 		"all controls":         {v1.EchoServer{Controls: v1.ControlsFull}, [2]string{"Full", ""}},
-		"for the open network": {v1.EchoServer{Controls: v1.ControlsOff, Identity: new(false)}, [2]string{"Off", "false"}},
+		"for the open network": {v1.EchoServer{Controls: v1.ControlsNone, Identity: new(false)}, [2]string{"None", "false"}},
 	} {
 		env := environment(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Server = c.wanted }), false, nil)
 		NewWithT(t).Expect([2]string{valueOf(env, "ECHO_CONTROLS"), valueOf(env, "ECHO_IDENTITY")}).To(Equal(c.want), name)

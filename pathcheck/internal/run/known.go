@@ -34,7 +34,7 @@ func Descriptions(k *Known) string {
 // Controls returns why a group cannot be tested that needs to control responses, or "".
 func Controls(k *Known) string {
 	if !k.Controls {
-		return "requests cannot control the responses of the Echo (spec.server.controls: Off)"
+		return "requests cannot control the responses of the Echo (spec.server.controls: None)"
 	}
 	return ""
 }
