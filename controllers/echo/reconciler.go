@@ -31,7 +31,6 @@ type Reconciler struct {
 // The rights on children follow from the table of kinds: controllers/zz_generated.rights.go.
 // +kubebuilder:rbac:groups=example.com,resources=echoes,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=example.com,resources=echoes/status,verbs=patch
-// +kubebuilder:rbac:groups=example.com,resources=echoes/finalizers,verbs=update
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile makes the objects of the Echo of a name match the Echo, if it exists.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -55,16 +56,22 @@ func AsConfiguration[T any](part any) *T {
 	return configuration
 }
 
-// ChildOwnerReference returns the reference that makes an Echo the controller of an object. Foreground deletion of the Echo waits for
-// the object.
+// ChildOwnerReference returns the reference that makes an Echo the controller of an object. The finalizer of the Echo waits for the object.
 func ChildOwnerReference(echo *v1.Echo) metav1.OwnerReference {
-	return *metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))
+	return controllerReference(echo, v1.GroupVersion.WithKind("Echo"))
 }
 
 // CompanionOwnerReference returns the reference that makes a pod the controller of its companion. The deletion of the pod does not
-// wait for it.
+// wait for the companion.
 func CompanionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
-	reference := *metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
+	return controllerReference(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
+}
+
+// controllerReference returns a reference that does not block the deletion of the owner. The admission plugin
+// OwnerReferencesPermissionEnforcement requires a right on the finalizers of an owner that is blocked, and knows its kind only up to 30 s
+// after its CustomResourceDefinition was installed.
+func controllerReference(owner metav1.Object, kind schema.GroupVersionKind) metav1.OwnerReference {
+	reference := *metav1.NewControllerRef(owner, kind)
 	reference.BlockOwnerDeletion = new(false)
 	return reference
 }

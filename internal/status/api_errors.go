@@ -37,9 +37,8 @@ type Failure struct {
 const (
 	// LookPeriod is how often the operator looks at an object that it does not watch, such as one that has taken a name.
 	LookPeriod = time.Minute
-	// mappingRetry is the period while the API server does not know the kind Echo as an owner. One that checks owner references, as
-	// OpenShift's does, rejects Echoes as owners for up to 30 s after their CustomResourceDefinition was installed.
-	mappingRetry = 2 * time.Second
+	// definitionRetry is the period while a CustomResourceDefinition is being deleted.
+	definitionRetry = 2 * time.Second
 )
 
 // Earliest returns the shorter of two times that are not zero.
@@ -104,10 +103,8 @@ func invalid(err error) *Failure {
 // forbidden returns what a 403 calls for. The API server distinguishes the cases only by their message.
 func forbidden(err error) *Failure {
 	switch message := err.Error(); {
-	case strings.Contains(message, "cannot find RESTMapping"):
-		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true, RetryAfter: mappingRetry}
 	case strings.Contains(message, "while custom resource definition is terminating"): // of a route; its watch reports when it is gone
-		return &Failure{Err: err, RetryAfter: mappingRetry}
+		return &Failure{Err: err, RetryAfter: definitionRetry}
 	case IsQuotaExceeded(err):
 		return &Failure{Err: err, Reason: v1.ReasonQuotaExceeded, Transient: true}
 	default:

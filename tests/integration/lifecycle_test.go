@@ -41,14 +41,14 @@ var _ = Describe("an Echo", func() {
 		Expect(echo.Status.Selector).To(Equal("app.kubernetes.io/instance=test-echo,app.kubernetes.io/name=echo"))
 	})
 
-	It("owns its children, and blocks its deletion until they are deleted", func(ctx SpecContext) {
+	It("owns its children by references that do not block its deletion", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "owner"))
 		for _, child := range []client.Object{
 			deploymentNow(ctx, Default, echo.Namespace, echo.Name), serviceNow(ctx, Default, echo.Namespace, echo.Name),
 		} {
 			Expect(child.GetOwnerReferences()).To(ConsistOf(metav1.OwnerReference{
 				APIVersion: "example.com/v1", Kind: "Echo", Name: echo.Name, UID: echo.UID,
-				Controller: new(true), BlockOwnerDeletion: new(true),
+				Controller: new(true), BlockOwnerDeletion: new(false),
 			}))
 		}
 	})

@@ -42,7 +42,6 @@ var _ = ReportAfterSuite("the operator uses each of its permissions", func(repor
 // API servers run as OpenShift's do, requires them of a client that adds an owner to an object.
 func usedByAdmission() []string {
 	return []string{
-		"update echoes/finalizers.example.com",
 		"delete consolequickstarts.console.openshift.io",
 		"delete consoleyamlsamples.console.openshift.io",
 		"delete prometheusrules.monitoring.coreos.com",

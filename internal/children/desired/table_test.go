@@ -154,7 +154,7 @@ func TestEveryChildHasLabelsAndOwner(t *testing.T) {
 		if !children.ManagedSelector().Matches(labels.Set(c.Desired.GetLabels())) {
 			t.Errorf("the cache of the operator does not hold a %s with the labels %v", c.Kind, c.Desired.GetLabels())
 		}
-		if !metav1.IsControlledBy(c.Desired, echo) || !*c.Desired.GetOwnerReferences()[0].BlockOwnerDeletion {
+		if !metav1.IsControlledBy(c.Desired, echo) || *c.Desired.GetOwnerReferences()[0].BlockOwnerDeletion {
 			t.Errorf("a %s has the owners %+v", c.Kind, c.Desired.GetOwnerReferences())
 		}
 	}
