@@ -20,7 +20,7 @@ var _ = Describe("an Echo", func() {
 	It("from the first sample runs two pods that respond", func(ctx SpecContext) {
 		applySample(ctx)
 		Expect(realcluster.Kubectl(ctx, "get", "echo")).To(MatchRegexp(
-			`(?m)^NAME +DESIRED +READY +PHASE +URL +AGE\ntest-echo +2 +2 +Ready +http://test-echo\.default\.svc +\S+$`))
+			`(?m)^NAME +DESIRED +READY +PHASE +REASON +AGE\ntest-echo +2 +2 +Ready +AllPodsReady +\S+$`))
 
 		echo := &v1.Echo{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: "default", Name: "test-echo"}, echo)).To(Succeed())

@@ -125,7 +125,7 @@ var _ = Describe("the status", func() {
 	It("is printed by kubectl", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "printed"))
 		Expect(kubectl(ctx, "get", "echo", "-n", echo.Namespace)).To(MatchRegexp(
-			`^NAME +DESIRED +READY +PHASE +URL +AGE\nprinted +2 +2 +Ready +http://printed\.%s\.svc +\d+[sm]\S*\n$`, echo.Namespace))
+			`^NAME +DESIRED +READY +PHASE +REASON +AGE\nprinted +2 +2 +Ready +AllPodsReady +\d+[sm]\S*\n$`))
 		Expect(kubectl(ctx, "wait", "--for=condition=Ready", "echo/printed", "-n", echo.Namespace, "--timeout=1m")).To(
 			ContainSubstring("condition met"))
 	})

@@ -16,7 +16,7 @@ func TestColumnsOfTheList(t *testing.T) {
 			t.Errorf("the column %s is for wide lists", column.Name)
 		}
 	}
-	if want := []string{"Desired", "Ready", "Phase", "URL", "Age"}; !slices.Equal(names, want) {
+	if want := []string{"Desired", "Ready", "Phase", "Reason", "Age"}; !slices.Equal(names, want) {
 		t.Errorf("the columns are %v, want %v", names, want)
 	}
 }
