@@ -1,10 +1,15 @@
 package controllers
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -26,5 +31,47 @@ func TestEchoWriter_doesNotExpectWhatAWebhookChanges(t *testing.T) {
 		if own != c.own || echo.ResourceVersion != "9" {
 			t.Errorf("a webhook changed %s: the event starts a reconcile: %t; the version is %s", name, !own, echo.ResourceVersion)
 		}
+	}
+}
+
+// TestEchoWriter_writesAMapOfPods: the console draws nothing for a status without one, or with null.
+func TestEchoWriter_writesAMapOfPods(t *testing.T) {
+	none, one := map[string][]string{}, map[string][]string{"Ready": {"p"}}
+	for name, c := range map[string]struct {
+		stored        string
+		before, after map[string][]string
+		want          string
+	}{
+		"before the pods were read": {`{}`, nil, nil, `{}`},
+		"no pods":                   {`{}`, nil, none, `{}`},
+		"a status without it":       {`{"phase": "Ready"}`, nil, none, `{}`},
+		"the first pod":             {`{"phase": "Ready", "pods": {}}`, none, one, `{"Ready": ["p"]}`},
+		"the last pod is gone":      {`{"phase": "Ready", "pods": {"Ready": ["p"]}}`, one, none, `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			echo, status := support.Echo("ns", "x"), &v1.EchoStatus{Phase: v1.PhaseReady, Pods: c.after}
+			g.Expect(json.Unmarshal([]byte(c.stored), &echo.Status)).To(Succeed())
+			g.Expect(echo.Status.Pods).To(Equal(c.before))
+			stored, writes := []byte(c.stored), 0
+			writer := EchoWriter{Client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{SubResourcePatch: func(
+				_ context.Context, _ client.Client, _ string, object client.Object, patch client.Patch, _ ...client.SubResourcePatchOption,
+			) error {
+				body, err := patch.Data(object)
+				g.Expect(err).NotTo(HaveOccurred())
+				sent := echoPatch{}
+				g.Expect(json.Unmarshal(body, &sent)).To(Succeed())
+				stored, err = jsonpatch.MergePatch(stored, sent.Status)
+				writes++
+				return err
+			}})}
+			for range 2 {
+				g.Expect(writer.SetStatus(t.Context(), echo, status)).To(Succeed())
+			}
+			got := struct{ Pods json.RawMessage }{}
+			g.Expect(json.Unmarshal(stored, &got)).To(Succeed())
+			g.Expect(got.Pods).To(MatchJSON(c.want))
+			g.Expect(writes).To(Equal(1), "a status that is written once does not differ")
+		})
 	}
 }

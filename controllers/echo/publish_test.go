@@ -15,7 +15,7 @@ import (
 
 func readyReport() status.Report {
 	return status.Report{
-		Status:      v1.EchoStatus{Phase: v1.PhaseReady},
+		Status:      v1.EchoStatus{Phase: v1.PhaseReady, Pods: map[string][]string{}},
 		Transitions: []status.Transition{{Reason: v1.EventReady, Action: "Reconcile", Note: "2 of 2 pods are ready."}},
 	}
 }

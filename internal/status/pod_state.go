@@ -81,11 +81,8 @@ func isPodReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// podStates returns the names of pods by their state, sorted, and at most maxPodNames of each, nil if there are no pods.
+// podStates returns the names of pods by their state, sorted, and at most maxPodNames of each. It never returns nil.
 func podStates(pods []corev1.Pod) map[string][]string {
-	if len(pods) == 0 {
-		return nil
-	}
 	states := map[string][]string{}
 	for i := range pods {
 		state := PodState(&pods[i])

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -49,6 +50,7 @@ var _ = Describe("the status", func() {
 
 	It("contains the pods by state, and why they are not ready", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "explained"))
+		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.Pods).To(Equal(map[string][]string{}), "the console expects a map")
 		pod := createPod(ctx, echo, echo.Name+"-1")
 		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Pods", map[string][]string{"Pending": {pod.Name}}))
 
@@ -77,6 +79,10 @@ var _ = Describe("the status", func() {
 			g.Expect(eventReasons(ctx, g, echo)).To(Equal([]string{"Deployed", "NotReady", "NotReady", "Ready"}))
 		}).WithContext(ctx).Should(Succeed())
 		expectNoWrite(ctx, echo)
+
+		By("losing its last pod")
+		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Pods", Equal(map[string][]string{})))
 	})
 
 	It("reports that a quota is exceeded, and recovers", func(ctx SpecContext) {
