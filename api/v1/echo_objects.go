@@ -42,6 +42,7 @@ type EchoService struct {
 
 	// loadBalancerClass is the class of the load balancer implementation. It requires the type LoadBalancer.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",order=29,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	LoadBalancerClass string `json:"loadBalancerClass,omitempty"`
