@@ -30,7 +30,7 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.groups, "groups", "", "what to examine, separated by commas: "+strings.Join(all,
 		", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
 	flags.StringVar(&c.ca, "ca-file", "", "a file of certificates in PEM that are trusted besides those of browsers")
-	flags.StringVar(&c.direct, "direct", "", "the URL of the same Echo without the way, to compare latencies")
+	flags.StringVar(&c.direct, "direct", "", "the URL of the same Echo that bypasses the proxies, to compare latencies")
 	flags.StringVarP(&c.output, "output", "o", "text", "text, json, html, or expect: YAML for a check of an Echo that expects what was found")
 	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "how long it may take; then it reports what it knows")
 	flags.Func("expect", "a fact and its value, such as client.address=kept or body.max=>=10Mi; can be repeated", func(text string) error {

@@ -18,8 +18,8 @@ func TestRun_replacedRefusal(t *testing.T) {
 		}
 		return nil
 	})
-	if report := check(t, Options{URL: serve(t, pages(address)), Groups: []string{"answer"}}); report.Problem != "" ||
-		report.fact("answer.earlyHints") != nil {
+	if report := check(t, Options{URL: serve(t, pages(address)), Groups: []string{"response"}}); report.Problem != "" ||
+		report.fact("response.earlyHints") != nil {
 		t.Errorf("the report is %+v", report)
 	}
 }

@@ -31,14 +31,14 @@ func groups() []group {
 		{name: "client", examine: requests.ExamineClient, needs: run.Descriptions},
 		{name: "tls", examine: responses.ExamineTLS, needs: run.Nothing},
 		{name: "body", examine: requests.ExamineBody, needs: run.Descriptions},
-		{name: "answer", examine: responses.ExamineResponse, needs: run.Nothing},
+		{name: "response", examine: responses.ExamineResponse, needs: run.Nothing},
 		{name: "websocket", examine: responses.ExamineWebSocket, needs: run.Nothing},
 		{name: "grpc", examine: responses.ExamineGRPC, needs: run.Nothing},
 		{name: "retries", examine: responses.ExamineRetries, needs: run.Controls},
-		{name: "spread", examine: responses.ExamineSpread, needs: run.Descriptions, last: true},
+		{name: "loadBalancing", examine: responses.ExamineLoadBalancing, needs: run.Descriptions, last: true},
 		{name: "latency", examine: responses.ExamineLatency, needs: run.Nothing, last: true},
 		{name: "timeouts", examine: responses.ExamineTimeouts, needs: run.Controls, optIn: true},
-		{name: "ejection", examine: responses.ExamineEjection, needs: run.Controls, optIn: true, last: true},
+		{name: "outlierDetection", examine: responses.ExamineOutlierDetection, needs: run.Controls, optIn: true, last: true},
 	}
 }
 

@@ -232,7 +232,8 @@ func TestRun_staysBelow(t *testing.T) {
 		}
 		proxyTo(address, func(*httputil.ProxyRequest) {}).ServeHTTP(w, r)
 	}))
-	report := check(t, Options{URL: url + "/shop", Groups: []string{"request", "body", "answer", "websocket", "grpc", "retries", "spread"}})
+	report := check(t, Options{URL: url + "/shop",
+		Groups: []string{"request", "body", "response", "websocket", "grpc", "retries", "loadBalancing"}})
 	if outside.Load() > 0 || report.Problem != "" {
 		t.Errorf("%d requests left the path; %s", outside.Load(), report.Problem)
 	}

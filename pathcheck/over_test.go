@@ -17,7 +17,7 @@ import (
 // TestRun_overMakesNoFacts ends runs early, and expects that nothing is taken for what the path does.
 func TestRun_overMakesNoFacts(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
-	for group, fact := range map[string]string{"grpc": "grpc.stream", "answer": "answer.stream"} {
+	for group, fact := range map[string]string{"grpc": "grpc.stream", "response": "response.stream"} {
 		t.Run(group, func(t *testing.T) {
 			t.Parallel()
 			report := check(t, Options{URL: serve(t, overHTTP2(address)), Groups: []string{group}, Deadline: 1200 * time.Millisecond})
@@ -46,8 +46,8 @@ func TestRun_echoThatGoesMakesNoFacts(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler)
 	}))
-	report := check(t, Options{URL: url, Groups: []string{"answer"}})
-	if report.fact("answer.stream") != nil || len(report.NotTested) == 0 {
+	report := check(t, Options{URL: url, Groups: []string{"response"}})
+	if report.fact("response.stream") != nil || len(report.NotTested) == 0 {
 		t.Errorf("the verdict is %s", report.Verdict())
 	}
 }

@@ -95,33 +95,33 @@ func clientCases() map[string]proxyCase {
 	}
 	return map[string]proxyCase{
 		"nothing is forwarded": {group, changes(nothing), map[string]string{"client.address": "lost", "client.address.by": fact.None,
-			"client.forgeable": fact.Yes, "client.forgeable.forwarded": fact.Yes,
-			"client.forgeable.host": fact.Yes, "client.proto": "not told", "client.strippable": fact.None, "client.requestID": fact.Kept,
+			"client.spoofable": fact.Yes, "client.spoofable.forwarded": fact.Yes,
+			"client.spoofable.host": fact.Yes, "client.proto": "not reported", "client.removable": fact.None, "client.requestID": fact.Kept,
 			"client.traceparent": fact.Kept}},
 		"the address is forwarded": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Forwarded-For"); r.SetXForwarded() }),
 			map[string]string{"client.address": fact.Kept,
-				"client.address.by": "X-Forwarded-For", "client.forgeable": fact.No, "client.proto": "told", "client.strippable": fact.No,
-				"client.forgeable.host": fact.No, "client.forgeable.proto": fact.No}},
+				"client.address.by": "X-Forwarded-For", "client.spoofable": fact.No, "client.proto": "reported", "client.removable": fact.No,
+				"client.spoofable.host": fact.No, "client.spoofable.proto": fact.No}},
 		"the address is appended": {group, changes(func(r *httputil.ProxyRequest) { r.SetXForwarded() }),
-			map[string]string{"client.forgeable": "in front"}},
+			map[string]string{"client.spoofable": "in front"}},
 		"X-Real-IP": {group, changes(forward("X-Real-Ip")), map[string]string{"client.address.by": "X-Real-Ip",
-			"client.forgeable.realIP": fact.No}},
+			"client.spoofable.realIP": fact.No}},
 		"a client can strip": {group, changes(func(r *httputil.ProxyRequest) {
 			if !strings.Contains(r.In.Header.Get("Connection"), "X-Real-Ip") {
 				forward("X-Real-Ip")(r)
 			}
-		}), map[string]string{"client.strippable": fact.Yes}},
+		}), map[string]string{"client.removable": fact.Yes}},
 		"identifiers are made": {group, changes(forward("X-Request-Id", "Traceparent")),
-			map[string]string{"client.requestID": "replaced, else made", "client.traceparent": "replaced, else made"}},
+			map[string]string{"client.requestID": "replaced, else generated", "client.traceparent": "replaced, else generated"}},
 		"identifiers are dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Request-Id") }),
 			map[string]string{"client.requestID": fact.Dropped}},
-		"forged headers forbidden": {group, refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Forwarded") != "" }),
-			map[string]string{"client.forgeable": "refused 403"}},
+		"spoofed headers forbidden": {group, refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Forwarded") != "" }),
+			map[string]string{"client.spoofable": "refused 403"}},
 	}
 }
 
 func bodyCases() map[string]proxyCase {
-	body, answer := []string{"body"}, []string{"answer"}
+	body, response := []string{"body"}, []string{"response"}
 	return map[string]proxyCase{
 		"bodies as they are": {body, changes(nothing), map[string]string{"body.max": "16Mi", "body.chunked": fact.Kept,
 			"body.request": "streamed", "body.range": fact.Kept}},
@@ -133,37 +133,38 @@ func bodyCases() map[string]proxyCase {
 		}), map[string]string{"body.request": "buffered", "body.chunked": "length set"}},
 		"ranges are dropped": {body, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Range") }),
 			map[string]string{"body.range": fact.Dropped}},
-		"ranges are served": {body, rangesServed, map[string]string{"body.range": "served by way"}},
+		"ranges are served": {body, rangesServed, map[string]string{"body.range": "served by proxy"}},
 		"Expect is refused": {body, refuseIf(417, func(r *http.Request) bool { return r.Header.Get("Expect") != "" }),
 			map[string]string{"body.expect": "refused 417"}},
 
-		"responses as they are": {answer, changes(nothing), map[string]string{"answer.stream": "streamed", "answer.status": fact.Kept,
-			"answer.headers.lost": fact.None, "answer.headers.added": fact.None,
-			"answer.headers.changed": fact.None, "answer.compression": fact.None, "answer.cached": fact.No, "answer.earlyHints": fact.Kept}},
-		"responses are held": {answer, func(address string) http.Handler { return held{proxyTo(address, nothing)} },
-			map[string]string{"answer.stream": "buffered"}},
-		"pages for errors": {answer, changesResponses(func(r *http.Response) error {
+		"responses as they are": {response, changes(nothing), map[string]string{"response.stream": "streamed", "response.status": fact.Kept,
+			"response.headers.lost": fact.None, "response.headers.added": fact.None,
+			"response.headers.changed": fact.None, "response.compression": fact.None, "response.cached": fact.No, "response.earlyHints": fact.Kept}},
+		"responses are held": {response, func(address string) http.Handler { return held{proxyTo(address, nothing)} },
+			map[string]string{"response.stream": "buffered"}},
+		"pages for errors": {response, changesResponses(func(r *http.Response) error {
 			if r.StatusCode >= 500 {
 				r.Header.Del(proof.ResponseHeader)
 			}
 			return nil
-		}), map[string]string{"answer.status": "replaced 500,503"}},
-		"another status": {answer, changesResponses(func(r *http.Response) error {
+		}), map[string]string{"response.status": "replaced 500,503"}},
+		"another status": {response, changesResponses(func(r *http.Response) error {
 			if r.StatusCode == http.StatusNotFound {
 				r.StatusCode = 200
 			}
 			return nil
-		}), map[string]string{"answer.status": "replaced 404"}},
-		"headers of responses": {answer, changesResponses(func(r *http.Response) error {
+		}), map[string]string{"response.status": "replaced 404"}},
+		"headers of responses": {response, changesResponses(func(r *http.Response) error {
 			r.Header.Del("Vary")
 			r.Header.Set("Server", "a")
 			r.Header.Set("X-Test-Pathcheck", "2")
 			return nil
-		}), map[string]string{"answer.headers.lost": "Vary", "answer.headers.added": "Server", "answer.headers.changed": "X-Test-Pathcheck"}},
-		"compression": {answer, changesResponses(compress), map[string]string{"answer.compression": "gzip"}},
-		"a cache":     {answer, newCache, map[string]string{"answer.cached": fact.Yes}},
-		"no early hints": {answer, func(address string) http.Handler { return withoutHints{proxyTo(address, nothing)} },
-			map[string]string{"answer.earlyHints": fact.Dropped}},
+		}), map[string]string{"response.headers.lost": "Vary", "response.headers.added": "Server",
+			"response.headers.changed": "X-Test-Pathcheck"}},
+		"compression": {response, changesResponses(compress), map[string]string{"response.compression": "gzip"}},
+		"a cache":     {response, newCache, map[string]string{"response.cached": fact.Yes}},
+		"no early hints": {response, func(address string) http.Handler { return withoutHints{proxyTo(address, nothing)} },
+			map[string]string{"response.earlyHints": fact.Dropped}},
 	}
 }
 
@@ -172,19 +173,19 @@ func TestRun_cacheOfAll(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	plain := func(r *http.Request) bool { return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/-/") }
 	report := check(t, Options{URL: serve(t, cacheOf(address, plain)), Groups: []string{"client", "request"},
-		Expect: []Expectation{{"client.forgeable", fact.No}}})
+		Expect: []Expectation{{"client.spoofable", fact.No}}})
 	if report.OK() {
-		t.Error("it says that nobody can forge an address, and does not know")
+		t.Error("it says that no one can spoof an address, and does not know")
 	}
-	expectFacts(t, report, map[string]string{"client.forgeable": "refused cached", "client.requestID": "refused cached",
+	expectFacts(t, report, map[string]string{"client.spoofable": "refused cached", "client.requestID": "refused cached",
 		"request.query": fact.Kept})
 }
 
 // TestRun_oneChangeInThePath examines proxies that do one thing each: the facts turn round.
 func TestRun_oneChangeInThePath(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
-	for _, ways := range []map[string]proxyCase{requestCases(), clientCases(), bodyCases()} {
-		for name, w := range ways {
+	for _, cases := range []map[string]proxyCase{requestCases(), clientCases(), bodyCases()} {
+		for name, w := range cases {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				report := check(t, Options{URL: serve(t, w.proxy(address)), Groups: w.groups})

@@ -49,8 +49,8 @@ func newReport(o *Options, t *wire.Target) *Report {
 		groups: o.Groups,
 		From:   From{Host: host, Note: "from outside a cluster, as far as this program knows"}}
 	if r.From.InCluster = os.Getenv("KUBERNETES_SERVICE_HOST") != ""; r.From.InCluster {
-		r.From.Note = "from a pod: kube-proxy takes requests to the address of a load balancer of this cluster a shorter way " +
-			"than those from outside"
+		r.From.Note = "from a pod: kube-proxy takes requests to the address of a load balancer of this cluster by a shorter path " +
+			"than requests from outside"
 	}
 	if o.Echo.Name != "" {
 		r.Echo = o.Echo.Namespace + "/" + o.Echo.Name

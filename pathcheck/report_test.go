@@ -78,12 +78,12 @@ func TestReport_Verdict_latency(t *testing.T) {
 	verdicts := map[string]bool{}
 	for _, took := range []string{"61.20ms", "70.01ms"} {
 		r := &Report{Facts: []fact.Fact{fact.New("request.host", fact.Kept, "", "", "m"), fact.Detail(fact.New("latency.p99", took, "", "", "m")),
-			fact.Detail(fact.New("tls.daysLeft", "13", "", "", "m")), fact.New("timeouts.answer", "5s", "", "", "m")}}
-		r.finish([]Expectation{{"latency.p99", "<=50ms"}, {"tls.daysLeft", ">=14"}, {"timeouts.answer", ">=30s"}})
+			fact.Detail(fact.New("tls.daysLeft", "13", "", "", "m")), fact.New("timeouts.response", "5s", "", "", "m")}}
+		r.finish([]Expectation{{"latency.p99", "<=50ms"}, {"tls.daysLeft", ">=14"}, {"timeouts.response", ">=30s"}})
 		verdicts[string(r.Verdict())] = true
 	}
 	want := `{"facts":4,"failed":[{"name":"latency.p99","want":"\u003c=50ms","got":"another time"},` +
-		`{"name":"tls.daysLeft","want":"\u003e=14","got":"13"},{"name":"timeouts.answer","want":"\u003e=30s","got":"5s"}]}`
+		`{"name":"tls.daysLeft","want":"\u003e=14","got":"13"},{"name":"timeouts.response","want":"\u003e=30s","got":"5s"}]}`
 	if len(verdicts) != 1 || !verdicts[want] {
 		t.Errorf("the verdicts are %v", verdicts)
 	}
@@ -119,16 +119,16 @@ func TestReport_pinned(t *testing.T) {
 func TestReport_WriteExpect(t *testing.T) {
 	few := &Report{groups: []string{"client", "tls"}, NotTested: []fact.NotTested{{Name: "tls", Reason: "the URL has no TLS"}},
 		Facts: []fact.Fact{
-			fact.New("client.forgeable", fact.No, "", "", "m"), fact.New("client.address.by", `a "b\c" <d>`, "", "", "m"),
-			fact.New("timeouts.answer", ">30s", "", "", "m"),
+			fact.New("client.spoofable", fact.No, "", "", "m"), fact.New("client.address.by", `a "b\c" <d>`, "", "", "m"),
+			fact.New("timeouts.response", ">30s", "", "", "m"),
 			fact.Detail(fact.New("latency.p50", "1ms", "", "", "m")), fact.New("request.host", ">=1", "", "", "m"),
 			fact.New("request.path", "<1Mi", "", "", "m")}}
 	want := `# tls was not tested: the URL has no TLS
 groups: [client, tls]
 expect:
-- {fact: client.forgeable, value: "no"}
+- {fact: client.spoofable, value: "no"}
 - {fact: client.address.by, value: "a \"b\\c\" <d>"}
-- {fact: timeouts.answer, value: ">30s"}
+- {fact: timeouts.response, value: ">30s"}
 `
 	var b strings.Builder
 	if err := few.WriteExpect(&b); err != nil || b.String() != want {

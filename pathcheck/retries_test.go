@@ -17,7 +17,7 @@ func TestRun_retriesByOtherPods(t *testing.T) {
 		want   string
 	}{
 		{1, "ECHO_IDENTITY=true", "1"}, {2, "ECHO_IDENTITY=true", "1"}, {6, "ECHO_IDENTITY=true", "1"},
-		{8, "ECHO_IDENTITY=true", "not told"}, {2, "ECHO_IDENTITY=false", "not told"}, {2, "ECHO_RESPONSE_BODY=hello", "not told"},
+		{8, "ECHO_IDENTITY=true", "not reported"}, {2, "ECHO_IDENTITY=false", "not reported"}, {2, "ECHO_RESPONSE_BODY=hello", "not reported"},
 	} {
 		t.Run(fmt.Sprintf("%d pods, %s", c.pods, c.hidden), func(t *testing.T) {
 			t.Parallel()

@@ -42,10 +42,10 @@ func TestRun_services(t *testing.T) {
 		"gRPC is refused": {[]string{"grpc"},
 			refuseIf(415, func(r *http.Request) bool { return r.Header.Get("Content-Type") == "application/grpc" }),
 			map[string]string{"grpc.unary": "refused 415"}},
-		"no retries":                    {[]string{"retries"}, changes(nothing), map[string]string{"retries.get": "0", "retries.post": "0"}},
-		"retries of GET":                {[]string{"retries"}, retrying, map[string]string{"retries.get": "2", "retries.post": "0"}},
-		"a way that stops after errors": {[]string{"ejection"}, ejecting, map[string]string{"ejection": "all"}},
-		"a way that goes on":            {[]string{"ejection"}, changes(nothing), map[string]string{"ejection": fact.None}},
+		"no retries":                      {[]string{"retries"}, changes(nothing), map[string]string{"retries.get": "0", "retries.post": "0"}},
+		"retries of GET":                  {[]string{"retries"}, retrying, map[string]string{"retries.get": "2", "retries.post": "0"}},
+		"a proxy that stops after errors": {[]string{"outlierDetection"}, outlierDetecting, map[string]string{"outlierDetection": "all"}},
+		"a proxy that goes on":            {[]string{"outlierDetection"}, changes(nothing), map[string]string{"outlierDetection": fact.None}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,8 +91,8 @@ func retrying(address string) http.Handler {
 	})
 }
 
-// ejecting does not use the server any more after five responses with 503.
-func ejecting(address string) http.Handler {
+// outlierDetecting does not use the server any more after five responses with 503.
+func outlierDetecting(address string) http.Handler {
 	var failed atomic.Int64
 	proxy := proxyTo(address, nothing)
 	proxy.ModifyResponse = func(r *http.Response) error {
@@ -110,8 +110,8 @@ func ejecting(address string) http.Handler {
 	})
 }
 
-// TestRun_spread examines a proxy in front of two servers.
-func TestRun_spread(t *testing.T) {
+// TestRun_loadBalancing examines a proxy in front of two servers.
+func TestRun_loadBalancing(t *testing.T) {
 	one, _ := startEcho(t, "POD_NAME=web-1")
 	two, _ := startEcho(t, "POD_NAME=web-2")
 	var number atomic.Int64
@@ -137,14 +137,14 @@ func TestRun_spread(t *testing.T) {
 		proxy func(string) http.Handler
 		facts map[string]string
 	}{
-		"in turn": {inTurn, map[string]string{"spread.pods": "2", "spread.affinity": fact.None, "spread.keepAlive": fact.Yes,
-			"spread.upstream": "reused"}},
-		"a cookie":           {sticky, map[string]string{"spread.pods": "2", "spread.affinity": "cookie"}},
-		"closed connections": {closing, map[string]string{"spread.keepAlive": fact.No}},
+		"in turn": {inTurn, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": fact.None, "loadBalancing.keepAlive": fact.Yes,
+			"loadBalancing.upstream": "reused"}},
+		"a cookie":           {sticky, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": "cookie"}},
+		"closed connections": {closing, map[string]string{"loadBalancing.keepAlive": fact.No}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, c.proxy(one))
-			report := check(t, Options{URL: url, Groups: []string{"spread", "latency"}, Direct: "http://" + one})
+			report := check(t, Options{URL: url, Groups: []string{"loadBalancing", "latency"}, Direct: "http://" + one})
 			expectFacts(t, report, c.facts)
 			for _, each := range []string{"latency.p50", "latency.p99", "latency.direct.p50", "latency.direct.p99"} {
 				if f := report.fact(each); f == nil || !f.Detail {
@@ -176,7 +176,7 @@ func TestRun_tls(t *testing.T) {
 		ca    []byte
 		facts map[string]string
 	}{
-		"at the way": {terminating.URL, nil, map[string]string{"tls.ends": "way", "tls.trust": "no: unknown authority", "tls.alpn": "h2",
+		"at a proxy": {terminating.URL, nil, map[string]string{"tls.ends": "proxy", "tls.trust": "no: unknown authority", "tls.alpn": "h2",
 			"tls.version": "TLS 1.3", "tls.oldest": "TLS 1.2", "request.http2": "HTTP/1.1"}},
 		"trusted": {terminating.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: terminating.Certificate().Raw}),
 			map[string]string{"tls.trust": fact.Yes, "tls.name": fact.Kept, "tls.chain": "1"}},
@@ -229,19 +229,20 @@ func TestRun_settingsOfTheEcho(t *testing.T) {
 		notTested []string
 		facts     map[string]string
 	}{
-		"a fixed body": {"ECHO_RESPONSE_BODY=hello", []string{"request", "client", "body", "spread"},
-			map[string]string{"answer.status": fact.Kept, "answer.cached": fact.No}},
-		"no controls": {"ECHO_CONTROLS=None", []string{"retries", "answer.status", "answer.earlyHints"},
-			map[string]string{"client.address": fact.Kept, "answer.headers.lost": fact.None}},
-		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"spread.pods": "not told", "request.method": fact.Kept}},
+		"a fixed body": {"ECHO_RESPONSE_BODY=hello", []string{"request", "client", "body", "loadBalancing"},
+			map[string]string{"response.status": fact.Kept, "response.cached": fact.No}},
+		"no controls": {"ECHO_CONTROLS=None", []string{"retries", "response.status", "response.earlyHints"},
+			map[string]string{"client.address": fact.Kept, "response.headers.lost": fact.None}},
+		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"loadBalancing.pods": "not reported", "request.method": fact.Kept}},
 		"its own status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": fact.Kept, "request.path.dots": fact.Kept,
 			"client.address": fact.Kept}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, _ := startEcho(t, c.environ)
-			report := check(t, Options{URL: "http://" + address, Groups: []string{"request", "client", "body", "answer", "retries", "spread"},
-				Echo: proof.Echo{Namespace: "shop", Name: "web"}})
+			report := check(t, Options{URL: "http://" + address,
+				Groups: []string{"request", "client", "body", "response", "retries", "loadBalancing"},
+				Echo:   proof.Echo{Namespace: "shop", Name: "web"}})
 			expectFacts(t, report, c.facts)
 			for _, want := range c.notTested {
 				found := false

@@ -41,9 +41,9 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=82,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:io.kubernetes:ConfigMap"}
 	CAConfigMap string `json:"caConfigMap,omitempty"`
 
-	// groups are what is examined. Defaults to all but timeouts, which takes long, and ejection, which takes pods out of service for a while.
+	// groups are what is examined. Defaults to all but timeouts, which takes long, and outlierDetection, which makes pods fail for a while.
 	// +kubebuilder:validation:MaxItems=12
-	// +kubebuilder:validation:items:Enum=request;client;tls;body;answer;websocket;grpc;retries;spread;latency;timeouts;ejection
+	// +kubebuilder:validation:items:Enum=request;client;tls;body;response;websocket;grpc;retries;loadBalancing;latency;timeouts;outlierDetection
 	// +listType=set
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Groups",order=83

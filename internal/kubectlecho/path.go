@@ -13,15 +13,15 @@ func newPath(version string) *cobra.Command {
 	checked := pathcheck.Command{}
 	command := &cobra.Command{
 		Use:   "path URL",
-		Short: "Find out what the way to an Echo does to requests",
-		Long: `Send requests to a URL that leads to an Echo, and tell what an ingress, a gateway or a proxy on the way does to them: headers, paths, bodies,
-addresses, TLS, streams. It sends nothing more unless the first response proves that an Echo responds, and requires no right on the cluster.
+		Short: "Examine what the path to an Echo does to requests",
+		Long: `Send requests to a URL that leads to an Echo, and report what an ingress, a gateway or a proxy in the path does to them: headers,
+paths, bodies, addresses, TLS, streams. It sends nothing more unless the first response proves that an Echo responds, and requires no right on the cluster.
 The exit code is 0 if all expectations are met, 1 if one is not or no Echo responds, and 2 for errors.`,
-		Example: `  # Tell what the way does
+		Example: `  # Report what the path does
   kubectl echo path https://shop.example.com/
 
-  # Fail unless bodies of 10 MiB arrive, and clients cannot forge their address
-  kubectl echo path https://shop.example.com/ --expect 'body.max=>=10Mi' --expect client.forgeable=no`,
+  # Fail unless bodies of 10 MiB arrive, and clients cannot spoof their address
+  kubectl echo path https://shop.example.com/ --expect 'body.max=>=10Mi' --expect client.spoofable=no`,
 		RunE: func(c *cobra.Command, urls []string) error {
 			if len(urls) != 1 {
 				return usage(c, errors.New("it requires one URL"))

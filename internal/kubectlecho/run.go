@@ -29,7 +29,7 @@ func Run(version string, arguments []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:         "kubectl-echo",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl echo"},
-		Long: "See what is wrong with Echoes, send requests to them, and examine the way to them, with the kubeconfig and the " +
+		Long: "See what is wrong with Echoes, send requests to them, and examine the path to them, with the kubeconfig and the " +
 			"rights that kubectl uses.",
 		Version:           version,
 		SilenceErrors:     true,

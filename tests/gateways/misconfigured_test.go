@@ -20,16 +20,16 @@ func mistakes() []mistake {
 		{"client_max_body_size 20m;", "client_max_body_size 1m;", "body.max", ">=16Mi"},
 		{"underscores_in_headers on;", "underscores_in_headers off;", "request.headers.underscores", "kept"},
 		{"large_client_header_buffers 4 16k;", "large_client_header_buffers 4 8k;", "request.headers.size", ">=12Ki"},
-		{"proxy_set_header X-Forwarded-For $remote_addr;", "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;", "client.forgeable",
+		{"proxy_set_header X-Forwarded-For $remote_addr;", "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;", "client.spoofable",
 			"no"},
-		{"proxy_set_header X-Forwarded-Proto $scheme;", "proxy_set_header X-Forwarded-Proto https;", "client.proto", "told"},
+		{"proxy_set_header X-Forwarded-Proto $scheme;", "proxy_set_header X-Forwarded-Proto https;", "client.proto", "reported"},
 		{"proxy_set_header Host $http_host;", "proxy_set_header Host $proxy_host;", "request.host", "kept"},
 		{"", "proxy_set_header X-Request-ID $request_id;", "client.requestID", "kept"},
 		{"", `proxy_set_header Range "";`, "body.range", "kept"},
 		{"proxy_request_buffering off;", "proxy_request_buffering on;", "body.request", "streamed"},
 		{"proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $upgrade;", "", "websocket.upgrade", "yes"},
-		{"", "gzip on; gzip_types text/plain;", "answer.compression", "none"},
-		{"", "proxy_intercept_errors on; error_page 500 503 =503 @page; location @page { return 503 page; }", "answer.status", "kept"},
+		{"", "gzip on; gzip_types text/plain;", "response.compression", "none"},
+		{"", "proxy_intercept_errors on; error_page 500 503 =503 @page; location @page { return 503 page; }", "response.status", "kept"},
 	}
 }
 

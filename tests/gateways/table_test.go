@@ -16,10 +16,10 @@ const document = "../../docs/gateways.md"
 func shown() []string {
 	return []string{"request.host", "request.version", "request.http2", "request.method", "request.methodOther", "request.path.encodedSlash",
 		"request.path.dots", "request.path.doubleSlash", "request.headers.underscores", "request.headers.case", "request.headers.twice",
-		"request.headers.size", "request.headers.added", "request.trailers", "client.address", "client.address.by", "client.forgeable",
-		"client.forgeable.forwarded", "client.forgeable.proto", "client.strippable", "client.requestID", "body.max", "body.chunked",
-		"body.request", "body.expect", "body.range", "answer.stream", "answer.status", "answer.headers.added", "answer.compression",
-		"answer.cached", "answer.earlyHints", "websocket.upgrade", "grpc.unary", "retries.get", "spread.keepAlive"}
+		"request.headers.size", "request.headers.added", "request.trailers", "client.address", "client.address.by", "client.spoofable",
+		"client.spoofable.forwarded", "client.spoofable.proto", "client.removable", "client.requestID", "body.max", "body.chunked",
+		"body.request", "body.expect", "body.range", "response.stream", "response.status", "response.headers.added", "response.compression",
+		"response.cached", "response.earlyHints", "websocket.upgrade", "grpc.unary", "retries.get", "loadBalancing.keepAlive"}
 }
 
 // table returns the tables of the documentation: what each gateway does, and what changes it.

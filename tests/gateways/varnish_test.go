@@ -9,23 +9,23 @@ func varnish() gateway {
 			return "vcl 4.1;\nbackend default { .host = \"127.0.0.1\"; .port = \"" + "ECHO_PORT" + "\"; }\n" + setting + "\n"
 		},
 		facts: []promise{
-			{"body.range", "served by way", docs + "reference/varnishd.html#http-range-support"},
-			{"answer.cached", "no", docs + "users-guide/increasing-your-hitrate.html#cache-control"},
+			{"body.range", "served by proxy", docs + "reference/varnishd.html#http-range-support"},
+			{"response.cached", "no", docs + "users-guide/increasing-your-hitrate.html#cache-control"},
 			{"client.address", "kept", docs + "reference/vcl-var.html"},
-			{"client.forgeable", "in front", docs + "reference/vcl-var.html"},
+			{"client.spoofable", "in front", docs + "reference/vcl-var.html"},
 			{"websocket.upgrade", "no", docs + "users-guide/vcl-example-websockets.html"},
 			{"request.host", "kept", docs + "users-guide/vcl-backends.html"},
 		},
 		turns: []turn{
-			{setting: "", echo: []string{`ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"max-age=60"}]`}, groups: "answer",
-				facts: map[string]string{"answer.cached": "yes"}},
+			{setting: "", echo: []string{`ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"max-age=60"}]`}, groups: "response",
+				facts: map[string]string{"response.cached": "yes"}},
 			{setting: "sub vcl_recv { unset req.http.Range; }", groups: "body", facts: map[string]string{"body.range": "dropped"}},
 			{
 				setting: "sub vcl_recv { if (req.http.upgrade ~ \"(?i)websocket\") { return (pipe); } }\nsub vcl_pipe { set bereq.http.upgrade = " +
 					"req.http.upgrade; set bereq.http.connection = req.http.connection; }",
 				groups: "websocket", facts: map[string]string{"websocket.upgrade": "yes"}},
 			{setting: "sub vcl_recv { set req.http.X-Forwarded-For = client.ip; }", groups: "client",
-				facts: map[string]string{"client.address": "kept", "client.forgeable": "no"}},
+				facts: map[string]string{"client.address": "kept", "client.spoofable": "no"}},
 		},
 	}
 }

@@ -32,7 +32,7 @@ type Fact struct {
 
 // New returns a fact whose texts are bounded and printable, because they contain what a server has sent.
 func New(name, value, sent, received, meaning string) Fact {
-	value = cmp.Or(Printable(value), "not told")
+	value = cmp.Or(Printable(value), "not reported")
 	if len(value) > MaxValue {
 		value = value[:MaxValue-len(Digest(""))-1] + "#" + Digest(value)
 	}

@@ -10,17 +10,17 @@ const RefusedByCache = "cached"
 // Refused returns the fact that a proxy refuses a request, or that the response does not describe it if there is no refusal.
 func Refused(name, sent, refusal, meaning string) Fact {
 	if refusal == "" { // the Echo responded
-		return New(name, "not told", sent, "a response that does not describe the request", meaning)
+		return New(name, "not reported", sent, "a response that does not describe the request", meaning)
 	}
 	return New(name, "refused "+refusal, sent, "nothing: "+DescribeRefusal(refusal), meaning)
 }
 
 func DescribeRefusal(refusal string) string {
 	if _, err := strconv.Atoi(refusal); err == nil {
-		return "the way responds with " + refusal + " itself"
+		return "a proxy responds with " + refusal + " itself"
 	}
 	if refusal == RefusedByCache {
-		return "the way responds with an earlier response of the Echo"
+		return "a proxy responds with an earlier response of the Echo"
 	}
-	return "the way responds with nothing (" + refusal + ")"
+	return "a proxy does not respond (" + refusal + ")"
 }

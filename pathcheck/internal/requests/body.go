@@ -140,7 +140,7 @@ func sendInterrupted(ctx context.Context, s *wire.Stream) (last time.Time, err e
 // decideRequestBuffer compares when the header arrived with when the last chunk was sent, by the same clock.
 func decideRequestBuffer(last time.Time, o run.Outcome) fact.Fact {
 	const name = "body.request"
-	const meaning = "whether a request arrives while its body is sent, or only when the way has it all; uploads of long streams need the first"
+	const meaning = "whether a request arrives while its body is sent, or when a proxy has all of it; uploads of long streams require the first"
 	const sent = "two chunks with a pause between them"
 	e := o.Described()
 	switch {
@@ -200,17 +200,17 @@ func awaitContinue(ctx context.Context, s *wire.Stream) (int, error) {
 
 func decideExpect(status int, o run.Outcome) fact.Fact {
 	const name, sent = "body.expect", "Expect: 100-continue"
-	const meaning = "who asks for a body that a client announces: the Echo, the way by itself, or nobody, for which clients wait a second"
+	const meaning = "who requests a body that a client announces: the Echo, a proxy, or no one, in which case clients wait a second"
 	e := o.Described()
 	switch {
 	case e == nil:
 		return fact.Refused(name, sent, o.Refusal, meaning)
 	case status == 0:
-		return fact.New(name, "not answered", sent, "the request, and no response before the body", meaning)
+		return fact.New(name, "not sent", sent, "the request, and no response before the body", meaning)
 	case e.Has("Expect"):
 		return fact.New(name, fact.Kept, sent, sent, meaning)
 	}
-	return fact.New(name, "answered by way", sent, "the request without Expect", meaning)
+	return fact.New(name, "sent by proxy", sent, "the request without Expect", meaning)
 }
 
 // examineRange asks for a range of a description, where the Echo serves no ranges, and then of a body where it does.
@@ -238,13 +238,13 @@ func examineRange(ctx context.Context, g *run.Group) error {
 }
 
 func decideRange(sent string, o run.Outcome) fact.Fact {
-	const name, meaning = "body.range", "who serves ranges of a response: the Echo, the way from a whole response (as caches do), or nobody"
+	const name, meaning = "body.range", "who serves ranges of a response: the Echo, a proxy from a whole response (as caches do), or no one"
 	text := "Range: " + sent
 	switch {
 	case o.Refusal != "":
 		return fact.Refused(name, text, o.Refusal, meaning)
 	case o.Status == http.StatusPartialContent:
-		return fact.New(name, "served by way", text, "no Range", meaning)
+		return fact.New(name, "served by proxy", text, "no Range", meaning)
 	case o.Description != nil && strings.Join(o.Description.Values("Range"), "") == sent:
 		return fact.New(name, fact.Kept, text, text, meaning)
 	}

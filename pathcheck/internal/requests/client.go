@@ -37,7 +37,7 @@ func decideAddress(local netip.Addr, e *wire.Description) []fact.Fact {
 		return []fact.Fact{
 			fact.New("client.address", value, sent, received,
 				"whether the address from which this program sends arrives, as that of the connection or in a header"),
-			fact.New("client.address.by", by, sent, received, "what tells the application the address of the client"),
+			fact.New("client.address.by", by, sent, received, "what reports the address of the client to the application"),
 		}
 	}
 	if e.Peer() == local {
@@ -54,7 +54,7 @@ func decideAddress(local netip.Addr, e *wire.Description) []fact.Fact {
 	}
 	received := "a connection from " + e.Peer().String()
 	if !e.Peer().IsValid() {
-		received = "a connection of which the Echo does not tell the address"
+		received = "a connection whose address the Echo does not report"
 	}
 	return facts("lost", fact.None, strings.Join(append(headers, received), "; "))
 }
@@ -74,13 +74,13 @@ func mentions(list string, address netip.Addr) bool {
 
 func decideScheme(scheme string, e *wire.Description) fact.Fact {
 	const name = "client.proto"
-	const meaning = "whether the way tells the scheme of the URL (X-Forwarded-Proto, Forwarded), by which applications make links and cookies"
+	const meaning = "whether proxies report the scheme of the URL (X-Forwarded-Proto, Forwarded), which applications use for links and cookies"
 	text := strings.Join(append(e.Values("X-Forwarded-Proto"), e.Values("Forwarded")...), "; ")
 	switch {
 	case text == "":
-		return fact.New(name, "not told", scheme, "", meaning)
+		return fact.New(name, "not reported", scheme, "", meaning)
 	case strings.Join(e.Values("X-Forwarded-Proto"), "") == scheme, placeOf(parseForwarded(e.Values("Forwarded")), "proto", scheme) >= 0:
-		return fact.New(name, "told", scheme, text, meaning)
+		return fact.New(name, "reported", scheme, text, meaning)
 	}
 	return fact.New(name, "wrong", scheme, text, meaning)
 }
@@ -92,15 +92,15 @@ type spoofing struct {
 }
 
 func spoofings() []spoofing {
-	const host = "forged.example"
+	const host = "spoofed.example"
 	return []spoofing{
-		{"client.forgeable", "whether a client can choose the address in X-Forwarded-For; in front means that the real one follows it",
+		{"client.spoofable", "whether a client can choose the address in X-Forwarded-For; in front means that the real one follows it",
 			wire.Field{Name: "X-Forwarded-For", Value: spoofed}},
-		{"client.forgeable.forwarded", "the same for the header Forwarded", wire.Field{Name: "Forwarded", Value: "for=" + spoofed}},
-		{"client.forgeable.realIP", "the same for X-Real-IP", wire.Field{Name: "X-Real-Ip", Value: spoofed}},
-		{"client.forgeable.host", "whether a client can choose the host in X-Forwarded-Host", wire.Field{Name: "X-Forwarded-Host", Value: host}},
-		{"client.forgeable.proto", "whether a client can choose the scheme in X-Forwarded-Proto",
-			wire.Field{Name: "X-Forwarded-Proto", Value: "forged"}},
+		{"client.spoofable.forwarded", "the same for the header Forwarded", wire.Field{Name: "Forwarded", Value: "for=" + spoofed}},
+		{"client.spoofable.realIP", "the same for X-Real-IP", wire.Field{Name: "X-Real-Ip", Value: spoofed}},
+		{"client.spoofable.host", "whether a client can choose the host in X-Forwarded-Host", wire.Field{Name: "X-Forwarded-Host", Value: host}},
+		{"client.spoofable.proto", "whether a client can choose the scheme in X-Forwarded-Proto",
+			wire.Field{Name: "X-Forwarded-Proto", Value: "spoofed"}},
 	}
 }
 
@@ -165,9 +165,9 @@ func examineStripping(ctx context.Context, g *run.Group) error {
 }
 
 func decideStripping(added []string, o run.Outcome) fact.Fact {
-	const name, meaning = "client.strippable", "whether a client can have the headers removed that the way adds, by naming them in Connection"
+	const name, meaning = "client.removable", "whether a client can remove the headers that proxies add, by naming them in Connection"
 	if len(added) == 0 {
-		return fact.New(name, fact.None, "", "", meaning+"; the way adds none of them")
+		return fact.New(name, fact.None, "", "", meaning+"; proxies add none of them")
 	}
 	sent := "Connection: " + strings.Join(added, ", ")
 	e := o.Described()
@@ -196,9 +196,9 @@ type identifier struct {
 func identifiers() []identifier {
 	const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 	return []identifier{
-		{"client.requestID", "whether the X-Request-Id of a client is kept, and whether the way makes one for a request without",
+		{"client.requestID", "whether the X-Request-Id of a client is kept, and whether a proxy generates one for a request without",
 			wire.Field{Name: "X-Request-Id", Value: "pathcheck-1"}, "pathcheck-1"},
-		{"client.traceparent", "whether the trace of a client goes on, and whether the way begins one for a request without",
+		{"client.traceparent", "whether the trace of a client goes on, and whether a proxy begins one for a request without",
 			wire.Field{Name: "Traceparent", Value: "00-" + traceID + "-00f067aa0ba902b7-01"}, traceID},
 	}
 }
@@ -229,7 +229,7 @@ func decideIdentifier(i identifier, without *wire.Description, o run.Outcome) fa
 		value = "replaced"
 	}
 	if made {
-		value += ", else made"
+		value += ", else generated"
 	}
 	return fact.New(i.fact, value, i.sent.String(), i.sent.Name+": "+received, i.meaning)
 }

@@ -76,7 +76,7 @@ func TestDecideHeaders(t *testing.T) {
 	expectValue(t, "with two more", decideAdded(sent, whole(func(h http.Header) { h.Set("Via", "a"); h.Set("X-C", "3") })), "Via,X-C")
 	expectValue(t, "with another value", decideChanged(sent, whole(func(h http.Header) { h.Set("X-A", "2") })), "X-A")
 
-	for received, want := range map[string]string{"": "not told", "x-PathCheck": fact.Kept, "x-pathcheck": "lower",
+	for received, want := range map[string]string{"": "not reported", "x-PathCheck": fact.Kept, "x-pathcheck": "lower",
 		"X-Pathcheck": "canonical", "X-PATHCHECK": fact.Changed} {
 		e := &wire.Description{}
 		e.Request.HeaderNames = []string{received}
@@ -86,7 +86,7 @@ func TestDecideHeaders(t *testing.T) {
 		fact.Dropped: nil, fact.Changed: {"3"}} {
 		expectValue(t, want, decideTwice("X-A", &wire.Description{Headers: http.Header{"X-A": values}}), want)
 	}
-	for want, names := range map[string][]string{fact.Kept: {"x-b", "Other", "x-a"}, fact.Changed: {"X-A", "X-B"}, "not told": nil} {
+	for want, names := range map[string][]string{fact.Kept: {"x-b", "Other", "x-a"}, fact.Changed: {"X-A", "X-B"}, "not reported": nil} {
 		e := &wire.Description{}
 		e.Request.HeaderNames = names
 		expectValue(t, want, decideOrder([]string{"X-B", "X-A"}, e), want)
@@ -140,7 +140,7 @@ func TestDecideAddress(t *testing.T) {
 	expectValue(t, "IPv6", decideAddress(netip.MustParseAddr("2001:db8::1"), six)[0], fact.Kept)
 }
 
-func TestDecideForgery(t *testing.T) {
+func TestDecideSpoofing(t *testing.T) {
 	f := spoofings()[0]
 	for received, want := range map[string]string{"": fact.No, "10.0.0.1": fact.No, spoofed: fact.Yes, spoofed + ", 10.0.0.1": "in front",
 		"10.0.0.1, " + spoofed: fact.Yes} {
@@ -152,7 +152,7 @@ func TestDecideForgery(t *testing.T) {
 	expectValue(t, "kept", decideStripping(added, came(func(e *wire.Description) { e.Headers.Set("X-Forwarded-For", "a") })), fact.No)
 	expectValue(t, "stripped", decideStripping(added, came(func(*wire.Description) {})), fact.Yes)
 	expectValue(t, "refused", decideStripping(added, refused("400")), "refused 400")
-	for value, want := range map[string]string{"": "not told", "https": "told", "http": "wrong"} {
+	for value, want := range map[string]string{"": "not reported", "https": "reported", "http": "wrong"} {
 		e := &wire.Description{Headers: http.Header{}}
 		if value != "" {
 			e.Headers.Set("X-Forwarded-Proto", value)
@@ -171,7 +171,7 @@ func TestDecideIdentifiers(t *testing.T) {
 			}
 		})
 		expectValue(t, received, decideIdentifier(i, without, o), want)
-		expectValue(t, received, decideIdentifier(i, made, o), want+", else made")
+		expectValue(t, received, decideIdentifier(i, made, o), want+", else generated")
 	}
 }
 
@@ -196,8 +196,8 @@ func TestDecideBodies(t *testing.T) {
 		"buffered")
 	expects := came(func(e *wire.Description) { e.Headers.Set("Expect", "100-continue") })
 	expectValue(t, "the Echo asks", decideExpect(100, expects), fact.Kept)
-	expectValue(t, "the way asks", decideExpect(100, came(func(*wire.Description) {})), "answered by way")
-	expectValue(t, "nobody asks", decideExpect(0, expects), "not answered")
+	expectValue(t, "a proxy asks", decideExpect(100, came(func(*wire.Description) {})), "sent by proxy")
+	expectValue(t, "no one asks", decideExpect(0, expects), "not sent")
 	expectValue(t, "refused", decideExpect(417, refused("417")), "refused 417")
 	ladder := bodyLadder()
 	expectValue(t, "all sizes", ladder.decide(largestBody, ""), "16Mi")
@@ -207,6 +207,6 @@ func TestDecideBodies(t *testing.T) {
 func TestDecideRange(t *testing.T) {
 	expectValue(t, "kept", decideRange("bytes=0-1", came(func(e *wire.Description) { e.Headers.Set("Range", "bytes=0-1") })), fact.Kept)
 	expectValue(t, "dropped", decideRange("bytes=0-1", came(func(*wire.Description) {})), fact.Dropped)
-	expectValue(t, "a cache", decideRange("bytes=0-1", run.Outcome{Response: &wire.Response{Status: 206}}), "served by way")
+	expectValue(t, "a cache", decideRange("bytes=0-1", run.Outcome{Response: &wire.Response{Status: 206}}), "served by proxy")
 	expectValue(t, "refused", decideRange("bytes=0-1", refused("416")), "refused 416")
 }

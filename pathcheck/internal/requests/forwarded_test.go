@@ -29,7 +29,7 @@ func TestParseForwarded(t *testing.T) {
 	}
 	expectValue(t, "two lines", decideSpoofing(spoofings()[1], run.Outcome{Response: &wire.Response{Description: of("for=192.0.2.123",
 		"for=10.0.0.1")}}), "in front")
-	for text, want := range map[string]string{"for=10.0.0.1;proto=https": "told", `PROTO="https"`: "told", "proto=http": "wrong",
+	for text, want := range map[string]string{"for=10.0.0.1;proto=https": "reported", `PROTO="https"`: "reported", "proto=http": "wrong",
 		"proto=httpsx": "wrong"} {
 		expectValue(t, text, decideScheme("https", of(text)), want)
 	}

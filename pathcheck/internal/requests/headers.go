@@ -75,7 +75,7 @@ func decideAdded(sent []wire.Field, e *wire.Description) fact.Fact {
 		}
 	}
 	slices.Sort(texts)
-	return fact.New("request.headers.added", fact.Listed(added), "", strings.Join(texts, "; "), "which headers the way adds")
+	return fact.New("request.headers.added", fact.Listed(added), "", strings.Join(texts, "; "), "which headers proxies add")
 }
 
 func decideChanged(sent []wire.Field, e *wire.Description) fact.Fact {
@@ -97,7 +97,7 @@ func decideCase(sent string, e *wire.Description) fact.Fact {
 	value := fact.Changed
 	switch received {
 	case "":
-		value = "not told" // the request arrived by HTTP/2, which has only lower case
+		value = "not reported" // the request arrived by HTTP/2, which has only lower case
 	case sent:
 		value = fact.Kept
 	case strings.ToLower(sent):
@@ -119,7 +119,7 @@ func decideOrder(sent []string, e *wire.Description) fact.Fact {
 	value := fact.Changed
 	switch {
 	case len(received) == 0:
-		value = "not told"
+		value = "not reported"
 	case slices.Equal(sent, received):
 		value = fact.Kept
 	}

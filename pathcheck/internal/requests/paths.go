@@ -25,7 +25,7 @@ func pathProbes() []pathProbe {
 		{"request.path.encoding", under + "%7Ea%41", map[string]string{under + "~aA": "decoded"},
 			"whether characters remain escaped that need not be", true},
 		{"request.path.dots", under + "a/../b", map[string]string{under + "b": "resolved"},
-			"whether dot segments arrive; a way that decides by the path must resolve them as the application does", false},
+			"whether dot segments arrive; a proxy that routes by URL path must resolve them as the application does", false},
 		{"request.path.encodedDots", under + "a/%2e%2e/b", map[string]string{under + "b": "resolved", under + "a/../b": "decoded"},
 			"the same for escaped dots", false},
 		{"request.path.doubleSlash", under + "a//b", map[string]string{under + "a/b": "merged"}, "whether two slashes remain two", false},

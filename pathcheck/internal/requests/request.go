@@ -82,7 +82,7 @@ func examineVersions(ctx context.Context, g *run.Group) error {
 }
 
 func decideHTTP2(a *wire.Response, err error) fact.Fact {
-	const meaning = "whether the way takes HTTP/2, and by which version such a request arrives"
+	const meaning = "whether the first proxy accepts HTTP/2, and the version with which such a request arrives"
 	switch {
 	case err != nil:
 		return fact.New("request.http2", fact.No, "HTTP/2", "nothing: "+err.Error(), meaning)

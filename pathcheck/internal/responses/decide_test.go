@@ -25,10 +25,10 @@ func TestDecideRetries(t *testing.T) {
 	}
 	expectValue(t, "two retries", decideRetries("retries.get", "GET", "503", 3), "2")
 	expectValue(t, "none", decideRetries("retries.get", "GET", "503", 1), "0")
-	expectValue(t, "no answer", decideRetries("retries.get", "GET", "503", 0), "not told")
+	expectValue(t, "no response", decideRetries("retries.get", "GET", "503", 0), "not reported")
 }
 
-func TestDecideSpread(t *testing.T) {
+func TestDecideLoadBalancing(t *testing.T) {
 	of := func(pods, peers map[string]int, cookies ...string) *seen {
 		total := 0
 		for _, count := range pods {
@@ -47,11 +47,11 @@ func TestDecideSpread(t *testing.T) {
 		"one for a connection": {both, one, []string{fact.Yes, "new each time", "2", "connection"}},
 		"a cookie":             {of(both.pods, own, "route"), both, []string{fact.Yes, "new each time", "2", "cookie"}},
 		"connections in a row": {of(both.pods, map[string]int{"1": 4}), both, []string{fact.Yes, "reused", "2", fact.None}},
-		"a hidden identity":    {of(map[string]int{"": 4}, map[string]int{"": 4}), one, []string{fact.Yes, "not told", "not told"}},
+		"a hidden identity":    {of(map[string]int{"": 4}, map[string]int{"": 4}), one, []string{fact.Yes, "not reported", "not reported"}},
 		"closed connections": {one, &seen{pods: map[string]int{"a": 1}, responses: 1, closed: true},
 			[]string{fact.No, "new each time", "1", "one pod"}},
 	} {
-		for i, f := range decideSpread(c.each, c.shared) {
+		for i, f := range decideLoadBalancing(c.each, c.shared) {
 			expectValue(t, name, f, c.want[i])
 		}
 	}
@@ -66,7 +66,7 @@ func TestDecideLatency(t *testing.T) {
 	expectValue(t, "too late", decideTimeout(9900*time.Millisecond, 30*time.Second, refused("504")), "10s")
 }
 
-func TestDecideEjection(t *testing.T) {
+func TestDecideOutlierDetection(t *testing.T) {
 	of := func(responses int, pods ...string) *seen {
 		s := newSeen()
 		s.responses = responses
@@ -75,10 +75,10 @@ func TestDecideEjection(t *testing.T) {
 		}
 		return s
 	}
-	expectValue(t, "none", decideEjection(of(10, "a", "b"), of(10, "a", "b")), fact.None)
-	expectValue(t, "one", decideEjection(of(10, "a", "b"), of(10, "a")), "1")
-	expectValue(t, "all", decideEjection(nil, nil), "all")
-	expectValue(t, "pages of the way", decideEjection(of(5, "a"), of(10, "a")), "some responses")
+	expectValue(t, "none", decideOutlierDetection(of(10, "a", "b"), of(10, "a", "b")), fact.None)
+	expectValue(t, "one", decideOutlierDetection(of(10, "a", "b"), of(10, "a")), "1")
+	expectValue(t, "all", decideOutlierDetection(nil, nil), "all")
+	expectValue(t, "pages of a proxy", decideOutlierDetection(of(5, "a"), of(10, "a")), "some responses")
 }
 
 func TestDecideTrust(t *testing.T) {
@@ -115,11 +115,11 @@ func TestDecideEnd(t *testing.T) {
 		}
 		return e
 	}
-	expectValue(t, "no TLS behind", decideEnd(by(""), nil, 0), "way")
+	expectValue(t, "no TLS behind", decideEnd(by(""), nil, 0), "proxy")
 	expectValue(t, "passed through", decideEnd(by("TLSv1.3"), by("TLSv1.2"), 0x303), "Echo")
 	expectValue(t, "encrypted again", decideEnd(by("TLSv1.3"), by("TLSv1.3"), 0x303), "both")
 	expectValue(t, "not known", decideEnd(by("TLSv1.3"), nil, 0), "both or Echo")
-	expectValue(t, "not told", decideEnd(nil, nil, 0), "not told")
+	expectValue(t, "not reported", decideEnd(nil, nil, 0), "not reported")
 }
 
 // refused returns the outcome of a request to which the path responded itself.
@@ -152,7 +152,7 @@ func TestDecideStreams(t *testing.T) {
 func TestDecideResponses(t *testing.T) {
 	at := func(status int) run.Outcome { return run.Outcome{Response: &wire.Response{Status: status}} }
 	expectValue(t, "as they are", decideStatuses(map[int]run.Outcome{404: at(404), 503: at(503)}), fact.Kept)
-	expectValue(t, "pages of the way", decideStatuses(map[int]run.Outcome{404: at(404), 503: refused("503")}), "replaced 503")
+	expectValue(t, "pages of a proxy", decideStatuses(map[int]run.Outcome{404: at(404), 503: refused("503")}), "replaced 503")
 	expectValue(t, "another status", decideStatuses(map[int]run.Outcome{404: at(200), 503: at(503)}), "replaced 404")
 	header := func(pairs ...string) http.Header {
 		h := http.Header{"Date": {"a"}, "X-A": {"1"}, "Echo-Proof": {"a"}}

@@ -68,7 +68,7 @@ func decideUnary(a *wire.Response, err error) fact.Fact {
 	case !a.Proven:
 		return fact.Refused(name, sent, a.Refusal(), meaning)
 	case a.Header.Get("Content-Type") != grpcType:
-		return fact.New(name, fact.No, sent, "a request that is not one of gRPC", meaning+"; the way passes requests on by HTTP/1")
+		return fact.New(name, fact.No, sent, "a request that is not one of gRPC", meaning+"; a proxy forwards requests by HTTP/1")
 	case a.Trailers.Get("Grpc-Status") == "":
 		return fact.New(name, "no trailers", sent, "a response without grpc-status", meaning)
 	case a.Trailers.Get("Grpc-Status") != "0" || !bytes.Contains(a.Body, []byte("pathcheck")):

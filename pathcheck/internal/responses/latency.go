@@ -21,7 +21,7 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	if err != nil {
 		return err
 	}
-	g.Add(decideLatency("latency", "with the way", took)...)
+	g.Add(decideLatency("latency", "through the proxies", took)...)
 	if g.Direct == "" {
 		return nil
 	}
@@ -32,9 +32,9 @@ func ExamineLatency(ctx context.Context, g *run.Group) error {
 	t.Source = g.Source
 	direct := &wire.Client{Target: t, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent}
 	if took, err = measure(ctx, direct); err != nil {
-		return fmt.Errorf("without the way: %w", err)
+		return fmt.Errorf("without the proxies: %w", err)
 	}
-	g.Add(decideLatency("latency.direct", "without the way", took)...)
+	g.Add(decideLatency("latency.direct", "without the proxies", took)...)
 	return nil
 }
 

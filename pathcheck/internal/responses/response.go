@@ -32,7 +32,7 @@ func examineResponseHeaders(ctx context.Context, g *run.Group) error {
 		return err
 	}
 	if o.Refusal != "" {
-		g.Add(fact.Refused("answer.headers.lost", path, o.Refusal, "which headers of a response do not arrive"))
+		g.Add(fact.Refused("response.headers.lost", path, o.Refusal, "which headers of a response do not arrive"))
 		return nil
 	}
 	g.Add(decideResponseHeaders(want, o.Header)...)
@@ -67,17 +67,17 @@ func decideResponseHeaders(want []wire.Field, header http.Header) []fact.Fact {
 	slices.Sort(texts)
 	received := strings.Join(texts, "; ")
 	return []fact.Fact{
-		fact.New("answer.headers.lost", fact.Listed(lost), "", fact.DescribeLost(lost), "which headers of a response do not arrive"),
-		fact.New("answer.headers.added", fact.Listed(added), "", received,
-			"which headers a response has besides those of an Echo; the way adds them, or the Echo itself (spec.response.headers)"),
-		fact.New("answer.headers.changed", fact.Listed(other), "", received, "which headers of a response arrive with another value"),
+		fact.New("response.headers.lost", fact.Listed(lost), "", fact.DescribeLost(lost), "which headers of a response do not arrive"),
+		fact.New("response.headers.added", fact.Listed(added), "", received,
+			"which headers a response has that an Echo does not send by default; a proxy adds them, or the Echo itself (spec.response.headers)"),
+		fact.New("response.headers.changed", fact.Listed(other), "", received, "which headers of a response arrive with another value"),
 	}
 }
 
 // examineStatuses asks for statuses. Few of them are such that proxies stop using a server that often responds with them.
 func examineStatuses(ctx context.Context, g *run.Group) error {
 	if reason := run.Controls(g.Known); reason != "" {
-		g.Skip("answer.status", reason)
+		g.Skip("response.status", reason)
 		return nil
 	}
 	outcomes := map[int]run.Outcome{}
@@ -101,7 +101,7 @@ func decideStatuses(outcomes map[int]run.Outcome) fact.Fact {
 		switch {
 		case o.Refusal != "":
 			replaced = append(replaced, text)
-			received = append(received, text+": "+o.Refusal+" of the way")
+			received = append(received, text+": "+o.Refusal+" of a proxy")
 		case o.Status != status:
 			replaced = append(replaced, text)
 			received = append(received, text+": "+strconv.Itoa(o.Status))
@@ -115,8 +115,8 @@ func decideStatuses(outcomes map[int]run.Outcome) fact.Fact {
 	if len(replaced) > 0 {
 		value = "replaced " + fact.ShortList(replaced, fact.MaxValue-len("replaced "))
 	}
-	return fact.New("answer.status", value, strings.Join(sent, " "), strings.Join(received, " "),
-		"whether errors arrive as the application sends them, or are replaced by pages of the way")
+	return fact.New("response.status", value, strings.Join(sent, " "), strings.Join(received, " "),
+		"whether errors arrive as the application sends them, or proxies replace them by pages of their own")
 }
 
 func examineCompression(ctx context.Context, g *run.Group) error {
@@ -128,8 +128,8 @@ func examineCompression(ctx context.Context, g *run.Group) error {
 }
 
 func decideCompression(o run.Outcome) fact.Fact {
-	const name, sent = "answer.compression", "a text, for Accept-Encoding: gzip, br, zstd"
-	const meaning = "whether the way compresses responses; the Echo never does"
+	const name, sent = "response.compression", "a text, for Accept-Encoding: gzip, br, zstd"
+	const meaning = "whether a proxy compresses responses; the Echo never does"
 	if o.Refusal != "" {
 		return fact.Refused(name, sent, o.Refusal, meaning)
 	}
@@ -142,14 +142,14 @@ func decideCompression(o run.Outcome) fact.Fact {
 
 func examineEarlyHints(ctx context.Context, g *run.Group) error {
 	if !g.Known.Full {
-		g.Skip("answer.earlyHints", "requests cannot have the Echo send a response with status 103, which requires spec.server.controls: Full")
+		g.Skip("response.earlyHints", "requests cannot have the Echo send a response with status 103, which requires spec.server.controls: Full")
 		return nil
 	}
 	return g.Examine(ctx, &wire.Request{Path: run.PlainPath + "?echo.early-hints=true"}, decideEarlyHints)
 }
 
 func decideEarlyHints(o run.Outcome) fact.Fact {
-	const name, sent, meaning = "answer.earlyHints", "103, then 200", "whether a response with status 103 arrives before the other one"
+	const name, sent, meaning = "response.earlyHints", "103, then 200", "whether a response with status 103 arrives before the other one"
 	switch {
 	case o.Refusal != "":
 		return fact.Refused(name, sent, o.Refusal, meaning)
@@ -169,8 +169,8 @@ func examineCaching(ctx context.Context, g *run.Group) error {
 }
 
 func decideCaching(second run.Outcome) fact.Fact {
-	const name, sent = "answer.cached", "the same request twice"
-	const meaning = "whether the way responds from a cache; an Echo forbids it, unless spec.response.headers has another Cache-Control"
+	const name, sent = "response.cached", "the same request twice"
+	const meaning = "whether a proxy responds from a cache; an Echo forbids it, unless spec.response.headers has another Cache-Control"
 	switch {
 	case second.Refusal == fact.RefusedByCache:
 		return fact.New(name, fact.Yes, sent, "the first response again", meaning)

@@ -80,10 +80,10 @@ func (c podCounts) total() (total int) {
 }
 
 func decideRetries(name, method, fault string, attempts int) fact.Fact {
-	meaning := fmt.Sprintf("how often the way sends a request again that the Echo responds to with %s; an application must bear it", fault)
+	meaning := fmt.Sprintf("how often a proxy repeats a request after the Echo responded with %s; applications must tolerate that", fault)
 	received := strconv.Itoa(attempts) + " requests"
 	if attempts == 0 {
-		return fact.New(name, "not told", method, received, meaning)
+		return fact.New(name, "not reported", method, received, meaning)
 	}
 	return fact.New(name, strconv.Itoa(attempts-1), method, received, meaning)
 }

@@ -36,7 +36,7 @@ func examineEvents(ctx context.Context, g *run.Group) error {
 	g.Judge(a, s.Nonce)
 	if o, err := g.Outcome(ctx, a, nil); err != nil || o.Refusal != "" {
 		if o.Refusal != "" {
-			g.Add(fact.Refused("answer.stream", "GET /-/sse", o.Refusal, "whether a stream of events arrives"))
+			g.Add(fact.Refused("response.stream", "GET /-/sse", o.Refusal, "whether a stream of events arrives"))
 		}
 		return err
 	}
@@ -65,8 +65,8 @@ func readEvent(r io.Reader) error {
 
 // decideEvents judges by when events arrive that were sent a second apart.
 func decideEvents(arrivals []time.Duration) fact.Fact {
-	const name, sent = "answer.stream", "an event each second"
-	const meaning = "whether parts of a response arrive when they are sent, or are held until the way has enough of them"
+	const name, sent = "response.stream", "an event each second"
+	const meaning = "whether parts of a response arrive when they are sent, or a proxy holds them until it has enough"
 	var texts []string
 	for _, each := range arrivals {
 		texts = append(texts, each.Round(100*time.Millisecond).String())

@@ -18,7 +18,7 @@ func ExamineTimeouts(ctx context.Context, g *run.Group) error {
 }
 
 func decideTimeout(took, delay time.Duration, o run.Outcome) fact.Fact {
-	const name, meaning = "timeouts.answer", "after how long the way gives up waiting for a response"
+	const name, meaning = "timeouts.response", "how long a proxy waits for a response"
 	sent := "a request with a response after " + delay.String()
 	if o.Refusal == "" {
 		return fact.New(name, ">"+delay.String(), sent, "the response", meaning)

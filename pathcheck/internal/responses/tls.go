@@ -30,9 +30,9 @@ func ExamineTLS(ctx context.Context, g *run.Group) error {
 	state := g.Known.Plain.TLS
 	g.Add(decideTrust(state.PeerCertificates, g.Name, roots, time.Now())...)
 	g.Add(fact.New("tls.version", tls.VersionName(state.Version), "", tls.VersionName(state.Version),
-		"the version of TLS that the way chooses for a client that has all"),
+		"the version of TLS that the server chooses for a client that supports all"),
 		fact.Detail(fact.New("tls.cipher", strings.TrimPrefix(tls.CipherSuiteName(state.CipherSuite), "TLS_"), "",
-			tls.CipherSuiteName(state.CipherSuite), "the cipher suite that the way chooses, which depends on the machine of the client, too")))
+			tls.CipherSuiteName(state.CipherSuite), "the cipher suite that the server chooses, which also depends on the machine of the client")))
 	return g.Each(ctx, examineProtocols, examineOldest, examineEnd)
 }
 
@@ -78,7 +78,7 @@ func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, n
 			"whether clients trust the certificate: by the authorities of browsers and those that were given"),
 		fact.New("tls.name", match, name, names, "whether the certificate is for the host of the URL"),
 		fact.Detail(fact.New("tls.chain", strconv.Itoa(len(chain)), "", describeChain(chain),
-			"how many certificates the way sends; without those between, some clients do not trust the first")),
+			"how many certificates the server sends; without the intermediate ones, some clients do not trust the first")),
 		fact.Detail(fact.New("tls.daysLeft", strconv.Itoa(days), "", leaf.NotAfter.UTC().Format(time.RFC3339),
 			"how many days the certificate is still valid")),
 	}
@@ -148,7 +148,7 @@ func examineProtocols(ctx context.Context, g *run.Group) error {
 		value = state.NegotiatedProtocol
 	}
 	g.Add(fact.New("tls.alpn", value, "h2, http/1.1", value,
-		"the protocol that the way chooses (ALPN); without h2 browsers use HTTP/1.1, and gRPC is not possible"))
+		"the protocol that the server chooses (ALPN); without h2 browsers use HTTP/1.1, and gRPC is not possible"))
 	return nil
 }
 
@@ -166,7 +166,7 @@ func examineOldest(ctx context.Context, g *run.Group) error {
 		}
 		if err == nil {
 			g.Add(fact.New("tls.oldest", tls.VersionName(version), "TLS 1.0 to 1.3", tls.VersionName(version),
-				"the oldest version of TLS that the way takes; those before 1.2 are not safe"))
+				"the oldest version of TLS that the server accepts; versions before 1.2 are not safe"))
 			return nil
 		}
 	}
@@ -196,12 +196,12 @@ func examineEnd(ctx context.Context, g *run.Group) error {
 
 // decideEnd compares what the Echo reports of TLS with what a client negotiated that has at most TLS 1.2, if it could.
 func decideEnd(plain, older *wire.Description, negotiated uint16) fact.Fact {
-	const name, meaning = "tls.ends", "where the TLS of the client ends: at the way, at the Echo, or at both, with another one between them"
+	const name, meaning = "tls.ends", "where the TLS of the client ends: at a proxy, at the Echo, or both, with another connection between them"
 	switch {
 	case plain == nil:
-		return fact.New(name, "not told", "", "", meaning)
+		return fact.New(name, "not reported", "", "", meaning)
 	case plain.TLS == nil:
-		return fact.New(name, "way", "TLS", "no TLS", meaning)
+		return fact.New(name, "proxy", "TLS", "no TLS", meaning)
 	case older == nil:
 		return fact.New(name, "both or Echo", "TLS", plain.TLS.Version, meaning)
 	case older.TLS != nil && older.TLS.Version != plain.TLS.Version && older.TLS.Version == strings.Replace(tls.VersionName(negotiated),

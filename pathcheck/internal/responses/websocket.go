@@ -55,7 +55,7 @@ func decideUpgrade(o run.Outcome) fact.Fact {
 	case o.Status == http.StatusSwitchingProtocols:
 		return fact.New(name, fact.Yes, sent, sent, meaning)
 	}
-	return fact.New(name, fact.No, sent, "a request without Upgrade, or one of HTTP/1.0", meaning+"; the way does not pass the header on")
+	return fact.New(name, fact.No, sent, "a request without Upgrade, or one of HTTP/1.0", meaning+"; a proxy does not forward the header")
 }
 
 func decideSubprotocol(received string) fact.Fact {

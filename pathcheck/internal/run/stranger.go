@@ -37,7 +37,7 @@ func stranger(c *wire.Client, a *wire.Response) error {
 	if location := a.Header.Get("Location"); location != "" {
 		return fmt.Errorf("%s; it redirects to %s: check that URL", text, fact.Cut(fact.Printable(location), fact.MaxText))
 	}
-	return fmt.Errorf("%s: the URL leads elsewhere, the image is not that of the operator or an older one, "+
-		"or the way drops the headers %s or %s",
+	return fmt.Errorf("%s: the URL leads elsewhere, the image is not the operator's echo server or an older one, "+
+		"or a proxy drops the headers %s or %s",
 		text, proof.RequestHeader, proof.ResponseHeader)
 }

@@ -41,7 +41,7 @@ func (c *Client) DoHTTP2(ctx context.Context, r *Request) (*Response, error) {
 }
 
 var (
-	ErrNoHTTP2 = errors.New("the way does not take HTTP/2")
+	ErrNoHTTP2 = errors.New("the server does not accept HTTP/2")
 	errRetried = errors.New("it asks for the request again")
 )
 

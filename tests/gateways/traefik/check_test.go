@@ -43,7 +43,7 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{traefik.host("web")},
 				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: traefik.namespace}}}
 			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "*/2 * * * *", CAConfigMap: "gateway",
-				Expect: []v1.EchoExpectation{{Fact: "client.forgeable", Value: "no"}, {Fact: "tls.trust", Value: "yes"}}}}
+				Expect: []v1.EchoExpectation{{Fact: "client.spoofable", Value: "no"}, {Fact: "tls.trust", Value: "yes"}}}}
 		}))).To(Succeed())
 		expectURL(ctx, namespace, "web")
 		expectCheck(ctx, namespace, v1.CheckPassed, "")
@@ -53,7 +53,7 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 	It("fails within one schedule when the gateway is told to believe what clients say", func(ctx SpecContext) {
 		began := time.Now()
 		traefik.run(ctx, "--entryPoints.websecure.forwardedHeaders.insecure=true")
-		expectCheck(ctx, namespace, v1.CheckFailed, "client.forgeable")
+		expectCheck(ctx, namespace, v1.CheckFailed, "client.spoofable")
 		AddReportEntry("the status says so after", time.Since(began).Round(time.Second).String())
 		echo := echoNow(ctx, Default, namespace, "web")
 		AddReportEntry("message", echo.Status.Checks[0].Message)

@@ -13,14 +13,14 @@ import (
 // failures is how many failures in a row should make a proxy stop using a pod, if it ever does. Most count to five.
 const failures = 10
 
-// ExamineEjection makes the Echo fail, and finds out whether proxies stop using its pods, which other clients also need. It is examined
-// only if it is asked for.
-func ExamineEjection(ctx context.Context, g *run.Group) error {
+// ExamineOutlierDetection makes the Echo fail, and finds out whether proxies stop using its pods, which other clients also need. It runs
+// only if it is named.
+func ExamineOutlierDetection(ctx context.Context, g *run.Group) error {
 	if g.Known.Full {
 		attempts, err := countAttempts(ctx, g, "GET", "?echo.connection=reset")
 		if err != nil {
 			if run.Over(ctx, err) == nil {
-				g.Add(fact.New("ejection", "all", "a connection that is reset", "nothing: "+err.Error(), ejectionMeaning))
+				g.Add(fact.New("outlierDetection", "all", "a connection that is reset", "nothing: "+err.Error(), outlierDetectionMeaning))
 			}
 			return err
 		}
@@ -30,29 +30,29 @@ func ExamineEjection(ctx context.Context, g *run.Group) error {
 	}
 	for range failures {
 		if _, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath + "?echo.status=503"}); err != nil {
-			return ejected(ctx, g, err)
+			return noMoreResponses(ctx, g, err)
 		}
 	}
 	before, err := respondingPods(ctx, g, "?echo.status=503")
 	if err != nil {
-		return ejected(ctx, g, err)
+		return noMoreResponses(ctx, g, err)
 	}
 	after, err := respondingPods(ctx, g, "")
 	if err == nil {
-		g.Add(decideEjection(before, after))
+		g.Add(decideOutlierDetection(before, after))
 	}
 	return err
 }
 
-// ejected adds the fact that the Echo no longer responds, which is why the group ends, unless it ends because the run is over.
-func ejected(ctx context.Context, g *run.Group, err error) error {
+// noMoreResponses adds the fact that the Echo no longer responds, which is why the group ends, unless it ends because the run is over.
+func noMoreResponses(ctx context.Context, g *run.Group, err error) error {
 	if run.Over(ctx, err) == nil {
-		g.Add(decideEjection(nil, nil))
+		g.Add(decideOutlierDetection(nil, nil))
 	}
 	return err
 }
 
-const ejectionMeaning = "whether the way stops using pods that respond with 503, or whose connections break, for a while"
+const outlierDetectionMeaning = "whether a proxy stops using pods for a while that respond with 503, or whose connections break"
 
 // respondingPods returns which pods respond to some requests.
 func respondingPods(ctx context.Context, g *run.Group, query string) (*seen, error) {
@@ -67,19 +67,19 @@ func respondingPods(ctx context.Context, g *run.Group, query string) (*seen, err
 	return all, nil
 }
 
-// decideEjection compares which pods responded while they failed and afterwards; nil means that none does any more.
-func decideEjection(before, after *seen) fact.Fact {
-	const name = "ejection"
+// decideOutlierDetection compares which pods responded while they failed and afterwards; nil means that none does any more.
+func decideOutlierDetection(before, after *seen) fact.Fact {
+	const name = "outlierDetection"
 	sent := fmt.Sprintf("%d requests with the response 503", 2*failures)
 	switch {
 	case after == nil:
-		return fact.New(name, "all", sent, "no response of the Echo any more", ejectionMeaning)
+		return fact.New(name, "all", sent, "no response of the Echo any more", outlierDetectionMeaning)
 	case len(after.pods) < len(before.pods):
 		return fact.New(name, strconv.Itoa(len(before.pods)-len(after.pods)), sent,
-			describeCounts(before.pods)+"; then "+describeCounts(after.pods), ejectionMeaning)
+			describeCounts(before.pods)+"; then "+describeCounts(after.pods), outlierDetectionMeaning)
 	case before.responses+after.responses < 2*failures:
 		return fact.New(name, "some responses", sent, fmt.Sprintf("%d of %d responses", before.responses+after.responses, 2*failures),
-			ejectionMeaning)
+			outlierDetectionMeaning)
 	}
-	return fact.New(name, fact.None, sent, describeCounts(after.pods), ejectionMeaning)
+	return fact.New(name, fact.None, sent, describeCounts(after.pods), outlierDetectionMeaning)
 }

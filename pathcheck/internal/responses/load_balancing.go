@@ -12,9 +12,9 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// spreadRequests is how many requests find out which pods respond, and connectionRequests how many share a connection.
+// separateRequests is how many requests find out which pods respond, and connectionRequests how many share a connection.
 const (
-	spreadRequests     = 20
+	separateRequests   = 20
 	connectionRequests = 6
 )
 
@@ -42,10 +42,10 @@ func (s *seen) add(o run.Outcome) {
 	}
 }
 
-// ExamineSpread sends requests on connections of their own, and on one.
-func ExamineSpread(ctx context.Context, g *run.Group) error {
+// ExamineLoadBalancing sends requests on connections of their own, and on one.
+func ExamineLoadBalancing(ctx context.Context, g *run.Group) error {
 	each := newSeen()
-	for range spreadRequests {
+	for range separateRequests {
 		o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath})
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func ExamineSpread(ctx context.Context, g *run.Group) error {
 	if err != nil {
 		return err
 	}
-	g.Add(decideSpread(each, shared)...)
+	g.Add(decideLoadBalancing(each, shared)...)
 	return nil
 }
 
@@ -93,34 +93,34 @@ func shareConnection(ctx context.Context, g *run.Group) (*seen, error) {
 	}
 }
 
-// decideSpread compares requests on connections of their own with those on one.
-func decideSpread(each, shared *seen) []fact.Fact {
-	sent := fmt.Sprintf("%d requests, each on a connection of its own", spreadRequests)
+// decideLoadBalancing compares requests on connections of their own with those on one.
+func decideLoadBalancing(each, shared *seen) []fact.Fact {
+	sent := fmt.Sprintf("%d requests, each on a connection of its own", separateRequests)
 	together := fmt.Sprintf("%d requests on one connection", connectionRequests)
 	open := fact.Yes
 	if shared.closed {
 		open = fact.No
 	}
-	facts := []fact.Fact{fact.New("spread.keepAlive", open, together, fmt.Sprintf("%d responses", shared.responses),
-		"whether the way leaves the connection of a client open for more requests")}
+	facts := []fact.Fact{fact.New("loadBalancing.keepAlive", open, together, fmt.Sprintf("%d responses", shared.responses),
+		"whether a proxy leaves the connection of a client open for more requests")}
 	upstream := "new each time"
 	switch {
 	case each.peers[""] > 0:
-		upstream = "not told"
+		upstream = "not reported"
 	case len(each.peers) < each.responses:
 		upstream = "reused"
 	}
-	facts = append(facts, fact.Detail(fact.New("spread.upstream", upstream, sent, fmt.Sprintf("%d connections", len(each.peers)),
+	facts = append(facts, fact.Detail(fact.New("loadBalancing.upstream", upstream, sent, fmt.Sprintf("%d connections", len(each.peers)),
 		"whether requests of different connections arrive on the same connection; the Echo then cannot balance by connections")))
 	if each.pods[""] > 0 || each.responses == 0 {
-		return append(facts, fact.New("spread.pods", "not told", sent, "no names of pods", "how many pods respond"))
+		return append(facts, fact.New("loadBalancing.pods", "not reported", sent, "no names of pods", "how many pods respond"))
 	}
-	pods := fact.New("spread.pods", strconv.Itoa(len(each.pods)), sent, describeCounts(each.pods), "how many pods respond")
+	pods := fact.New("loadBalancing.pods", strconv.Itoa(len(each.pods)), sent, describeCounts(each.pods), "how many pods respond")
 	return append(facts, fact.Detail(pods), fact.Detail(decideAffinity(each, shared)))
 }
 
 func decideAffinity(each, shared *seen) fact.Fact {
-	const name, meaning = "spread.affinity", "whether requests of the same client go to the same pod"
+	const name, meaning = "loadBalancing.affinity", "whether requests of the same client go to the same pod"
 	received := describeCounts(each.pods) + "; on one connection " + describeCounts(shared.pods)
 	switch {
 	case len(each.cookies) > 0:
