@@ -50,12 +50,13 @@ type EchoList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.secretName) || self.tls.servicePort != self.service.port",message="The field tls.servicePort must differ from service.port, because the Service has both ports.",fieldPath=".tls.servicePort"
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway) || !has(self.gateway.backendTLS) || has(self.tls) && has(self.tls.secretName)",message="The field gateway.backendTLS requires tls.secretName, because the echo servers serve HTTPS only with a certificate.",fieldPath=".gateway.backendTLS"
 type EchoSpec struct {
-	// replicas is the number of echo servers to run. An Echo that exceeds the limit of the operator (MAX_REPLICAS, 20 by default) fails with the reason InvalidSpec.
+	// replicas is the number of echo servers to run. Defaults to 1. An Echo that exceeds the limit of the operator (MAX_REPLICAS, 20 by default) fails with the reason InvalidSpec. Leave it out if an autoscaler sets it.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
-	// +required
+	// +kubebuilder:default=1
+	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replicas",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
-	Replicas int32 `json:"replicas"`
+	Replicas *int32 `json:"replicas,omitempty"`
 
 	// image is the container image to run. It must listen on port. Defaults to the echo server image of the operator.
 	// +kubebuilder:validation:MinLength=1
@@ -232,6 +233,14 @@ type EchoSpec struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paused",order=89,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Paused bool `json:"paused,omitempty"`
+}
+
+// DesiredReplicas returns the number of echo servers to run.
+func (s *EchoSpec) DesiredReplicas() int32 {
+	if s.Replicas == nil {
+		return 1 // the default of the schema, for Echoes that the API server has not stored
+	}
+	return *s.Replicas
 }
 
 // ImagePullSecret references a Secret in the namespace of the Echo.

@@ -104,12 +104,12 @@ func TestEveryFieldSurvivesJSON(t *testing.T) {
 }
 
 // TestWhatIsNotSetIsNotWritten checks that an empty Echo has no optional field in JSON: an apply configuration that is made of it
-// would own them. Replicas are required, and the numbers of a status that is written are always shown.
+// would own them. The numbers of a status that is written are always shown.
 func TestWhatIsNotSetIsNotWritten(t *testing.T) {
 	g := NewWithT(t)
 	text, err := json.Marshal(&Echo{})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(string(text)).To(Equal(`{"metadata":{},"spec":{"replicas":0}}`))
+	g.Expect(string(text)).To(Equal(`{"metadata":{},"spec":{}}`))
 	text, err = json.Marshal(&Echo{Status: EchoStatus{Phase: PhasePending}})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(text)).To(HaveSuffix(`"status":{"phase":"Pending","replicas":0,"readyReplicas":0,"updatedReplicas":0}}`))

@@ -113,7 +113,7 @@ func TestCronJobsOfOthersStay(t *testing.T) {
 // an edit.
 func TestARefusedCheckKeepsNoOtherFromBeingRetried(t *testing.T) {
 	echo := fakecluster.StoredEcho(func(e *v1.Echo) {
-		e.Spec.Replicas, e.Spec.Service.Port = 1, 80
+		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80
 		for _, url := range []string{"http://elsewhere", "http://x.ns.svc"} {
 			e.Spec.Checks = append(e.Spec.Checks,
 				v1.EchoCheck{Name: strings.Trim(url, "htp:/."), Schedule: "@hourly", URL: url, DeadlineSeconds: 60})

@@ -20,7 +20,7 @@ func TestNothingIsWrittenForAnEchoThatIsRefusedOrPaused(t *testing.T) {
 		change  func(*v1.Echo)
 		refused bool
 	}{
-		"refused": {func(e *v1.Echo) { e.Spec.Replicas = 21 }, true},
+		"refused": {func(e *v1.Echo) { e.Spec.Replicas = new(int32(21)) }, true},
 		"paused":  {func(e *v1.Echo) { e.Spec.Paused = true }, false},
 	} {
 		w := fakecluster.New(t, fakecluster.StoredEcho(c.change))

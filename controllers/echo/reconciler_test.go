@@ -18,7 +18,7 @@ func TestARefusedEchoIsLookedAtAgainIfAnObjectIsNotWatched(t *testing.T) {
 		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))}}
 	for label, want := range map[string]bool{"echo-operator": false, "Helm": true} {
 		deployment.Labels = map[string]string{"app.kubernetes.io/managed-by": label}
-		w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Replicas = 21 }), deployment)
+		w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) { e.Spec.Replicas = new(int32(21)) }), deployment)
 		response, err := reconciler(w).reconcile(t.Context(), w.Current(t))
 		if looks := response.RequeueAfter > 0; looks != want || (err == nil) != want {
 			t.Errorf("with the label %s: %+v, %v", label, response, err)

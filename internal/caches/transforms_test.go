@@ -20,7 +20,7 @@ import (
 )
 
 func TestStripEcho(t *testing.T) {
-	want := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{"a": "b"}}, Spec: v1.EchoSpec{Replicas: 2}}
+	want := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{"a": "b"}}, Spec: v1.EchoSpec{Replicas: new(int32(2))}}
 	full := want.DeepCopy()
 	full.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: children.FieldOwner}}
 	full.Annotations[corev1.LastAppliedConfigAnnotation] = "{}"

@@ -134,7 +134,7 @@ func message(echo *v1.Echo) string {
 }
 
 func readiness(echo *v1.Echo) string {
-	return fmt.Sprintf("%d/%d", echo.Status.ReadyReplicas, echo.Spec.Replicas)
+	return fmt.Sprintf("%d/%d", echo.Status.ReadyReplicas, echo.Spec.DesiredReplicas())
 }
 
 func age(t time.Time) string { return duration.HumanDuration(time.Since(t)) }

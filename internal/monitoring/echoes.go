@@ -105,7 +105,7 @@ func (e *Echoes) Forget(echo types.NamespacedName) {
 }
 
 func reportOf(echo *v1.Echo, status *v1.EchoStatus) report {
-	seen := report{phase: status.Phase, desired: echo.Spec.Replicas, ready: status.ReadyReplicas, companions: status.Companions}
+	seen := report{phase: status.Phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas, companions: status.Companions}
 	if seen.phase == "" { // the first status is about to be written
 		seen.phase = v1.PhasePending
 	}

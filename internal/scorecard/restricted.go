@@ -44,7 +44,7 @@ func (c *cluster) restricted(ctx context.Context, b bundle.Bundle) ([]string, er
 
 // podsOfAnEcho creates an Echo with defaults and one replica, returns its pods, and deletes it.
 func (c *cluster) podsOfAnEcho(ctx context.Context) ([]corev1.Pod, error) {
-	echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, GenerateName: prefix + "plain-"}, Spec: v1.EchoSpec{Replicas: 1}}
+	echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, GenerateName: prefix + "plain-"}, Spec: v1.EchoSpec{Replicas: new(int32(1))}}
 	if err := c.Create(ctx, echo); err != nil {
 		return nil, err
 	}

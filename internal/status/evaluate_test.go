@@ -175,7 +175,7 @@ func (c statusCase) run(t *testing.T) {
 		e.Generation = 4
 		e.Spec.Paused = c.paused
 		if c.zero {
-			e.Spec.Replicas = 0
+			e.Spec.Replicas = new(int32(0))
 		}
 	})
 	if c.was != nil {
@@ -212,7 +212,7 @@ func TestStatusSaysTheSameOfTheSame(t *testing.T) {
 
 func TestStatusCounts(t *testing.T) {
 	g := NewWithT(t)
-	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = 1 })
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) })
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "theirs", Image: "no"}, {Name: "echo", Image: "i"}}
 	got := Evaluate(echo, Observation{Deployment: d}, nil, time.Now()).Status

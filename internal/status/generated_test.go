@@ -49,7 +49,7 @@ func pick[T any](g generator, all ...T) T { return all[g.Intn(len(all))] }
 
 func (g generator) echo() *v1.Echo {
 	return support.Echo("ns", "x", func(e *v1.Echo) {
-		e.Generation, e.Spec.Replicas, e.Spec.Paused = 3, g.Int31n(4), g.Intn(4) == 0
+		e.Generation, e.Spec.Replicas, e.Spec.Paused = 3, new(g.Int31n(4)), g.Intn(4) == 0
 	})
 }
 

@@ -36,7 +36,7 @@ func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) ver
 	case echo.Spec.Paused:
 		return pausedVerdict(&echo.Status, seen, now)
 	default:
-		pods := availabilityOf(seen.Deployment, echo.Spec.Replicas, &echo.Status, now)
+		pods := availabilityOf(seen.Deployment, echo.Spec.DesiredReplicas(), &echo.Status, now)
 		return podsVerdict(pods, causesOf(echo, seen, pods, now))
 	}
 }

@@ -53,7 +53,7 @@ func TestWhatTheConditionsSay(t *testing.T) {
 	}{
 		"ready": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)},
 			want: said{"True AllPodsReady", "False RolledOut", quiet, twoOfTwo, "", "Normal Ready"}},
-		"scaled to zero": {change: func(e *v1.Echo) { e.Spec.Replicas = 0 }, seen: Observation{Deployment: seenDeployment(done, 0, 0, 0)},
+		"scaled to zero": {change: func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, seen: Observation{Deployment: seenDeployment(done, 0, 0, 0)},
 			want: said{"True ScaledToZero", "False RolledOut", quiet, "No pods are requested and none are running.", "", "Normal Ready"}},
 		"rolling out": {seen: Observation{Deployment: seenDeployment(going, 3, 1, 1)},
 			want: said{"False RollingOut", "True RollingOut", quiet, "A change is being rolled out: 1 of 2 pods are updated. " + oneOfTwo, "", ""}},
@@ -114,7 +114,7 @@ func TestAPausedEchoIsMeasuredByItsDeployment(t *testing.T) {
 	}{
 		"more are wanted": {5, 2, yes}, "fewer are wanted": {1, 2, yes}, "none are wanted": {0, 2, yes}, "the Deployment has fewer": {2, 3, no},
 	} {
-		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused, e.Spec.Replicas = true, c.wanted })
+		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused, e.Spec.Replicas = true, &c.wanted })
 		d := changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Spec.Replicas = &c.deployed })
 		status := Evaluate(echo, Observation{Deployment: d}, nil, time.Now()).Status
 		NewWithT(t).Expect(meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Status).To(Equal(c.ready), name)

@@ -60,7 +60,7 @@ func viewOf(echo *v1.Echo, pods []status.PodSummary, events []history.Event) ech
 
 func specViewOf(spec *v1.EchoSpec) specView {
 	view := specView{
-		Replicas: spec.Replicas, Image: spec.Image, Port: spec.Port, Paused: spec.Paused,
+		Replicas: spec.DesiredReplicas(), Image: spec.Image, Port: spec.Port, Paused: spec.Paused,
 		Service: string(spec.Service.Type), Response: responseViewOf(spec.Response),
 	}
 	for _, e := range spec.Env {

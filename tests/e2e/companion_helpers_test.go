@@ -101,7 +101,7 @@ func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status in
 // companionEcho returns an Echo of one pod with its own response and drain delay.
 func companionEcho(namespace, name, drain string) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
-		e.Spec.Replicas = 1
+		e.Spec.Replicas = new(int32(1))
 		e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: drain}}
 		e.Spec.Response = &v1.EchoResponse{StatusCode: http.StatusTeapot, Headers: []v1.EchoHeader{{Name: "X-Known", Value: "good"}}}
 	})

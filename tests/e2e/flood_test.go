@@ -20,7 +20,7 @@ const floodConnections = "10"
 
 var _ = Describe("a flood", func() {
 	It("neither ends an Echo with the default memory limit nor keeps others from it", func(ctx SpecContext) {
-		echo := support.Echo(namespaces.New(ctx), "flooded", func(e *v1.Echo) { e.Spec.Replicas = 1 })
+		echo := support.Echo(namespaces.New(ctx), "flooded", func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) })
 		createReady(ctx, echo)
 		pod := pods(ctx, Default, echo)[0]
 		Expect(pod.Spec.Containers[0].Resources.Limits.Memory().IsZero()).To(BeFalse(), "the default has a memory limit")

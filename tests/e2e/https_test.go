@@ -89,7 +89,7 @@ func eventuallyServes(ctx context.Context, echo *v1.Echo, serial *big.Int) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		found := pods(ctx, g, echo)
-		g.Expect(found).To(HaveLen(int(echo.Spec.Replicas)))
+		g.Expect(found).To(HaveLen(int(echo.Spec.DesiredReplicas())))
 		for _, pod := range found {
 			g.Expect(servedSerial(ctx, g, &pod)).To(Equal(serial.String()))
 		}

@@ -31,7 +31,7 @@ var _ = Describe("an Echo that others change too", func() {
 		serveMetrics(ctx, namespace)
 		realcluster.Kubectl(ctx, "apply", "--validate=strict", "-n", namespace, "-f", "../../config/samples/v1_echo_autoscaled.yaml")
 		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-autoscaled"}}
-		support.EventuallyObject(ctx, k8s, echo).WithTimeout(6 * time.Minute).Should(HaveField("Spec.Replicas", BeEquivalentTo(5)))
+		support.EventuallyObject(ctx, k8s, echo).WithTimeout(6 * time.Minute).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(5))))
 		waitReady(ctx, echo)
 		autoscaler := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: echo.Name}}
 		support.EventuallyObject(ctx, k8s, autoscaler).Should(HaveField("Status.CurrentReplicas", BeEquivalentTo(5))) // it has seen all

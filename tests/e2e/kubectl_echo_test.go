@@ -33,7 +33,7 @@ var _ = Describe("kubectl echo", func() {
 	}
 
 	It("sends requests to all pods, by HTTP and to a path, and shows them as a tree", func(ctx SpecContext) {
-		echo := support.Echo(namespaces.New(ctx), "three", func(e *v1.Echo) { e.Spec.Replicas = 3 })
+		echo := support.Echo(namespaces.New(ctx), "three", func(e *v1.Echo) { e.Spec.Replicas = new(int32(3)) })
 		createReady(ctx, echo)
 		code, output := plugin(ctx, "test", echo.Name, "-n", echo.Namespace, "--requests=6", "--path=/some/path?x=1")
 		Expect(code).To(Equal(0), output)
@@ -53,7 +53,7 @@ var _ = Describe("kubectl echo", func() {
 
 	It("says why an image cannot be pulled, and that no pod can respond", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "broken", func(e *v1.Echo) {
-			e.Spec.Replicas, e.Spec.Image = 1, "quay.io/echo-operator/none:1" // one pod has fewer warnings than are shown
+			e.Spec.Replicas, e.Spec.Image = new(int32(1)), "quay.io/echo-operator/none:1" // one pod has fewer warnings than are shown
 		})
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		expectCause(ctx, echo, v1.ReasonImagePullFailed, `"quay.io/echo-operator/none:1" cannot be pulled`)

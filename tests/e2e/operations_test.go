@@ -45,7 +45,7 @@ var _ = Describe("the commands of docs/operations.md", func() {
 func fullEcho(namespace string) *v1.Echo {
 	return support.Echo(namespace, "full", func(e *v1.Echo) {
 		e.Labels, e.Annotations = map[string]string{"example.com/team": "platform"}, map[string]string{"example.com/note": "a: \"b\"\n"}
-		e.Spec.Replicas = 3
+		e.Spec.Replicas = new(int32(3))
 		e.Spec.Port = 9000
 		e.Spec.Env = []corev1.EnvVar{
 			{Name: "ECHO_INFO_NODE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}}

@@ -59,7 +59,7 @@ var _ = Describe("the overlay for OpenShift", func() {
 		}).WithContext(ctx).Should(Succeed())
 		Expect(k8s.SubResource("eviction").Create(ctx, &first, &policyv1.Eviction{})).To(Succeed())
 		Eventually(func(g Gomega) { g.Expect(replicas(ctx, g)[0].Name).NotTo(Equal(first.Name)) }).WithContext(ctx).Should(Succeed())
-		edit(ctx, echo, func(spec *v1.EchoSpec) { spec.Replicas = 1 })
+		edit(ctx, echo, func(spec *v1.EchoSpec) { spec.Replicas = new(int32(1)) })
 		waitReady(ctx, echo)
 	}, SpecTimeout(10*time.Minute))
 })

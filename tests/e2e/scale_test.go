@@ -74,7 +74,7 @@ var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), f
 func createMany(ctx context.Context, in []string) {
 	GinkgoHelper()
 	for i := range many {
-		echo := support.Echo(in[i%len(in)], fmt.Sprintf("echo-%04d", i), func(e *v1.Echo) { e.Spec.Replicas = 2 },
+		echo := support.Echo(in[i%len(in)], fmt.Sprintf("echo-%04d", i), func(e *v1.Echo) { e.Spec.Replicas = new(int32(2)) },
 			realcluster.OnHollowNode(in[0]))
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 	}

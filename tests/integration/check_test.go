@@ -48,7 +48,7 @@ var _ = Describe("a check", func() {
 		Expect(k8s.Delete(ctx, job)).To(Succeed())
 		eventuallyReplaced(ctx, echo, job)
 		By("pausing it while there are no echo servers")
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 0 })
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) })
 		Eventually(func(g Gomega) {
 			g.Expect(*cronJobNow(ctx, g, echo, "web-path").Spec.Suspend).To(BeTrue())
 			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("spec.replicas is 0"))
@@ -185,7 +185,7 @@ var _ = Describe("a check", func() {
 // checkedEcho returns an Echo with a check of its Service for each change, or one. A nil change changes nothing.
 func checkedEcho(namespace, name string, changes ...func(*v1.EchoCheck)) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
-		e.Spec.Replicas = 1
+		e.Spec.Replicas = new(int32(1))
 		for _, change := range append(changes, nil)[:max(1, len(changes))] {
 			check := v1.EchoCheck{Name: "path", Schedule: "*/5 * * * *", URL: fmt.Sprintf("http://%s.%s.svc", name, namespace)}
 			if change != nil {

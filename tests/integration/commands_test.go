@@ -141,7 +141,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		echo.Status.Phase, echo.Status.ReadyReplicas = v1.PhaseReady, 2
 		Expect(c.Status().Update(ctx, echo)).To(Succeed())
 		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  Ready 2/2 ready\n`))
-		echo.Spec.Replicas, echo.Spec.Env[0].Value = 3, "secret-2"
+		echo.Spec.Replicas, echo.Spec.Env[0].Value = new(int32(3)), "secret-2"
 		Expect(c.Update(ctx, echo)).To(Succeed())
 		Eventually(session).Should(gbytes.Say(`UPDATED  default/life  Ready 2/3 ready\n`))
 		Expect(c.Delete(ctx, echo)).To(Succeed())
@@ -196,7 +196,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 
 			interrupt(p)
 			Eventually(session.Err).Should(gbytes.Say(`(?m)^ERROR    \S+  no response from the API server, retrying: .*` + message))
-			changed.Spec.Replicas = 5
+			changed.Spec.Replicas = new(int32(5))
 			Expect(c.Update(ctx, changed)).To(Succeed())
 			Expect(c.Delete(ctx, deleted)).To(Succeed())
 			p.accept()

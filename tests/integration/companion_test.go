@@ -102,7 +102,7 @@ var _ = Describe("a companion", func() {
 			edit(ctx, echo, change)
 			last = eventuallyAnother(ctx, owner, last)
 		}
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas, e.Spec.Service.Port = 5, 81 })
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas, e.Spec.Service.Port = new(int32(5)), 81 })
 		Consistently(func(g Gomega) { g.Expect(eventuallyOne(ctx, k8s, owner).UID).To(Equal(last.UID)) }).Should(Succeed())
 	})
 

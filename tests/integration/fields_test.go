@@ -38,7 +38,7 @@ func fields() []field {
 // containerFields returns fields of the container.
 func containerFields() []field {
 	return []field{
-		{"replicas", func(s *v1.EchoSpec) { s.Replicas = 0 }, func(s *v1.EchoSpec) { s.Replicas = 3 }},
+		{"replicas", func(s *v1.EchoSpec) { s.Replicas = new(int32(0)) }, func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) }},
 		{"image", func(s *v1.EchoSpec) { s.Image = "a:1" }, func(s *v1.EchoSpec) { s.Image = "b@sha256:" + strings.Repeat("0", 64) }},
 		{"args", func(s *v1.EchoSpec) { s.Args = []string{"-a", "-b"} }, func(s *v1.EchoSpec) { s.Args = []string{"-b"} }},
 		{"imagePullPolicy", func(s *v1.EchoSpec) { s.ImagePullPolicy = corev1.PullAlways },

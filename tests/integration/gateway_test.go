@@ -33,7 +33,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 	var run *replica
 	routed := func(name string, changes ...func(*v1.Echo)) *v1.Echo {
 		return support.Echo(namespace, name, append([]func(*v1.Echo){func(e *v1.Echo) {
-			e.Spec.Replicas = 0
+			e.Spec.Replicas = new(int32(0))
 			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{name + ".example.com"},
 				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: gateways}}}
 		}}, changes...)...)
@@ -87,7 +87,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		echo := routed("early")
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1.")
-		Expect(admin.Create(ctx, support.Echo(namespace, "plain", func(e *v1.Echo) { e.Spec.Replicas = 0 }))).To(Succeed())
+		Expect(admin.Create(ctx, support.Echo(namespace, "plain", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }))).To(Succeed())
 		expectDegraded(ctx, support.Echo(namespace, "plain"), "AsExpected", "No pods are requested")
 	})
 
@@ -237,7 +237,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // before it, too
 		})
 		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute")
-		late := support.Echo(namespace, "late", func(e *v1.Echo) { e.Spec.Replicas = 0 })
+		late := support.Echo(namespace, "late", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) })
 		Expect(admin.Create(ctx, late)).To(Succeed())
 		expectDegraded(ctx, late, "AsExpected", "No pods are requested")
 		early := routed("early") // which had a route

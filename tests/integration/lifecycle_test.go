@@ -59,7 +59,7 @@ var _ = Describe("an Echo", func() {
 			e.Spec.Service.Annotations = map[string]string{"a": "1", "b": "2"}
 		}))
 		edit(ctx, echo, func(e *v1.Echo) {
-			e.Spec.Replicas = 3
+			e.Spec.Replicas = new(int32(3))
 			e.Spec.Image = "registry.example.com/other:1"
 			e.Spec.Port = 9000
 			e.Spec.Env = []corev1.EnvVar{{Name: "TWO", Value: "zwei"}}
@@ -131,11 +131,11 @@ var _ = Describe("an Echo", func() {
 
 	It("with more replicas than the operator allows is rejected without changes, and recovers", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "greedy"))
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = maxReplicas + 1 })
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(maxReplicas + 1)) })
 		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring("allows at most 20"), ContainSubstring("MAX_REPLICAS")))
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.ReadyReplicas).To(BeEquivalentTo(2))
 		Expect(*deploymentNow(ctx, Default, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(2))
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = maxReplicas })
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(maxReplicas)) })
 		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 
@@ -149,7 +149,7 @@ var _ = Describe("an Echo", func() {
 
 	It("sends one event for each transition", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "telling"))
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 3 })
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(3)) })
 		support.EventuallyObject(ctx, k8s, named(&appsv1.Deployment{}, echo)).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(3))))
 		rollOut(ctx, echo.Namespace, echo.Name)
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "X", Value: "y"}} })
@@ -238,7 +238,7 @@ var _ = Describe("a paused Echo", func() {
 	It("does not change its children, reports their status, and can be deleted", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "paused"))
 		edit(ctx, echo, func(e *v1.Echo) {
-			e.Spec.Paused, e.Spec.Replicas, e.Spec.NetworkPolicy = true, 5, &v1.EchoNetworkPolicy{Enabled: true}
+			e.Spec.Paused, e.Spec.Replicas, e.Spec.NetworkPolicy = true, new(int32(5)), &v1.EchoNetworkPolicy{Enabled: true}
 		})
 		Eventually(func(g Gomega) {
 			now := echoNow(ctx, g, echo.Namespace, echo.Name)

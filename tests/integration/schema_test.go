@@ -24,7 +24,6 @@ var _ = Describe("the schema", func() {
 			echo.SetNamespace("default")
 			Expect(k8s.Create(ctx, echo)).To(MatchError(ContainSubstring(message)))
 		},
-		Entry("no replicas", "bad", "{}", "spec.replicas: Required value"),
 		Entry("replicas that are not a number", "bad", `{replicas: "2"}`, "spec.replicas"),
 		Entry("negative replicas", "bad", "{replicas: -1}", "should be greater than or equal to 0"),
 		Entry("too many replicas", "bad", "{replicas: 1001}", "should be less than or equal to 1000"),
@@ -167,6 +166,7 @@ var _ = Describe("the schema", func() {
 		echo.Namespace, echo.Name = newNamespace(ctx), "bare"
 		createEcho(ctx, echo)
 		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
+		Expect(now.Spec.Replicas).To(HaveValue(BeEquivalentTo(1)))
 		Expect(now.Spec.Port).To(BeEquivalentTo(8080))
 		Expect(now.Spec.Server).To(Equal(v1.EchoServer{Controls: v1.ControlsSafe, Identity: new(true)}))
 		Expect(now.Spec.TLS).To(BeNil())

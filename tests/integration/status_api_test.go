@@ -179,7 +179,7 @@ var _ = Describe("the status API", Ordered, func() {
 	})
 
 	It("shows the diagnostics of the operator", func(ctx SpecContext) {
-		Expect(admin.Create(ctx, support.Echo("kube-public", "greedy", func(e *v1.Echo) { e.Spec.Replicas = 100 }))).To(Succeed())
+		Expect(admin.Create(ctx, support.Echo("kube-public", "greedy", func(e *v1.Echo) { e.Spec.Replicas = new(int32(100)) }))).To(Succeed())
 		Eventually(func(g Gomega) {
 			status, text := request(ctx, g, "doctor", http.MethodGet, "/diagnostics")
 			g.Expect(status).To(Equal(http.StatusOK), text)

@@ -7,7 +7,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,20 +111,8 @@ var _ = Describe("the status", func() {
 	})
 
 	It("is Ready if the Echo is scaled to zero", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "none", func(e *v1.Echo) { e.Spec.Replicas = 0 }))
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "none", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }))
 		Expect(echo).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonScaledToZero))
-	})
-
-	It("is scaled by the scale subresource", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "scaled"))
-		scale := &autoscalingv1.Scale{}
-		Expect(k8s.SubResource("scale").Get(ctx, echo, scale)).To(Succeed())
-		Expect(scale.Status.Replicas).To(BeEquivalentTo(2))
-		Expect(scale.Status.Selector).To(Equal(echo.Status.Selector))
-		Expect(kubectl(ctx, "scale", "echo", echo.Name, "-n", echo.Namespace, "--replicas=5")).To(ContainSubstring("scaled"))
-		support.EventuallyObject(ctx, k8s, named(&appsv1.Deployment{}, echo)).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(5))))
-		expectPhase(ctx, echo, v1.PhaseUpdating)
-		rollOut(ctx, echo.Namespace, echo.Name)
 	})
 
 	It("is printed by kubectl", func(ctx SpecContext) {

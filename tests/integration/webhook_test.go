@@ -52,7 +52,7 @@ var _ = Describe("a webhook", func() {
 			g.Expect(settled()).To(Equal(before))
 			g.Expect(calls.Load()-called).To(BeNumerically("<=", 1), "one reconcile may still have been running")
 		}).WithContext(ctx).WithTimeout(3 * time.Second).Should(Succeed())
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = 3 })
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(3)) })
 		rollOut(ctx, namespace, echo.Name)
 		Expect(deploymentNow(ctx, Default, namespace, echo.Name).Spec.Template.Spec.Containers[0].Image).To(HavePrefix("mirror.example.com/"))
 	})

@@ -90,7 +90,7 @@ func TestUnsafeChangesAreRejected(t *testing.T) {
 		"another default":  {"default", inField("port", func(port *property) { port.Default.Raw = []byte("9000") })},
 		"no default":       {"default", inField("port", func(port *property) { port.Default = nil })},
 		"a new default": {"default",
-			inField("replicas", func(replicas *property) { replicas.Default = &apiextensionsv1.JSON{Raw: []byte("1")} })},
+			inField("paused", func(paused *property) { paused.Default = &apiextensionsv1.JSON{Raw: []byte("false")} })},
 		"fewer values":     {"enum", inField("imagePullPolicy", func(policy *property) { policy.Enum = policy.Enum[1:] })},
 		"a new enum":       {"enum", inField("image", func(image *property) { image.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}} })},
 		"a lower maximum":  {"maximum", inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(999)) })},

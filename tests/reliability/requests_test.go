@@ -16,7 +16,7 @@ func TestRequestsOfAnEcho(t *testing.T) {
 		most int
 	}{
 		{scenario{name: "create", steps: []step{create}}, 19},
-		{scenario{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 3 })}}, 19 + 4},
+		{scenario{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) })}}, 19 + 4},
 		{scenario{name: "delete", gone: true, steps: []step{create, remove}}, 19 + 11},
 	} {
 		run(t, plan{}, c.scenario, func(t *testing.T, s *simulation) {

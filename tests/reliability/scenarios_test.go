@@ -59,12 +59,12 @@ func basics() []scenario {
 // others are the scenarios that are not basic.
 func others() []scenario {
 	return slices.Concat(changes(), drifts(), checks(), routes(), []scenario{
-		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 3 })}},
+		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) })}},
 		{name: "prune", steps: []step{create, changeSpec(noBudget)}},
-		{name: "pause", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused, s.Replicas = true, 3 }),
+		{name: "pause", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused, s.Replicas = true, new(int32(3)) }),
 			changeSpec(func(s *v1.EchoSpec) { s.Paused = false })}},
 		{name: "refuse", like: "create",
-			steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = 21 }), changeSpec(func(s *v1.EchoSpec) { s.Replicas = 2 })}},
+			steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = new(int32(21)) }), changeSpec(func(s *v1.EchoSpec) { s.Replicas = new(int32(2)) })}},
 		{name: "name taken", steps: []step{takeName, create}},
 		{name: "name taken and freed", like: "create", steps: []step{takeName, create, freeName}},
 		{name: "delete and create", ordered: true, like: "create", steps: []step{create, remove, create}},

@@ -13,7 +13,7 @@ func Echo(namespace, name string, changes ...func(*v1.Echo)) *v1.Echo {
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: "Echo"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: v1.EchoSpec{
-			Replicas:         2,
+			Replicas:         new(int32(2)),
 			Port:             8080,
 			Server:           v1.EchoServer{Controls: v1.ControlsSafe, Identity: new(true)},
 			Service:          v1.EchoService{Type: "ClusterIP", Port: 80},

@@ -13,7 +13,7 @@ import (
 func EveryField(e *v1.Echo) {
 	e.UID = "1234"
 	e.Spec = v1.EchoSpec{
-		Replicas:         3,
+		Replicas:         new(int32(3)),
 		Image:            "registry.example.com/other:1",
 		Port:             443,
 		Args:             []string{"-v"},

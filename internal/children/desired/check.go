@@ -118,7 +118,7 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, images children.Images) (children
 		WithSchedule(check.Schedule).
 		WithConcurrencyPolicy(batchv1.ForbidConcurrent).
 		WithStartingDeadlineSeconds(checkStartSeconds).
-		WithSuspend(echo.Spec.Replicas == 0).
+		WithSuspend(echo.Spec.DesiredReplicas() == 0).
 		WithSuccessfulJobsHistoryLimit(1).
 		WithFailedJobsHistoryLimit(1).
 		WithJobTemplate(batchv1ac.JobTemplateSpec().WithLabels(labels).WithSpec(job)))

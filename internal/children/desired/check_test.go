@@ -27,7 +27,7 @@ func checked(changes ...func(*v1.EchoCheck)) *v1.Echo {
 		change(&check)
 	}
 	return support.Echo("ns", "web", func(e *v1.Echo) {
-		e.UID, e.Spec.Replicas, e.Spec.Checks = "u", 1, []v1.EchoCheck{check}
+		e.UID, e.Spec.Replicas, e.Spec.Checks = "u", new(int32(1)), []v1.EchoCheck{check}
 		e.Status.ExternalURL = "https://web.example.com/echo"
 	})
 }
@@ -130,7 +130,7 @@ func TestCheckWithoutURLOrEchoServers(t *testing.T) {
 	if args := podOf(job).Containers[0].Args; args[len(args)-1] != "http://web.ns.svc" {
 		t.Errorf("the arguments are %q", args)
 	}
-	if echo.Spec.Replicas = 0; !*cronJob(t, echo).Spec.Suspend {
+	if echo.Spec.Replicas = new(int32(0)); !*cronJob(t, echo).Spec.Suspend {
 		t.Error("it runs without echo servers")
 	}
 }

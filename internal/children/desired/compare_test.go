@@ -154,7 +154,7 @@ func TestWhatOthersAddStays(t *testing.T) {
 
 func TestAnotherSpecDoesNotMatch(t *testing.T) {
 	for name, change := range map[string]func(*v1.Echo){
-		"another value":            func(e *v1.Echo) { e.Spec.Replicas++ },
+		"another value":            func(e *v1.Echo) { e.Spec.Replicas = new(e.Spec.DesiredReplicas() + 1) },
 		"a field less":             func(e *v1.Echo) { e.Spec.PriorityClassName = "" },
 		"a variable less":          func(e *v1.Echo) { e.Spec.Env = nil },
 		"a variable more":          func(e *v1.Echo) { e.Spec.Env = append(e.Spec.Env, corev1.EnvVar{Name: "B"}) },

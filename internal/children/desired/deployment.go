@@ -21,7 +21,7 @@ const ProgressDeadline = 10 * time.Minute
 func deployment(echo *v1.Echo, config children.Config) any {
 	return appsv1ac.Deployment(echo.Name, echo.Namespace).
 		WithSpec(appsv1ac.DeploymentSpec().
-			WithReplicas(echo.Spec.Replicas).
+			WithReplicas(echo.Spec.DesiredReplicas()).
 			WithProgressDeadlineSeconds(int32(ProgressDeadline.Seconds())).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(children.SelectorLabels(echo))).
 			WithStrategy(appsv1ac.DeploymentStrategy().

@@ -46,7 +46,7 @@ func TestNoOldPodIsStoppedBeforeANewOneIsReady(t *testing.T) {
 
 func TestDeploymentReplicas(t *testing.T) {
 	for _, replicas := range []int32{0, 1, 20} {
-		d := liveDeployment(t, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = replicas }))
+		d := liveDeployment(t, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = &replicas }))
 		// Without the field the API server would set 1.
 		if d.Spec.Replicas == nil || *d.Spec.Replicas != replicas {
 			t.Errorf("%d replicas: the Deployment has %v", replicas, d.Spec.Replicas)

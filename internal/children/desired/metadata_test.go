@@ -85,7 +85,7 @@ type fieldChange struct {
 
 func fieldChanges() map[string]fieldChange {
 	return map[string]fieldChange{
-		"replicas":                   {func(s *v1.EchoSpec) { s.Replicas = 4 }, "Deployment"},
+		"replicas":                   {func(s *v1.EchoSpec) { s.Replicas = new(int32(4)) }, "Deployment"},
 		"image":                      {func(s *v1.EchoSpec) { s.Image = "other:2" }, "Deployment companion"},
 		"port":                       {func(s *v1.EchoSpec) { s.Port = 444 }, "Deployment NetworkPolicy companion"},
 		"env":                        {func(s *v1.EchoSpec) { s.Env[0].Value = "c" }, "Deployment companion"},

@@ -49,7 +49,7 @@ func TestCompanionPlan(t *testing.T) {
 	ending := support.EchoOfCompanions(func(e *v1.Echo) { e.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} })
 	other := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image = "other:1" })
 	paused := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image, e.Spec.Paused = "other:1", true })
-	greedy := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image, e.Spec.Replicas = "other:1", 21 })
+	greedy := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image, e.Spec.Replicas = "other:1", new(int32(21)) })
 	unready := support.EchoOfCompanions(func(e *v1.Echo) { e.Finalizers = nil })
 	early, late := time.Unix(1020, 0), time.Unix(1060, 0)
 

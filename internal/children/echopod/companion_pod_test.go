@@ -90,7 +90,7 @@ func TestNobodyTakesACompanionForItsOwn(t *testing.T) {
 func TestACompanionStaysWhileNothingOfItChanges(t *testing.T) {
 	before := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions())
 	after := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions(func(e *v1.Echo) {
-		e.Spec.Replicas = 7
+		e.Spec.Replicas = new(int32(7))
 		e.Spec.Service.Type = corev1.ServiceTypeNodePort
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com"}
 		e.Spec.PodLabels = map[string]string{"a": "b"}

@@ -21,9 +21,9 @@ type Policy struct {
 
 // Check returns an *InvalidSpecError if the policy does not allow an Echo, or its desired children.
 func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
-	if echo.Spec.Replicas > p.MaxReplicas {
+	if echo.Spec.DesiredReplicas() > p.MaxReplicas {
 		return &children.InvalidSpecError{Message: fmt.Sprintf("spec.replicas is %d, but this operator allows at most %d. "+
-			"Request fewer replicas, or ask an administrator to raise MAX_REPLICAS of the operator.", echo.Spec.Replicas, p.MaxReplicas)}
+			"Request fewer replicas, or ask an administrator to raise MAX_REPLICAS of the operator.", echo.Spec.DesiredReplicas(), p.MaxReplicas)}
 	}
 	for _, c := range desired {
 		if err := p.PodSecurity.Validate(c); err != nil {

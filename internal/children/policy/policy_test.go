@@ -12,7 +12,7 @@ import (
 
 func TestPolicyRefusesMoreReplicasThanAllowed(t *testing.T) {
 	for replicas, allowed := range map[int32]bool{0: true, 19: true, 20: true, 21: false, 1000: false} {
-		err := Policy{MaxReplicas: 20}.Check(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = replicas }))
+		err := Policy{MaxReplicas: 20}.Check(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = &replicas }))
 		if allowed != (err == nil) {
 			t.Errorf("%d replicas: %v", replicas, err)
 		}

@@ -24,7 +24,7 @@ var checkTime = time.Unix(1_000_000, 0).UTC()
 func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
 	was.Name = "path"
 	return support.Echo("ns", "web", append([]func(*v1.Echo){func(e *v1.Echo) {
-		e.Generation, e.Spec.Replicas = 3, 1
+		e.Generation, e.Spec.Replicas = 3, new(int32(1))
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", DeadlineSeconds: 60}}
 		e.Status.ExternalURL = "http://web.example.com"
 		e.Status.Checks = []v1.EchoCheckStatus{was}
@@ -80,7 +80,7 @@ func TestEvaluate_result(t *testing.T) {
 		"a pod of an old configuration": {[]corev1.Pod{func() corev1.Pod { p := found(failed); p.Annotations = nil; return p }()}, v1.CheckPassed,
 			nil, v1.CheckPassed, ""},
 		"the pods are gone": {nil, v1.CheckFailed, nil, v1.CheckFailed, "as before"},
-		"scaled down":       {[]corev1.Pod{found(passed)}, v1.CheckPassed, func(e *v1.Echo) { e.Spec.Replicas = 0 }, v1.CheckUnknown, scaledDown},
+		"scaled down":       {[]corev1.Pod{found(passed)}, v1.CheckPassed, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, v1.CheckUnknown, scaledDown},
 		"no URL":            {nil, "", func(e *v1.Echo) { e.Status.ExternalURL = "" }, v1.CheckUnknown, withoutURL},
 	} {
 		was := v1.EchoCheckStatus{Result: c.was}

@@ -40,7 +40,7 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 		return "The check cannot run: " + status.Sentence(r.Refused), 0
 	case desired.CheckURL(echo, check) == "":
 		return withoutURL, 0
-	case echo.Spec.Replicas == 0:
+	case echo.Spec.DesiredReplicas() == 0:
 		return scaledDown, 0
 	}
 	if r.Scheduled.IsZero() || r.hasRunSince(was) {

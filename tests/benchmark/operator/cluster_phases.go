@@ -88,7 +88,7 @@ func (r *clusterRun) converge(ctx context.Context) error {
 // createEchoes creates the Echoes of a storm.
 func (r *clusterRun) createEchoes(ctx context.Context) error {
 	return testbed.Parallel(ctx, r.n, func(ctx context.Context, i int) error {
-		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: testbed.PodsPerEcho}}
+		echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: new(int32(testbed.PodsPerEcho))}}
 		echo.Name, echo.Namespace = fmt.Sprintf("echo-%05d", i), testbed.StormNamespace(i)
 		return r.Client.Create(ctx, echo)
 	})

@@ -40,7 +40,7 @@ func (b *benchmark) noop(ctx context.Context) (err error) {
 		cancel()
 		err = errors.Join(err, <-stopped)
 	}()
-	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: testbed.PodsPerEcho}}
+	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: new(int32(testbed.PodsPerEcho))}}
 	echo.Name, echo.Namespace = "echo-00000", testbed.Namespace
 	if err := errors.Join(p.Client.Create(ctx, echo), p.AwaitEvents(ctx, b.events, testbed.StartTimeout)); err != nil {
 		return err

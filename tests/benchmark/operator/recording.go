@@ -194,7 +194,7 @@ func (b *benchmark) record(ctx context.Context) (err error) {
 	if err := testbed.Poll(ctx, recordTimeout, r.watching); err != nil {
 		return operator.Failure(err)
 	}
-	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: 2}}
+	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: new(int32(2))}}
 	echo.Name, echo.Namespace = recordedName, testbed.Namespace
 	if err := p.Client.Create(ctx, echo); err != nil {
 		return err

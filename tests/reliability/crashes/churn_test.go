@@ -116,7 +116,7 @@ func (c *churn) end() {
 // step makes one change. All choices are made before the first request, so that they do not depend on the answers.
 func (c *churn) step(ctx context.Context) (string, error) {
 	dice, name, owner, change := c.random.IntN(20), pick(c, c.names()), pick(c, c.owners()), c.change()
-	created := support.Echo(c.namespace, name, func(e *v1.Echo) { change(e); c.change()(e); e.Spec.Replicas = 1 + c.random.Int32N(2) })
+	created := support.Echo(c.namespace, name, func(e *v1.Echo) { change(e); c.change()(e); e.Spec.Replicas = new(1 + c.random.Int32N(2)) })
 	switch pod := realcluster.WebPod(c.namespace, owner, pick(c, c.names())); {
 	case dice == 0:
 		return "delete a pod with a companion", client.IgnoreNotFound(k8s.Delete(ctx, pod))
@@ -153,7 +153,7 @@ func (c *churn) change() func(*v1.Echo) {
 	number := c.random.Int32N(100)
 	on := number%2 == 0
 	return pick(c, []func(*v1.Echo){
-		func(e *v1.Echo) { e.Spec.Replicas = number % 4 },
+		func(e *v1.Echo) { e.Spec.Replicas = new(number % 4) },
 		func(e *v1.Echo) { e.Spec.Paused = on },
 		func(e *v1.Echo) { e.Spec.Port = []int32{8080, 8181, 9090}[number%3] },
 		func(e *v1.Echo) { e.Spec.Image = []string{"", c.image}[number%2] },

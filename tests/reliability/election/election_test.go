@@ -157,7 +157,7 @@ func (s *scene) awaitConvergence(t *testing.T) {
 			if s.client.Get(ctx, key, echo) != nil || s.client.Get(ctx, key, deployment) != nil {
 				return false
 			}
-			if echo.Status.ObservedGeneration != echo.Generation || *deployment.Spec.Replicas != echo.Spec.Replicas {
+			if echo.Status.ObservedGeneration != echo.Generation || *deployment.Spec.Replicas != echo.Spec.DesiredReplicas() {
 				return false
 			}
 		}

@@ -68,7 +68,7 @@ func (e *EchoCount) remove(object any) {
 func readyImage(echo *v1.Echo) string {
 	s := &echo.Status
 	if meta.IsStatusConditionTrue(s.Conditions, v1.ConditionReady) && s.ObservedGeneration == echo.Generation &&
-		s.ReadyReplicas == echo.Spec.Replicas {
+		s.ReadyReplicas == echo.Spec.DesiredReplicas() {
 		return s.Image
 	}
 	return ""

@@ -40,7 +40,7 @@ func (o *Observer) Stop() {
 
 // Create creates an Echo and waits until it is converged.
 func (o *Observer) Create(ctx context.Context, name string) (Timing, error) {
-	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: PodsPerEcho}}
+	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: new(int32(PodsPerEcho))}}
 	echo.Name, echo.Namespace = name, Namespace
 	began, took := time.Now(), Timing{}
 	if err := o.client.Create(ctx, echo); err != nil {

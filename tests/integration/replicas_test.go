@@ -1,0 +1,104 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var _ = Describe("the number of replicas", func() {
+	It("is changed by the scale subresource", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "scaled"))
+		scale := &autoscalingv1.Scale{}
+		Expect(k8s.SubResource("scale").Get(ctx, echo, scale)).To(Succeed())
+		Expect(scale.Status.Replicas).To(BeEquivalentTo(2))
+		Expect(scale.Status.Selector).To(Equal(echo.Status.Selector))
+		scaleByKubectl(ctx, echo.Namespace, echo.Name, 5)
+		expectPhase(ctx, echo, v1.PhaseUpdating)
+		rollOut(ctx, echo.Namespace, echo.Name)
+	})
+
+	It("is 1 by default, and 2 for the manifest that says so", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		for name, spec := range map[string]string{"one": "{}", "two": "{replicas: 2}"} {
+			apply(ctx, namespace, name, spec)
+			rollOut(ctx, namespace, name)
+		}
+		Expect(*deploymentNow(ctx, Default, namespace, "one").Spec.Replicas).To(BeEquivalentTo(1))
+		Expect(*deploymentNow(ctx, Default, namespace, "two").Spec.Replicas).To(BeEquivalentTo(2))
+	})
+
+	It("stays as an autoscaler set it when a manifest without replicas is applied again", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		for name, flags := range map[string][]string{"client": nil, "server": {"--server-side"}} {
+			apply(ctx, namespace, name, "{}", flags...)
+			scaleByKubectl(ctx, namespace, name, 3)
+			apply(ctx, namespace, name, "{port: 8081}", flags...)
+			Expect(echoNow(ctx, Default, namespace, name).Spec.Replicas).To(HaveValue(BeEquivalentTo(3)), name)
+		}
+	})
+
+	It("stays when a second field manager that does not specify it applies other fields", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		apply(ctx, namespace, "shared", "{replicas: 3}", "--server-side", "--field-manager=first")
+		apply(ctx, namespace, "shared", "{service: {port: 81}}", "--server-side", "--field-manager=second")
+		Expect(echoNow(ctx, Default, namespace, "shared").Spec.Replicas).To(HaveValue(BeEquivalentTo(3)))
+	})
+
+	It("is the default again after 'kubectl replace' without it, as for a Deployment", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		apply(ctx, namespace, "replaced", "{replicas: 3}")
+		kubectlInput(ctx, echoManifest(namespace, "replaced", "{}"), "replace", "-f", "-")
+		Expect(echoNow(ctx, Default, namespace, "replaced").Spec.Replicas).To(HaveValue(BeEquivalentTo(1)))
+	})
+
+	It("passes from a manifest to an autoscaler by the documented steps without a change", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		for name, flags := range map[string][]string{"client": nil, "server": {"--server-side"}} {
+			apply(ctx, namespace, name, "{replicas: 3}", flags...)
+			scaleByKubectl(ctx, namespace, name, 4)
+			if flags == nil {
+				kubectlInput(ctx, echoManifest(namespace, name, "{}"), "apply", "set-last-applied", "-f", "-")
+			}
+			apply(ctx, namespace, name, "{}", flags...)
+			Expect(echoNow(ctx, Default, namespace, name).Spec.Replicas).To(HaveValue(BeEquivalentTo(4)), name)
+		}
+	})
+})
+
+// echoManifest returns the manifest of an Echo.
+func echoManifest(namespace, name, spec string) string {
+	return "{apiVersion: example.com/v1, kind: Echo, metadata: {namespace: " + namespace + ", name: " + name + "}, spec: " + spec + "}"
+}
+
+// apply applies the manifest of an Echo by kubectl.
+func apply(ctx context.Context, namespace, name, spec string, flags ...string) {
+	GinkgoHelper()
+	kubectlInput(ctx, echoManifest(namespace, name, spec), append([]string{"apply", "--validate=strict", "-f", "-"}, flags...)...)
+}
+
+// kubectlInput runs kubectl with standard input. It must succeed.
+func kubectlInput(ctx context.Context, stdin string, arguments ...string) {
+	GinkgoHelper()
+	command := kubectlCommand(ctx, arguments...)
+	command.Stdin = strings.NewReader(stdin)
+	output, err := command.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+}
+
+// scaleByKubectl scales an Echo, and waits until its Deployment has that number of replicas.
+func scaleByKubectl(ctx context.Context, namespace, name string, replicas int32) {
+	GinkgoHelper()
+	Expect(kubectl(ctx, "scale", "echo", name, "-n", namespace, fmt.Sprintf("--replicas=%d", replicas))).To(ContainSubstring("scaled"))
+	Eventually(func(g Gomega) {
+		g.Expect(deploymentNow(ctx, g, namespace, name).Spec.Replicas).To(HaveValue(Equal(replicas)))
+	}).
+		WithContext(ctx).Should(Succeed())
+}
