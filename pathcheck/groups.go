@@ -24,7 +24,7 @@ type group struct {
 	last    bool                    // alone, after the others
 }
 
-// groups returns the table, from which the enum of spec.checks[].groups is generated. A report lists the facts in this order.
+// groups returns the table, from which the groups that the operator knows are generated. A report lists the facts in this order.
 func groups() []group {
 	return []group{
 		{name: "request", examine: requests.ExamineRequest, needs: run.Descriptions},

@@ -41,9 +41,10 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=82,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:io.kubernetes:ConfigMap"}
 	CAConfigMap string `json:"caConfigMap,omitempty"`
 
-	// groups are what is examined. Defaults to all but timeouts, which takes long, and outlierDetection, which makes pods fail for a while.
-	// +kubebuilder:validation:MaxItems=12
-	// +kubebuilder:validation:items:Enum=request;client;tls;body;response;websocket;grpc;retries;loadBalancing;latency;timeouts;outlierDetection
+	// groups are the groups of facts to examine, such as request, client, tls, body, response, websocket, grpc, retries, loadBalancing, latency, timeouts and outlierDetection. Defaults to all but timeouts, which takes long, and outlierDetection, which makes pods fail for a while. A check with an unknown group does not run.
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=32
+	// +kubebuilder:validation:items:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	// +listType=set
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Groups",order=83

@@ -116,7 +116,7 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 
 // ensure makes the CronJob of a check as it is desired, and returns what is known of it. A check that is not allowed has none.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck) (checks.Runs, error) {
-	seen, refused := checks.Runs{}, r.Policy.AllowsPathCheck(echo, check, r.Images)
+	seen, refused := checks.Runs{}, cmp.Or(r.Policy.AllowsPathCheck(echo, check, r.Images), checks.ValidateGroups(check))
 	child, err := desired.Check(echo, check, r.Images)
 	if err != nil {
 		return seen, err

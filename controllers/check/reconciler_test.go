@@ -57,6 +57,20 @@ func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 	}
 }
 
+// TestReconciler_unknownGroup checks that a check with a group that pathcheck does not know has no CronJob.
+func TestReconciler_unknownGroup(t *testing.T) {
+	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", Groups: []string{"others"}}}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+	}))
+	w.Dependencies.Images.PathCheck, w.Dependencies.Policy.AnyCheckURL = "quay.io/echo-operator/echo-operator-pathcheck:v1", true
+	r := &Reconciler{Dependencies: w.Dependencies}
+	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
+	if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
+		t.Errorf("it wrote %v: %v", w.Writes, err)
+	}
+}
+
 // TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt checks that the status names a former check until the API server says that its
 // CronJob is gone.
 func TestCronJobOfAFormerCheckIsDeletedThoughTheCacheLacksIt(t *testing.T) {

@@ -130,7 +130,8 @@ var _ = Describe("a check", func() {
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
 		echo := createReadyEcho(ctx, checkedEcho(namespace, "web", nil, func(c *v1.EchoCheck) { c.Name, c.Schedule = "late", "99 * * * *" },
 			func(c *v1.EchoCheck) { c.Name, c.URL = "other", "http://example.org/" }, func(c *v1.EchoCheck) { c.Name = "good" },
-			func(c *v1.EchoCheck) { c.Name, c.URL = "outside", "" }))
+			func(c *v1.EchoCheck) { c.Name, c.URL = "outside", "" },
+			func(c *v1.EchoCheck) { c.Name, c.Groups = "unknown", []string{"client", "others"} }))
 		Eventually(func(g Gomega) {
 			messages := map[string]string{}
 			for _, check := range echoNow(ctx, g, namespace, "web").Status.Checks {
@@ -141,6 +142,7 @@ var _ = Describe("a check", func() {
 			g.Expect(messages).To(HaveKeyWithValue("late", ContainSubstring("spec.schedule")))
 			g.Expect(messages).To(HaveKeyWithValue("other", ContainSubstring("this operator allows only the URLs of the Echo itself")))
 			g.Expect(messages).To(HaveKeyWithValue("good", ContainSubstring("has not run yet")))
+			g.Expect(messages).To(HaveKeyWithValue("unknown", ContainSubstring("The group others is unknown. The known groups are body, client,")))
 			g.Expect(messages).To(HaveKeyWithValue("outside", ContainSubstring("no external URL yet")))
 		}).WithContext(ctx).Should(Succeed())
 		run(ctx, echo, "web-good", string(good.Encode()))
@@ -149,10 +151,14 @@ var _ = Describe("a check", func() {
 		Expect(cronJobNow(ctx, Default, echo, "web-path").ResourceVersion).To(Equal(foreign.ResourceVersion))
 		By("running as soon as the cause is gone")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Schedule = "@hourly" })
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[5].Groups = []string{"client"} })
 		Eventually(func(g Gomega) { cronJobNow(ctx, g, echo, "web-late") }).WithContext(ctx).Should(Succeed())
+		Eventually(func(g Gomega) { cronJobNow(ctx, g, echo, "web-unknown") }).WithContext(ctx).Should(Succeed())
 		By("no longer running when it is no longer allowed")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Address = "192.0.2.1" })
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[5].Groups = []string{"others"} })
 		eventuallyGone(ctx, k8s, &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-late"}})
+		eventuallyGone(ctx, k8s, &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-unknown"}})
 	})
 
 	It("does not keep its Echo from being deleted", func(ctx SpecContext) {
@@ -173,7 +179,7 @@ var _ = Describe("a check", func() {
 		Entry("a name in capitals", "name", "should match", func(c *v1.EchoCheck) { c.Name = "Path" }),
 		Entry("a URL of another scheme", "url", "should match", func(c *v1.EchoCheck) { c.URL = "ftp://a" }),
 		Entry("a query", "url", "should match", func(c *v1.EchoCheck) { c.URL = "http://a/?b" }),
-		Entry("an unknown group", "groups", "Unsupported value", func(c *v1.EchoCheck) { c.Groups = []string{"others"} }),
+		Entry("a group that is no word", "groups", "should match", func(c *v1.EchoCheck) { c.Groups = []string{"load-balancing"} }),
 		Entry("a bound that is no number", "value", "whole number",
 			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "body.max", Value: ">=many"}} }),
 		Entry("a fact with an equals sign", "fact", "should match",

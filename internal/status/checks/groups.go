@@ -1,0 +1,23 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// ValidateGroups returns an *InvalidSpecError if a check has a group that pathcheck does not know. The schema accepts all names, so that an
+// Echo that names a newer group also exists in clusters with an older operator.
+func ValidateGroups(check *v1.EchoCheck) error {
+	known := knownGroups()
+	for _, name := range check.Groups {
+		if !slices.Contains(known, name) {
+			return &children.InvalidSpecError{
+				Message: fmt.Sprintf("The group %s is unknown. The known groups are %s.", name, strings.Join(known, ", "))}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package checks
+
+import (
+	"errors"
+	"testing"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+func TestValidateGroups(t *testing.T) {
+	const known = "The known groups are body, client, grpc, latency, loadBalancing, outlierDetection, request, response, retries, " +
+		"timeouts, tls, websocket."
+	for name, c := range map[string]struct {
+		groups []string
+		want   string
+	}{
+		"none":        {nil, ""},
+		"all":         {knownGroups(), ""},
+		"an old name": {[]string{"client", "spread", "others"}, "The group spread is unknown. " + known},
+		"other case":  {[]string{"outlierdetection"}, "The group outlierdetection is unknown. " + known},
+	} {
+		err := ValidateGroups(&v1.EchoCheck{Name: "path", Groups: c.groups})
+		if invalid := (*children.InvalidSpecError)(nil); c.want == "" && err != nil ||
+			c.want != "" && (!errors.As(err, &invalid) || invalid.Message != c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
