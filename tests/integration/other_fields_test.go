@@ -1,0 +1,132 @@
+package integration
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/operator"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+)
+
+// otherFields is the page about fields that an Echo does not have.
+var otherFields = filepath.Join("..", "..", "docs", "how-to", "set-other-fields.md")
+
+var _ = Describe("fields that an Echo does not have", func() {
+	It("are set by the documented manifests, and survive reconciles, a rollout and an upgrade of the operator", func(ctx SpecContext) {
+		manifests := []string{support.Documented(otherFields, "## Set a field"), support.Documented(otherFields, "## Use objects of your own")}
+		var crds []string
+		if minorVersion(cluster) >= 31 { // the definition of TLSRoutes uses isIP, which older versions do not have
+			crds = append(crds, filepath.Join(support.ModuleFolder(ctx, ".", "sigs.k8s.io/gateway-api"), "config", "crd", "standard",
+				"gateway.networking.k8s.io_tlsroutes.yaml"))
+			manifests = append(manifests, support.Documented(otherFields, "A TLSRoute sends TLS"))
+		}
+		server, admin := startCluster(crds...)
+		Expect(controlplane.GrantOperatorsRole(ctx, admin, configFolder)).To(Succeed())
+		run := func(commands string) string {
+			GinkgoHelper()
+			return support.Run(ctx, "export KUBECONFIG="+writeKubeconfig(server.KubeConfig)+" PATH=$KUBEBUILDER_ASSETS:$PATH\n"+commands)
+		}
+		sent := &requestLog{}
+		api := &rest.Config{Host: sent.proxy(server.Config)}
+
+		echo := support.Echo("default", "test-echo")
+		stop, reconcile := startVersion(ctx, api, "example.com/echo-server:v1")
+		Expect(admin.Create(ctx, echo)).To(Succeed())
+		eventuallyRunning(ctx, admin, echo, "example.com/echo-server:v1")
+		for _, commands := range manifests {
+			run(commands)
+		}
+		expectUnchanged := func(image string) {
+			GinkgoHelper()
+			eventuallyRunning(ctx, admin, echo, image)
+			expectAtRest(ctx, sent, reconcile, echo)
+			for _, commands := range manifests {
+				run(strings.Replace(commands, "kubectl apply", "kubectl diff", 1))
+			}
+		}
+		expectUnchanged("example.com/echo-server:v1")
+
+		By("upgrading the operator")
+		stop()
+		stop, reconcile = startVersion(ctx, api, "example.com/echo-server:v2")
+		defer func() { stop() }()
+		expectUnchanged("example.com/echo-server:v2")
+
+		By("changing the image")
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
+		echo.Spec.Image = "example.com/other:v3"
+		Expect(admin.Update(ctx, echo)).To(Succeed())
+		expectUnchanged("example.com/other:v3")
+
+		By("removing a field")
+		run(strings.Replace(manifests[0], "  minReadySeconds: 5\n", "", 1))
+		deployment := named(&appsv1.Deployment{}, echo)
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+		Expect(deployment.Spec.MinReadySeconds).To(BeZero())
+		Expect(deployment.Spec.RevisionHistoryLimit).To(HaveValue(BeEquivalentTo(3)))
+		expectAtRest(ctx, sent, reconcile, echo)
+	}, SpecTimeout(3*time.Minute))
+})
+
+// startVersion starts an operator with a default image for echo servers. It returns what stops it, and its reconciler of Echoes.
+func startVersion(ctx context.Context, api *rest.Config, image string) (stop func(), reconcile func(*v1.Echo) error) {
+	GinkgoHelper()
+	version, err := controlplane.NewOperatorWith(api, func(o *operator.Options) {
+		o.Images = children.Images{EchoServer: image, PathCheck: controlplane.PathCheckImage}
+	})
+	Expect(err).NotTo(HaveOccurred())
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stopped := make(chan error, 1)
+	go func() { stopped <- version.Start(running) }()
+	stop = func() {
+		GinkgoHelper()
+		cancel()
+		Eventually(stopped).Should(Receive(BeNil()))
+	}
+	return stop, func(echo *v1.Echo) error {
+		_, err := version.Echoes.Reconcile(running, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
+		return err
+	}
+}
+
+// eventuallyRunning completes rollouts until an Echo is Ready with an image.
+func eventuallyRunning(ctx context.Context, c client.Client, echo *v1.Echo, image string) {
+	GinkgoHelper()
+	now, deployment := &v1.Echo{}, named(&appsv1.Deployment{}, echo)
+	Eventually(func(g Gomega) {
+		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+		g.Expect(deployment.Spec.Template.Spec.Containers[0].Image).To(Equal(image))
+		g.Expect(support.RollOut(ctx, c, deployment)).To(Succeed())
+		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(echo), now)).To(Succeed())
+		g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, nil))
+		g.Expect(now.Status.Image).To(Equal(image))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// expectAtRest waits until the operator has nothing left to do for an Echo, and expects that 100 more reconciles send no request.
+func expectAtRest(ctx context.Context, sent *requestLog, reconcile func(*v1.Echo) error, echo *v1.Echo) {
+	GinkgoHelper()
+	requestsOf := func(count int) []string {
+		before := len(sent.data())
+		for range count {
+			Expect(reconcile(echo)).To(Succeed())
+		}
+		return slices.DeleteFunc(sent.data()[before:], func(request string) bool { return strings.Contains(request, "watch=true") })
+	}
+	Eventually(func() []string { return requestsOf(1) }).WithContext(ctx).WithPolling(time.Second / 2).Should(BeEmpty())
+	Expect(requestsOf(100)).To(BeEmpty())
+}
