@@ -106,9 +106,9 @@ type EchoCheckStatus struct {
 	// +required
 	Name string `json:"name"`
 
-	// lastTime is when the last run ended that gave a result.
+	// lastRunTime is when the last run ended that gave a result.
 	// +optional
-	LastTime *metav1.Time `json:"lastTime,omitempty"`
+	LastRunTime *metav1.Time `json:"lastRunTime,omitempty"`
 
 	// result is Passed, Failed or Unknown.
 	// +optional

@@ -93,7 +93,7 @@ func Evaluate(echo *v1.Echo, seen Observation, now time.Time) Report {
 func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen Runs, now time.Time) (v1.EchoCheckStatus, time.Duration) {
 	current := *was.DeepCopy()
 	current.Name = check.Name
-	if pod, ended := lastRun(seen.Pods, seen.Hash); pod != nil && !ended.FinishedAt.Before(was.LastTime) {
+	if pod, ended := lastRun(seen.Pods, seen.Hash); pod != nil && !ended.FinishedAt.Before(was.LastRunTime) {
 		if ended.FinishedAt.After(now) { // the clock of its node is ahead
 			ended.FinishedAt = pod.CreationTimestamp
 		}

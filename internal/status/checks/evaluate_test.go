@@ -137,7 +137,7 @@ func TestEvaluate_verdictIsDue(t *testing.T) {
 		"of another check": {3 * time.Minute, []corev1.Pod{func() corev1.Pod { p := ended(-150, 0, ""); p.Annotations = nil; return p }()},
 			&before, v1.CheckPassed, "", 0},
 	} {
-		echo := checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed, LastTime: c.last})
+		echo := checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed, LastRunTime: c.last})
 		got, report := evaluateCheck(echo, Runs{Pods: c.pods, Scheduled: checkTime.Add(10*time.Second - c.ago)})
 		if got.Result != c.want || !strings.Contains(got.Message, c.message) || report.Next != c.next {
 			t.Errorf("%s: %s, %q, next in %s", name, got.Result, got.Message, report.Next)

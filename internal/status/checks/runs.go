@@ -56,8 +56,8 @@ func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckSt
 // clock of its node may differ much from the clock of the controller of CronJobs.
 func (r Runs) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
-	if was.LastTime != nil {
-		last = was.LastTime.Time
+	if was.LastRunTime != nil {
+		last = was.LastRunTime.Time
 	}
 	if pod, _ := lastRun(r.Pods, ""); pod != nil && pod.CreationTimestamp.After(last) {
 		last = pod.CreationTimestamp.Time

@@ -35,10 +35,10 @@ func TestRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
 	early := shifted(6 * time.Hour)
 	first, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), Runs{Pods: []corev1.Pod{early}})
 	g.Expect(first.Result).To(Equal(v1.CheckPassed))
-	g.Expect(first.LastTime.After(checkTime)).To(BeFalse())
+	g.Expect(first.LastRunTime.After(checkTime)).To(BeFalse())
 	again, _ := evaluateCheck(checkedEcho(first), Runs{Pods: []corev1.Pod{early}})
 	later := found(pathverdict.Verdict{Problem: "no response from a:80"})
 	failed, _ := evaluateCheck(checkedEcho(first), Runs{Pods: []corev1.Pod{early, later}})
-	g.Expect(again.LastTime.Equal(first.LastTime)).To(BeTrue())
+	g.Expect(again.LastRunTime.Equal(first.LastRunTime)).To(BeTrue())
 	g.Expect(failed.Result).To(Equal(v1.CheckFailed))
 }

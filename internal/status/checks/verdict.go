@@ -24,7 +24,7 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 		setUnknown(current, fmt.Sprintf("The last run gave no valid result: %s.", err))
 		return
 	}
-	current.LastTime = ended.FinishedAt.DeepCopy()
+	current.LastRunTime = ended.FinishedAt.DeepCopy()
 	failed := failuresOf(v)
 	switch {
 	case len(failed) > 0:
