@@ -32,8 +32,8 @@ type Bounds struct {
 	Budget *Budget
 	// OpenConnections is the number of connections.
 	OpenConnections *atomic.Int64
-	// Limited counts a request or connection that is rejected because of a limit.
-	Limited        func(reason string)
+	// Rejected counts a request or connection that is rejected because of a limit.
+	Rejected       func(reason string)
 	MaxHeaderBytes int
 	Log            *slog.Logger
 }
@@ -182,7 +182,7 @@ func (c *Connection) meter(piece []byte) error {
 // upgrade accounts for a connection of HTTP/2.
 func (c *Connection) upgrade() error {
 	if !c.acquire(&c.bounds.Budget.Connections, &c.cost, http2Cost+int64(DecoderFactor*c.bounds.MaxHeaderBytes)) {
-		c.bounds.Limited(LimitMemory)
+		c.bounds.Rejected(LimitMemory)
 		return errRejected
 	}
 	c.isHTTP2 = true
@@ -191,7 +191,7 @@ func (c *Connection) upgrade() error {
 
 // reject responds to a request that has not been parsed.
 func (c *Connection) reject(status int, reason, why string) error {
-	c.bounds.Limited(reason)
+	c.bounds.Rejected(reason)
 	text := "echo-server: " + why + "\n"
 	retry := ""
 	if status == http.StatusServiceUnavailable {

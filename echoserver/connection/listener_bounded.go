@@ -34,7 +34,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			}
 		}
 		l.release()
-		l.bounds.Limited(LimitConnections)
+		l.bounds.Rejected(LimitConnections)
 		_ = c.Close() // there is nowhere to report the error
 	}
 }

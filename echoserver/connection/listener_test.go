@@ -17,7 +17,7 @@ import (
 
 // newTestBounds returns the default bounds of connections.
 func newTestBounds() *Bounds {
-	return &Bounds{Budget: NewBudget(unlimitedMemory), OpenConnections: &atomic.Int64{}, Limited: func(string) {},
+	return &Bounds{Budget: NewBudget(unlimitedMemory), OpenConnections: &atomic.Int64{}, Rejected: func(string) {},
 		MaxHeaderBytes: DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
@@ -63,7 +63,7 @@ func TestListenDualStack_servesBoth(t *testing.T) {
 func TestBoundedListener_limit(t *testing.T) {
 	inner, b := echotest.ListenLocally(t), newTestBounds()
 	var refusals atomic.Int64
-	b.Limited = func(reason string) {
+	b.Rejected = func(reason string) {
 		if reason != LimitConnections {
 			t.Errorf("the reason is %s", reason)
 		}

@@ -20,25 +20,23 @@ type control struct {
 	// varies is whether Vary names its header. Percentage and early-hints change nothing without another one: nginx does not cache a response
 	// whose Vary is longer than 128 bytes.
 	varies bool
-	// startsAtZero is whether its metric exists before it is applied the first time.
-	startsAtZero bool
 }
 
 // table returns all controls. X-Echo-Applied and the description of a request have their order. A new control is a row here and a field of
 // controls.
 func table() [11]control {
 	return [...]control{
-		{name: "status", set: (*Controls).setStatus, value: Controls.statusValue, varies: true, startsAtZero: true},
-		{name: "delay", set: (*Controls).setDelay, value: Controls.delayValue, varies: true, startsAtZero: true},
-		{name: "set-header", set: (*Controls).addHeaders, value: Controls.headerNames, repeats: true, varies: true, startsAtZero: true},
-		{name: "size", set: (*Controls).setSize, value: Controls.sizeValue, varies: true, startsAtZero: true},
-		{name: "format", set: (*Controls).setFormat, value: Controls.formatValue, varies: true, startsAtZero: true},
-		{name: "percentage", set: (*Controls).setPercentage, value: func(c Controls) any { return orNil(c.percentage) }, startsAtZero: true},
-		{name: "failures", set: (*Controls).setFailures, value: Controls.failuresValue, varies: true, startsAtZero: true},
+		{name: "status", set: (*Controls).setStatus, value: Controls.statusValue, varies: true},
+		{name: "delay", set: (*Controls).setDelay, value: Controls.delayValue, varies: true},
+		{name: "set-header", set: (*Controls).addHeaders, value: Controls.headerNames, repeats: true, varies: true},
+		{name: "size", set: (*Controls).setSize, value: Controls.sizeValue, varies: true},
+		{name: "format", set: (*Controls).setFormat, value: Controls.formatValue, varies: true},
+		{name: "percentage", set: (*Controls).setPercentage, value: func(c Controls) any { return orNil(c.percentage) }},
+		{name: "failures", set: (*Controls).setFailures, value: Controls.failuresValue, varies: true},
 		{name: "early-hints", set: (*Controls).setEarlyHints, value: func(c Controls) any { return orNil(c.EarlyHints) }},
-		{name: "connection", set: (*Controls).setConnection, value: Controls.connectionValue, varies: true, startsAtZero: true},
-		{name: "fault", value: Controls.faultIndex, startsAtZero: true},
-		{name: "body", value: Controls.bodyValue, isHidden: true, startsAtZero: true},
+		{name: "connection", set: (*Controls).setConnection, value: Controls.connectionValue, varies: true},
+		{name: "fault", value: Controls.faultIndex},
+		{name: "body", value: Controls.bodyValue, isHidden: true},
 	}
 }
 
@@ -64,13 +62,11 @@ func requestable() string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// CountedFromStart returns the names of the controls whose metric exists before they are applied the first time.
-func CountedFromStart() []string {
+// Names returns the names of all controls.
+func Names() []string {
 	var names []string
 	for _, row := range table() {
-		if row.startsAtZero {
-			names = append(names, row.name)
-		}
+		names = append(names, row.name)
 	}
 	return names
 }

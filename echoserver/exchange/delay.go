@@ -22,9 +22,9 @@ var ErrTooManyDelays = fmt.Errorf("%d responses are delayed already", MaxWaiting
 
 // Delays delays responses.
 type Delays struct {
-	Waiting atomic.Int64    // how many responses are delayed
-	Ending  <-chan struct{} // closed when the server stops
-	Limited func(reason string)
+	Waiting  atomic.Int64    // how many responses are delayed
+	Ending   <-chan struct{} // closed when the server stops
+	Rejected func(reason string)
 }
 
 // Await waits for a delay. It returns ErrTooManyDelays, ErrOverBudget, or why the context ended before.
@@ -34,7 +34,7 @@ func (d *Delays) Await(ctx context.Context, e *Exchange, delay time.Duration) er
 	}
 	defer d.Waiting.Add(-1)
 	if d.Waiting.Add(1) > MaxWaiting {
-		d.Limited(LimitDelays)
+		d.Rejected(LimitDelays)
 		return ErrTooManyDelays
 	}
 	if !e.Acquire(WaitingCost) {

@@ -35,7 +35,7 @@ const (
 	prefixSize = 5
 )
 
-// LimitMessage is the reason of echo_limited_total for messages over maxMessage.
+// LimitMessage is the reason of echo_rejected_total for messages over maxMessage.
 const LimitMessage = "grpc_message"
 
 // call is a call in progress. Connect reads the request from it, and writes the response to it.
@@ -119,7 +119,7 @@ func (c *call) receive(n int64) bool {
 	before := min(c.received, limit)
 	c.received += n
 	if before < limit && c.received > limit {
-		c.metrics.Limited(LimitMessage)
+		c.metrics.Rejected(LimitMessage)
 	}
 	return c.acquire(messageFactor * (min(c.received, limit) - before))
 }
@@ -141,7 +141,7 @@ func (c *call) releaseMessage() {
 
 // outOfMemory counts that memory could not be acquired, and returns the error that ends the call.
 func (c *call) outOfMemory() error {
-	c.metrics.Limited(connection.LimitMemory)
+	c.metrics.Rejected(connection.LimitMemory)
 	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server has no memory for the message"))
 	return c.err
 }

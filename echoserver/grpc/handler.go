@@ -62,8 +62,8 @@ type Metrics interface {
 	Called(method, status string)
 	// Applied counts a control that changed a response.
 	Applied(control string)
-	// Limited counts a message that was rejected because of a limit.
-	Limited(reason string)
+	// Rejected counts a message that was rejected because of a limit.
+	Rejected(reason string)
 }
 
 // Config is what calls need of the server.

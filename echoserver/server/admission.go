@@ -43,7 +43,7 @@ func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size connec
 	if rejected == nil {
 		return true
 	}
-	h.metrics.Limited(connection.LimitHeader)
+	h.metrics.Rejected(connection.LimitHeader)
 	rejected.Log(h.log, r.RemoteAddr, longestField)
 	if e.Stream != nil && keepsMuch(r) { // without a body, the response need not wait for the client
 		e.WriteHeader(rejected.Status)
@@ -70,7 +70,7 @@ func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *connecti
 	}
 	defer c.EndRejection()
 	if !c.BeginRejection() || keepsMuch(r) {
-		h.metrics.Limited(connection.LimitMemory)
+		h.metrics.Rejected(connection.LimitMemory)
 		e.OverBudget = true
 		panic(http.ErrAbortHandler)
 	}
@@ -99,7 +99,7 @@ func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 
 // exhausted responds to a request for which the budget does not suffice.
 func (h *handler) exhausted(e *exchange.Exchange) {
-	h.metrics.Limited(connection.LimitMemory)
+	h.metrics.Rejected(connection.LimitMemory)
 	e.Header().Set("Retry-After", "1")
 	exchange.Reject(e, http.StatusServiceUnavailable, connection.OverBudget)
 }
@@ -113,7 +113,7 @@ func (h *handler) unreadable(e *exchange.Exchange, err error) {
 	case errors.Is(err, exchange.ErrOverBudget):
 		h.exhausted(e)
 	case isTooLarge:
-		h.metrics.Limited(limitBody)
+		h.metrics.Rejected(limitBody)
 		exchange.Reject(e, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		exchange.Reject(e, http.StatusRequestTimeout, "the body was not received in time")

@@ -58,7 +58,7 @@ func TestExhaustedBudget(t *testing.T) {
 		strings.Repeat("x", 20_000)); got.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a long header has the response %d", got.StatusCode)
 	}
-	if counted(h.metrics.limits, connection.LimitMemory) < 6 {
-		t.Errorf("counted are %v", series(t, h.metrics, "echo_limited_total"))
+	if counted(h.metrics.rejected, connection.LimitMemory) < 6 {
+		t.Errorf("counted are %v", series(t, h.metrics, "echo_rejected_total"))
 	}
 }

@@ -145,7 +145,7 @@ func TestRejectedHeadersAreReported(t *testing.T) {
 	if got := log.String(); strings.Count(got, want) != 2 || strings.Count(got, `"remote":"127.0.0.1:`) < 2 {
 		t.Errorf("the log is %s, want twice %s", got, want)
 	}
-	if got := counted(h.metrics.limits, connection.LimitHeader); got != 2 {
+	if got := counted(h.metrics.rejected, connection.LimitHeader); got != 2 {
 		t.Errorf("%d are counted", got)
 	}
 }

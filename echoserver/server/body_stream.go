@@ -88,7 +88,7 @@ func copyStream(target io.Writer, source io.Reader, controller *http.ResponseCon
 // abort aborts a response that was partly sent, so that the client does not take it for a complete one.
 func (h *handler) abort(err error) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		h.metrics.Limited(limitBody)
+		h.metrics.Rejected(limitBody)
 	}
 	panic(http.ErrAbortHandler) // makes net/http close the connection
 }

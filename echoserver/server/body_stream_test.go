@@ -109,7 +109,7 @@ func TestStreamBody(t *testing.T) {
 		h, w := handlerOf(t), &c.writer
 		w.ResponseRecorder = httptest.NewRecorder()
 		got := result{Aborted: streamed(h, w, c.body, c.length)}
-		got.Status, got.Body, got.Length, got.TooLarge = w.Code, w.Body.String(), w.Header().Get("Content-Length"), counted(h.metrics.limits,
+		got.Status, got.Body, got.Length, got.TooLarge = w.Code, w.Body.String(), w.Header().Get("Content-Length"), counted(h.metrics.rejected,
 			limitBody)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -80,8 +80,8 @@ func TestBodyLimit(t *testing.T) {
 			}
 		}
 	}
-	if counted(h.metrics.limits, limitBody) < 4 {
-		t.Errorf("%d bodies are counted as limited", counted(h.metrics.limits, limitBody))
+	if counted(h.metrics.rejected, limitBody) < 4 {
+		t.Errorf("%d bodies are counted as limited", counted(h.metrics.rejected, limitBody))
 	}
 }
 

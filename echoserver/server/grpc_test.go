@@ -44,8 +44,8 @@ func (c *callCounts) Called(method, status string) {
 	c.count(strings.TrimPrefix(method, "echo.v1.Echo/") + " " + status)
 }
 
-// Limited implements Metrics.
-func (c *callCounts) Limited(reason string) { c.count("limit " + reason) }
+// Rejected implements Metrics.
+func (c *callCounts) Rejected(reason string) { c.count("limit " + reason) }
 
 // all returns the counts that are not 0, sorted.
 func (c *callCounts) all() []string {

@@ -38,13 +38,13 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 	h := &handler{Settings: s, life: life, metrics: metrics, log: log, pages: describe.NewPages(),
 		budget: metrics.budget,
 		vary:   []string{s.controls.Vary()}, attempts: controls.NewCounts(),
-		delays: &exchange.Delays{Ending: life.ending, Limited: metrics.Limited}}
+		delays: &exchange.Delays{Ending: life.ending, Rejected: metrics.Rejected}}
 	h.describer = &describe.Describer{Identity: s.identity, ShowIdentity: s.showIdentity, TrustedProxies: s.trustedProxies,
 		Redaction: s.redaction,
 		Version:   s.version, Port: port, Started: time.Now(), Draining: life.draining.Load}
 	client := func(r *http.Request) string { return describe.ClientAddress(r, s.trustedProxies) }
 	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, client)
-	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Limited: metrics.Limited,
+	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Rejected: metrics.Rejected,
 		Page: h.pages.WebSocket.Serve}
 	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Delay: s.response.Delay, Controls: s.controls != controls.None,
 		Delays:  h.delays,

@@ -73,9 +73,9 @@ func TestDelayLimit(t *testing.T) {
 			t.Errorf("the last that may wait gets %d", code)
 		}
 		if w := echotest.Record(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.delays.Waiting.Load() != exchange.MaxWaiting-1 ||
-			counted(h.metrics.limits, exchange.LimitDelays) != 1 {
+			counted(h.metrics.rejected, exchange.LimitDelays) != 1 {
 			t.Errorf("afterwards the status is %d, %d wait, %d were limited", w.Code, h.delays.Waiting.Load(),
-				counted(h.metrics.limits, exchange.LimitDelays))
+				counted(h.metrics.rejected, exchange.LimitDelays))
 		}
 	})
 }

@@ -71,7 +71,7 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 
 // boundsOf returns the default bounds of connections.
 func boundsOf(m *metrics) *connection.Bounds {
-	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Limited: m.Limited,
+	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Rejected: m.Rejected,
 		MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 

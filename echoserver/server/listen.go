@@ -12,7 +12,8 @@ import (
 // listenPublic listens on the HTTP port, and on the HTTPS port if there is one. Their connections have one limit and one budget.
 func listenPublic(ctx context.Context, s Settings, m *metrics, log *slog.Logger) ([]net.Listener, error) {
 	var public []net.Listener
-	b := &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Limited: m.Limited, MaxHeaderBytes: s.maxHeaderBytes, Log: log}
+	b := &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Rejected: m.Rejected,
+		MaxHeaderBytes: s.maxHeaderBytes, Log: log}
 	if s.tls.Address != "" { // first, because the server must not be ready without a certificate
 		secure, err := listenTLS(ctx, s.tls, m, log)
 		if err != nil {
@@ -40,7 +41,7 @@ func listenTLS(ctx context.Context, s tlsserver.Settings, m *metrics, log *slog.
 	}
 	m.exposeTLS()
 	go certificates.Follow(ctx)
-	return tlsserver.NewListener(listener, certificates, m.Limited), nil
+	return tlsserver.NewListener(listener, certificates, m.Rejected), nil
 }
 
 func closeAll(listeners []net.Listener) {

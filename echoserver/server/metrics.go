@@ -18,7 +18,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 
-// The reasons of echo_limited_total.
+// The reasons of echo_rejected_total.
 const (
 	limitBody = "body"
 )
@@ -42,7 +42,7 @@ type metrics struct {
 	calls    *prometheus.CounterVec
 	duration prometheus.Histogram
 	controls *prometheus.CounterVec
-	limits   *prometheus.CounterVec
+	rejected *prometheus.CounterVec
 }
 
 // newMetrics returns the metrics of a server with a version, which drains when draining returns true.
@@ -55,10 +55,10 @@ func newMetrics(version string, b *connection.Budget, draining func() bool) *met
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "echo_http_request_duration_seconds",
 			Help: "The duration of requests in seconds.", Buckets: buckets()}),
 		controls: counters("echo_controls_total", "Controls applied to responses.", "control"),
-		limits: counters("echo_limited_total", "Requests, connections and messages that were rejected or truncated because of a limit.",
+		rejected: counters("echo_rejected_total", "Requests, connections and messages that were rejected or truncated because of a limit.",
 			"reason"),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.duration, m.controls, m.limits)
+	m.registry.MustRegister(m.requests, m.calls, m.duration, m.controls, m.rejected)
 	m.registry.MustRegister(m.gauges(version, draining)...)
 	m.startWithZero()
 	return m
@@ -90,8 +90,8 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 	for by, p := range map[string]*connection.Pool{"connections": &m.budget.Connections, "requests": &m.budget.Requests} {
 		labels := prometheus.Labels{"by": by}
 		collectors = append(collectors,
-			gauge("echo_held_bytes", "Bytes that are reserved for what connections and requests hold.", labels, p.Used.Load),
-			gauge("echo_held_bytes_limit", "The maximum of echo_held_bytes, which follows from the memory limit.", labels,
+			gauge("echo_reserved_bytes", "Bytes of memory that are reserved for connections and requests.", labels, p.Used.Load),
+			gauge("echo_reserved_bytes_limit", "The maximum of echo_reserved_bytes, which depends on the memory limit.", labels,
 				func() int64 { return p.Limit }))
 	}
 	return collectors
@@ -99,13 +99,13 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 
 // startWithZero makes series that do not begin with the first event, whose increase Prometheus could not see.
 func (m *metrics) startWithZero() {
-	for _, control := range append(controls.CountedFromStart(), grpc.ControlStatus) {
+	for _, control := range append(controls.Names(), grpc.ControlStatus) {
 		m.controls.WithLabelValues(control)
 	}
 	for _, reason := range []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes,
 		connection.LimitHeader, connection.LimitMemory, websocket.LimitMessage,
 		grpc.LimitMessage} {
-		m.limits.WithLabelValues(reason)
+		m.rejected.WithLabelValues(reason)
 	}
 }
 
@@ -153,8 +153,8 @@ func (m *metrics) Called(method, status string) { m.calls.WithLabelValues(method
 // Applied implements Metrics.
 func (m *metrics) Applied(control string) { m.controls.WithLabelValues(control).Inc() }
 
-// Limited counts a request or message that was rejected or truncated because of a limit.
-func (m *metrics) Limited(reason string) { m.limits.WithLabelValues(reason).Inc() }
+// Rejected counts a request or message that was rejected or truncated because of a limit.
+func (m *metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }
 
 func knownProto(r *http.Request) string {
 	switch {

@@ -78,8 +78,8 @@ func TestMetrics(t *testing.T) {
 	echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/-/livez", "")
 	read := families(t, echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/metrics", "").Text)
 	names := []string{"echo_build_info", "echo_connections", "echo_controls_total", "echo_draining", "echo_grpc_requests_total",
-		"echo_held_bytes", "echo_held_bytes_limit", "echo_http_request_duration_seconds", "echo_http_requests_in_flight",
-		"echo_http_requests_total", "echo_limited_total", "echo_websocket_connections"}
+		"echo_http_request_duration_seconds", "echo_http_requests_in_flight", "echo_http_requests_total", "echo_rejected_total",
+		"echo_reserved_bytes", "echo_reserved_bytes_limit", "echo_websocket_connections"}
 	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(read))); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
@@ -89,9 +89,9 @@ func TestMetrics(t *testing.T) {
 			"code=200,listener=http,method=other,proto=HTTP/1.1": 1, "code=200,listener=http,method=POST,proto=HTTP/2.0": 2,
 			"code=200,listener=admin,method=GET,proto=HTTP/1.1": 1},
 		"echo_controls_total": {"control=status": 1, "control=set-header": 2, "control=delay": 0, "control=size": 0, "control=format": 0,
-			"control=body":       0,
-			"control=percentage": 0, "control=failures": 0, "control=connection": 0, "control=fault": 0, "control=grpc-status": 0},
-		"echo_limited_total": {"reason=body": 0, "reason=connections": 0, "reason=delays": 0, "reason=grpc_message": 0, "reason=handshakes": 0,
+			"control=body": 0, "control=early-hints": 0, "control=percentage": 0, "control=failures": 0, "control=connection": 0,
+			"control=fault": 0, "control=grpc-status": 0},
+		"echo_rejected_total": {"reason=body": 0, "reason=connections": 0, "reason=delays": 0, "reason=grpc_message": 0, "reason=handshakes": 0,
 			"reason=header": 0, "reason=memory": 0, "reason=websocket_message": 0},
 		"echo_grpc_requests_total":     {"code=UNIMPLEMENTED,method=other": 1},
 		"echo_draining":                {"": 0},

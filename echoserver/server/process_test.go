@@ -194,8 +194,8 @@ func TestStreamOverTheLimitIsCutOff(t *testing.T) {
 		}
 		_ = response.Body.Close()
 	}
-	if counted(h.metrics.limits, limitBody) != 2 {
-		t.Errorf("%d are counted as limited", counted(h.metrics.limits, limitBody))
+	if counted(h.metrics.rejected, limitBody) != 2 {
+		t.Errorf("%d are counted as limited", counted(h.metrics.rejected, limitBody))
 	}
 }
 

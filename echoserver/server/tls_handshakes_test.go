@@ -99,8 +99,8 @@ func TestHandshakesAreBounded(t *testing.T) {
 			close(ended)
 		}()
 		synctest.Wait()
-		if isClosed(ended) || counted(s.metrics.limits, tlsserver.LimitHandshakes) != 0 {
-			t.Errorf("at the limit %d are dropped", counted(s.metrics.limits, tlsserver.LimitHandshakes))
+		if isClosed(ended) || counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 0 {
+			t.Errorf("at the limit %d are dropped", counted(s.metrics.rejected, tlsserver.LimitHandshakes))
 		}
 		config := s.config()
 		config.ServerName = "first"
@@ -109,12 +109,12 @@ func TestHandshakesAreBounded(t *testing.T) {
 			t.Errorf("one over the limit fails: %v", err)
 		}
 		synctest.Wait()
-		if !isClosed(ended) || counted(s.metrics.limits, tlsserver.LimitHandshakes) != 1 {
-			t.Errorf("over the limit %d are dropped, the first: %t", counted(s.metrics.limits, tlsserver.LimitHandshakes), isClosed(ended))
+		if !isClosed(ended) || counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
+			t.Errorf("over the limit %d are dropped, the first: %t", counted(s.metrics.rejected, tlsserver.LimitHandshakes), isClosed(ended))
 		}
 		open() // in the place of the complete one
-		if counted(s.metrics.limits, tlsserver.LimitHandshakes) != 1 {
-			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.limits, tlsserver.LimitHandshakes))
+		if counted(s.metrics.rejected, tlsserver.LimitHandshakes) != 1 {
+			t.Errorf("a complete handshake is still counted: %d are dropped", counted(s.metrics.rejected, tlsserver.LimitHandshakes))
 		}
 		_ = complete.Close() // it does not read the end of TLS, for which Close would wait
 		synctest.Wait()

@@ -42,7 +42,7 @@ func secureWith(t *testing.T, inner net.Listener, clientAuthority string, enviro
 	}
 	s.certificates, s.server = certificates, newServer(s.handler, connection.DefaultHeaderBytes, echotest.Quiet())
 	go func() {
-		_ = s.server.Serve(connection.NewBoundedListener(tlsserver.NewListener(inner, certificates, s.metrics.Limited),
+		_ = s.server.Serve(connection.NewBoundedListener(tlsserver.NewListener(inner, certificates, s.metrics.Rejected),
 			connection.TLSConnectionCost, boundsOf(s.metrics)))
 	}()
 	t.Cleanup(func() { _ = s.server.Close() })

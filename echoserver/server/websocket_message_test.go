@@ -74,8 +74,8 @@ func TestWebSocketWithoutMemory(t *testing.T) {
 				t.Errorf("with %d bytes: got %.200q", limit, got)
 			}
 			synctest.Wait()
-			if held := h.budget.Requests.Used.Load(); counted(h.metrics.limits, connection.LimitMemory) != 1 || held != 0 {
-				t.Errorf("with %d bytes: counted are %v, %d bytes are held", limit, h.metrics.limits, held)
+			if held := h.budget.Requests.Used.Load(); counted(h.metrics.rejected, connection.LimitMemory) != 1 || held != 0 {
+				t.Errorf("with %d bytes: counted are %v, %d bytes are held", limit, h.metrics.rejected, held)
 			}
 		})
 	}

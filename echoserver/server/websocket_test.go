@@ -56,7 +56,7 @@ func TestWebSocket(t *testing.T) {
 		t.Errorf("one byte over the limit: %v", err)
 	}
 	echotest.Until(t, "the connection is gone and the limit counted", func() bool {
-		return h.metrics.webSockets.Load() == 0 && counted(h.metrics.limits, "websocket_message") == 1
+		return h.metrics.webSockets.Load() == 0 && counted(h.metrics.rejected, "websocket_message") == 1
 	})
 }
 

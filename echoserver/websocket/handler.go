@@ -21,7 +21,7 @@ type Handler struct {
 	Ending   <-chan struct{}           // closed when the server stops
 	Sessions *sync.WaitGroup           // of WebSockets, for which http.Server does not wait
 	Open     *atomic.Int64             // the number of WebSockets
-	Limited  func(reason string)       // counts a message that is rejected because of a limit
+	Rejected func(reason string)       // counts a message that is rejected because of a limit
 	Page     func(http.ResponseWriter) // responds with a page that opens a WebSocket
 }
 
@@ -52,7 +52,7 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	defer h.Open.Add(-1)
 	session := &session{exchange: e, socket: socket, connection: connection}
 	if limit := session.run(h.Ending); limit != "" {
-		h.Limited(limit)
+		h.Rejected(limit)
 	}
 }
 
