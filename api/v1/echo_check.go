@@ -61,7 +61,6 @@ type EchoCheck struct {
 	// deadlineSeconds is how long a run may take, in seconds. Defaults to 120.
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=600
-	// +kubebuilder:default=120
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Deadline",order=88,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	DeadlineSeconds int32 `json:"deadlineSeconds,omitempty"`

@@ -9,7 +9,6 @@ type EchoFault struct {
 	// percentage is the percentage of requests with the fault. Defaults to 100.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
-	// +kubebuilder:default=100
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Percentage",order=13,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Percentage int32 `json:"percentage,omitempty"`

@@ -2,12 +2,11 @@ package v1
 
 // EchoGateway is the configuration of the routes by which gateways send requests to the echo servers.
 //
-// +kubebuilder:validation:XValidation:rule="!self.enabled || has(self.parentRefs) && size(self.parentRefs) > 0",message="The field parentRefs is required when the gateway is enabled."
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.parentRefs) && size(self.parentRefs) > 0",message="The field parentRefs is required when the gateway is enabled."
 // +kubebuilder:validation:XValidation:rule="!has(self.grpc) || has(self.hostnames) && size(self.hostnames) > 0",message="The field hostnames is required beside grpc: without host names, the HTTPRoute would match the host names of the GRPCRoute, too.",fieldPath=".hostnames"
 // +kubebuilder:validation:XValidation:rule="!has(self.grpc) || !has(self.hostnames) || !self.grpc.hostnames.exists(g, self.hostnames.exists(h, g == h || h.startsWith('*.') && g.endsWith(h.substring(1)) || g.startsWith('*.') && h.endsWith(g.substring(1))))",message="The fields hostnames and grpc.hostnames must not overlap, because a listener accepts only one of two routes of different kinds for a host name.",fieldPath=".grpc.hostnames"
 type EchoGateway struct {
 	// enabled specifies whether to create an HTTPRoute of Gateway API. Defaults to false.
-	// +kubebuilder:default=false
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=49
 	Enabled bool `json:"enabled,omitempty"`
@@ -34,7 +33,6 @@ type EchoGateway struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/([-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('//|/[.][.]?(/|$)|%2[fF]|#')",message="The path must contain none of //, /./, /../, %2f and #, and must not end with /. or /.., as the Gateway API requires."
-	// +kubebuilder:default="/"
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=55,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
 	Path string `json:"path,omitempty"`

@@ -86,11 +86,10 @@ type EchoService struct {
 
 // EchoIngress is the configuration of the Ingress. OpenShift creates a Route for it.
 //
-// +kubebuilder:validation:XValidation:rule="!self.enabled || has(self.host)",message="The field host is required when the Ingress is enabled."
-// +kubebuilder:validation:XValidation:rule="!has(self.tlsSecretName) || self.tls",message="The field tlsSecretName requires tls to be true."
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.host)",message="The field host is required when the Ingress is enabled."
+// +kubebuilder:validation:XValidation:rule="!has(self.tlsSecretName) || has(self.tls) && self.tls",message="The field tlsSecretName requires tls to be true."
 type EchoIngress struct {
 	// enabled specifies whether to create an Ingress. Defaults to false.
-	// +kubebuilder:default=false
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=41
 	Enabled bool `json:"enabled,omitempty"`
@@ -106,7 +105,6 @@ type EchoIngress struct {
 	// path is the path prefix of the requests that the Ingress sends to the echo servers. Defaults to /.
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/`
-	// +kubebuilder:default="/"
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Path string `json:"path,omitempty"`
@@ -119,7 +117,6 @@ type EchoIngress struct {
 	ClassName string `json:"className,omitempty"`
 
 	// tls specifies whether the host is served over HTTPS. Defaults to false.
-	// +kubebuilder:default=false
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=44,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	TLS bool `json:"tls,omitempty"`
@@ -159,7 +156,6 @@ type EchoDisruptionBudget struct {
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
 	// enabled specifies whether to create a NetworkPolicy that allows only connections to the ports of the echo servers, including that of the metrics, and none from the pods. Without from, it opens these ports to everyone, even in a namespace in which another NetworkPolicy denies all connections, because NetworkPolicies add up. Defaults to false.
-	// +kubebuilder:default=false
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`
@@ -175,7 +171,6 @@ type EchoNetworkPolicy struct {
 // EchoMonitoring configures the monitoring of the echo servers.
 type EchoMonitoring struct {
 	// enabled specifies whether to create a PodMonitor, by which the Prometheus Operator has Prometheus collect the metrics of the echo servers and companions. Where the cluster does not serve that API, nothing is created. Defaults to false.
-	// +kubebuilder:default=false
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=76,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`

@@ -62,7 +62,7 @@ type EchoStatus struct {
 	// pods lists the names of the pods by state: Ready, NotReady, Pending, Failed or Terminating. At most 50 are listed for each state. It is empty if there are no pods.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
-	Pods map[string][]string `json:"pods"`
+	Pods map[string][]string `json:"pods,omitzero"`
 
 	// nodeProblems lists the problems of nodes that run pods of the Echo, by the name of the node: Unschedulable, NotReady, MemoryPressure,
 	// DiskPressure, PIDPressure, NetworkUnavailable or Deleted. Only nodes with problems are listed, at most 50.

@@ -2,7 +2,7 @@ package v1
 
 // EchoTLS is the configuration of HTTPS.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.secretName) || self.port == 8443 && self.servicePort == 443 && self.clientCertificate == 'None'",message="The fields port, servicePort and clientCertificate require secretName."
+// +kubebuilder:validation:XValidation:rule="has(self.secretName) || !has(self.port) && !has(self.servicePort) && (!has(self.clientCertificate) || self.clientCertificate == 'None')",message="The fields port, servicePort and clientCertificate require secretName."
 type EchoTLS struct {
 	// secretName is the name of the Secret that contains the certificate, of type kubernetes.io/tls and in the namespace of the Echo. HTTPS is disabled if it is not set.
 	// +kubebuilder:validation:MinLength=1
@@ -14,7 +14,6 @@ type EchoTLS struct {
 	// port is the port on which the containers listen for HTTPS. Defaults to 8443.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
-	// +kubebuilder:default=8443
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port",order=35,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
@@ -22,14 +21,12 @@ type EchoTLS struct {
 	// servicePort is the port of the Service for HTTPS. Defaults to 443.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
-	// +kubebuilder:default=443
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port of the Service",order=36,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	ServicePort int32 `json:"servicePort,omitempty"`
 
 	// clientCertificate specifies whether clients present a certificate: None does not ask for one, Request also accepts connections without one, Require accepts only connections with one that ca.crt of the Secret verifies. Defaults to None.
 	// +kubebuilder:validation:Enum=None;Request;Require
-	// +kubebuilder:default=None
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client certificate",order=34,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:Request","urn:alm:descriptor:com.tectonic.ui:select:Require"}
 	ClientCertificate ClientCertificate `json:"clientCertificate,omitempty"`

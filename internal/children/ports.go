@@ -1,6 +1,10 @@
 package children
 
-import v1 "github.com/echo-operator/echo-operator/api/v1"
+import (
+	"cmp"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
 
 // The names of the ports of a pod and of a Service.
 const (
@@ -10,11 +14,20 @@ const (
 )
 
 const (
+	// defaultHTTPSPort and defaultHTTPSServicePort are the documented defaults of spec.tls. The schema has none: a default in an optional object
+	// is a difference that GitOps tools report.
+	defaultHTTPSPort, defaultHTTPSServicePort = 8443, 443
 	// defaultMetricsPort is the port on which the echo server serves metrics by default.
 	defaultMetricsPort = 9090
 	// FirstUnprivilegedPort is the lowest port on which a process without privileges may listen by default.
 	FirstUnprivilegedPort = 1024
 )
+
+// HTTPSPort returns the port on which the containers of an Echo with TLS listen for HTTPS.
+func HTTPSPort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.Port, defaultHTTPSPort) }
+
+// HTTPSServicePort returns the port for HTTPS of the Service of an Echo with TLS.
+func HTTPSServicePort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.ServicePort, defaultHTTPSServicePort) }
 
 // MetricsPort returns the port on which the operator's own echo server serves metrics: 9090, or 9091 if it listens on 9090.
 func MetricsPort(echo *v1.Echo) int32 {

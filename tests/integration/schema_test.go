@@ -149,7 +149,7 @@ var _ = Describe("the schema", func() {
 	It("allows the ports of HTTPS for HTTP if there is no HTTPS, and a port for HTTPS that the metrics do not use", func(ctx SpecContext) {
 		for name, change := range map[string]func(*v1.EchoSpec){
 			"form": func(s *v1.EchoSpec) {
-				s.Port, s.Service.Port, s.TLS = 8443, 443, &v1.EchoTLS{Port: 8443, ServicePort: 443}
+				s.Port, s.Service.Port, s.TLS = 8443, 443, &v1.EchoTLS{}
 			},
 			"metrics": func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a", Port: 9091} },
 		} {

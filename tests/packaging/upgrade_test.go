@@ -118,6 +118,35 @@ func TestSafeChangesAreAccepted(t *testing.T) {
 	}
 }
 
+// TestDefaults_areThoseThatStay checks that the schema has no other defaults. A default in a list, or in an object that may be absent, is
+// a difference that GitOps tools report, and that a form of the console sends.
+func TestDefaults_areThoseThatStay(t *testing.T) {
+	found := defaultsBelow("", currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema)
+	want := []string{"spec.disruptionBudget", "spec.disruptionBudget.enabled", "spec.disruptionBudget.maxUnavailable", "spec.port", "spec.replicas",
+		"spec.server", "spec.server.controls", "spec.server.identity", "spec.service", "spec.service.port", "spec.service.type"}
+	if slices.Sort(found); !slices.Equal(found, want) {
+		t.Errorf("the fields with a default are %q, want %q", found, want)
+	}
+}
+
+// defaultsBelow returns the paths of all fields with a default in a schema.
+func defaultsBelow(path string, schema *property) []string {
+	var found []string
+	if schema.Default != nil {
+		found = append(found, strings.TrimPrefix(path, "."))
+	}
+	for name, field := range schema.Properties {
+		found = append(found, defaultsBelow(path+"."+name, &field)...)
+	}
+	if schema.Items != nil {
+		found = append(found, defaultsBelow(path+"[]", schema.Items.Schema)...)
+	}
+	if schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
+		found = append(found, defaultsBelow(path+"{}", schema.AdditionalProperties.Schema)...)
+	}
+	return found
+}
+
 // inSpec returns a function that changes the schema of spec.
 func inSpec(change func(spec *property)) func(*definition) {
 	return func(crd *definition) { changeIn(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, "spec", change) }

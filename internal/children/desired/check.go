@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -32,6 +33,8 @@ const (
 	cronJobKind = "CronJob"
 	// maxCronJobName leaves room for what the names of Jobs and pods add: k8s.io/kubernetes/pkg/apis/batch/validation.
 	maxCronJobName = 52
+	// defaultDeadlineSeconds is the documented default of deadlineSeconds.
+	defaultDeadlineSeconds = 120
 	// checkGraceSeconds is how much longer than its deadline a check may run before the kubelet ends it. It is the deadline of the pod: that
 	// of a Job deletes the pod, and the verdict with it. It is longer than the operator waits for a verdict, because what the kubelet says
 	// when it ends a pod hides what it said before, such as that the image cannot be pulled.
@@ -92,7 +95,7 @@ func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
 
 // CheckDeadline returns how long a run of a check takes at most.
 func CheckDeadline(check *v1.EchoCheck) time.Duration {
-	return time.Duration(check.DeadlineSeconds) * time.Second
+	return time.Duration(cmp.Or(check.DeadlineSeconds, defaultDeadlineSeconds)) * time.Second
 }
 
 // Check returns the CronJob of a check. Want is nil if the URL is not known.
@@ -149,7 +152,7 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Im
 		WithSecurityContext(echopod.ContainerSecurity(nil, true))
 	spec := corev1ac.PodSpec().
 		WithRestartPolicy(corev1.RestartPolicyNever).
-		WithActiveDeadlineSeconds(int64(check.DeadlineSeconds) + checkGraceSeconds).
+		WithActiveDeadlineSeconds(int64(CheckDeadline(check)/time.Second) + checkGraceSeconds).
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
 		WithSecurityContext(echopod.PodSecurity(&v1.EchoSpec{Port: children.FirstUnprivilegedPort})).
@@ -172,7 +175,7 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 	arguments := []string{
 		"--verdict-file=" + corev1.TerminationMessagePathDefault,
 		"--name=" + echo.Namespace + "/" + echo.Name,
-		"--deadline=" + strconv.Itoa(int(check.DeadlineSeconds)) + "s",
+		"--deadline=" + strconv.Itoa(int(CheckDeadline(check)/time.Second)) + "s",
 	}
 	if check.Address != "" {
 		arguments = append(arguments, "--address="+check.Address)

@@ -57,7 +57,7 @@ func fromChecks(echo *v1.Echo) *networkingv1ac.NetworkPolicyIngressRuleApplyConf
 // requestPorts returns the ports on which the echo servers receive requests.
 func requestPorts(echo *v1.Echo) []int32 {
 	if children.HasTLS(&echo.Spec) {
-		return []int32{echo.Spec.Port, echo.Spec.TLS.Port}
+		return []int32{echo.Spec.Port, children.HTTPSPort(echo.Spec.TLS)}
 	}
 	return []int32{echo.Spec.Port}
 }

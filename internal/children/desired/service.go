@@ -21,7 +21,7 @@ func service(echo *v1.Echo, _ children.Config) any {
 		WithLoadBalancerSourceRanges(desired.LoadBalancerSourceRanges...).
 		WithIPFamilies(desired.IPFamilies...)
 	if children.HasTLS(&echo.Spec) {
-		spec.WithPorts(servicePort(children.HTTPSPortName, echo.Spec.TLS.ServicePort))
+		spec.WithPorts(servicePort(children.HTTPSPortName, children.HTTPSServicePort(echo.Spec.TLS)))
 	}
 	setIfGiven(spec.WithExternalTrafficPolicy, desired.ExternalTrafficPolicy)
 	setIfGiven(spec.WithInternalTrafficPolicy, desired.InternalTrafficPolicy)

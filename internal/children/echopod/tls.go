@@ -36,7 +36,7 @@ func VolumesRead(pod *corev1.Pod) []corev1.Volume {
 // addTLS adds the port and the certificate of HTTPS to a container, if the Echo has TLS.
 func addTLS(c *corev1ac.ContainerApplyConfiguration, echo *v1.Echo) {
 	if children.HasTLS(&echo.Spec) {
-		c.WithPorts(containerPort(children.HTTPSPortName, echo.Spec.TLS.Port)).
+		c.WithPorts(containerPort(children.HTTPSPortName, children.HTTPSPort(echo.Spec.TLS))).
 			WithVolumeMounts(corev1ac.VolumeMount().WithName(tlsVolume).WithMountPath(TLSFolder).WithReadOnly(true))
 	}
 }
@@ -58,7 +58,7 @@ func TLSEnvironment(echo *v1.Echo, required children.TLSProfile) []*corev1ac.Env
 	}
 	desired := echo.Spec.TLS
 	env := []*corev1ac.EnvVarApplyConfiguration{
-		variable("ECHO_TLS_ADDR", ":"+strconv.Itoa(int(desired.Port))),
+		variable("ECHO_TLS_ADDR", ":"+strconv.Itoa(int(children.HTTPSPort(desired)))),
 		variable("ECHO_TLS_DIR", TLSFolder),
 		variable("ECHO_TLS_SECRET", desired.SecretName),
 	}

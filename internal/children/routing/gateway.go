@@ -6,6 +6,7 @@ import (
 	gatewayv1ac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
 )
 
 // The kinds of Gateway API that the operator creates.
@@ -53,7 +54,7 @@ func hostnamesOf(names []string) []gatewayv1.Hostname {
 // routedPort returns the port of the Service to which gateways send requests: the HTTPS port if they connect over HTTPS.
 func routedPort(echo *v1.Echo) gatewayv1.PortNumber {
 	if echo.Spec.Gateway.BackendTLS != nil {
-		return echo.Spec.TLS.ServicePort
+		return children.HTTPSServicePort(echo.Spec.TLS)
 	}
 	return echo.Spec.Service.Port
 }

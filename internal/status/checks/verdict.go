@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
@@ -32,7 +34,7 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	case v.Unfinished == pathverdict.DeadlinePassed:
 		setUnknown(current,
 			fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
-				check.DeadlineSeconds))
+				desired.CheckDeadline(check)/time.Second))
 	case v.Unfinished != "":
 		setUnknown(current, "The last run could not examine everything. The log of its pod says why.")
 	default:
