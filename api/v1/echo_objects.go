@@ -138,7 +138,7 @@ type EchoIngress struct {
 
 // EchoDisruptionBudget is the configuration of the PodDisruptionBudget.
 type EchoDisruptionBudget struct {
-	// enabled specifies whether to create a PodDisruptionBudget. Defaults to true.
+	// enabled specifies whether to create a PodDisruptionBudget while replicas is more than maxUnavailable. Defaults to true.
 	// +kubebuilder:default=true
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=63,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}

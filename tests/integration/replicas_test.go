@@ -8,6 +8,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -23,6 +26,17 @@ var _ = Describe("the number of replicas", func() {
 		scaleByKubectl(ctx, echo.Namespace, echo.Name, 5)
 		expectPhase(ctx, echo, v1.PhaseUpdating)
 		rollOut(ctx, echo.Namespace, echo.Name)
+	})
+
+	It("decides whether there is a PodDisruptionBudget", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "protected"))
+		budget := named(&policyv1.PodDisruptionBudget{}, echo)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(budget), budget)).To(Succeed())
+		scaleByKubectl(ctx, echo.Namespace, echo.Name, 1)
+		eventuallyGone(ctx, k8s, budget)
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.DisruptionBudget.MaxUnavailable = new(int32(0)) })
+		support.EventuallyObject(ctx, k8s, named(&policyv1.PodDisruptionBudget{}, echo)).Should(
+			HaveField("Spec.MaxUnavailable", HaveValue(Equal(intstr.FromInt32(0)))))
 	})
 
 	It("is 1 by default, and 2 for the manifest that says so", func(ctx SpecContext) {

@@ -10,7 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// disruptionBudget returns the PodDisruptionBudget of the pods of an Echo, or nil if it is disabled.
+// disruptionBudget returns the PodDisruptionBudget of the pods of an Echo. It is nil if it is disabled or would allow to evict all pods.
 func disruptionBudget(echo *v1.Echo, _ children.Config) any {
 	desired := echo.Spec.DisruptionBudget
 	if desired.Enabled != nil && !*desired.Enabled {
@@ -19,6 +19,9 @@ func disruptionBudget(echo *v1.Echo, _ children.Config) any {
 	maxUnavailable := int32(1)
 	if desired.MaxUnavailable != nil {
 		maxUnavailable = *desired.MaxUnavailable
+	}
+	if echo.Spec.DesiredReplicas() <= maxUnavailable {
+		return nil
 	}
 	return policyv1ac.PodDisruptionBudget(echo.Name, echo.Namespace).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().

@@ -22,19 +22,27 @@ func TestDisruptionBudget(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		wanted v1.EchoDisruptionBudget
-		want   *policyv1.PodDisruptionBudgetSpec
+		replicas *int32
+		given    v1.EchoDisruptionBudget
+		want     *policyv1.PodDisruptionBudgetSpec
 	}{
-		"not configured":        {v1.EchoDisruptionBudget{}, budget(1)},
-		"enabled":               {v1.EchoDisruptionBudget{Enabled: new(true)}, budget(1)},
-		"more":                  {v1.EchoDisruptionBudget{MaxUnavailable: new(int32(3))}, budget(3)},
-		"none":                  {v1.EchoDisruptionBudget{Enabled: new(true), MaxUnavailable: new(int32(0))}, budget(0)},
-		"disabled":              {v1.EchoDisruptionBudget{Enabled: new(false)}, nil},
-		"disabled with a value": {v1.EchoDisruptionBudget{Enabled: new(false), MaxUnavailable: new(int32(3))}, nil},
+		"not configured":             {new(int32(2)), v1.EchoDisruptionBudget{}, budget(1)},
+		"enabled":                    {new(int32(2)), v1.EchoDisruptionBudget{Enabled: new(true)}, budget(1)},
+		"more":                       {new(int32(4)), v1.EchoDisruptionBudget{MaxUnavailable: new(int32(3))}, budget(3)},
+		"as many as replicas":        {new(int32(3)), v1.EchoDisruptionBudget{MaxUnavailable: new(int32(3))}, nil},
+		"more than replicas":         {new(int32(2)), v1.EchoDisruptionBudget{MaxUnavailable: new(int32(3))}, nil},
+		"replicas not given":         {nil, v1.EchoDisruptionBudget{}, nil},
+		"one replica":                {new(int32(1)), v1.EchoDisruptionBudget{}, nil},
+		"one replica to be kept":     {new(int32(1)), v1.EchoDisruptionBudget{MaxUnavailable: new(int32(0))}, budget(0)},
+		"no replica":                 {new(int32(0)), v1.EchoDisruptionBudget{}, nil},
+		"no replica, no unavailable": {new(int32(0)), v1.EchoDisruptionBudget{MaxUnavailable: new(int32(0))}, nil},
+		"none":                       {new(int32(2)), v1.EchoDisruptionBudget{Enabled: new(true), MaxUnavailable: new(int32(0))}, budget(0)},
+		"disabled":                   {new(int32(9)), v1.EchoDisruptionBudget{Enabled: new(false)}, nil},
+		"disabled with a value":      {new(int32(9)), v1.EchoDisruptionBudget{Enabled: new(false), MaxUnavailable: new(int32(3))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got *policyv1.PodDisruptionBudgetSpec
-			echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.DisruptionBudget = c.wanted })
+			echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas, e.Spec.DisruptionBudget = c.replicas, c.given })
 			if live := liveChild[policyv1.PodDisruptionBudget](t, echo, testConfig); live != nil {
 				got = &live.Spec
 			}

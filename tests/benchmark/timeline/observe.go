@@ -39,7 +39,9 @@ type sighting struct {
 
 // observe creates an Echo, waits until it is ready, deletes it, waits until it is gone, and returns its time line.
 func (o *observer) observe(ctx context.Context, name string) (line, error) {
-	echo := support.Echo(o.namespace, name, func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) })
+	echo := support.Echo(o.namespace, name, func(e *v1.Echo) { // one pod, and yet a PodDisruptionBudget
+		e.Spec.Replicas, e.Spec.DisruptionBudget.MaxUnavailable = new(int32(1)), new(int32(0))
+	})
 	l, err := o.create(ctx, echo)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

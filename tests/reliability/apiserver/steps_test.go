@@ -151,6 +151,11 @@ func isWanted(spec map[string]any, kind string) bool {
 		return true
 	}
 	given, _ := spec[part].(map[string]any)
+	if kind == "PodDisruptionBudget" {
+		replicas, _ := spec["replicas"].(int64)
+		maxUnavailable, _ := given["maxUnavailable"].(int64)
+		return given["enabled"] == true && replicas > maxUnavailable
+	}
 	return given["enabled"] == true
 }
 
