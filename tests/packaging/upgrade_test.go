@@ -91,7 +91,11 @@ func TestUnsafeChangesAreRejected(t *testing.T) {
 		"no default":       {"default", inField("port", func(port *property) { port.Default = nil })},
 		"a new default": {"default",
 			inField("paused", func(paused *property) { paused.Default = &apiextensionsv1.JSON{Raw: []byte("false")} })},
-		"fewer values":     {"enum", inField("imagePullPolicy", func(policy *property) { policy.Enum = policy.Enum[1:] })},
+		"fewer values": {"enum", inField("imagePullPolicy", func(policy *property) { policy.Enum = policy.Enum[1:] })},
+		"more values": {"enum", inField("imagePullPolicy", func(policy *property) {
+			policy.Enum = append(policy.Enum, apiextensionsv1.JSON{Raw: []byte(`"a"`)})
+		})},
+		"another pattern":  {"unhandled", inField("image", func(image *property) { image.Pattern = "^a$" })},
 		"a new enum":       {"enum", inField("image", func(image *property) { image.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}} })},
 		"a lower maximum":  {"maximum", inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(999)) })},
 		"a higher minimum": {"minimum", inField("port", func(port *property) { port.Minimum = new(float64(1024)) })},
@@ -111,8 +115,16 @@ func TestUnsafeChangesAreRejected(t *testing.T) {
 
 func TestSafeChangesAreAccepted(t *testing.T) {
 	to := currentCRD(t)
-	inSpec(func(spec *property) { spec.Properties["new"] = property{Type: "string"} })(to)
+	inSpec(func(spec *property) {
+		spec.Properties["new"] = property{Type: "string"}
+		spec.Properties["newObject"] = property{Type: "object", Required: []string{"a"}, Properties: map[string]property{
+			"a": {Type: "string", Pattern: "^a$", Enum: []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}},
+				XValidations: apiextensionsv1.ValidationRules{{Rule: "self == 'a'"}}},
+			"b": {Type: "integer", Default: &apiextensionsv1.JSON{Raw: []byte("1")}},
+		}}
+	})(to)
 	inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(2000)) })(to)
+	inField("port", func(port *property) { port.Minimum = new(float64(0)) })(to)
 	if reasons := rejections(t, currentCRD(t), to); len(reasons) > 0 {
 		t.Errorf("rejected because of %q", reasons)
 	}
