@@ -7,10 +7,9 @@ type Failures struct{ counter *prometheus.CounterVec }
 
 func newFailures() *Failures {
 	return &Failures{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: prefix + "failed_passes_total",
-		Help: "Number of passes that failed, by controller, by kind and by reason. The kind is user if they fail until somebody changes " +
-			"something, " +
-			"and transient if they may succeed without.",
+		Name: prefix + "reconcile_errors_total",
+		Help: "Number of reconciles that failed, by controller, kind and reason. The kind is user if a user must change something, and " +
+			"transient if the next attempt may succeed.",
 	}, []string{"controller", "kind", "reason"})}
 }
 

@@ -55,12 +55,12 @@ func TestFailures(t *testing.T) {
 	f.Add("echo", true, "ApplyFailed")
 	f.Add("echo", true, "ApplyFailed")
 	f.Add("companion", false, "InvalidSpec")
-	wantMetrics(t, f.counter, "failed_passes_total", `
-		# HELP echo_operator_failed_passes_total Number of passes that failed, by controller, by kind and by reason. The kind is user if they fail until `+
-		`somebody changes something, and transient if they may succeed without.
-		# TYPE echo_operator_failed_passes_total counter
-		echo_operator_failed_passes_total{controller="companion",kind="user",reason="InvalidSpec"} 1
-		echo_operator_failed_passes_total{controller="echo",kind="transient",reason="ApplyFailed"} 2
+	wantMetrics(t, f.counter, "reconcile_errors_total", `
+		# HELP echo_operator_reconcile_errors_total Number of reconciles that failed, by controller, kind and reason. The kind is user if a `+
+		`user must change something, and transient if the next attempt may succeed.
+		# TYPE echo_operator_reconcile_errors_total counter
+		echo_operator_reconcile_errors_total{controller="companion",kind="user",reason="InvalidSpec"} 1
+		echo_operator_reconcile_errors_total{controller="echo",kind="transient",reason="ApplyFailed"} 2
 	`)
 }
 

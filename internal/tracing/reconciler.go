@@ -30,7 +30,7 @@ func (t Tracer) Reconciler(controllerName string, next reconcile.Reconciler) rec
 		return next
 	}
 	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-		ctx, span := t.tracer.Start(ctx, "pass "+controllerName, trace.WithNewRoot(), trace.WithAttributes(
+		ctx, span := t.tracer.Start(ctx, "reconcile "+controllerName, trace.WithNewRoot(), trace.WithAttributes(
 			controllerKey.String(controllerName), namespaceKey.String(request.Namespace), nameKey.String(request.Name),
 			idKey.String(string(controller.ReconcileIDFromContext(ctx)))))
 		defer span.End()

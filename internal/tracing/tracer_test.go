@@ -83,7 +83,7 @@ func TestReconciler_spanWithOneForEachRequest(t *testing.T) {
 	tracer.Close(time.Minute)
 
 	all := byName(c)
-	parent := all["pass echo"]
+	parent := all["reconcile echo"]
 	want := map[string]string{"echo_operator.controller": "echo", "echo_operator.namespace": "shop", "echo_operator.name": "till",
 		"echo_operator.reconcile_id": "", "echo_operator.generation": "7", "echo_operator.result": "error", "error.type": "ApplyFailed"}
 	if got := collector.Attributes(parent.GetAttributes()); len(all) != 4 || !reflect.DeepEqual(got, want) ||
@@ -121,7 +121,7 @@ func TestResultsArePassedOn(t *testing.T) {
 	}
 	tracer.Close(time.Minute)
 	for _, name := range []string{"success", "requeue_after"} {
-		s := byName(c)["pass "+name]
+		s := byName(c)["reconcile "+name]
 		g.Expect(collector.Attributes(s.GetAttributes())["echo_operator.result"]).To(Equal(name))
 		g.Expect(s.GetStatus().GetCode()).To(Equal(tracepb.Status_STATUS_CODE_UNSET))
 	}

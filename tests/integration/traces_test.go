@@ -56,7 +56,7 @@ var _ = Describe("traces", Ordered, func() {
 				return collector.Attributes(s.GetAttributes())["echo_operator.generation"] == "1"
 			})
 			g.Expect(pass).NotTo(Equal(-1))
-			g.Expect(all[pass].GetName()).To(Equal("pass echo"))
+			g.Expect(all[pass].GetName()).To(Equal("reconcile echo"))
 			g.Expect(attributes(pass)).To(And(HaveKeyWithValue("echo_operator.namespace", "default"),
 				HaveKeyWithValue("echo_operator.name", "traced")))
 			var requests []string
@@ -75,7 +75,7 @@ var _ = Describe("traces", Ordered, func() {
 		for _, s := range c.Spans() {
 			Expect(s.GetName()).NotTo(Or(ContainSubstring("watch"), ContainSubstring("leases")))
 			if len(s.GetParentSpanId()) == 0 {
-				Expect(s.GetName()).To(HavePrefix("pass "))
+				Expect(s.GetName()).To(HavePrefix("reconcile "))
 			}
 		}
 	})

@@ -80,7 +80,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 			DeferCleanup(prober.Stop, NodeTimeout(time.Minute))
 		}
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(ConsistOf(
-			"EchoNotReady", "EchoOperatorPassesFail", "EchoCompanionMissing", "EchoCertificateExpiresSoon"))
+			"EchoNotReady", "EchoOperatorReconcileErrors", "EchoCompanionMissing", "EchoCertificateExpiresSoon"))
 		for _, a := range p.Firing(ctx, Default) {
 			Expect(a.Annotations).To(HaveKeyWithValue("runbook_url", HaveSuffix("/docs/runbooks/"+a.Labels["alertname"]+".md")))
 			AddReportEntry(a.Labels["alertname"], a.Annotations["summary"])
@@ -113,7 +113,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 		DeferCleanup(restore, NodeTimeout(time.Minute))
 		restartOperator(ctx)
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(
-			ConsistOf("EchoOperatorWithoutLeader"))
+			ConsistOf("EchoOperatorNoLeader"))
 
 		restore(ctx)
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
