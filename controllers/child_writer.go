@@ -89,7 +89,8 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client.Object) error {
 	if trial := c.DryRunCopy(); trial != nil && live.GetDeletionTimestamp().IsZero() {
 		err := w.Client.Create(ctx, trial, client.DryRunAll, client.FieldOwner(children.FieldOwner))
-		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) && !status.IsQuotaExceeded(err) { // the old one counts in the quota
+		forbidden := apierrors.IsForbidden(err) && !status.IsQuotaExceeded(err) // the old one counts in the quota
+		if apierrors.IsInvalid(err) || forbidden || status.IsDenied(err) {
 			return fmt.Errorf("replacing %s %s: %w", c.Kind, c.Key, err)
 		}
 	}

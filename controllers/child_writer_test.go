@@ -30,6 +30,7 @@ func replacing(w *fakecluster.World) *controllers.ChildWriter {
 func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
 	services := schema.GroupResource{Resource: "services"}
 	deleted := []string{"delete x"}
+	denied := apierrors.NewBadRequest(`admission webhook "w" denied the request: no`)
 	for name, c := range map[string]struct {
 		answer error
 		writes []string
@@ -37,6 +38,7 @@ func TestOnlyWhatWouldBeAcceptedIsReplaced(t *testing.T) {
 		"accepted":           {nil, deleted},
 		"invalid":            {apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", nil), nil},
 		"forbidden":          {apierrors.NewForbidden(services, "x", errors.New("no")), nil},
+		"denied by webhook":  {denied, nil},
 		"a quota of one":     {apierrors.NewForbidden(services, "x", errors.New("exceeded quota: q")), deleted},
 		"the name is taken":  {apierrors.NewAlreadyExists(services, "x"), deleted},
 		"no response":        {errors.New("no"), deleted},

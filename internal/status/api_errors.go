@@ -56,10 +56,12 @@ func Classify(err error) *Failure {
 		return nil
 	case errors.As(err, new(*children.InvalidSpecError)):
 		return &Failure{Err: err, Reason: v1.ReasonInvalidSpec, NoRetry: true}
-	case apierrors.IsInvalid(err):
-		return invalid(err)
 	case errors.As(err, new(*children.NameConflictError)):
 		return &Failure{Err: err, Reason: v1.ReasonNameConflict, RetryAfter: LookPeriod}
+	case IsDenied(err):
+		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
+	case apierrors.IsInvalid(err): // retried, because other objects and the version of the API server also decide whether an object is valid
+		return &Failure{Err: err, Advice: adviceOnService(err), Reason: v1.ReasonInvalidSpec}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &Failure{Err: err, NoRetry: true}
 	case apierrors.IsForbidden(err):
@@ -91,13 +93,17 @@ func (f *Failure) urgency() int {
 	}
 }
 
-// invalid returns what a 422 calls for. It is retried, because not only the spec decides whether an object is valid: so do other objects,
-// the version of the API server, and admission policies, which the API server distinguishes only by their message.
-func invalid(err error) *Failure {
-	if strings.Contains(err.Error(), " denied request: ") {
-		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
+// IsDenied reports whether a webhook or a policy of admission control denies a request. Both choose the code and the reason of the response,
+// so that only the words of the API server distinguish a denial: k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go,
+// and dispatcher.go in the directory policy/validating next to it.
+func IsDenied(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return false
 	}
-	return &Failure{Err: err, Advice: adviceOnService(err), Reason: v1.ReasonInvalidSpec}
+	message := status.Status().Message
+	_, webhook, found := strings.Cut(message, `admission webhook "`)
+	return found && strings.Contains(webhook, `" denied the request`) || strings.Contains(message, " denied request: ")
 }
 
 // forbidden returns what a 403 calls for. The API server distinguishes the cases only by their message.

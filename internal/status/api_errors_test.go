@@ -22,16 +22,15 @@ func TestClassify(t *testing.T) {
 	things := schema.GroupResource{Resource: "things"}
 	terminating := apierrors.NewForbidden(things, "x", errors.New("the namespace is being terminated"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	policy := apierrors.NewInvalid(schema.GroupKind{}, "x", nil) // as the API server answers for a ValidatingAdmissionPolicy
-	policy.ErrStatus.Message = `services "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: no`
 	for name, c := range map[string]struct {
 		err  error
 		want *Failure
 	}{
-		"no error":            {},
-		"over the limit":      {&children.InvalidSpecError{Message: "too many"}, &Failure{Reason: v1.ReasonInvalidSpec, NoRetry: true}},
-		"invalid":             {apierrors.NewInvalid(schema.GroupKind{}, "x", nil), &Failure{Reason: v1.ReasonInvalidSpec}},
-		"refused by a policy": {policy, &Failure{Reason: v1.ReasonForbidden, Transient: true}},
+		"no error":       {},
+		"over the limit": {&children.InvalidSpecError{Message: "too many"}, &Failure{Reason: v1.ReasonInvalidSpec, NoRetry: true}},
+		"invalid":        {apierrors.NewInvalid(schema.GroupKind{}, "x", nil), &Failure{Reason: v1.ReasonInvalidSpec}},
+		"denied": {coded(400, `admission webhook "w.example.org" denied the request: no`),
+			&Failure{Reason: v1.ReasonForbidden, Transient: true}},
 		"name taken": {&children.NameConflictError{Kind: "Service", Name: "x"},
 			&Failure{Reason: v1.ReasonNameConflict, RetryAfter: time.Minute}},
 		"conflict":              {apierrors.NewConflict(things, "x", errors.New("old")), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},
@@ -57,6 +56,40 @@ func TestClassify(t *testing.T) {
 				t.Errorf("Silent is %t", silent)
 			}
 		})
+	}
+}
+
+// coded returns a response of the API server with a code.
+func coded(code int32, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: message}}
+}
+
+// TestIsDenied has the messages of the API server: k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go, and dispatcher.go
+// in the directory policy/validating next to it.
+func TestIsDenied(t *testing.T) {
+	const webhook, policy = `admission webhook "w.example.org" denied the request`, "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"
+	for _, code := range []int32{400, 401, 403, 404, 409, 413, 422, 429, 500} {
+		for message, want := range map[string]bool{
+			webhook + ": no":                                                                  true,
+			webhook + ": exceeded quota: q":                                                   true,
+			webhook + " without explanation":                                                  true,
+			`deployments.apps "x" is forbidden: ` + policy:                                    true,
+			`deployments.apps "x" is forbidden: policy "p" denied request: no`:                true,
+			`failed calling webhook "w.example.org": no`:                                      false,
+			`admission webhook "w.example.org" does not support dry run`:                      false,
+			`deployments.apps "x" is forbidden: User "u" cannot patch resource "deployments"`: false,
+		} {
+			err := fmt.Errorf("applying: %w", coded(code, message))
+			if got := IsDenied(err); got != want {
+				t.Errorf("%d %s: got %t", code, message, got)
+			}
+			if want && Classify(err).Reason != v1.ReasonForbidden {
+				t.Errorf("%d %s: the reason is %s", code, message, Classify(err).Reason)
+			}
+		}
+	}
+	if IsDenied(nil) || IsDenied(errors.New(webhook)) {
+		t.Error("what the API server did not say is a denial")
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,7 +18,7 @@ import (
 var _ = Describe("an admission policy", func() {
 	It("that refuses a child is reported, and forgotten without an edit when it is gone", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		allow := refuseServices(ctx, namespace, admissionregistrationv1.Create)
+		allow := refuseServices(ctx, namespace, admissionregistrationv1.Create, "")
 		echo := support.Echo(namespace, "refused")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		Eventually(func(g Gomega) {
@@ -35,7 +34,7 @@ var _ = Describe("an admission policy", func() {
 
 	It("that refuses a deletion is reported, and the deletion goes on when it is gone", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "kept"))
-		allow := refuseServices(ctx, echo.Namespace, admissionregistrationv1.Delete)
+		allow := refuseServices(ctx, echo.Namespace, admissionregistrationv1.Delete, metav1.StatusReasonRequestEntityTooLarge)
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
 		Eventually(func(g Gomega) {
 			now := echoNow(ctx, g, echo.Namespace, echo.Name)
@@ -60,10 +59,16 @@ var _ = Describe("a status that another client writes", func() {
 	})
 })
 
-// refuseServices makes the API server refuse an operation on the Services of a namespace, with 422 as it does by default. It returns a
-// function that allows it again.
-func refuseServices(ctx context.Context, namespace string, operation admissionregistrationv1.OperationType) func(context.Context) {
+// refuseServices makes the API server refuse an operation on the Services of a namespace, with the code of a reason: 422 if it is empty. It
+// returns a function that allows the operation again.
+func refuseServices(
+	ctx context.Context, namespace string, operation admissionregistrationv1.OperationType, reason metav1.StatusReason,
+) func(context.Context) {
 	GinkgoHelper()
+	validation := admissionregistrationv1.Validation{Expression: "false", Message: "no"}
+	if reason != "" {
+		validation.Reason = &reason
+	}
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
@@ -74,7 +79,7 @@ func refuseServices(ctx context.Context, namespace string, operation admissionre
 					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"services"}},
 				}}},
 			},
-			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no"}},
+			Validations: []admissionregistrationv1.Validation{validation},
 		},
 	}
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
@@ -99,7 +104,7 @@ func refuseServices(ctx context.Context, namespace string, operation admissionre
 		if operation == admissionregistrationv1.Delete {
 			err = k8s.Delete(ctx, probe.DeepCopy(), client.DryRunAll)
 		}
-		g.Expect(apierrors.IsInvalid(err)).To(BeTrue(), "%v", err)
+		g.Expect(err).To(MatchError(ContainSubstring("denied request")))
 	}).WithContext(ctx).Should(Succeed())
 	return allow
 }

@@ -60,7 +60,7 @@ func found() []mutant {
 			`policy.Desired.Object["spec"].(map[string]any)["egress"] = []any{}`, "_ = policy", "TestScenarios", simulation},
 		{"an edited merge key is not put right", "renamed",
 			"if s.isRenamed(c, have, missing, other) {", "if s.isRenamed(c, have, missing, other) && false {", "TestScenarios", simulation},
-		{"every 422 is the user's fault", "invalid",
+		{"every 422 is the user's fault", "Classify",
 			"adviceOnService(err), Reason: v1.ReasonInvalidSpec}", "adviceOnService(err), Reason: v1.ReasonInvalidSpec, NoRetry: true}",
 			"TestSingleFaults/plans/^create:", simulation},
 		{"a deletion that fails says nothing", "reconcileDelete",
