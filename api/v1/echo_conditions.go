@@ -1,6 +1,6 @@
 package v1
 
-// The condition types of an Echo. All but ConditionPathsHealthy are always present.
+// The condition types of an Echo. All but ConditionStalled and ConditionPathsHealthy are always present.
 const (
 	// ConditionReady is True when all requested echo servers are ready and no change is pending.
 	ConditionReady = "Ready"
@@ -9,6 +9,9 @@ const (
 	// ConditionDegraded is True when the Echo needs attention: as soon as a cause is known that does not go away by itself, otherwise
 	// when pods have been missing for longer than the progress deadline.
 	ConditionDegraded = "Degraded"
+	// ConditionStalled is True when the Echo is not ready until a user acts: at once if the operator refuses the spec or a name is taken,
+	// otherwise when a refusal has lasted for a minute. It is not present otherwise. kstatus reports an Echo that has it as failed.
+	ConditionStalled = "Stalled"
 	// ConditionPathsHealthy is True when all checks have passed, and present if there are checks. No other condition depends on it.
 	ConditionPathsHealthy = "PathsHealthy"
 )

@@ -77,7 +77,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Checks",order=15,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Checks []EchoCheckStatus `json:"checks,omitempty"`
 
-	// conditions are the conditions of the Echo: Ready, Progressing and Degraded, and PathsHealthy if it has checks.
+	// conditions are the conditions of the Echo: Ready, Progressing and Degraded, Stalled if the Echo is not ready until a user acts, and PathsHealthy if it has checks.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

@@ -87,8 +87,8 @@ func (r *Reconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Dur
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)
 	}
-	if failure != nil && failure.NoRetry {
-		failure.RetryAfter = report.Next // an edit is not the only event that is waited for
+	if failure != nil && failure.NoRetry || failure.IsRefused() {
+		failure.RetryAfter = status.Earliest(failure.RetryAfter, report.Next) // an edit is not the only event that is waited for
 	}
 	return report.Next, failure
 }

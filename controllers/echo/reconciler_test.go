@@ -1,15 +1,21 @@
 package echo
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers/echo/queue"
+	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
@@ -57,4 +63,28 @@ func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 			t.Errorf("reconcile %d: it looks again after %s", i, response.RequeueAfter)
 		}
 	}
+}
+
+// TestReconcile_stallsByARefusal: a reconcile comes when the refusal has lasted for a minute. Then the operator looks again at a fixed rate.
+func TestReconcile_stallsByARefusal(t *testing.T) {
+	g := NewWithT(t)
+	w := fakecluster.New(t, fakecluster.StoredEcho())
+	w.FailOn("apply Service", apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "x", errors.New("no")))
+	now := w.Dependencies.Now()
+	w.Dependencies.Now = func() time.Time { return now }
+	r := failing(w)
+	isStalled := func() bool { return meta.IsStatusConditionTrue(w.Current(t).Status.Conditions, v1.ConditionStalled) }
+	for range 20 {
+		if isStalled() {
+			break
+		}
+		result, err := r.reconcile(t.Context(), w.Current(t))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(result.RequeueAfter).To(BeNumerically(">", 0))
+		now = now.Add(result.RequeueAfter)
+	}
+	g.Expect(now).To(Equal(time.Unix(1000, 0).Add(time.Minute + status.LookPeriod)))
+	w.FailOn("", nil)
+	g.Expect(r.reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+	g.Expect(isStalled()).To(BeFalse())
 }

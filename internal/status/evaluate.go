@@ -33,18 +33,22 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 	return Report{
 		Status:      *status,
 		Transitions: transitions(&echo.Status, status, v, seen),
-		Next:        next(echo, status, seen, failure, now),
+		Next:        next(echo, status, v, seen, failure, now),
 	}
 }
 
 // next returns when to look at an Echo again if no event arrives earlier, zero if only an event can change its status. A failure says more
 // than an exceeded deadline does, so that nothing depends on the deadline while there is one.
-func next(echo *v1.Echo, status *v1.EchoStatus, seen Observation, failure *Failure, now time.Time) time.Duration {
+func next(echo *v1.Echo, status *v1.EchoStatus, v verdict, seen Observation, failure *Failure, now time.Time) time.Duration {
 	look := untilNextLook(echo, seen, failure)
-	if failure != nil {
+	switch {
+	case failure.IsRefused():
+		return Earliest(look, v.untilRetry(status, now))
+	case failure != nil:
 		return look
+	default:
+		return Earliest(Earliest(untilOverdue(status, now), untilRouteOverdue(echo, seen, now)), Earliest(look, v.untilStalled(status, now)))
 	}
-	return Earliest(Earliest(untilOverdue(status, now), untilRouteOverdue(echo, seen, now)), look)
 }
 
 // untilNextLook returns when to look again at children that are not watched, zero if all are. They are watched again as soon as a reconcile
@@ -85,12 +89,17 @@ func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
 	set(v1.ConditionReady, v.ready, v.readyReason, v.message)
 	set(v1.ConditionProgressing, v.progressing, v.progressingReason, v.message)
 	set(v1.ConditionDegraded, v.degraded, v.degradedReason, attention)
+	if v.isStalled(status, now) {
+		set(v1.ConditionStalled, metav1.ConditionTrue, v.readyReason, v.message)
+	} else {
+		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionStalled)
+	}
 }
 
 // SetCondition sets a condition. All are in one order, whichever was set first: that in which the console shows them.
 func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
 	meta.SetStatusCondition(&status.Conditions, condition)
-	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionPathsHealthy}
+	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionStalled, v1.ConditionPathsHealthy}
 	rank := func(c metav1.Condition) int {
 		if i := slices.Index(order, c.Type); i >= 0 {
 			return i

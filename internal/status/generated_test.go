@@ -153,7 +153,8 @@ func TestEveryStatusIsValid(t *testing.T) {
 	}
 }
 
-// checkConditions checks that there are all three conditions, once each, and that the API server accepts them.
+// checkConditions checks that there are all three conditions, once each, that the API server accepts them, and that only an Echo that is
+// degraded and not ready is stalled.
 func checkConditions(t *testing.T, conditions []metav1.Condition) {
 	t.Helper()
 	valid := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
@@ -170,7 +171,16 @@ func checkConditions(t *testing.T, conditions []metav1.Condition) {
 			t.Errorf("%s is %s with the message %q", c.Type, c.Status, c.Message)
 		}
 	}
-	NewWithT(t).Expect(kinds).To(BeComparableTo([]string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded}))
+	want := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded}
+	if stalled := meta.FindStatusCondition(conditions, v1.ConditionStalled); stalled != nil {
+		want = append(want, v1.ConditionStalled)
+		if ready := meta.FindStatusCondition(conditions, v1.ConditionReady); stalled.Status != metav1.ConditionTrue ||
+			ready.Status == metav1.ConditionTrue || ready.Reason != stalled.Reason ||
+			!meta.IsStatusConditionTrue(conditions, v1.ConditionDegraded) {
+			t.Errorf("Stalled is %s: %+v", stalled.Status, conditions)
+		}
+	}
+	NewWithT(t).Expect(kinds).To(BeComparableTo(want))
 }
 
 // TestEvaluate_sameReconcileTwiceReportsNothing repeats each reconcile at once with the status that it wrote. A status that differs would

@@ -11,12 +11,14 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 )
 
-// verdict is what a reconcile means: the three conditions, the phase and the message.
+// verdict is what a reconcile means: the conditions, the phase and the message.
 type verdict struct {
 	ready, progressing, degraded                   metav1.ConditionStatus
 	readyReason, progressingReason, degradedReason v1.Reason
 	message                                        string
 	phase                                          string
+	// stalls says when the Echo becomes stalled if it is degraded and not ready.
+	stalls stalls
 	// event is the reason of the event that reports the verdict.
 	event v1.Reason
 	// eventNote is the note of that event, empty for the message.
@@ -80,6 +82,7 @@ func podsVerdict(pods availability, why causes) verdict {
 	v.ready, v.readyReason, v.event = pods.readiness(why.pods)
 	v.progressing, v.progressingReason = pods.progress()
 	v.degraded, v.degradedReason = pods.degradation(why)
+	v.stalls = why.pods.stalls()
 	return v
 }
 
@@ -94,6 +97,7 @@ func failedVerdict(seen Observation, failure *Failure) verdict {
 		ready: metav1.ConditionFalse, readyReason: failure.Reason,
 		progressing: metav1.ConditionFalse, progressingReason: failure.Reason,
 		degraded: metav1.ConditionTrue, degradedReason: failure.Reason,
+		stalls:  failure.stalls(),
 		message: failure.Err.Error(),
 		phase:   v1.PhaseFailed,
 		event:   failure.Reason,
@@ -130,6 +134,7 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 		v.ready, v.readyReason, v.event = pods.readiness(why.pods)
 	}
 	v.degraded, v.degradedReason = pods.degradation(why)
+	v.stalls = why.pods.stalls()
 	v.message, v.phase = sentences(paused, pods.summary(), why.pods.message), pods.phase(why)
 	return v
 }

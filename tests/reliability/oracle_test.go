@@ -12,6 +12,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/echo-operator/echo-operator/internal/children/apply"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // outcome is what a run leaves.
@@ -40,6 +41,16 @@ func (s *simulation) outcome() outcome {
 		o.state[k.String()] = asText(object)
 	}
 	return o
+}
+
+// expectStalled records that the Stalled condition of an Echo is not as its other conditions require.
+func (s *store) expectStalled(k objectKey, after *unstructured.Unstructured) {
+	if k.resource != "echoes" {
+		return
+	}
+	if problem := support.StalledProblem(after); problem != "" {
+		s.broken = append(s.broken, problem)
+	}
 }
 
 // asText returns an object as text, without what differs between two runs.

@@ -132,6 +132,7 @@ func (s *store) commit(k objectKey, before, after *unstructured.Unstructured) *u
 		return answer
 	}
 	s.objects[k] = after
+	s.expectStalled(k, after)
 	return after
 }
 

@@ -19,6 +19,7 @@ import (
 	echocontroller "github.com/echo-operator/echo-operator/controllers/echo"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // echoName is the name of each Echo. There is one in a namespace.
@@ -68,6 +69,11 @@ func (s *server) rest(ctx context.Context, p *process, namespace string) (*state
 	}
 	if err := p.isCurrent(ctx, now, namespace); err != nil {
 		return now, err
+	}
+	if now.echo != nil {
+		if problem := support.StalledProblem(now.echo); problem != "" {
+			return now, violation{"the condition Stalled", problem}
+		}
 	}
 	return now, p.expectNoWork(ctx, s.client, now, namespace)
 }

@@ -1,0 +1,33 @@
+package support
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// StalledProblem returns what is wrong with the Stalled condition of an Echo, and an empty text if nothing is. Only an Echo that is
+// degraded and not ready is stalled, for the reason why it is not ready. An Echo whose name is taken is stalled at once.
+func StalledProblem(object *unstructured.Unstructured) string {
+	echo := v1.Echo{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &echo); err != nil {
+		return err.Error()
+	}
+	conditions := echo.Status.Conditions
+	stalled, ready := meta.FindStatusCondition(conditions, v1.ConditionStalled), meta.FindStatusCondition(conditions, v1.ConditionReady)
+	switch {
+	case stalled == nil && ready != nil && ready.Reason == v1.ReasonNameConflict.String():
+		return "an Echo whose name is taken is not stalled"
+	case stalled == nil:
+		return ""
+	case stalled.Status != metav1.ConditionTrue || ready == nil || ready.Status == metav1.ConditionTrue || stalled.Reason != ready.Reason ||
+		stalled.ObservedGeneration != ready.ObservedGeneration || !meta.IsStatusConditionTrue(conditions, v1.ConditionDegraded):
+		return fmt.Sprintf("Stalled is not as the other conditions: %+v", conditions)
+	}
+	return ""
+}
