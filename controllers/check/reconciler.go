@@ -116,11 +116,12 @@ func (r *Reconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]co
 
 // ensure makes the CronJob of a check as it is desired, and returns what is known of it. A check that is not allowed has none.
 func (r *Reconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck) (checks.Runs, error) {
-	seen, refused := checks.Runs{}, cmp.Or(r.Policy.AllowsPathCheck(echo, check, r.Images), checks.ValidateGroups(check))
+	seen := checks.Runs{}
 	child, err := desired.Check(echo, check, r.Images)
 	if err != nil {
 		return seen, err
 	}
+	refused := cmp.Or(r.Policy.AllowsPathCheck(echo, check, r.Images), checks.ValidateGroups(check), r.Policy.PodSecurity.Validate(child))
 	from := client.Reader(r.Client)
 	if refused != nil {
 		child.Desired, from = nil, r.Live // the cache does not hold a CronJob that lost its labels

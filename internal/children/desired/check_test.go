@@ -7,7 +7,6 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -81,16 +80,6 @@ func TestCheck(t *testing.T) {
 	if job.OwnerReferences[0].UID != "u" || !children.IsManaged(job) || children.EchoOf(job) != "web" || CheckOf(job) != "path" {
 		t.Errorf("the CronJob is not the Echo's: %+v", job.ObjectMeta)
 	}
-}
-
-func TestCheckMeetsRestricted(t *testing.T) {
-	g := NewWithT(t)
-	restricted, err := policy.NewPodSecurity("restricted")
-	g.Expect(err).NotTo(HaveOccurred())
-	job := cronJob(t, checked())
-	template, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&corev1.Pod{Spec: *podOf(job)})
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(restricted.Validate(children.Child{Kind: "Pod", Desired: &unstructured.Unstructured{Object: template}})).To(Succeed())
 }
 
 // TestPodsOfChecksAreNotEchoServers checks that neither requests nor the operator take a pod of a check for an echo server.

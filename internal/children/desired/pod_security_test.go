@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -86,6 +87,20 @@ func TestPodsBeyondTheStandardAreRefused(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPodSecurity_podsOfCronJobs checks that the pods of a check are judged, whatever becomes part of them.
+func TestPodSecurity_podsOfCronJobs(t *testing.T) {
+	g, restricted := NewWithT(t), standard(t, "restricted")
+	echo := checked()
+	child, err := Check(echo, &echo.Spec.Checks[0], checkImages)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(restricted.Validate(child)).To(Succeed())
+	template := []string{"spec", "jobTemplate", "spec", "template", "spec", "hostNetwork"}
+	g.Expect(unstructured.SetNestedField(child.Desired.Object, true, template...)).To(Succeed())
+	g.Expect(restricted.Validate(child)).To(MatchError(ContainSubstring("hostNetwork=true")))
+	child.Desired = nil
+	g.Expect(restricted.Validate(child)).To(Succeed())
 }
 
 func TestTheZeroStandardAllowsAllPods(t *testing.T) {

@@ -65,14 +65,16 @@ func (s PodSecurity) Validate(c children.Child) error {
 
 // podTemplate returns the template of the pods that a child runs, or the child if it is a pod, and whether there is one.
 func podTemplate(c children.Child) (map[string]any, bool, error) {
+	path := []string{"spec", "template"}
 	switch {
 	case c.Desired == nil:
 		return nil, false, nil
 	case c.Kind == "Pod":
 		return c.Desired.Object, true, nil
-	default:
-		template, found, err := unstructured.NestedFieldNoCopy(c.Desired.Object, "spec", "template")
-		object, isMap := template.(map[string]any)
-		return object, found && isMap, err
+	case c.Kind == "CronJob":
+		path = []string{"spec", "jobTemplate", "spec", "template"}
 	}
+	template, found, err := unstructured.NestedFieldNoCopy(c.Desired.Object, path...)
+	object, isMap := template.(map[string]any)
+	return object, found && isMap, err
 }

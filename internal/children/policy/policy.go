@@ -13,7 +13,7 @@ import (
 type Policy struct {
 	// MaxReplicas is the largest allowed spec.replicas.
 	MaxReplicas int32
-	// PodSecurity is what the pods may ask for, companions included.
+	// PodSecurity is what the pods may ask for, companions and the pods of checks included.
 	PodSecurity PodSecurity
 	// AnyCheckURL is true if checks may examine other URLs than the URLs of their Echo.
 	AnyCheckURL bool
