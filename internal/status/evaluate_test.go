@@ -167,25 +167,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// run brings about the status of an Echo of generation 4.
 func (c statusCase) run(t *testing.T) {
-	g := NewWithT(t)
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	echo := support.Echo("ns", "x", func(e *v1.Echo) {
-		e.Generation = 4
-		e.Spec.Paused = c.paused
-		if c.zero {
-			e.Spec.Replicas = new(int32(0))
-		}
-	})
-	if c.was != nil {
-		record(&echo.Status, *c.was, 3, now.Add(-c.ago))
-	}
-	seen := Observation{Deployment: c.seen}
-	if c.pod != "" {
-		seen.Pods = []corev1.Pod{podWith(t, "p", c.pod)}
-	}
-	status := Evaluate(echo, seen, Classify(c.err), now).Status
+	g, status := NewWithT(t), c.evaluate(t).Status
 	value := func(kind string) metav1.ConditionStatus {
 		return meta.FindStatusCondition(status.Conditions, kind).Status
 	}

@@ -9,6 +9,7 @@ toolchain go1.27.3
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/operator-framework/api v0.45.0
+	github.com/yuin/gopher-lua v1.1.2
 	k8s.io/api v0.37.2
 	k8s.io/apiextensions-apiserver v0.37.2
 	sigs.k8s.io/crdify v0.5.0
