@@ -93,8 +93,9 @@ const (
 	ReasonDeleting NormalReason = "Deleting"
 )
 
-// Reasons of events. An Echo that is not ready is reported with EventNotReady, whatever the reason of its Ready condition. These reasons of
-// conditions are also reasons of events: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted and ReasonGatewayAPIMissing.
+// Reasons of events. An Echo that is not ready is reported with EventRolloutStarted or EventNotReady, whatever the reason of its Ready
+// condition. These reasons of conditions are also reasons of events: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted and
+// ReasonGatewayAPIMissing.
 const (
 	// EventDeployed reports that the Deployment was created.
 	EventDeployed NormalReason = "Deployed"
@@ -104,8 +105,8 @@ const (
 	EventUpdated NormalReason = "Updated"
 	// EventReady reports that the Echo became ready.
 	EventReady NormalReason = "Ready"
-	// EventRollout reports that the Echo is not ready because a requested change is being rolled out.
-	EventRollout NormalReason = "NotReady"
+	// EventRolloutStarted reports that the Echo is not ready because a requested change is being rolled out.
+	EventRolloutStarted NormalReason = "RolloutStarted"
 	// EventNotReady reports that the Echo is not ready, or why.
 	EventNotReady WarningReason = "NotReady"
 	// EventRouteAccepted reports that the Gateways of the Echo use its routes again.

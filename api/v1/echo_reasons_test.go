@@ -120,7 +120,4 @@ func TestTheTypeOfAReasonDecidesTheTypeOfItsEvent(t *testing.T) {
 			t.Errorf("%T: an event of type %s with the reason %s", reason, got, reason)
 		}
 	}
-	if EventRollout.String() != EventNotReady.String() || Reason(EventRollout) == Reason(EventNotReady) {
-		t.Error("both events about an Echo that is not ready have the same reason, but different types")
-	}
 }

@@ -95,7 +95,7 @@ func (a availability) readiness(why cause) (value metav1.ConditionStatus, reason
 	case why != (cause{}):
 		return metav1.ConditionFalse, why.reason, v1.EventNotReady
 	case a.progressing:
-		return metav1.ConditionFalse, v1.ReasonRollingOut, v1.EventRollout
+		return metav1.ConditionFalse, v1.ReasonRollingOut, v1.EventRolloutStarted
 	case a.isStuck():
 		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded, v1.EventNotReady
 	default:

@@ -21,7 +21,7 @@ func TestTransitions(t *testing.T) {
 		return &verdict{ready: ready, progressing: no, degraded: no, readyReason: reason, progressingReason: other, degradedReason: other,
 			event: event, final: reason == v1.ReasonDeleting}
 	}
-	well, rolling := status(yes, v1.ReasonAllPodsReady, v1.EventReady), status(no, v1.ReasonRollingOut, v1.EventRollout)
+	well, rolling := status(yes, v1.ReasonAllPodsReady, v1.EventReady), status(no, v1.ReasonRollingOut, v1.EventRolloutStarted)
 	down := func(reason v1.Reason) *verdict { return status(no, reason, v1.EventNotReady) }
 	refused := func(reason v1.Reason) *verdict { return status(no, reason, reason) }
 	zero, deleting := status(yes, v1.ReasonScaledToZero, v1.EventReady), status(no, v1.ReasonDeleting, v1.EventDeleteRequested)
@@ -40,7 +40,7 @@ func TestTransitions(t *testing.T) {
 		"scaled":            {well, well, []Change{{deployment(2, "a"), deployment(3, "a")}}, []string{"Scaled"}},
 		"scaled down":       {well, well, []Change{{deployment(3, "a"), deployment(1, "a")}}, []string{"Scaled"}},
 		"updated":           {well, well, []Change{{deployment(2, "a"), deployment(2, "b")}}, []string{"Updated"}},
-		"both":              {well, rolling, []Change{{deployment(2, "a"), deployment(3, "b")}}, []string{"Scaled", "Updated", "NotReady"}},
+		"both":              {well, rolling, []Change{{deployment(2, "a"), deployment(3, "b")}}, []string{"Scaled", "Updated", "RolloutStarted"}},
 		"corrected a label": {well, well, []Change{{deployment(2, "a"), deployment(2, "a")}}, nil},
 		"ready":             {rolling, well, nil, []string{"Ready"}},
 		"ready at once":     {nil, well, nil, []string{"Ready"}},

@@ -155,7 +155,7 @@ var _ = Describe("an Echo", func() {
 		support.EventuallyObject(ctx, k8s, named(&appsv1.Deployment{}, echo)).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(3))))
 		rollOut(ctx, echo.Namespace, echo.Name)
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Env = []corev1.EnvVar{{Name: "X", Value: "y"}} })
-		expectEvents(ctx, echo, "Deployed", "Ready", "Scaled", "NotReady", "Ready", "Updated", "NotReady")
+		expectEvents(ctx, echo, "Deployed", "Ready", "Scaled", "RolloutStarted", "Ready", "Updated", "RolloutStarted")
 	})
 })
 

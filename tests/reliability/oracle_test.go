@@ -128,11 +128,11 @@ func (o outcome) repeated(reference outcome) []string {
 	return surplus(o.reasons(), reference.reasons())
 }
 
-// lost returns the reasons of events that were not sent. That an Echo is not ready while a change is rolled out is told only if it is
-// seen before the end, and only then that it is ready again.
+// lost returns the reasons of events that were not sent. That a rollout started is reported only if it is seen before the end, and
+// only then that the Echo is ready again.
 func (o outcome) lost(reference outcome) []string {
 	missing := surplus(reference.reasons(), o.reasons())
-	for i := slices.Index(missing, "Normal NotReady"); i >= 0; i = slices.Index(missing, "Normal NotReady") {
+	for i := slices.Index(missing, "Normal RolloutStarted"); i >= 0; i = slices.Index(missing, "Normal RolloutStarted") {
 		missing = surplus(slices.Delete(missing, i, i+1), []string{"Normal Ready"})
 	}
 	return missing
