@@ -34,7 +34,7 @@ type EchoResponse struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Body string `json:"body,omitempty"`
 
-	// faults are faults of some or all responses, for example to test the retries and timeouts of a gateway. The first one that matches a request is applied.
+	// faults are faults of some or all responses, for example to test the retries and timeouts of a gateway. The first one that matches a request is applied. This field is experimental: what faults do can change in a minor release.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional

@@ -159,7 +159,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Monitoring",order=75
 	Monitoring *EchoMonitoring `json:"monitoring,omitempty"`
 
-	// checks find out on a schedule what the way to the echo servers does to requests. Each is a CronJob. They require the operator's echo server.
+	// checks find out on a schedule what the way to the echo servers does to requests. Each is a CronJob. They require the operator's echo server. This field is experimental: what checks examine and report can change in a minor release.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name
