@@ -4,7 +4,6 @@ package v1
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.parentRefs) && size(self.parentRefs) > 0",message="The field parentRefs is required when the gateway is enabled."
 // +kubebuilder:validation:XValidation:rule="!has(self.grpc) || has(self.hostnames) && size(self.hostnames) > 0",message="The field hostnames is required beside grpc: without host names, the HTTPRoute would match the host names of the GRPCRoute, too.",fieldPath=".hostnames"
-// +kubebuilder:validation:XValidation:rule="!has(self.grpc) || !has(self.hostnames) || !self.grpc.hostnames.exists(g, self.hostnames.exists(h, g == h || h.startsWith('*.') && g.endsWith(h.substring(1)) || g.startsWith('*.') && h.endsWith(g.substring(1))))",message="The fields hostnames and grpc.hostnames must not overlap, because a listener accepts only one of two routes of different kinds for a host name.",fieldPath=".grpc.hostnames"
 type EchoGateway struct {
 	// enabled specifies whether to create an HTTPRoute of Gateway API. Defaults to false.
 	// +optional

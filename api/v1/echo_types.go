@@ -44,11 +44,6 @@ type EchoList struct {
 }
 
 // EchoSpec is the desired state of an Echo.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.secretName) || (has(self.tls.port) ? self.tls.port : 8443) != self.port",message="The field tls.port must differ from port, because the containers listen on both.",fieldPath=".tls.port"
-// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.secretName) || (has(self.tls.port) ? self.tls.port : 8443) != (self.port == 9090 ? 9091 : 9090)",message="The field tls.port must not be the metrics port of the echo server, which is 9090, or 9091 if port is 9090.",fieldPath=".tls.port"
-// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.tls.secretName) || (has(self.tls.servicePort) ? self.tls.servicePort : 443) != self.service.port",message="The field tls.servicePort must differ from service.port, because the Service has both ports.",fieldPath=".tls.servicePort"
-// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || !has(self.gateway.backendTLS) || has(self.tls) && has(self.tls.secretName)",message="The field gateway.backendTLS requires tls.secretName, because the echo servers serve HTTPS only with a certificate.",fieldPath=".gateway.backendTLS"
 type EchoSpec struct {
 	// replicas is the number of echo servers to run. Defaults to 1. An Echo that exceeds the limit of the operator (MAX_REPLICAS, 20 by default) fails with the reason InvalidSpec. Leave it out if an autoscaler sets it.
 	// +kubebuilder:validation:Minimum=0

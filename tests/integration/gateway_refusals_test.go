@@ -25,18 +25,6 @@ var _ = DescribeTable("the API server refuses a gateway that could not work", fu
 	Entry("gRPC without host names", "spec.gateway.hostnames", "The field hostnames is required beside grpc", func(e *v1.Echo) {
 		e.Spec.Gateway.Hostnames, e.Spec.Gateway.GRPC = nil, &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}}
 	}),
-	Entry("the same host name", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
-		e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com", "wrong.example.com"}}
-	}),
-	Entry("a wildcard over gRPC", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
-		e.Spec.Gateway.Hostnames, e.Spec.Gateway.GRPC = []string{"*.example.com"}, &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}}
-	}),
-	Entry("a wildcard of gRPC", "spec.gateway.grpc.hostnames", "must not overlap", func(e *v1.Echo) {
-		e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"*.example.com"}}
-	}),
-	Entry("HTTPS without a certificate", "spec.gateway.backendTLS", "requires tls.secretName", func(e *v1.Echo) {
-		e.Spec.Gateway.BackendTLS = &v1.EchoGatewayBackendTLS{Hostname: "x.example.com", CAConfigMap: "ca"}
-	}),
 	Entry("a path with two dots", "spec.gateway.path", "must contain none of", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/../b" }),
 	Entry("a path that ends with a dot", "spec.gateway.path", "must contain none of", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/." }),
 	Entry("a path with a space", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a b" }),

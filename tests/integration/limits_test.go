@@ -5,6 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -41,5 +42,37 @@ var _ = Describe("an Echo", func() {
 		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name).Spec.Ports[0].Port).To(BeEquivalentTo(80))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.SecurityContext = &corev1.SecurityContext{RunAsUser: new(int64(0))} })
 		rollOut(ctx, echo.Namespace, echo.Name)
+	})
+
+	It("whose fields exclude each other is rejected without changes, and recovers", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "clashing"))
+		deployment, service := deploymentNow(ctx, Default, echo.Namespace, echo.Name), serviceNow(ctx, Default, echo.Namespace, echo.Name)
+		gateway := func(http, grpc string) *v1.EchoGateway {
+			return &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}, Hostnames: []string{http},
+				GRPC: &v1.EchoGatewayGRPC{Hostnames: []string{grpc}}}
+		}
+		for _, c := range []struct {
+			tls     *v1.EchoTLS
+			service int32
+			gateway *v1.EchoGateway
+			message string
+		}{
+			{&v1.EchoTLS{SecretName: "a", Port: 8080}, 80, nil, "spec.tls.port is 8080, and so is spec.port."},
+			{&v1.EchoTLS{SecretName: "a", Port: 9090}, 80, nil, "spec.tls.port is 9090, the port on which the echo server serves metrics."},
+			{&v1.EchoTLS{SecretName: "a"}, 443, nil, "spec.tls.servicePort is 443 by default, and so is spec.service.port."},
+			{nil, 80, gateway("*.example.com", "g.example.com"), "g.example.com in spec.gateway.grpc.hostnames overlaps *.example.com"},
+			{nil, 80, &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},
+				BackendTLS: &v1.EchoGatewayBackendTLS{Hostname: "x.example.com", CAConfigMap: "ca"}}, "Set spec.tls.secretName, or remove"},
+		} {
+			edit(ctx, echo, func(e *v1.Echo) { e.Spec.TLS, e.Spec.Service.Port, e.Spec.Gateway = c.tls, c.service, c.gateway })
+			expectFailed(ctx, echo, v1.ReasonInvalidSpec, ContainSubstring(c.message))
+		}
+		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
+		Expect(now).To(haveCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonInvalidSpec))
+		Expect(now.Status.ReadyReplicas).To(BeEquivalentTo(2))
+		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).Generation).To(Equal(deployment.Generation))
+		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name).ResourceVersion).To(Equal(service.ResourceVersion))
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.TLS, e.Spec.Service.Port, e.Spec.Gateway = nil, 80, nil })
+		expectPhase(ctx, echo, v1.PhaseReady)
 	})
 })

@@ -1,2 +1,3 @@
-// Package policy determines what an administrator allows Echoes: replicas, checks, and a Pod Security Standard.
+// Package policy determines which specs the operator refuses: fields that exclude each other, and more replicas, checks or privileges than
+// an administrator allows.
 package policy

@@ -19,11 +19,14 @@ type Policy struct {
 	AnyCheckURL bool
 }
 
-// Check returns an *InvalidSpecError if the policy does not allow an Echo, or its desired children.
+// Check returns an *InvalidSpecError if the policy does not allow an Echo, or its desired children, or if fields exclude each other.
 func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
 	if echo.Spec.DesiredReplicas() > p.MaxReplicas {
 		return &children.InvalidSpecError{Message: fmt.Sprintf("spec.replicas is %d, but this operator allows at most %d. "+
 			"Request fewer replicas, or ask an administrator to raise MAX_REPLICAS of the operator.", echo.Spec.DesiredReplicas(), p.MaxReplicas)}
+	}
+	if err := ValidateFields(echo); err != nil {
+		return err
 	}
 	for _, c := range desired {
 		if err := p.PodSecurity.Validate(c); err != nil {

@@ -53,7 +53,7 @@ func hostnamesOf(names []string) []gatewayv1.Hostname {
 
 // routedPort returns the port of the Service to which gateways send requests: the HTTPS port if they connect over HTTPS.
 func routedPort(echo *v1.Echo) gatewayv1.PortNumber {
-	if echo.Spec.Gateway.BackendTLS != nil {
+	if echo.Spec.Gateway.BackendTLS != nil && children.HasTLS(&echo.Spec) {
 		return children.HTTPSServicePort(echo.Spec.TLS)
 	}
 	return echo.Spec.Service.Port
