@@ -155,12 +155,12 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy that allows only connections to the ports of the echo servers, including that of the metrics, and none from the pods. Without from, it opens these ports to everyone, even in a namespace in which another NetworkPolicy denies all connections, because NetworkPolicies add up. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy. It allows only connections to the ports of the echo servers, including the metrics port, and no connections from the pods. NetworkPolicies add up: this one also allows these connections where another NetworkPolicy denies all. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`
 
-	// from is a list of peers that can connect to the ports of the echo servers: pods, namespaces or IP blocks, as in a rule of a NetworkPolicy. The peers can also connect to the metrics port, so that Prometheus must be among them. If it is empty, everyone can connect.
+	// from is a list of peers that can connect to the ports of the echo servers, including the metrics port: pods, namespaces or IP blocks, as in a rule of a NetworkPolicy. If it is empty, only the pods of the namespace can connect. An Ingress controller, a Gateway, a load balancer and Prometheus must be among the peers. The IP blocks 0.0.0.0/0 and ::/0 allow everyone. The pods of checks can always connect.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional

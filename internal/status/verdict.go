@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 )
 
 // verdict is what a reconcile means: the conditions, the phase and the message.
@@ -51,16 +53,28 @@ type causes struct {
 	routed bool
 	// gatewayNote is why the URL of a Gateway is not known, empty if it is.
 	gatewayNote string
+	// policyNote is what the NetworkPolicy drops although the spec leads it in, empty if there is no such traffic.
+	policyNote string
 }
 
 // causesOf returns the causes of what is seen of an Echo.
 func causesOf(echo *v1.Echo, seen Observation, pods availability, now time.Time) causes {
-	c := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now)}
+	c := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now), policyNote: policyNote(echo)}
 	c.routed = c.routes == (cause{}) && children.HasGateway(echo)
 	if children.HasGateway(echo) && seen.GatewaysRefused != "" {
 		c.gatewayNote = "The URL at the Gateway is not known: " + Sentence(seen.GatewaysRefused)
 	}
 	return c
+}
+
+// policyNote returns what the NetworkPolicy of an Echo drops although the spec leads it in, and what to change.
+func policyNote(echo *v1.Echo) string {
+	dropped := desired.DroppedTraffic(echo)
+	if len(dropped) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The NetworkPolicy drops traffic from %s. Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from.",
+		strings.Join(dropped, " and "))
 }
 
 // podsCause returns why pods are missing, zero if none are.
@@ -76,7 +90,7 @@ func podsVerdict(pods availability, why causes) verdict {
 	v := verdict{
 		routes:  why.routes,
 		routed:  why.routed,
-		message: sentences(pods.summary(), why.pods.message, why.routes.message, why.gatewayNote),
+		message: sentences(pods.summary(), why.pods.message, why.routes.message, why.gatewayNote, why.policyNote),
 		phase:   pods.phase(why),
 	}
 	v.ready, v.readyReason, v.event = pods.readiness(why.pods)

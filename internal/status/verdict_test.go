@@ -53,6 +53,11 @@ func TestWhatTheConditionsSay(t *testing.T) {
 	}{
 		"ready": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)},
 			want: said{"True AllPodsReady", "False RolledOut", quiet, twoOfTwo, "", "Normal Ready"}},
+		"a NetworkPolicy drops what the spec leads in": {change: func(e *v1.Echo) {
+			e.Spec.NetworkPolicy, e.Spec.Service.Type = &v1.EchoNetworkPolicy{Enabled: true}, corev1.ServiceTypeNodePort
+		}, seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)},
+			want: said{"True AllPodsReady", "False RolledOut", quiet, twoOfTwo + " The NetworkPolicy drops traffic from node ports. " +
+				"Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from.", "", "Normal Ready"}},
 		"scaled to zero": {change: func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, seen: Observation{Deployment: seenDeployment(done, 0, 0, 0)},
 			want: said{"True ScaledToZero", "False RolledOut", quiet, "No pods are requested and none are running.", "", "Normal Ready"}},
 		"rolling out": {seen: Observation{Deployment: seenDeployment(going, 3, 1, 1)},

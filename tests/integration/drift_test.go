@@ -61,6 +61,9 @@ var _ = Describe("drift", func() {
 		deploymentEntry("key of a spread constraint", func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.DoNotSchedule
 		}),
+		Entry("NetworkPolicy: no peers, which would allow everyone", &networkingv1.NetworkPolicy{}, func(o client.Object) {
+			o.(*networkingv1.NetworkPolicy).Spec.Ingress[0].From = nil
+		}),
 		Entry("NetworkPolicy: egress, which has no rules", &networkingv1.NetworkPolicy{}, func(o client.Object) {
 			o.(*networkingv1.NetworkPolicy).Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{}}
 		}),

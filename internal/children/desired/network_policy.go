@@ -21,15 +21,18 @@ func networkPolicy(echo *v1.Echo, _ children.Config) any {
 	if desired == nil || !desired.Enabled {
 		return nil
 	}
-	allow := networkingv1ac.NetworkPolicyIngressRule() // without peers, it allows everyone
+	allow := networkingv1ac.NetworkPolicyIngressRule()
 	for i := range desired.From {
 		allow.WithFrom(children.AsConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&desired.From[i]))
+	}
+	if len(desired.From) == 0 { // a rule without peers would allow everyone
+		allow.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	}
 	for _, port := range slices.Insert(requestPorts(echo), 1, children.MetricsPort(echo)) {
 		allow.WithPorts(tcpPort(port))
 	}
 	rules := []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration{allow}
-	if len(echo.Spec.Checks) > 0 && len(desired.From) > 0 {
+	if len(echo.Spec.Checks) > 0 {
 		rules = append(rules, fromChecks(echo))
 	}
 	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).

@@ -30,8 +30,8 @@ func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
 		allowed := func(number int32) networkingv1.NetworkPolicyPort {
 			return networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(number))}
 		}
-		// One rule without "from" allows everybody; no rule for egress allows nothing.
-		want := []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{allowed(port), allowed(metrics)}}}
+		want := []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{allowed(port), allowed(metrics)},
+			From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}} // the pods of the namespace
 		NewWithT(t).Expect(got.Ingress).To(BeComparableTo(want), "port %d", port)
 		if diff := cmp.Diff([]networkingv1.PolicyType{"Ingress", "Egress"}, got.PolicyTypes); diff != "" || len(got.Egress) != 0 {
 			t.Errorf("port %d: outgoing traffic is allowed to %v: %s", port, got.Egress, diff)

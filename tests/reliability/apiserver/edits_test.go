@@ -96,7 +96,8 @@ func edits(kind string) []edit {
 	default:
 		return append(all,
 			reverted(kind, "a key in podSelector", `[{"op": "add", "path": "/spec/podSelector/matchLabels/more", "value": "narrow"}]`),
-			reverted(kind, "from", `[{"op": "add", "path": "/spec/ingress/0/from", "value": [{"podSelector": {}}]}]`),
+			reverted(kind, "from", `[{"op": "add", "path": "/spec/ingress/0/from", "value": [{"namespaceSelector": {}}]}]`),
+			reverted(kind, "no from", `[{"op": "remove", "path": "/spec/ingress/0/from"}]`),
 			reverted(kind, "a port", `[{"op": "add", "path": "/spec/ingress/0/ports/-", "value": {"port": 1}}]`),
 			reverted(kind, "a rule", `[{"op": "add", "path": "/spec/ingress/-", "value": {}}]`),
 			reverted(kind, "egress", `[{"op": "add", "path": "/spec/egress", "value": [{}]}]`),

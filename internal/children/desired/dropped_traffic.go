@@ -1,0 +1,41 @@
+package desired
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+)
+
+// DroppedTraffic returns what leads traffic from outside the namespace to an Echo whose NetworkPolicy drops it, because all its peers are
+// pods of the namespace. A peer outside the namespace may be any of them.
+func DroppedTraffic(echo *v1.Echo) []string {
+	policy := echo.Spec.NetworkPolicy
+	if policy == nil || !policy.Enabled || slices.ContainsFunc(policy.From, isOutside) {
+		return nil
+	}
+	var dropped []string
+	for _, source := range []struct {
+		name  string
+		leads bool
+	}{
+		{"the Ingress", children.HasIngress(echo)},
+		{"the Gateways", children.HasGateway(echo)},
+		{"node ports", echo.Spec.Service.Type == corev1.ServiceTypeNodePort},
+		{"the load balancer", echo.Spec.Service.Type == corev1.ServiceTypeLoadBalancer},
+		{"Prometheus", HasMonitoring(echo)},
+	} {
+		if source.leads {
+			dropped = append(dropped, source.name)
+		}
+	}
+	return dropped
+}
+
+// isOutside reports whether a peer may be outside the namespace.
+func isOutside(peer networkingv1.NetworkPolicyPeer) bool {
+	return peer.NamespaceSelector != nil || peer.IPBlock != nil
+}
