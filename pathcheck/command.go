@@ -29,7 +29,7 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.name, "name", "", "which Echo must respond, as NAMESPACE/NAME; any if it is empty")
 	flags.StringVar(&c.groups, "groups", "", "what to examine, separated by commas: "+strings.Join(all,
 		", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
-	flags.StringVar(&c.ca, "ca-file", "", "a file of certificates in PEM that are trusted besides those of browsers")
+	flags.StringVar(&c.ca, "ca-file", "", "a file of PEM certificates to trust in addition to the certificates of browsers")
 	flags.StringVar(&c.direct, "direct", "", "the URL of the same Echo that bypasses the proxies, to compare latencies")
 	flags.StringVarP(&c.output, "output", "o", "text", "text, json, html, or expect: YAML for a check of an Echo that expects what was found")
 	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "how long it may take; then it reports what it knows")

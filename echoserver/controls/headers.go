@@ -17,7 +17,7 @@ const tokenCharacters = "!#$%&'*+-.^_`|~"
 func parseHeader(text string, policy Policy) (Header, error) {
 	name, value, ok := strings.Cut(text, ":")
 	if !ok {
-		return Header{}, fmt.Errorf("%.100q is not a header such as X-Colour: blue", text)
+		return Header{}, fmt.Errorf("%.100q is not a header such as X-Color: blue", text)
 	}
 	h := Header{Name: http.CanonicalHeaderKey(strings.TrimSpace(name)), Value: strings.TrimSpace(value)}
 	for _, err := range []error{checkSyntax(h), checkFraming(h.Name), checkTrust(h.Name), policy.checkHeader(h)} {

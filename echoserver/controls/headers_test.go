@@ -13,7 +13,7 @@ func TestParseHeader(t *testing.T) {
 		want Header
 	}{
 		"a canonical name":           {"X-A:1", Header{"X-A", "1"}},
-		"a name in lower case":       {"x-colour:blue", Header{"X-Colour", "blue"}},
+		"a name in lower case":       {"x-color:blue", Header{"X-Color", "blue"}},
 		"spaces and tabs around":     {" \tx-a \t: \t1 \t", Header{"X-A", "1"}},
 		"spaces and tabs within":     {"X-A:1 \t 2", Header{"X-A", "1 \t 2"}},
 		"an empty value":             {"X-A:", Header{"X-A", ""}},

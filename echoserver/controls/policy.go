@@ -31,7 +31,7 @@ func (p Policy) parseStatus(text string) (int, error) {
 	}
 	isLogin := status == http.StatusProxyAuthRequired || status == http.StatusNetworkAuthenticationRequired
 	if p != Full && isLogin {
-		return 0, fmt.Errorf("%d asks for a login; %s", status, needsFull)
+		return 0, fmt.Errorf("%d requests a login; %s", status, needsFull)
 	}
 	return status, nil
 }
@@ -49,7 +49,7 @@ func (p Policy) parseConnection(text string) (ConnectionFault, error) {
 // response to the next request, which may be another client's.
 func (p Policy) parseEarlyHints(text string) (bool, error) {
 	if p != Full {
-		return false, errors.New("a request cannot ask for a response with status 103, which not all proxies understand; " + needsFull)
+		return false, errors.New("a request cannot cause a response with status 103, which not all proxies understand; " + needsFull)
 	}
 	return ParseBoolean(text)
 }
@@ -67,7 +67,7 @@ func (p Policy) checkHeader(h Header) error {
 		return nil
 	}
 	return fmt.Errorf("%.100s cannot be set by a request: allowed are Content-Language, Content-Type, Location, Retry-After, and names "+
-		"such as X-Colour, X-Test-Colour, X-Custom-Colour, X-Example-Colour and X-My-Colour; %s", h.Name, needsFull)
+		"such as X-Color, X-Test-Color, X-Custom-Color, X-Example-Color and X-My-Color; %s", h.Name, needsFull)
 }
 
 // isLocalPath reports whether every client takes a Location for a path on the same origin: browsers ignore tabs, and treat a backslash

@@ -18,7 +18,7 @@ type Identity struct {
 	Info   map[string]string `json:"-"`
 }
 
-// infoPrefix is the prefix of variables that the response includes: ECHO_INFO_COLOUR=blue becomes COLOUR: blue.
+// infoPrefix is the prefix of variables that the response includes: ECHO_INFO_COLOR=blue becomes COLOR: blue.
 const infoPrefix = "ECHO_INFO_"
 
 // Identify returns the identity that the environment contains.

@@ -18,8 +18,8 @@ func TestIdentify(t *testing.T) {
 		info map[string]string
 	}{
 		"no information": {nil, nil},
-		"information": {map[string]string{"ECHO_INFO_COLOUR": "blue", "ECHO_INFO_region": "north"},
-			map[string]string{"COLOUR": "blue", "region": "north"}},
+		"information": {map[string]string{"ECHO_INFO_COLOR": "blue", "ECHO_INFO_region": "north"},
+			map[string]string{"COLOR": "blue", "region": "north"}},
 		"an empty value":         {map[string]string{"ECHO_INFO_A": ""}, map[string]string{"A": ""}},
 		"an empty name":          {map[string]string{"ECHO_INFO_": "x"}, map[string]string{"": "x"}},
 		"only the first prefix":  {map[string]string{"ECHO_INFO_ECHO_INFO_A": "x"}, map[string]string{"ECHO_INFO_A": "x"}},

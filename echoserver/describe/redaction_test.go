@@ -10,14 +10,14 @@ import (
 
 func TestRedaction(t *testing.T) {
 	given := http.Header{"Authorization": {"Bearer hunter2", "hunter2", "hunter2 trailing", "Basic " + strings.Repeat("x", 100)},
-		"Cookie": {"session=hunter2"}, "X-Colour": {"hunter2"}, "X-Plain": {"hunter2"}}
+		"Cookie": {"session=hunter2"}, "X-Color": {"hunter2"}, "X-Plain": {"hunter2"}}
 	const hunter2 = "[redacted: 7 bytes, sha256 f52fbd32]"
 	usual := http.Header{"Authorization": {"Bearer " + hunter2, hunter2, "[redacted: 16 bytes, sha256 8f299a51]",
 		"Basic [redacted: 100 bytes, sha256 09ecb6eb]"},
-		"Cookie": {"[redacted: 15 bytes, sha256 3a945450]"}, "X-Colour": {"hunter2"}, "X-Plain": {"hunter2"}}
+		"Cookie": {"[redacted: 15 bytes, sha256 3a945450]"}, "X-Color": {"hunter2"}, "X-Plain": {"hunter2"}}
 	more := usual.Clone()
-	more["X-Colour"] = []string{hunter2}
-	for setting, want := range map[string]http.Header{"": usual, "x-colour": more, "x-colour , X-Other": more, "none": given} {
+	more["X-Color"] = []string{hunter2}
+	for setting, want := range map[string]http.Header{"": usual, "x-color": more, "x-color , X-Other": more, "none": given} {
 		names, err := ParseRedaction(setting)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestRedactedNames(t *testing.T) {
 		"X-Db-Passwd": true, "X-Credentials": true, "X-User-Credential": true,
 		"X-Forwarded-For": false, "X-Forwarded-Client-Cert": false, "Www-Authenticate": false, "Sec-Websocket-Key": false,
 		"Idempotency-Key": false,
-		"X-Api-Version":   false, "X-Api-Colour-Key": false, "Tokenizer": false, "X-Secretary": false, "X-Auth-Request-User": false,
+		"X-Api-Version":   false, "X-Api-Color-Key": false, "Tokenizer": false, "X-Secretary": false, "X-Auth-Request-User": false,
 		"X-Amzn-Trace-Id":     false,
 		"X-Hub-Signature-256": false, "Accept": false, "-": false, "": false,
 	} {

@@ -82,7 +82,7 @@ func TestControlsRefused(t *testing.T) {
 		"/?echo.failures=0":                     "echo.failures: ",
 		"/?echo.failures=1001":                  `echo.failures: "1001" is not a whole number from 1 to 1000`,
 		"/?echo.connection=reset":               "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it",
-		"/?echo.status=407": "407 asks for a login; on a private network, spec.server.controls: Full " +
+		"/?echo.status=407": "407 requests a login; on a private network, spec.server.controls: Full " +
 			"(ECHO_CONTROLS=Full) allows it",
 		"/?echo.delay=5":       "echo.delay: ",
 		"/?echo.size=16777217": `echo.size: "16777217" is not a whole number of bytes from 0 to 16777216`,
@@ -91,7 +91,7 @@ func TestControlsRefused(t *testing.T) {
 		"/?echo.stauts=200":    "echo.stauts: unknown control: the controls are status, delay, set-header, ",
 		"/?echo.set-header=content-type:text/plain;a=b": "the query has controls but cannot be parsed",
 		"/?echo.body=x":                                   "echo.body: unknown control",
-		"/?echo.set-header=nothing":                       `echo.set-header: "nothing" is not a header such as X-Colour: blue`,
+		"/?echo.set-header=nothing":                       `echo.set-header: "nothing" is not a header such as X-Color: blue`,
 		"/?echo.set-header=a%20b:1":                       `"a b" is not a header name`,
 		"/?echo.set-header=X-A:1%0d%0aX-B:2":              "the value of X-A contains a control character",
 		"/?echo.set-header=content-type:text/html":        `the Content-Type "text/html" is not one of application/json, `,

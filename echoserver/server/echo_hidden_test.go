@@ -14,7 +14,7 @@ import (
 // TestIdentityOff looks for everything that tells where the server runs, in all formats.
 func TestIdentityOff(t *testing.T) {
 	environ := []string{"POD_NAME=a-pod", "POD_NAMESPACE=a-namespace", "POD_IP=10.1.1.1", "NODE_NAME=a-node", "HOST_IP=10.2.2.2",
-		"SERVICE_NAME=a-service", "INGRESS_NAME=an-ingress", "ECHO_INFO_COLOUR=blue"}
+		"SERVICE_NAME=a-service", "INGRESS_NAME=an-ingress", "ECHO_INFO_COLOR=blue"}
 	secrets := []string{"a-pod", "a-namespace", "10.1.1.1", "a-node", "10.2.2.2", "a-service", "an-ingress", `"version"`, "version: ",
 		`"uptime"`, "192.0.2.1"}
 	for _, format := range []string{"json", "text", "html"} {

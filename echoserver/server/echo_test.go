@@ -18,7 +18,7 @@ import (
 
 func TestEcho(t *testing.T) {
 	address := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "POD_NAME=p-1", "SERVICE_NAME=s", "INGRESS_NAME=i", "NODE_NAME=n",
-		"POD_IP=10.1.2.3", "HOST_IP=10.0.0.1", "ECHO_INFO_COLOUR=blue", "ECHO_INFO_=nameless")).URL
+		"POD_IP=10.1.2.3", "HOST_IP=10.0.0.1", "ECHO_INFO_COLOR=blue", "ECHO_INFO_=nameless")).URL
 	for proto, sender := range echotest.Clients(t) {
 		got := echotest.Send(t, sender, http.MethodPut, address+"/a//b/../c?x=1&x=%20&=3", "hello", "X-Many", "1", "X-Many", "2",
 			"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "id-7", "User-Agent", "")
@@ -40,7 +40,7 @@ func TestEcho(t *testing.T) {
 			Client: describe.Client{Remote: a.Client.Remote, Address: "127.0.0.1"},
 			Trace:  &describe.Trace{Version: "00", TraceID: "0af7651916cd43dd8448eb211c80319c", ParentID: "b7ad6b7169203331", Sampled: true},
 			Server: describe.Server{Node: "n", PodIP: "10.1.2.3", HostIP: "10.0.0.1", Version: "dev", Uptime: a.Server.Uptime,
-				Info: map[string]string{"COLOUR": "blue", "": "nameless"}},
+				Info: map[string]string{"COLOR": "blue", "": "nameless"}},
 		}
 		if proto == "HTTP/1.1" {
 			want.Request.HeaderNames = []string{"Host", "Content-Length", "Traceparent", "X-Many", "X-Many", "X-Request-Id", "Accept-Encoding"}
@@ -127,7 +127,7 @@ func TestIndentation(t *testing.T) {
 // TestTextOfRequest sends a body, which a request without one does not show.
 func TestTextOfRequest(t *testing.T) {
 	server := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "INGRESS_NAME=i", "SERVICE_NAME=s", "POD_NAME=p", "NODE_NAME=n",
-		"ECHO_INFO_COLOUR=blue"))
+		"ECHO_INFO_COLOR=blue"))
 	for proto, client := range echotest.Clients(t) {
 		for name, c := range map[string]struct{ body, end string }{
 			"text":   {"hello", "body: 5 bytes, sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824\n\nhello\n"},
@@ -138,7 +138,7 @@ func TestTextOfRequest(t *testing.T) {
 			want := "PUT /a?b=c " + proto + "\nHost: " + strings.TrimPrefix(server.URL,
 				"http://") + "\nAccept: text/plain\nAccept-Encoding: gzip\nContent-Length: " +
 				strconv.Itoa(len(c.body)) + "\nX-A: 1\nX-Request-Id: id\n\n" +
-				"request: id\nclient: 127.0.0.1\nnamespace: ns\ningress: i\nservice: s\npod: p\nnode: n\nversion: dev\nCOLOUR: blue\n" + c.end
+				"request: id\nclient: 127.0.0.1\nnamespace: ns\ningress: i\nservice: s\npod: p\nnode: n\nversion: dev\nCOLOR: blue\n" + c.end
 			if diff := cmp.Diff(want, got.Text); diff != "" || got.Header.Get("Content-Type") != connection.PlainText {
 				t.Errorf("%s, %s: the type is %s (-want +got):\n%s", proto, name, got.Header.Get("Content-Type"), diff)
 			}

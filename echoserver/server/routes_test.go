@@ -57,7 +57,7 @@ func TestRoutesUnderPrefix(t *testing.T) {
 		if got := echotest.Send(t, client, http.MethodPost, server.URL+"/shop/-/body", "hello"); got.Text != "hello" {
 			t.Errorf("%s: the body comes back as %q", proto, got.Text)
 		}
-		if got := echotest.Send(t, client, http.MethodGet, server.URL+"/shop/-/ws?colour=blue",
+		if got := echotest.Send(t, client, http.MethodGet, server.URL+"/shop/-/ws?color=blue",
 			""); got.Header.Get("Content-Type") != describe.PageType {
 			t.Errorf("%s: the page for WebSockets is %s", proto, got.Header.Get("Content-Type"))
 		}

@@ -170,7 +170,7 @@ func tlsOptions(s *tlsserver.Settings) []option {
 				tlsserver.ClientCertificateNone, tlsserver.ClientCertificateRequest, tlsserver.ClientCertificateRequire))},
 		{"tls-min-version", "VersionTLS12", "the lowest version of TLS: VersionTLS12 or VersionTLS13",
 			controls.Into(&s.MinVersion, tlsserver.ParseVersion)},
-		{"tls-ciphers", "", "the cipher suites of TLS 1.2 by their IANA names, separated by commas; those of TLS 1.3 are fixed",
+		{"tls-ciphers", "", "the cipher suites of TLS 1.2 by their IANA names, separated by commas; the cipher suites of TLS 1.3 are fixed",
 			optional(&s.Ciphers, tlsserver.ParseCiphers)},
 	}
 }

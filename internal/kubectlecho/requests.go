@@ -29,10 +29,10 @@ func newTest(flags *genericclioptions.ConfigFlags, version string) *cobra.Comman
 	number, path, secure := 0, "", false
 	command := &cobra.Command{
 		Use:   "test NAME",
-		Short: "Send requests to an Echo, and tell which pods respond",
-		Long: `Send requests to the ready pods that the Service of an Echo selects, to each in turn, and tell which pod responds, with status and latency.
-It is the pod that the response names, or else the one that the request was sent to. A request fails without a response, or with a status of
-400 or more other than spec.response.statusCode. The exit code is 0 if all requests succeed, 1 if one fails, and 2 for errors.
+		Short: "Send requests to an Echo, and report which pods respond",
+		Long: `Send requests to the ready pods that the Service of an Echo selects, to each in turn, and report which pod responds, with
+status and latency. It is the pod that the response names, or else the one that the request was sent to. A request fails without a response,
+or with a status of 400 or more other than spec.response.statusCode. The exit code is 0 if all requests succeed, 1 if one fails, and 2 for errors.
 
 Each request has a port-forward of its own, by the API server and the kubelet. It passes neither kube-proxy nor NetworkPolicies: if the
 requests succeed and those of clients in the cluster fail, the cause is in the network between.`,

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Companions counts the pods that ask for a companion and cannot get one. Its methods may be called concurrently.
+// Companions counts the pods that request a companion and have none. Its methods may be called concurrently.
 type Companions struct {
 	described *prometheus.Desc
 
@@ -17,7 +17,7 @@ type Companions struct {
 
 func newCompanions() *Companions {
 	return &Companions{
-		described: prometheus.NewDesc(prefix+"companions_missing", "Number of pods that ask for a companion and have none, by the reason.",
+		described: prometheus.NewDesc(prefix+"companions_missing", "Number of pods that request a companion and have none, by reason.",
 			[]string{"reason"}, nil),
 		reasons: map[types.NamespacedName]string{},
 	}

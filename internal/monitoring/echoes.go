@@ -70,7 +70,7 @@ func newEchoes(now func() time.Time) *Echoes {
 				"When an Echo ceased to be ready, for the 20 of them that have not been ready for longest.", "echo_namespace", "echo", "reason"),
 			oldest: describe("oldest_echo_not_ready_seconds",
 				"How long the Echo has not been ready that has not been for longest; 0 if all are ready."),
-			desired:    describe("replicas_desired", "Number of echo servers that all Echoes ask for."),
+			desired:    describe("replicas_desired", "Number of desired echo servers of all Echoes."),
 			ready:      describe("replicas_ready", "Number of echo servers that are ready, of all Echoes."),
 			companions: describe("companions", "Number of companions of all Echoes."),
 		},

@@ -75,7 +75,7 @@ func TestEchoesAreCounted(t *testing.T) {
 		echo_operator_echoes_not_ready{reason="ImagePullFailed"} 1
 		echo_operator_echoes_not_ready{reason="NameConflict"} 1
 		echo_operator_echoes_not_ready{reason="Unknown"} 1
-		# HELP echo_operator_replicas_desired Number of echo servers that all Echoes ask for.
+		# HELP echo_operator_replicas_desired Number of desired echo servers of all Echoes.
 		# TYPE echo_operator_replicas_desired gauge
 		echo_operator_replicas_desired 12
 		# HELP echo_operator_replicas_ready Number of echo servers that are ready, of all Echoes.

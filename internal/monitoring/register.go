@@ -45,7 +45,7 @@ func (m *Metrics) Register(registry prometheus.Registerer, version string, elect
 func build(version string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        prefix + "build_info",
-		Help:        "1, with the version of the operator and that of Go.",
+		Help:        "The versions of the operator and of Go; the value is always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	}, func() float64 { return 1 })
 }

@@ -71,7 +71,7 @@ func TestCompanionsThatAreMissing(t *testing.T) {
 	c.Reported(pod, v1.EventCompanionRefused.String())
 	c.Reported(types.NamespacedName{Namespace: "shop", Name: "other"}, "")
 	wantMetrics(t, c, "companions_missing", `
-		# HELP echo_operator_companions_missing Number of pods that ask for a companion and have none, by the reason.
+		# HELP echo_operator_companions_missing Number of pods that request a companion and have none, by reason.
 		# TYPE echo_operator_companions_missing gauge
 		echo_operator_companions_missing{reason="CompanionRefused"} 1
 		echo_operator_companions_missing{reason="EchoNotFound"} 0

@@ -63,7 +63,7 @@ func (g *gatherer) connect(ctx context.Context) error {
 		err = json.Unmarshal(text, &server)
 	}
 	if err != nil {
-		return fmt.Errorf("the API server %s does not answer: %w", g.config.Host, err)
+		return fmt.Errorf("the API server %s does not respond: %w", g.config.Host, err)
 	}
 	g.write("kubernetes-version.json", string(text))
 	g.say("reading from %s, Kubernetes %s", g.config.Host, server.GitVersion)

@@ -99,7 +99,7 @@ func TestARequestThatIsNotAnsweredEndsWithTheTime(t *testing.T) {
 func TestWithoutAnAPIServerNothingIsWritten(t *testing.T) {
 	_, folder, err := gathered(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) },
 		"--timeout=1s")
-	if err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if err == nil || !strings.Contains(err.Error(), "does not respond") {
 		t.Error("the error is", err)
 	}
 	if _, err := os.Stat(folder); err == nil {

@@ -43,7 +43,7 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 	}
 	kinds := optionalKinds(options)
 	if o.offered.apis, err = cluster.AskUntilKnown(ctx, kinds, discoverRetries()); err != nil {
-		ctrl.Log.Info("The cluster does not answer for some APIs. The operator starts without them.", "cause", err.Error())
+		ctrl.Log.Info("The cluster does not serve some APIs at the moment. The operator starts without them.", "cause", err.Error())
 	}
 	for kind, finding := range o.offered.apis {
 		if finding.Access == discovery.Forbidden {

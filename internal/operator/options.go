@@ -84,7 +84,7 @@ func (o *Options) settings() []setting {
 		{&o.podSecurity, "pod-security", "POD_SECURITY", defaultPodSecurity,
 			"Pod Security Standard that the pods of Echoes must meet: privileged, baseline or restricted"},
 		{&o.checkURLs, "check-urls", "CHECK_URLS", checkOwnURLs,
-			"URLs that checks may examine: " + checkOwnURLs + " for those of their Echo, or " + checkAnyURLs},
+			"URLs that checks may examine: " + checkOwnURLs + " for the URLs of their Echo, or " + checkAnyURLs},
 		{&o.CSV, "cluster-service-version", "OPERATOR_CONDITION_NAME", "",
 			"ClusterServiceVersion from which OLM installed the operator; OLM sets it"},
 		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image of Echoes without spec.image; required"},

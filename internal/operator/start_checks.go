@@ -51,7 +51,7 @@ func checkCluster(ctx context.Context, cluster *rest.Config, api schema.GroupVer
 	case errors.Is(err, context.Canceled):
 		return nil
 	default:
-		return fmt.Errorf("the API server at %s does not answer: check that the cluster is running and that KUBECONFIG points to it (%w)",
+		return fmt.Errorf("the API server at %s does not respond: check that the cluster is running and that KUBECONFIG points to it (%w)",
 			cluster.Host, err)
 	}
 }
@@ -67,7 +67,7 @@ func checkNamespaces(ctx context.Context, cluster *rest.Config, namespaces []str
 	case errors.Is(err, context.Canceled):
 		return missingRights{}, nil
 	case err != nil:
-		return nil, fmt.Errorf("the API server at %s does not tell what the operator may do: %w", cluster.Host, err)
+		return nil, fmt.Errorf("the API server at %s does not report what the operator may do: %w", cluster.Host, err)
 	}
 	_, err = missing.among(namespaces)
 	return missing, err

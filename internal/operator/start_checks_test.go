@@ -70,7 +70,7 @@ func TestCheckCluster(t *testing.T) {
 		"another API":          {pods, http.StatusOK, empty, ""},
 		"no credentials":       {pods, http.StatusUnauthorized, "", "rejects these credentials"},
 		"no permission":        {v1.GroupVersion, http.StatusForbidden, "", "rejects these credentials"},
-		"an overloaded server": {v1.GroupVersion, http.StatusInternalServerError, "", "does not answer"},
+		"an overloaded server": {v1.GroupVersion, http.StatusInternalServerError, "", "does not respond"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {

@@ -56,7 +56,7 @@ var _ = Describe("an Echo", func() {
 		repository, _, _ := strings.Cut(realcluster.Image("echo-server"), "@")
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Image = repository + ":v" + version() }) // the same server under another name
 		waitReady(ctx, echo)
-		edit(ctx, echo, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOUR", Value: "blue"}} })
+		edit(ctx, echo, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOR", Value: "blue"}} })
 		waitReady(ctx, echo)
 		realcluster.Kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
 		realcluster.Kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, waitTimeout)
@@ -73,7 +73,7 @@ var _ = Describe("an Echo", func() {
 		for _, pod := range pods(ctx, Default, echo) {
 			Expect(old).NotTo(HaveKey(pod.Name))
 			Expect(seen.Pods).To(HaveKey(pod.Name), "up to the last pods")
-			Expect(pod.Spec.Containers[0].Env).To(ContainElement(HaveField("Name", "ECHO_INFO_COLOUR")))
+			Expect(pod.Spec.Containers[0].Env).To(ContainElement(HaveField("Name", "ECHO_INFO_COLOR")))
 		}
 	}, SpecTimeout(15*time.Minute))
 

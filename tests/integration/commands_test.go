@@ -89,7 +89,7 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		Expect(oneLine(session)).To(ContainSubstring("set KUBECONFIG"))
 		session = startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+freeAddress()))}, "watch", "pods")
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
-		Expect(oneLine(session)).To(ContainSubstring("does not answer"))
+		Expect(oneLine(session)).To(ContainSubstring("does not respond"))
 	})
 
 	It("watches other kinds without the CRD of Echoes", func(ctx SpecContext) {

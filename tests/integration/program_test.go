@@ -30,7 +30,7 @@ var _ = Describe("the program", Ordered, func() {
 		address := freeAddress()
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+address))})
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
-		Expect(oneLine(session)).To(And(ContainSubstring(address), ContainSubstring("does not answer"), ContainSubstring("KUBECONFIG")))
+		Expect(oneLine(session)).To(And(ContainSubstring(address), ContainSubstring("does not respond"), ContainSubstring("KUBECONFIG")))
 	})
 
 	It("prints what to do if the API server accepts connections but does not respond, and exits with code 1", func() {
@@ -39,7 +39,7 @@ var _ = Describe("the program", Ordered, func() {
 		DeferCleanup(listener.Close)
 		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+listener.Addr().String()))})
 		Eventually(session, 30*time.Second).Should(gexec.Exit(1))
-		Expect(oneLine(session)).To(ContainSubstring("does not answer"))
+		Expect(oneLine(session)).To(ContainSubstring("does not respond"))
 	})
 
 	It("prints what to do if the CRD is not installed, and exits with code 1", func() {

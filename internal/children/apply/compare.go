@@ -82,7 +82,7 @@ type fieldSets struct{ desired, there, owned *fieldpath.Set }
 func fieldsIn(c children.Child, want, have *typed.TypedValue) (fieldSets, error) {
 	desired, err := want.ToFieldSet()
 	if err != nil {
-		return fieldSets{}, fmt.Errorf("listing the wanted fields of %s: %w", c.Kind, err)
+		return fieldSets{}, fmt.Errorf("listing the desired fields of %s: %w", c.Kind, err)
 	}
 	there, err := have.ToFieldSet()
 	if err != nil {

@@ -48,7 +48,7 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 		return nil
 	case check.Address != "":
 		return &children.InvalidSpecError{
-			Message: fmt.Sprintf("The field address of the check is set, but this operator allows no other address than that of the URL. %s",
+			Message: fmt.Sprintf("The field address of the check is set, but this operator allows only the address of the URL. %s",
 				advice)}
 	case check.URL != "" && !isBelow(check.URL, echo.Status.ExternalURL) && !isBelow(check.URL, routing.URL(echo)):
 		return &children.InvalidSpecError{

@@ -36,7 +36,7 @@ func decideAddress(local netip.Addr, e *wire.Description) []fact.Fact {
 	facts := func(value, by, received string) []fact.Fact {
 		return []fact.Fact{
 			fact.New("client.address", value, sent, received,
-				"whether the address from which this program sends arrives, as that of the connection or in a header"),
+				"whether the address from which this program sends arrives, as the address of the connection or in a header"),
 			fact.New("client.address.by", by, sent, received, "what reports the address of the client to the application"),
 		}
 	}

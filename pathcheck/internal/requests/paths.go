@@ -21,7 +21,7 @@ func pathProbes() []pathProbe {
 	const under = run.PlainPath + "/"
 	return []pathProbe{
 		{"request.path.encodedSlash", under + "a%2Fb", map[string]string{under + "a/b": "decoded", under + "a%252Fb": "encoded twice"},
-			"whether an escaped slash remains one segment; names such as those of branches and images have it", false},
+			"whether an escaped slash remains one segment; names of branches and images can have it", false},
 		{"request.path.encoding", under + "%7Ea%41", map[string]string{under + "~aA": "decoded"},
 			"whether characters remain escaped that need not be", true},
 		{"request.path.dots", under + "a/../b", map[string]string{under + "b": "resolved"},

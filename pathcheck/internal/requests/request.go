@@ -69,7 +69,7 @@ func decideMethods(name, meaning string, outcomes map[string]run.Outcome) fact.F
 // examineVersions finds out the version of HTTP in which requests arrive.
 func examineVersions(ctx context.Context, g *run.Group) error {
 	g.Add(fact.New("request.version", g.Known.Plain.Description.Proto, "HTTP/1.1", g.Known.Plain.Description.Proto,
-		"the version of HTTP by which a request of HTTP/1.1 arrives; behind HTTP/1.0 there are no chunks, and no connections that remain open"))
+		"the version of HTTP with which a request of HTTP/1.1 arrives; with HTTP/1.0 there are no chunks, and no connections that remain open"))
 	a, err := g.DoHTTP2(ctx, &wire.Request{Path: run.PlainPath})
 	if ended := run.Over(ctx, err); ended != nil {
 		return ended
@@ -129,7 +129,7 @@ func decideHost(sent string, e *wire.Description) fact.Fact {
 		value = fact.Kept
 	}
 	return fact.New("request.host", value, "Host: "+sent, "Host: "+e.Host,
-		"whether the host of the URL arrives, by which an application makes links to itself; X-Forwarded-Host may have it instead")
+		"whether the host of the URL arrives, which applications use for links; X-Forwarded-Host may have it instead")
 }
 
 // examineTrailers sends a field after the body.

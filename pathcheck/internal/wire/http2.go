@@ -42,7 +42,7 @@ func (c *Client) DoHTTP2(ctx context.Context, r *Request) (*Response, error) {
 
 var (
 	ErrNoHTTP2 = errors.New("the server does not accept HTTP/2")
-	errRetried = errors.New("it asks for the request again")
+	errRetried = errors.New("it requests a retry")
 )
 
 // once returns a context for one attempt of a request: a transport of net/http sends one again by itself if a server ends the connection or

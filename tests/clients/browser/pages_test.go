@@ -24,18 +24,18 @@ const patience = time.Minute
 
 func TestEchoPage(t *testing.T) {
 	server := clients.Start(t, "POD_NAME=test-echo-5d9c7b8f4-x2x7k", "POD_NAMESPACE=shop", "SERVICE_NAME=test-echo", "NODE_NAME=worker-1",
-		"ECHO_INFO_COLOUR=blue", "ECHO_TRUSTED_PROXIES=127.0.0.0/8")
+		"ECHO_INFO_COLOR=blue", "ECHO_TRUSTED_PROXIES=127.0.0.0/8")
 	tab := open(t, network.Headers{
 		"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https", "Cookie": "session=hunter2",
 		"Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	})
-	tab.do(t, chromedp.Navigate("http://"+server+"/shop/cart?colour=blue"), chromedp.WaitVisible("#echo table"))
+	tab.do(t, chromedp.Navigate("http://"+server+"/shop/cart?color=blue"), chromedp.WaitVisible("#echo table"))
 	title, text := run(t, tab, chromedp.Title()), run(t, tab, chromedp.Text("body"))
 	tab.screenshot(t, "echo")
 	if want := "GET " + server + " - Echo"; title != want {
 		t.Errorf("the title is %q, want %q", title, want)
 	}
-	for _, want := range []string{"GET /shop/cart?colour=blue", "203.0.113.7", "test-echo-5d9c7b8f4-x2x7k", "worker-1", "COLOUR", "blue",
+	for _, want := range []string{"GET /shop/cart?color=blue", "203.0.113.7", "test-echo-5d9c7b8f4-x2x7k", "worker-1", "COLOR", "blue",
 		"0af7651916cd43dd8448eb211c80319c", "[redacted: 15 bytes"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not show %q:\n%s", want, text)

@@ -21,7 +21,7 @@ import (
 
 func TestUnary(t *testing.T) {
 	address := clients.Start(t, "POD_NAMESPACE=ns", "POD_NAME=pod-1", "SERVICE_NAME=service", "INGRESS_NAME=ingress", "NODE_NAME=node",
-		"POD_IP=10.0.0.1", "HOST_IP=10.0.0.2", "ECHO_INFO_COLOUR=blue", "ECHO_TRUSTED_PROXIES=127.0.0.0/8")
+		"POD_IP=10.0.0.1", "HOST_IP=10.0.0.2", "ECHO_INFO_COLOR=blue", "ECHO_TRUSTED_PROXIES=127.0.0.0/8")
 	client := newEchoClient(t, address, grpc.WithAuthority("example.com"))
 	ctx := metadata.AppendToOutgoingContext(soon(t), "x-a", "1", "x-a", "2", "x-raw-bin", "\x00\xff", "authorization", "Bearer hunter2",
 		"x-request-id", "id-1", "x-forwarded-for", "192.0.2.1", "x-echo-status", "503")
@@ -44,7 +44,7 @@ func TestUnary(t *testing.T) {
 		t.Errorf("the remote address is %s", field(response, "call.remote_address"))
 	}
 	if text, err := protojson.Marshal(response); err != nil ||
-		!strings.Contains(strings.ReplaceAll(string(text), " ", ""), `"info":{"COLOUR":"blue"}`) {
+		!strings.Contains(strings.ReplaceAll(string(text), " ", ""), `"info":{"COLOR":"blue"}`) {
 		t.Errorf("without the information: %s, %v", text, err)
 	}
 	got := callMetadata(response)

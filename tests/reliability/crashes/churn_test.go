@@ -158,7 +158,7 @@ func (c *churn) change() func(*v1.Echo) {
 		func(e *v1.Echo) { e.Spec.Port = []int32{8080, 8181, 9090}[number%3] },
 		func(e *v1.Echo) { e.Spec.Image = []string{"", c.image}[number%2] },
 		func(e *v1.Echo) {
-			e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOUR", Value: fmt.Sprint(number)}}
+			e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOR", Value: fmt.Sprint(number)}}
 		},
 		func(e *v1.Echo) { e.Spec.Response = &v1.EchoResponse{StatusCode: http.StatusOK + number%2*4} },
 		func(e *v1.Echo) {

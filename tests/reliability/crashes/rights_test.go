@@ -55,7 +55,7 @@ var _ = Describe("the rights of the operator", func() {
 		}).WithContext(ctx).Should(Succeed())
 		revokeDeployments(ctx)
 		before := told.DeepCopy()
-		told.Spec.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOUR", Value: "blue"}}
+		told.Spec.Env = []corev1.EnvVar{{Name: "ECHO_INFO_COLOR", Value: "blue"}}
 		Expect(k8s.Patch(ctx, told, client.MergeFrom(before))).To(Succeed())
 		Expect(k8s.Delete(ctx, ending)).To(Succeed())
 		for _, echo := range []*v1.Echo{told, ending} {
