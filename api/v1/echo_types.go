@@ -203,7 +203,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Priority class",order=97,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
-	// serviceAccountName is the name of the ServiceAccount of the pods, companions included. It is their identity, for example in a service mesh, and on OpenShift what allows them a security context constraint. Its token is not mounted. If it is not set, Kubernetes uses the ServiceAccount default.
+	// serviceAccountName is the name of the ServiceAccount of the pods, of companions and of the pods of checks. It is their identity, for example in a service mesh, and on OpenShift what allows them a security context constraint. Its token is not mounted. If it is not set, Kubernetes uses the ServiceAccount default.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="The name of a ServiceAccount must contain only lowercase letters, digits, '-' and '.', and start and end with a letter or a digit."
 	// +optional

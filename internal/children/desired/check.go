@@ -11,7 +11,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
@@ -20,7 +19,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
 const (
@@ -42,8 +40,6 @@ const (
 	// checkStartSeconds is how late a run may begin. Kubernetes makes up for runs that were due while a CronJob was suspended or no controller
 	// ran, and calls them as old as they are.
 	checkStartSeconds = 60
-	// caVolume is the name of the volume with the certificates that a check trusts, caFolder where it finds them, and caFile their file.
-	caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
 )
 
 // NewCronJob returns an empty CronJob.
@@ -139,37 +135,6 @@ func CheckHash(cronJob children.Child) string {
 	return hash
 }
 
-// checkPod returns the spec of the pods of a check. It meets the Pod Security Standard restricted, and runs where the echo servers may run.
-func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Images) *corev1ac.PodSpecApplyConfiguration {
-	container := corev1ac.Container().
-		WithName(CheckContainer).
-		WithImage(images.PathCheck).
-		WithImagePullPolicy(children.PullPolicy("", images.PathCheck)).
-		WithArgs(checkArguments(echo, check, url)...).
-		WithTerminationMessagePath(corev1.TerminationMessagePathDefault).
-		WithTerminationMessagePolicy(corev1.TerminationMessageReadFile).
-		WithResources(checkResources()).
-		WithSecurityContext(echopod.ContainerSecurity(nil, true))
-	spec := corev1ac.PodSpec().
-		WithRestartPolicy(corev1.RestartPolicyNever).
-		WithActiveDeadlineSeconds(int64(CheckDeadline(check)/time.Second) + checkGraceSeconds).
-		WithAutomountServiceAccountToken(false).
-		WithEnableServiceLinks(false).
-		WithSecurityContext(echopod.PodSecurity(&v1.EchoSpec{Port: children.FirstUnprivilegedPort})).
-		WithNodeSelector(echo.Spec.NodeSelector).
-		WithTolerations(echopod.Tolerations(echo.Spec.Tolerations)...)
-	for _, secret := range echo.Spec.ImagePullSecrets {
-		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
-	}
-	if check.CAConfigMap != "" {
-		container.WithVolumeMounts(corev1ac.VolumeMount().WithName(caVolume).WithMountPath(caFolder).WithReadOnly(true))
-		spec.WithVolumes(corev1ac.Volume().WithName(caVolume).
-			WithConfigMap(
-				corev1ac.ConfigMapVolumeSource().WithName(check.CAConfigMap).WithItems(corev1ac.KeyToPath().WithKey(caFile).WithPath(caFile))))
-	}
-	return spec.WithContainers(container)
-}
-
 // checkArguments returns the command line of pathcheck.
 func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 	arguments := []string{
@@ -190,13 +155,6 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 		arguments = append(arguments, "--expect="+each.Fact+"="+each.Value)
 	}
 	return append(arguments, url)
-}
-
-// checkResources returns what a run needs, which sends and receives up to 64 MiB.
-func checkResources() *corev1ac.ResourceRequirementsApplyConfiguration {
-	return corev1ac.ResourceRequirements().
-		WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}).
-		WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")})
 }
 
 // digestOfSpec returns a digest of an apply configuration.

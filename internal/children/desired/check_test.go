@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -104,9 +105,31 @@ func TestCheckRunsWhereEchoServersMayRun(t *testing.T) {
 	echo.Spec.NodeSelector = map[string]string{"pool": "edge"}
 	echo.Spec.Tolerations = []corev1.Toleration{{Key: "edge", Operator: corev1.TolerationOpExists}}
 	echo.Spec.ImagePullSecrets = []v1.ImagePullSecret{{Name: "mirror"}}
+	echo.Spec.ServiceAccountName, echo.Spec.PriorityClassName = "mesh", "high"
+	nodes := support.Echo("ns", "x", support.EveryField).Spec.Affinity.NodeAffinity
+	echo.Spec.Affinity = &corev1.Affinity{NodeAffinity: nodes, PodAffinity: &corev1.PodAffinity{}, PodAntiAffinity: &corev1.PodAntiAffinity{}}
 	pod := podOf(cronJob(t, echo))
-	if pod.NodeSelector["pool"] != "edge" || pod.Tolerations[0].Key != "edge" || pod.ImagePullSecrets[0].Name != "mirror" {
+	if pod.NodeSelector["pool"] != "edge" || pod.Tolerations[0].Key != "edge" || pod.ImagePullSecrets[0].Name != "mirror" ||
+		pod.ServiceAccountName != "mesh" || pod.DeprecatedServiceAccount != "mesh" || pod.PriorityClassName != "high" {
 		t.Errorf("got %+v", pod)
+	}
+	NewWithT(t).Expect(pod.Affinity).To(Equal(&corev1.Affinity{NodeAffinity: nodes}), "the affinity to other pods is of echo servers")
+}
+
+func TestCheck_resources(t *testing.T) {
+	for limit, want := range map[string]struct{ request, limit string }{
+		"": {"10m", "0"}, "500m": {"10m", "500m"}, "1": {"10m", "1"}, "5m": {"5m", "5m"}, "1500u": {"2m", "2m"},
+	} {
+		echo := checked()
+		echo.Spec.Resources = &corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}, Limits: corev1.ResourceList{}}
+		if limit != "" {
+			echo.Spec.Resources.Limits[corev1.ResourceCPU] = resource.MustParse(limit)
+		}
+		got := podOf(cronJob(t, echo)).Containers[0].Resources
+		if got.Requests.Cpu().String() != want.request || got.Limits.Cpu().String() != want.limit || got.Limits.Memory().String() != "128Mi" {
+			t.Errorf("with a CPU limit of %q, a check has the resources %v", limit, got)
+		}
 	}
 }
 

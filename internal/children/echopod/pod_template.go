@@ -16,19 +16,24 @@ const terminationGraceSeconds = 30
 // of the echo server.
 func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	spec := corev1ac.PodSpec().
-		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
 		WithTerminationGracePeriodSeconds(terminationGraceSeconds).
 		WithSecurityContext(PodSecurity(&echo.Spec)).
 		WithContainers(server).
 		WithVolumes(tlsVolumes(echo)...)
-	for _, secret := range echo.Spec.ImagePullSecrets {
+	SetIdentity(spec, &echo.Spec)
+	return spec
+}
+
+// SetIdentity gives a pod the ServiceAccount of an Echo, without its token, and the pull secrets.
+func SetIdentity(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
+	spec.WithAutomountServiceAccountToken(false)
+	for _, secret := range given.ImagePullSecrets {
 		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
 	}
-	if name := echo.Spec.ServiceAccountName; name != "" { // of both names of the field: the API server restores the one from the other
+	if name := given.ServiceAccountName; name != "" { // of both names of the field: the API server restores the one from the other
 		spec.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
 	}
-	return spec
 }
 
 // Template returns the template of the pods of an Echo's Deployment.

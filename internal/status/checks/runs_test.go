@@ -42,3 +42,20 @@ func TestRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
 	g.Expect(again.LastRunTime.Equal(first.LastRunTime)).To(BeTrue())
 	g.Expect(failed.Result).To(Equal(v1.CheckFailed))
 }
+
+// TestEvaluate_sidecars checks that the verdict of a run does not wait for a sidecar that does not end, and stays when the pod is ended at
+// its deadline.
+func TestEvaluate_sidecars(t *testing.T) {
+	pod := found(pathverdict.Verdict{Facts: 1})
+	sidecar := corev1.ContainerStatus{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	pod.Status.Phase, pod.Status.ContainerStatuses = corev1.PodRunning, append([]corev1.ContainerStatus{sidecar}, pod.Status.ContainerStatuses...)
+	seen := Runs{Pods: []corev1.Pod{pod}, Scheduled: pod.CreationTimestamp.Time}
+	running, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), seen)
+	NewWithT(t).Expect(running.Result).To(Equal(v1.CheckPassed))
+
+	seen.Pods[0].Status.Phase, seen.Pods[0].Status.Reason = corev1.PodFailed, "DeadlineExceeded"
+	seen.Pods[0].Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}
+	failed, report := evaluateCheck(checkedEcho(running), seen)
+	NewWithT(t).Expect(failed).To(Equal(running))
+	NewWithT(t).Expect(report.Transitions).To(BeEmpty())
+}

@@ -1,0 +1,75 @@
+package desired
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
+)
+
+// caVolume is the name of the volume with the certificates that a check trusts, caFolder where it finds them, and caFile their file.
+const caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
+
+// checkPod returns the spec of the pods of a check. It meets the Pod Security Standard restricted, and has the identity and the placement of
+// the echo pods, so that policies of the cluster admit it where they admit those.
+func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Images) *corev1ac.PodSpecApplyConfiguration {
+	container := corev1ac.Container().
+		WithName(CheckContainer).
+		WithImage(images.PathCheck).
+		WithImagePullPolicy(children.PullPolicy("", images.PathCheck)).
+		WithArgs(checkArguments(echo, check, url)...).
+		WithTerminationMessagePath(corev1.TerminationMessagePathDefault).
+		WithTerminationMessagePolicy(corev1.TerminationMessageReadFile).
+		WithResources(checkResources(echo.Spec.Resources)).
+		WithSecurityContext(echopod.ContainerSecurity(nil, true))
+	spec := corev1ac.PodSpec().
+		WithRestartPolicy(corev1.RestartPolicyNever).
+		WithActiveDeadlineSeconds(int64(CheckDeadline(check)/time.Second) + checkGraceSeconds).
+		WithEnableServiceLinks(false).
+		WithSecurityContext(echopod.PodSecurity(&v1.EchoSpec{Port: children.FirstUnprivilegedPort}))
+	echopod.SetIdentity(spec, &echo.Spec)
+	place(spec, &echo.Spec)
+	if check.CAConfigMap != "" {
+		container.WithVolumeMounts(corev1ac.VolumeMount().WithName(caVolume).WithMountPath(caFolder).WithReadOnly(true))
+		spec.WithVolumes(corev1ac.Volume().WithName(caVolume).
+			WithConfigMap(
+				corev1ac.ConfigMapVolumeSource().WithName(check.CAConfigMap).WithItems(corev1ac.KeyToPath().WithKey(caFile).WithPath(caFile))))
+	}
+	return spec.WithContainers(container)
+}
+
+// place places the pods of a check where the echo servers may run. Affinity to other pods and an even spread are for many pods.
+func place(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
+	spec.WithNodeSelector(given.NodeSelector).WithTolerations(echopod.Tolerations(given.Tolerations)...)
+	if given.Affinity != nil && given.Affinity.NodeAffinity != nil {
+		spec.WithAffinity(corev1ac.Affinity().WithNodeAffinity(
+			children.AsConfiguration[corev1ac.NodeAffinityApplyConfiguration](given.Affinity.NodeAffinity)))
+	}
+	if given.PriorityClassName != "" {
+		spec.WithPriorityClassName(given.PriorityClassName)
+	}
+}
+
+// checkResources returns what a run needs, which sends and receives up to 64 MiB. It has the CPU limit of the Echo, because a quota that
+// requires one requires it of all pods.
+func checkResources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
+	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
+	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}
+	if given == nil {
+		return corev1ac.ResourceRequirements().WithRequests(requests).WithLimits(limits)
+	}
+	if limit, found := given.Limits[corev1.ResourceCPU]; found {
+		limit = limit.DeepCopy()
+		limit.RoundUp(resource.Milli) // as the API server does when it stores it
+		limits[corev1.ResourceCPU] = limit
+		if limit.Cmp(requests[corev1.ResourceCPU]) < 0 {
+			requests[corev1.ResourceCPU] = limit
+		}
+	}
+	return corev1ac.ResourceRequirements().WithRequests(requests).WithLimits(limits)
+}
