@@ -28,7 +28,7 @@ http {
 			{setting: "client_max_body_size 10m;", groups: "body", facts: map[string]string{"body.max": "10Mi"}},
 			{setting: "underscores_in_headers on;", groups: "request", facts: map[string]string{"request.headers.underscores": "kept"}},
 			{setting: "large_client_header_buffers 4 16k;", groups: "request", facts: map[string]string{"request.headers.size": "12Ki"}},
-			{setting: "proxy_http_version 1.1;", groups: "request,answer",
+			{setting: "proxy_http_version 1.1;", groups: "request,response",
 				facts: map[string]string{"request.version": "HTTP/1.1", "response.stream": "streamed"}},
 			{setting: "proxy_http_version 1.1; proxy_request_buffering off;", groups: "body", facts: map[string]string{"body.request": "streamed"}},
 			{setting: "proxy_buffering off;", groups: "response", facts: map[string]string{"response.stream": "streamed"}},

@@ -17,7 +17,7 @@ func TestValidateGroups(t *testing.T) {
 	}{
 		"none":        {nil, ""},
 		"all":         {knownGroups(), ""},
-		"an old name": {[]string{"client", "spread", "others"}, "The group spread is unknown. " + known},
+		"one of two":  {[]string{"client", "others"}, "The group others is unknown. " + known},
 		"other case":  {[]string{"outlierdetection"}, "The group outlierdetection is unknown. " + known},
 	} {
 		err := ValidateGroups(&v1.EchoCheck{Name: "path", Groups: c.groups})
