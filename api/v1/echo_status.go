@@ -14,7 +14,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Status",order=2,xDescriptors={"urn:alm:descriptor:text"}
 	Phase string `json:"phase,omitempty"`
 
-	// message says in one sentence what is going on, and what to do if something is to be done.
+	// message says in at most 300 characters why the Echo is in its phase, what to do, and how many pods are ready. The conditions have the whole message.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Message",order=3,xDescriptors={"urn:alm:descriptor:text"}
 	Message string `json:"message,omitempty"`

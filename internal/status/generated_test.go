@@ -125,6 +125,9 @@ func TestEveryStatusIsValid(t *testing.T) {
 		report, _, _ := g.reconcile(echo, now)
 		status := report.Status
 		checkConditions(t, status.Conditions)
+		if n := len(status.Message); n == 0 || n > 300 || !utf8.ValidString(status.Message) {
+			t.Errorf("the message has %d bytes: %q", n, status.Message)
+		}
 		for state, names := range status.Pods {
 			if len(names) > maxPodNames {
 				t.Errorf("%d pods are %s", len(names), state)

@@ -8,8 +8,10 @@ import (
 const (
 	// maxMessage is the longest message of a condition, in bytes.
 	maxMessage = 32768
-	// maxStatusMessage is the longest message of a status, in bytes.
-	maxStatusMessage = 1024
+	// maxStatusMessage is the longest message of a status, in bytes. The conditions have the whole message.
+	maxStatusMessage = 300
+	// maxCheckMessage is the longest message of a check, in bytes.
+	maxCheckMessage = 1024
 )
 
 // ConditionMessage returns a message as it fits into a condition.
@@ -17,6 +19,9 @@ func ConditionMessage(text string) string { return truncate(text, maxMessage) }
 
 // ShortMessage returns a message as it fits into a status next to its conditions, which have it as a whole.
 func ShortMessage(text string) string { return truncate(text, maxStatusMessage) }
+
+// CheckMessage returns a message as it fits into the result of a check.
+func CheckMessage(text string) string { return truncate(text, maxCheckMessage) }
 
 // truncate shortens a text to at most limit bytes without splitting a character.
 func truncate(text string, limit int) string {

@@ -90,7 +90,7 @@ func podsVerdict(pods availability, why causes) verdict {
 	v := verdict{
 		routes:  why.routes,
 		routed:  why.routed,
-		message: sentences(pods.summary(), why.pods.message, why.routes.message, why.gatewayNote, why.policyNote),
+		message: sentences(why.pods.message, why.routes.message, why.gatewayNote, why.policyNote, pods.summary()),
 		phase:   pods.phase(why),
 	}
 	v.ready, v.readyReason, v.event = pods.readiness(why.pods)
@@ -149,7 +149,7 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 	}
 	v.degraded, v.degradedReason = pods.degradation(why)
 	v.stalls = why.pods.stalls()
-	v.message, v.phase = sentences(paused, pods.summary(), why.pods.message), pods.phase(why)
+	v.message, v.phase = sentences(paused, why.pods.message, pods.summary()), pods.phase(why)
 	return v
 }
 

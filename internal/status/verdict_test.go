@@ -56,8 +56,8 @@ func TestWhatTheConditionsSay(t *testing.T) {
 		"a NetworkPolicy drops what the spec leads in": {change: func(e *v1.Echo) {
 			e.Spec.NetworkPolicy, e.Spec.Service.Type = &v1.EchoNetworkPolicy{Enabled: true}, corev1.ServiceTypeNodePort
 		}, seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)},
-			want: said{"True AllPodsReady", "False RolledOut", quiet, twoOfTwo + " The NetworkPolicy drops traffic from node ports. " +
-				"Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from.", "", "Normal Ready"}},
+			want: said{"True AllPodsReady", "False RolledOut", quiet, "The NetworkPolicy drops traffic from node ports. " +
+				"Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from. " + twoOfTwo, "", "Normal Ready"}},
 		"scaled to zero": {change: func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, seen: Observation{Deployment: seenDeployment(done, 0, 0, 0)},
 			want: said{"True ScaledToZero", "False RolledOut", quiet, "No pods are requested and none are running.", "", "Normal Ready"}},
 		"rolling out": {seen: Observation{Deployment: seenDeployment(going, 3, 1, 1)},
@@ -100,7 +100,7 @@ func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 	because := func(c cause) verdict { return podsVerdict(rolling, causes{pods: c}) }
 	want := because(cause{})
 	g.Expect(want.readyReason).To(Equal(v1.ReasonRollingOut))
-	want.readyReason, want.event, want.message = v1.ReasonUnschedulable, v1.EventNotReady, want.message+" No node."
+	want.readyReason, want.event, want.message = v1.ReasonUnschedulable, v1.EventNotReady, "No node. "+want.message
 	g.Expect(because(cause{reason: v1.ReasonUnschedulable, message: "No node."})).To(Equal(want))
 	want.readyReason, want.phase = v1.ReasonNodeProblem, v1.PhaseWarning
 	g.Expect(because(cause{reason: v1.ReasonNodeProblem, message: "No node.", warning: true})).To(Equal(want))

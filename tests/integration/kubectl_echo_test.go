@@ -74,7 +74,7 @@ Echo/web +2/2 +Ready +\S+
 		expectPhase(ctx, echo, v1.PhaseWarning)
 		stdout, stderr = status(1, "web", "-n", echo.Namespace)
 		Expect(stderr).To(BeEmpty())
-		Expect(stdout).To(And(HavePrefix("Echo "+echo.Namespace+"/web: Warning, 1/2 ready\n1 of 2 pods are ready."),
+		Expect(stdout).To(And(HavePrefix("Echo "+echo.Namespace+"/web: Warning, 1/2 ready\n"), ContainSubstring("1 of 2 pods are ready.\n\n"),
 			MatchRegexp(`(?m)^Ready +False `)))
 		Expect(stdout).To(MatchRegexp(`(?m)^NODE +PROBLEMS\n` + node.Name + ` +Unschedulable$`))
 		Expect(stdout).To(

@@ -53,8 +53,8 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 				`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`)
 		setOneNotReady(ctx, echo)
 		expectCause(ctx, echo, v1.ReasonNodeProblem,
-			"1 of 2 pods are ready. Pod lost-1 runs on node "+node.Name+
-				", which has a problem: Ready is Unknown: Kubelet stopped posting node status.")
+			"Pod lost-1 runs on node "+node.Name+
+				", which has a problem: Ready is Unknown: Kubelet stopped posting node status. 1 of 2 pods are ready.")
 		expectPhase(ctx, echo, v1.PhaseWarning)
 
 		By("remaining the cause during a rollout")

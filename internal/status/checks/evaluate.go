@@ -110,7 +110,7 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 
 // setUnknown sets the result of a check that has none, and why.
 func setUnknown(check *v1.EchoCheckStatus, why string) {
-	check.Result, check.Message = v1.CheckUnknown, status.ShortMessage(why)
+	check.Result, check.Message = v1.CheckUnknown, status.CheckMessage(why)
 }
 
 // pathsHealthy returns the condition of the checks of an Echo, and nil if there are none.

@@ -30,7 +30,7 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	failed := failuresOf(v)
 	switch {
 	case len(failed) > 0:
-		current.Result, current.Message = v1.CheckFailed, status.ShortMessage(strings.Join(failed, " "))
+		current.Result, current.Message = v1.CheckFailed, status.CheckMessage(strings.Join(failed, " "))
 	case v.Unfinished == pathverdict.DeadlinePassed:
 		setUnknown(current,
 			fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
