@@ -72,12 +72,12 @@ func rules() []struct {
 		{"Metrics", []rule{
 			{"echoserver/server/*metrics.go", `"(echo_[a-z_]+)"`, "", "docs/echo-server.md", ""},
 			{"internal/monitoring/*.go", `prefix ?\+ ?"([a-z_]+)"`, "echo_operator_$1", "docs/reference/metrics.md", ""},
-			{"internal/monitoring/*.go", `"(echo_[a-z]+_[a-z_]+[a-z])"`, "", "docs/reference/metrics.md", ""},
+			{"internal/monitoring/*.go", `describe\("([a-z_]+)"`, "echo_operator_$1", "docs/reference/metrics.md", ""},
 		}},
 		{"Alerts", []rule{{"internal/monitoring/alerts.yaml", `- alert: (\w+)`, "", "docs/runbooks/$1.md", ""}}},
 		{"Reasons of conditions and events", []rule{{"api/v1/*.go", reason, "", "docs/reference/echo.md", ""}}},
 		{"Facts of pathcheck",
-			[]rule{{"pathcheck/*.go", `"((?:` + strings.Join(groups, "|") + `)(?:\.[a-zA-Z]+)+)"`, "", "docs/gateways.md", ""}}},
+			[]rule{{"pathcheck/*.go", `"((?:` + strings.Join(groups, "|") + `)(?:\.[a-zA-Z0-9]+)+)"`, "", "docs/gateways.md", ""}}},
 		{"Images", []rule{{"tools/make/image", `(?m)^\t(echo-[a-z-]+)\)$`, "", "docs/releasing.md", ""}}},
 		{"Modules", []rule{{"go.mod */go.mod", "", "", "$1", "// "}}},
 		{"Targets of make", []rule{

@@ -15,10 +15,10 @@ func TestValidateGroups(t *testing.T) {
 		groups []string
 		want   string
 	}{
-		"none":        {nil, ""},
-		"all":         {knownGroups(), ""},
-		"one of two":  {[]string{"client", "others"}, "The group others is unknown. " + known},
-		"other case":  {[]string{"outlierdetection"}, "The group outlierdetection is unknown. " + known},
+		"none":       {nil, ""},
+		"all":        {knownGroups(), ""},
+		"one of two": {[]string{"client", "others"}, "The group others is unknown. " + known},
+		"other case": {[]string{"outlierdetection"}, "The group outlierdetection is unknown. " + known},
 	} {
 		err := ValidateGroups(&v1.EchoCheck{Name: "path", Groups: c.groups})
 		if invalid := (*children.InvalidSpecError)(nil); c.want == "" && err != nil ||
