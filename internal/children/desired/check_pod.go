@@ -45,7 +45,7 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images children.Im
 
 // place places the pods of a check where the echo servers may run. Affinity to other pods and an even spread are for many pods.
 func place(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
-	spec.WithNodeSelector(given.NodeSelector).WithTolerations(echopod.Tolerations(given.Tolerations)...)
+	spec.WithNodeSelector(echopod.NodeSelector(given.NodeSelector, true)).WithTolerations(echopod.Tolerations(given.Tolerations)...)
 	if given.Affinity != nil && given.Affinity.NodeAffinity != nil {
 		spec.WithAffinity(corev1ac.Affinity().WithNodeAffinity(
 			children.AsConfiguration[corev1ac.NodeAffinityApplyConfiguration](given.Affinity.NodeAffinity)))

@@ -85,8 +85,35 @@ func TestSpreadDefaultsToNodesAndZones(t *testing.T) {
 	}
 	spec := liveDeployment(t, support.Echo("ns", "x")).Spec.Template.Spec
 	NewWithT(t).Expect(spec.TopologySpreadConstraints).To(BeComparableTo(want))
-	if spec.Affinity != nil || spec.NodeSelector != nil || spec.Tolerations != nil || spec.PriorityClassName != "" {
+	if spec.Affinity != nil || spec.Tolerations != nil || spec.PriorityClassName != "" {
 		t.Errorf("an Echo that asks for nothing is scheduled by %+v", spec)
+	}
+}
+
+// TestNodeSelector_ownImages checks that the operator's own images run on Linux, unless the Echo names another operating system.
+func TestNodeSelector_ownImages(t *testing.T) {
+	const system = "kubernetes.io/os"
+	linux, labels := map[string]string{system: "linux"}, map[string]string{"a": "b"}
+	both, other := map[string]string{"a": "b", system: "linux"}, map[string]string{system: "plan9"}
+	for name, c := range map[string]struct {
+		image          string
+		given          map[string]string
+		pod, companion map[string]string
+		podOfCheck     map[string]string
+	}{
+		"own":                 {"", nil, linux, linux, linux},
+		"own, labels":         {"", labels, both, linux, both},
+		"own, another system": {"", other, other, linux, other},
+		"another":             {"other:1", nil, nil, nil, linux},
+		"another, labels":     {"other:1", labels, labels, nil, both},
+	} {
+		g := NewWithT(t)
+		echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image, e.Spec.NodeSelector = c.image, c.given })
+		g.Expect(liveDeployment(t, echo).Spec.Template.Spec.NodeSelector).To(Equal(c.pod), name)
+		g.Expect(liveCompanion(t, support.PodWithCompanionLabel(), echo).Spec.NodeSelector).To(Equal(c.companion), name)
+		withCheck := checked()
+		withCheck.Spec.Image, withCheck.Spec.NodeSelector = c.image, c.given
+		g.Expect(podOf(cronJob(t, withCheck)).NodeSelector).To(Equal(c.podOfCheck), name)
 	}
 }
 

@@ -67,6 +67,7 @@ func Companion(owner *corev1.Pod, echo *v1.Echo, config children.Config) (childr
 // companionSpec places a companion on the node of its owner. It has no priority, so that it never displaces its owner.
 func companionSpec(owner *corev1.Pod, echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
 	return podSpec(echo, Container(echo, config)).
+		WithNodeSelector(NodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).
 		WithAffinity(onNode(owner.Spec.NodeName)).
 		WithTolerations(Tolerations(owner.Spec.Tolerations)...)
 }

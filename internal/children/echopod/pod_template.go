@@ -1,6 +1,8 @@
 package echopod
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -49,7 +51,7 @@ func Template(echo *v1.Echo, config children.Config) *corev1ac.PodTemplateSpecAp
 func templateSpec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyConfiguration {
 	desired := &echo.Spec
 	spec := podSpec(echo, Container(echo, config, serviceEnvironment(echo)...)).
-		WithNodeSelector(desired.NodeSelector).
+		WithNodeSelector(NodeSelector(desired.NodeSelector, config.Images.FirstParty(config.Images.Of(echo)))).
 		WithTolerations(Tolerations(desired.Tolerations)...).
 		WithTopologySpreadConstraints(spread(echo)...)
 	if desired.Affinity != nil {
@@ -59,6 +61,17 @@ func templateSpec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyC
 		spec.WithPriorityClassName(desired.PriorityClassName)
 	}
 	return spec
+}
+
+// NodeSelector returns the labels of the nodes on which an image may run. The operator's own images are built for Linux: on another
+// operating system they run only if the given labels name it.
+func NodeSelector(given map[string]string, own bool) map[string]string {
+	if !own {
+		return given
+	}
+	selector := map[string]string{corev1.LabelOSStable: "linux"}
+	maps.Copy(selector, given)
+	return selector
 }
 
 // Tolerations returns tolerations as apply configurations.

@@ -156,6 +156,7 @@ func podEdits() []edit {
 		set("privileges", container+"/securityContext/allowPrivilegeEscalation", `true`).unless("securityContext"),
 		set("the probe", container+"/readinessProbe/periodSeconds", `77`).unless("image"),
 		set("nodeSelector", pod+"/nodeSelector", `{"theirs": "yes"}`).with("nodeSelector"),
+		set("another operating system", pod+"/nodeSelector", `{"kubernetes.io/os": "windows"}`).unless("image"),
 		set("the topology key of a spread constraint", pod+"/topologySpreadConstraints/0/topologyKey", `"theirs"`),
 		set("whenUnsatisfiable of a spread constraint", pod+"/topologySpreadConstraints/0/whenUnsatisfiable", `"DoNotSchedule"`),
 		set("the skew of a spread constraint", pod+"/topologySpreadConstraints/0/maxSkew", `7`),

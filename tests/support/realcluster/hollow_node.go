@@ -38,7 +38,7 @@ func CreateHollowNode(ctx context.Context, c client.Client, label string) string
 		corev1.ResourcePods: resource.MustParse("10k")}
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "hollow-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
-			Labels: map[string]string{HollowLabel: label}},
+			Labels: map[string]string{HollowLabel: label, corev1.LabelOSStable: "linux"}},
 		Spec:   corev1.NodeSpec{Taints: []corev1.Taint{{Key: HollowLabel, Effect: corev1.TaintEffectNoSchedule}}},
 		Status: corev1.NodeStatus{Capacity: plenty, Allocatable: plenty},
 	}
