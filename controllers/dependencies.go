@@ -42,6 +42,8 @@ type Dependencies struct {
 	Images children.Images
 	// TLS is what the cluster requires of endpoints with TLS.
 	TLS children.TLSProfile
+	// Routes is true if the cluster serves Routes of OpenShift.
+	Routes bool
 	// Schema compares children with what exists.
 	Schema apply.Schema
 	// Policy is what the operator allows.
@@ -78,7 +80,9 @@ func (d *Dependencies) Count(ctx context.Context, controller string, failure *st
 }
 
 // Config returns what the children of Echoes depend on.
-func (d *Dependencies) Config() children.Config { return children.Config{Images: d.Images, TLS: d.TLS} }
+func (d *Dependencies) Config() children.Config {
+	return children.Config{Images: d.Images, TLS: d.TLS, Routes: d.Routes}
+}
 
 // Echoes returns the Echoes that a condition selects.
 func (d *Dependencies) Echoes(ctx context.Context, which func(*v1.Echo) bool) []v1.Echo {

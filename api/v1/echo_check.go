@@ -37,6 +37,7 @@ type EchoCheck struct {
 	// caConfigMap is the name of the ConfigMap in the namespace of the Echo that contains, as ca.crt, the certificates of authorities that are trusted in addition to those of browsers.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=82,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:io.kubernetes:ConfigMap"}
 	CAConfigMap string `json:"caConfigMap,omitempty"`

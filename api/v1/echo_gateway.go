@@ -47,11 +47,9 @@ type EchoGateway struct {
 	BackendTLS *EchoGatewayBackendTLS `json:"backendTLS,omitempty"`
 
 	// annotations are annotations to add to the routes.
-	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=61,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
-	Annotations map[string]string `json:"annotations,omitempty"`
+	Annotations Annotations `json:"annotations,omitempty"`
 }
 
 // EchoGatewayReference references a Gateway, or one of its listeners.
@@ -107,6 +105,7 @@ type EchoGatewayBackendTLS struct {
 	// caConfigMap is the name of the ConfigMap in the namespace of the Echo that contains, as ca.crt, the certificates of the authorities that verify that certificate.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=60,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	CAConfigMap string `json:"caConfigMap"`

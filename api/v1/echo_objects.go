@@ -27,12 +27,28 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
+	// portName is the name of the port of the Service for HTTP. The port for HTTPS has the name https. Defaults to http.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self != 'https'",message="The name https is reserved for the port for HTTPS. Choose another name, such as http or web."
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port name",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
+	PortName string `json:"portName,omitempty"`
+
+	// appProtocol is the application protocol of the port for HTTP, which meshes and gateways use, such as kubernetes.io/h2c for HTTP/2 without TLS.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$`
+	// +kubebuilder:validation:XValidation:rule="self.indexOf('/') <= 253",message="The DNS name before '/' must be at most 253 characters long."
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Application protocol",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
+	AppProtocol string `json:"appProtocol,omitempty"`
+
 	// annotations are annotations to add to the Service, for example for the load balancer of a cloud provider.
-	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=30,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
-	Annotations map[string]string `json:"annotations,omitempty"`
+	Annotations Annotations `json:"annotations,omitempty"`
 
 	// externalTrafficPolicy specifies where nodes send external traffic: Cluster to all pods, Local to pods on the same node, which preserves the client address.
 	// +kubebuilder:validation:Enum=Cluster;Local
@@ -86,54 +102,62 @@ type EchoService struct {
 
 // EchoIngress is the configuration of the Ingress. OpenShift creates a Route for it.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.host)",message="The field host is required when the Ingress is enabled."
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !self.tls || has(self.tlsSecretName) || has(self.host)",message="The field host is required with tls, unless tlsSecretName is specified.",fieldPath=".host"
+// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.pathType) && self.pathType == 'ImplementationSpecific' || !self.path.matches('//|/[.][.]?(/|$)|%2[fF]')",message="The path must contain none of //, /./, /../ and %2f, and must not end with /. or /.., unless pathType is ImplementationSpecific.",fieldPath=".path"
 // +kubebuilder:validation:XValidation:rule="!has(self.tlsSecretName) || has(self.tls) && self.tls",message="The field tlsSecretName requires tls to be true."
 type EchoIngress struct {
 	// enabled specifies whether to create an Ingress. Defaults to false.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=41
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=41,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`
 
-	// host is the host name of the Ingress. It is required when the Ingress is enabled.
+	// host is the host name of the Ingress. The first label can be * for all. Defaults to all host names. Without a host name, status.externalURL is not set, and OpenShift creates no Route.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9]+([.][0-9]+){3}$')",message="The host must be a DNS name, not an IP address."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host",order=42,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Host string `json:"host,omitempty"`
 
-	// path is the path prefix of the requests that the Ingress sends to the echo servers. Defaults to /.
+	// path is the path of the requests that the Ingress sends to the echo servers. Defaults to /.
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Path string `json:"path,omitempty"`
 
+	// pathType specifies how path matches: Prefix by its elements, Exact as a whole, ImplementationSpecific as the Ingress controller defines, for example as a regular expression. OpenShift creates no Route for Exact. With ImplementationSpecific, status.externalURL is not set. Defaults to Prefix.
+	// +kubebuilder:validation:Enum=Prefix;Exact;ImplementationSpecific
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path type",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Prefix","urn:alm:descriptor:com.tectonic.ui:select:Exact","urn:alm:descriptor:com.tectonic.ui:select:ImplementationSpecific"}
+	PathType networkingv1.PathType `json:"pathType,omitempty"`
+
 	// className is the name of the IngressClass. Defaults to the default IngressClass of the cluster.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ingress class",order=46,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	ClassName string `json:"className,omitempty"`
 
-	// tls specifies whether the host is served over HTTPS. Defaults to false.
+	// tls specifies whether the Ingress serves HTTPS. Defaults to false.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=44,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=44,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	TLS bool `json:"tls,omitempty"`
 
 	// tlsSecretName is the name of the Secret that contains the TLS certificate. Defaults to the default certificate of the Ingress controller.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS secret",order=45,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.tls:true"}
 	TLSSecretName string `json:"tlsSecretName,omitempty"`
 
 	// annotations are annotations to add to the Ingress.
-	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=47,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
-	Annotations map[string]string `json:"annotations,omitempty"`
+	Annotations Annotations `json:"annotations,omitempty"`
 }
 
 // EchoDisruptionBudget is the configuration of the PodDisruptionBudget.

@@ -7,6 +7,7 @@ type EchoTLS struct {
 	// secretName is the name of the Secret that contains the certificate, of type kubernetes.io/tls and in the namespace of the Echo. HTTPS is disabled if it is not set.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret",order=33,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName,omitempty"`

@@ -71,7 +71,12 @@ type EchoSpec struct {
 
 	// env is a list of environment variables to set in the containers. A variable replaces one of the same name that the operator sets.
 	// +kubebuilder:validation:MaxItems=128
-	// +kubebuilder:validation:XValidation:rule="!self.exists(e, e.name in ['POD_NAME', 'POD_NAMESPACE', 'POD_IP', 'NODE_NAME', 'HOST_IP', 'SERVICE_NAME', 'INGRESS_NAME'])",message="The names POD_NAME, POD_NAMESPACE, POD_IP, NODE_NAME, HOST_IP, SERVICE_NAME and INGRESS_NAME are set by the operator and must not be specified."
+	// +kubebuilder:validation:XValidation:rule="!self.exists(e, e.name in ['SERVICE_NAME', 'INGRESS_NAME'])",message="The variables SERVICE_NAME and INGRESS_NAME are set by the operator and must not be specified."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_NAME' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'metadata.name')",message="The operator sets the variable POD_NAME. Leave it out, or specify valueFrom.fieldRef.fieldPath metadata.name."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_NAMESPACE' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'metadata.namespace')",message="The operator sets the variable POD_NAMESPACE. Leave it out, or specify valueFrom.fieldRef.fieldPath metadata.namespace."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_IP' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'status.podIP')",message="The operator sets the variable POD_IP. Leave it out, or specify valueFrom.fieldRef.fieldPath status.podIP."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'NODE_NAME' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'spec.nodeName')",message="The operator sets the variable NODE_NAME. Leave it out, or specify valueFrom.fieldRef.fieldPath spec.nodeName."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'HOST_IP' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'status.hostIP')",message="The operator sets the variable HOST_IP. Leave it out, or specify valueFrom.fieldRef.fieldPath status.hostIP."
 	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) + (has(e.value) ? size(e.value) : 0) <= 32766)",message="A variable must be at most 32766 characters long, together with its name. Linux starts no process with one of more than 131072 bytes."
 	// +listType=map
 	// +listMapKey=name
@@ -199,6 +204,7 @@ type EchoSpec struct {
 
 	// priorityClassName is the name of the PriorityClass of the pods.
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Priority class",order=97,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	PriorityClassName string `json:"priorityClassName,omitempty"`
@@ -211,18 +217,19 @@ type EchoSpec struct {
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
 	// podLabels are labels to add to the pods.
-	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('app.kubernetes.io/') || k.startsWith('echoes.example.com/'))",message="Labels with the prefix app.kubernetes.io/ or echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",order=115,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
-	PodLabels map[string]string `json:"podLabels,omitempty"`
+	PodLabels Labels `json:"podLabels,omitempty"`
 
 	// podAnnotations are annotations to add to the pods, companions included.
-	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod annotations",order=116,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
-	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
+	PodAnnotations Annotations `json:"podAnnotations,omitempty"`
+
+	// commonMetadata is metadata to add to every object that the operator creates for the Echo, and to every pod, companions and checks included. A change replaces the pods.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Common metadata",order=117,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
+	CommonMetadata *CommonMetadata `json:"commonMetadata,omitempty"`
 
 	// paused stops the operator from changing the objects of the Echo. The status is still updated, and the Echo can still be deleted.
 	// +optional
@@ -243,6 +250,7 @@ type ImagePullSecret struct {
 	// name is the name of the Secret.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pull secret",order=96,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	Name string `json:"name"`

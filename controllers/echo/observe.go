@@ -13,6 +13,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -28,6 +29,7 @@ func (r *Reconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observa
 	return status.Observation{
 		Pods: pods, Companions: companions, Nodes: nodes,
 		Gateways: gateways.Gateways, GatewaysUnknown: gateways.Unknown, GatewaysRefused: gateways.Refused, Unserved: gateways.Unserved,
+		NoRoute: routing.NoRoute(echo, r.config()),
 	}, errors.Join(err, unreadable)
 }
 

@@ -12,11 +12,13 @@ type Config struct {
 	TLS TLSProfile
 	// Served are the optional kinds that the cluster serves.
 	Served Served
+	// Routes is true if the cluster serves Routes of OpenShift.
+	Routes bool
 }
 
 // Equal reports whether the same children follow from both.
 func (c Config) Equal(other Config) bool {
-	return c.Images == other.Images && c.Served.Equal(other.Served) && c.TLS.MinVersion == other.TLS.MinVersion && slices.Equal(c.TLS.Ciphers,
+	return c.Images == other.Images && c.Routes == other.Routes && c.Served.Equal(other.Served) && c.TLS.MinVersion == other.TLS.MinVersion && slices.Equal(c.TLS.Ciphers,
 		other.TLS.Ciphers)
 }
 

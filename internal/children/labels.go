@@ -49,6 +49,31 @@ func CompanionLabels(echo *v1.Echo) map[string]string {
 	}
 }
 
+// CommonLabels returns the labels that an Echo gives to all of its objects and pods.
+func CommonLabels(echo *v1.Echo) map[string]string {
+	if echo.Spec.CommonMetadata == nil {
+		return nil
+	}
+	return AsLabels(echo.Spec.CommonMetadata.Labels)
+}
+
+// AsLabels returns labels of the API of Echoes as labels of Kubernetes.
+func AsLabels(given v1.Labels) map[string]string {
+	labels := make(map[string]string, len(given))
+	for key, value := range given {
+		labels[key] = string(value)
+	}
+	return labels
+}
+
+// CommonAnnotations returns the annotations that an Echo gives to all of its objects and pods.
+func CommonAnnotations(echo *v1.Echo) map[string]string {
+	if echo.Spec.CommonMetadata == nil {
+		return nil
+	}
+	return echo.Spec.CommonMetadata.Annotations
+}
+
 // InstanceLabels returns the labels that list the pods and companions of an Echo together. Pods of others may have them,
 // too: SplitPods leaves those out.
 func InstanceLabels(echo *v1.Echo) map[string]string {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,16 +16,35 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// WithMetadata returns an apply configuration with labels and an owner.
-func WithMetadata(configuration any, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured, error) {
+// WithMetadata returns an apply configuration with labels, an owner, and the common metadata of an Echo. What the configuration and the
+// labels have already takes precedence.
+func WithMetadata(configuration any, echo *v1.Echo, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured,
+	error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
 	if err != nil {
 		return nil, fmt.Errorf("converting %T: %w", configuration, err)
 	}
 	want := &unstructured.Unstructured{Object: object}
-	want.SetLabels(labels)
-	want.SetOwnerReferences([]metav1.OwnerReference{owner})
+	SetMetadata(want, echo, labels, owner)
 	return want, nil
+}
+
+// SetMetadata gives an object the metadata of WithMetadata.
+func SetMetadata(object *unstructured.Unstructured, echo *v1.Echo, labels map[string]string, owner metav1.OwnerReference) {
+	object.SetLabels(merged(CommonLabels(echo), labels))
+	if annotations := merged(CommonAnnotations(echo), object.GetAnnotations()); len(annotations) > 0 {
+		object.SetAnnotations(annotations)
+	}
+	object.SetOwnerReferences([]metav1.OwnerReference{owner})
+}
+
+// merged returns the entries of maps. Those of later maps take precedence.
+func merged(all ...map[string]string) map[string]string {
+	result := map[string]string{}
+	for _, each := range all {
+		maps.Copy(result, each)
+	}
+	return result
 }
 
 // AddDigest adds a digest of all that is applied. Pods are immutable, so that a companion with another digest is replaced.

@@ -176,6 +176,7 @@ func (o *Operator) addReconcilers(options Options, past *history.History, measur
 		Recorder: past.Recorder(o.GetEventRecorder(eventReporter)),
 		Images:   options.Images,
 		TLS:      o.offered.tlsOfEchoes(),
+		Routes:   o.offered.routes(),
 		Schema:   apply.NewSchema(o.GetScheme()),
 		Policy:   options.Policy,
 		Metrics:  measured,

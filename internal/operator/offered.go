@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,6 +92,7 @@ func optionalKinds(options Options) []discovery.Kind {
 		{GroupVersionKind: gateways.WithKind(routing.GatewayKind), In: all},
 		{GroupVersionKind: monitors.WithKind("ServiceMonitor")},
 		{GroupVersionKind: monitors.WithKind("PrometheusRule")},
+		{GroupVersionKind: openshift.RouteKind()},
 	}
 	for _, kind := range desired.Table() {
 		if kind.Optional {
@@ -115,6 +117,10 @@ func (f offered) gatewayAPI() gatewayapi.API {
 func (f offered) podMonitors() bool {
 	return f.apis.Usable(desired.MonitoringGroupVersion())["PodMonitor"]
 }
+
+// routes reports whether the cluster serves Routes, or may: only OpenShift gives no response while the server of that API is down, and an
+// Ingress that was changed for other clusters would lose its Route.
+func (f offered) routes() bool { return f.apis[openshift.RouteKind()].Access != discovery.NotServed }
 
 // tlsOfEchoes returns what the cluster requires of the echo servers' HTTPS.
 func (f offered) tlsOfEchoes() children.TLSProfile {
@@ -147,14 +153,18 @@ func (o *Operator) watchAPIs(cluster *discovery.Cluster, kinds []discovery.Kind,
 
 // requiredAPIs returns what reports whether Echoes require a kind. While the caches are not filled, that is not known.
 func (o *Operator) requiredAPIs(ctx context.Context) func(discovery.Kind) bool {
-	list, gateways, monitors := &v1.EchoList{}, false, false
-	if len(o.supervisor.pending()) == 0 && o.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy) == nil {
-		for i := range list.Items {
-			gateways = gateways || children.HasGateway(&list.Items[i])
-			monitors = monitors || desired.HasMonitoring(&list.Items[i])
-		}
+	list := &v1.EchoList{}
+	if len(o.supervisor.pending()) > 0 || o.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy) != nil {
+		return func(discovery.Kind) bool { return false }
 	}
+	used := func(by func(*v1.Echo) bool) bool {
+		return slices.ContainsFunc(list.Items, func(echo v1.Echo) bool { return by(&echo) })
+	}
+	gateways, monitors := used(children.HasGateway), used(desired.HasMonitoring)
+	routesUnknown := o.offered.apis[openshift.RouteKind()].Access == discovery.Unknown // a cluster does not begin to serve Routes
+	routes := routesUnknown && used(children.HasIngress)
 	return func(kind discovery.Kind) bool {
-		return gateways && kind.GroupVersion() == routing.GatewayGroupVersion() || monitors && kind.Kind == desired.NewPodMonitor().GetKind()
+		return gateways && kind.GroupVersion() == routing.GatewayGroupVersion() || monitors && kind.Kind == desired.NewPodMonitor().GetKind() ||
+			routes && kind.GroupVersionKind == openshift.RouteKind()
 	}
 }

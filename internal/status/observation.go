@@ -34,6 +34,8 @@ type Observation struct {
 	GatewaysRefused string
 	// Unserved are the kinds of Gateway API that the Echo requires and the operator cannot use.
 	Unserved []Unserved
+	// NoRoute is why OpenShift creates no Route for the Ingress, empty if it creates one or if there are no Routes.
+	NoRoute string
 	// Changes are the objects that the reconcile wrote.
 	Changes []Change
 	// AmbiguousWrites are the writes that failed, and may have been done all the same.

@@ -55,11 +55,14 @@ type causes struct {
 	gatewayNote string
 	// policyNote is what the NetworkPolicy drops although the spec leads it in, empty if there is no such traffic.
 	policyNote string
+	// noRoute is why OpenShift creates no Route, empty if it creates one or if there are no Routes.
+	noRoute string
 }
 
 // causesOf returns the causes of what is seen of an Echo.
 func causesOf(echo *v1.Echo, seen Observation, pods availability, now time.Time) causes {
-	c := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now), policyNote: policyNote(echo)}
+	c := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now), policyNote: policyNote(echo),
+		noRoute: seen.NoRoute}
 	c.routed = c.routes == (cause{}) && children.HasGateway(echo)
 	if children.HasGateway(echo) && seen.GatewaysRefused != "" {
 		c.gatewayNote = "The URL at the Gateway is not known: " + Sentence(seen.GatewaysRefused)
@@ -90,7 +93,7 @@ func podsVerdict(pods availability, why causes) verdict {
 	v := verdict{
 		routes:  why.routes,
 		routed:  why.routed,
-		message: sentences(why.pods.message, why.routes.message, why.gatewayNote, why.policyNote, pods.summary()),
+		message: sentences(why.pods.message, why.routes.message, why.gatewayNote, why.policyNote, why.noRoute, pods.summary()),
 		phase:   pods.phase(why),
 	}
 	v.ready, v.readyReason, v.event = pods.readiness(why.pods)

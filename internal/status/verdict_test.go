@@ -58,6 +58,8 @@ func TestWhatTheConditionsSay(t *testing.T) {
 		}, seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)},
 			want: said{"True AllPodsReady", "False RolledOut", quiet, "The NetworkPolicy drops traffic from node ports. " +
 				"Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from. " + twoOfTwo, "", "Normal Ready"}},
+		"an Ingress without a Route": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2), NoRoute: "Set a host."},
+			want: said{"True AllPodsReady", "False RolledOut", quiet, "Set a host. " + twoOfTwo, "", "Normal Ready"}},
 		"scaled to zero": {change: func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, seen: Observation{Deployment: seenDeployment(done, 0, 0, 0)},
 			want: said{"True ScaledToZero", "False RolledOut", quiet, "No pods are requested and none are running.", "", "Normal Ready"}},
 		"rolling out": {seen: Observation{Deployment: seenDeployment(going, 3, 1, 1)},

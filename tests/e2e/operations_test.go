@@ -55,7 +55,7 @@ func fullEcho(namespace string) *v1.Echo {
 		e.Spec.DisruptionBudget.MaxUnavailable = new(int32(2))
 		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "restored.apps.example.com"}
-		e.Spec.PodLabels = map[string]string{"example.com/tier": "tools"}
+		e.Spec.PodLabels = v1.Labels{"example.com/tier": "tools"}
 	})
 }
 

@@ -74,6 +74,16 @@ func accessFields() []field {
 		{"service.type", func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort },
 			func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeLoadBalancer }},
 		{"service.port", func(s *v1.EchoSpec) { s.Service.Port = 81 }, func(s *v1.EchoSpec) { s.Service.Port = 82 }},
+		{"service.portName", func(s *v1.EchoSpec) { s.Service.PortName = "web" }, func(s *v1.EchoSpec) { s.Service.PortName = "h2c-grpc" }},
+		{"service.appProtocol", func(s *v1.EchoSpec) { s.Service.AppProtocol = "kubernetes.io/h2c" },
+			func(s *v1.EchoSpec) { s.Service.AppProtocol = "http" }},
+		{"ingress.pathType", func(s *v1.EchoSpec) {
+			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/a", PathType: networkingv1.PathTypeExact}
+		}, func(s *v1.EchoSpec) {
+			s.Ingress = &v1.EchoIngress{Enabled: true, Path: "/echo(/|$)(.*)", PathType: networkingv1.PathTypeImplementationSpecific}
+		}},
+		{"ingress without a host", func(s *v1.EchoSpec) { s.Ingress = &v1.EchoIngress{Enabled: true} },
+			func(s *v1.EchoSpec) { s.Ingress = &v1.EchoIngress{Enabled: true, TLS: true, TLSSecretName: "s"} }},
 		{"service.annotations", func(s *v1.EchoSpec) { s.Service.Annotations = map[string]string{"a": "1", "b": "2"} },
 			func(s *v1.EchoSpec) { s.Service.Annotations = map[string]string{"b": "3"} }},
 		{"service of a load balancer", func(s *v1.EchoSpec) {
@@ -157,10 +167,13 @@ func placementFields() []field {
 		}},
 		{"priorityClassName", func(s *v1.EchoSpec) { s.PriorityClassName = "a" }, func(s *v1.EchoSpec) { s.PriorityClassName = "b" }},
 		{"serviceAccountName", func(s *v1.EchoSpec) { s.ServiceAccountName = "a" }, func(s *v1.EchoSpec) { s.ServiceAccountName = "b.c-d" }},
-		{"podLabels", func(s *v1.EchoSpec) { s.PodLabels = map[string]string{"a": "1", "b": "2"} },
-			func(s *v1.EchoSpec) { s.PodLabels = map[string]string{"b": "3"} }},
+		{"podLabels", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"a": "1", "b": "2"} },
+			func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"b": "3"} }},
 		{"podAnnotations", func(s *v1.EchoSpec) { s.PodAnnotations = map[string]string{"a": "1", "b": "2"} },
 			func(s *v1.EchoSpec) { s.PodAnnotations = map[string]string{"b": "3"} }},
+		{"commonMetadata", func(s *v1.EchoSpec) {
+			s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"team": "a"}, Annotations: v1.Annotations{"example.org/a": "1", "b": "2"}}
+		}, func(s *v1.EchoSpec) { s.CommonMetadata = &v1.CommonMetadata{Annotations: v1.Annotations{"b": "3"}} }},
 	}
 }
 

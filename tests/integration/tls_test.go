@@ -14,6 +14,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
@@ -64,7 +65,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 	}
 	openshiftRules := func() []rbacv1.PolicyRule { return manifest("rbac/openshift_role.yaml", &rbacv1.ClusterRole{}).Rules }
 
-	BeforeAll(func(ctx SpecContext) { server, admin = startCluster(support.APIServerCRD(ctx)) })
+	BeforeAll(func(ctx SpecContext) { server, admin = startCluster(support.APIServerCRD(ctx), support.RouteCRD(ctx)) })
 
 	It("is that of the intermediate profile where a cluster sets none", func(ctx SpecContext) {
 		run, address := prepare(ctx, "without", openshiftRules())
@@ -118,6 +119,19 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 		apiServer.ObjectMeta = metav1.ObjectMeta{Name: "cluster"} // the next specs read it
 		Expect(admin.Create(ctx, apiServer)).To(Succeed())
 	}, SpecTimeout(time.Minute))
+
+	It("of an Ingress is the default certificate of the router where the cluster serves Routes, and a missing Route has a message",
+		func(ctx SpecContext) {
+			run, _ := prepare(ctx, "routes", openshiftRules())
+			run()
+			echo := support.Echo("routes-own", "routed", func(e *v1.Echo) {
+				e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", TLS: true, PathType: networkingv1.PathTypeExact}
+			})
+			Expect(admin.Create(ctx, echo)).To(Succeed())
+			ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: echo.Namespace, Name: echo.Name}}
+			support.EventuallyObject(ctx, admin, ingress).Should(HaveField("Spec.TLS", Equal([]networkingv1.IngressTLS{{}})))
+			support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.Message", ContainSubstring("OpenShift creates no Route")))
+		}, SpecTimeout(time.Minute))
 
 	It("is that of the intermediate profile if the operator may not read another, and it says so", func(ctx SpecContext) {
 		run, address := prepare(ctx, "forbidden", nil)

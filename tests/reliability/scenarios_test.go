@@ -109,7 +109,7 @@ func changes() []scenario {
 			s.ServiceAccountName = "mesh"
 		}},
 		{"pod labels", func(s *v1.EchoSpec) {
-			s.PodLabels, s.PodAnnotations = map[string]string{"a": "b"}, map[string]string{"c": "d"}
+			s.PodLabels, s.PodAnnotations = v1.Labels{"a": "b"}, map[string]string{"c": "d"}
 		}},
 	}
 	var all []scenario

@@ -38,6 +38,12 @@ func APIServerCRD(ctx context.Context) string {
 	return filepath.Join(folder, "0000_10_config-operator_01_apiservers-Default.crd.yaml")
 }
 
+// RouteCRD returns the file of the CustomResourceDefinition Route of OpenShift.
+func RouteCRD(ctx context.Context) string {
+	GinkgoHelper()
+	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml")
+}
+
 // ModuleFolder returns the folder of a module that the module in a folder of the project requires.
 func ModuleFolder(ctx context.Context, from, module string) string {
 	GinkgoHelper()

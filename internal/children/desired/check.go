@@ -110,7 +110,9 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, images children.Images) (children
 	job := batchv1ac.JobSpec().
 		WithBackoffLimit(0).
 		WithTemplate(corev1ac.PodTemplateSpec().
+			WithLabels(children.CommonLabels(echo)).
 			WithLabels(labels).
+			WithAnnotations(children.CommonAnnotations(echo)).
 			WithAnnotations(map[string]string{v1.AppliedHashAnnotation: applied}).
 			WithSpec(pod))
 	configuration := batchv1ac.CronJob(child.Key.Name, child.Key.Namespace).WithSpec(batchv1ac.CronJobSpec().
@@ -120,8 +122,12 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, images children.Images) (children
 		WithSuspend(echo.Spec.DesiredReplicas() == 0).
 		WithSuccessfulJobsHistoryLimit(1).
 		WithFailedJobsHistoryLimit(1).
-		WithJobTemplate(batchv1ac.JobTemplateSpec().WithLabels(labels).WithSpec(job)))
-	child.Desired, err = children.WithMetadata(configuration, labels, children.ChildOwnerReference(echo))
+		WithJobTemplate(batchv1ac.JobTemplateSpec().
+			WithLabels(children.CommonLabels(echo)).
+			WithLabels(labels).
+			WithAnnotations(children.CommonAnnotations(echo)).
+			WithSpec(job)))
+	child.Desired, err = children.WithMetadata(configuration, echo, labels, children.ChildOwnerReference(echo))
 	return child, err
 }
 

@@ -112,7 +112,7 @@ func TestWhatOthersAddStays(t *testing.T) {
 	for name, c := range map[string]foreign{
 		"a field":       byDeployment(func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 5 }),
 		"a status":      byDeployment(func(d *appsv1.Deployment) { d.Status.Replicas = 2 }),
-		"an annotation": byDeployment(func(d *appsv1.Deployment) { d.Annotations = map[string]string{"theirs": "yes"} }),
+		"an annotation": byDeployment(func(d *appsv1.Deployment) { d.Annotations["theirs"] = "yes" }),
 		"a container":   byPod(func(p *corev1.PodSpec) { p.Containers = append([]corev1.Container{sidecar}, p.Containers...) }),
 		"a variable": byPod(func(p *corev1.PodSpec) {
 			p.Containers[0].Env = append(p.Containers[0].Env, corev1.EnvVar{Name: "THEIRS"})

@@ -78,8 +78,8 @@ func TestLabelsAndAnnotationsOfPods(t *testing.T) {
 		labels, annotations map[string]string
 	}{
 		"none are given":         {func(*v1.Echo) {}, operators, nil},
-		"labels are given":       {func(e *v1.Echo) { e.Spec.PodLabels = map[string]string{"team": "a"} }, with("team", "a"), nil},
-		"the operator's are set": {func(e *v1.Echo) { e.Spec.PodLabels = map[string]string{children.LabelInstance: "y"} }, operators, nil}, // the schema rejects it
+		"labels are given":       {func(e *v1.Echo) { e.Spec.PodLabels = v1.Labels{"team": "a"} }, with("team", "a"), nil},
+		"the operator's are set": {func(e *v1.Echo) { e.Spec.PodLabels = v1.Labels{children.LabelInstance: "y"} }, operators, nil}, // the schema rejects it
 		"annotations are given":  {func(e *v1.Echo) { e.Spec.PodAnnotations = map[string]string{"a": "b"} }, operators, map[string]string{"a": "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,18 +9,21 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 func digestOf(t *testing.T, annotations, labels map[string]string, owner metav1.OwnerReference) string {
 	t.Helper()
 	g := NewWithT(t)
-	want, err := children.WithMetadata(corev1ac.Service("x", "ns").WithAnnotations(annotations), labels, owner)
+	want, err := children.WithMetadata(corev1ac.Service("x", "ns").WithAnnotations(annotations), &v1.Echo{}, labels, owner)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(children.AddDigest(want)).To(Succeed())
 	for key, value := range annotations {
@@ -47,8 +50,43 @@ func TestDigestChangesWithEverythingThatIsApplied(t *testing.T) {
 	}
 }
 
+// TestWithMetadata_commonMetadata checks that what an object has of its own takes precedence.
+func TestWithMetadata_commonMetadata(t *testing.T) {
+	g := NewWithT(t)
+	echo := &v1.Echo{Spec: v1.EchoSpec{CommonMetadata: &v1.CommonMetadata{Labels: v1.Labels{"a": "common", "b": "common"},
+		Annotations: v1.Annotations{"c": "common", "d": "common"}}}}
+	want, err := children.WithMetadata(corev1ac.Service("x", "ns").WithAnnotations(map[string]string{"c": "own"}), echo,
+		map[string]string{"a": "own"}, metav1.OwnerReference{})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(want.GetLabels()).To(Equal(map[string]string{"a": "own", "b": "common"}))
+	g.Expect(want.GetAnnotations()).To(Equal(map[string]string{"c": "own", "d": "common"}))
+}
+
+// TestCommonMetadata_everyObject checks that every object has the common labels and annotations, and every template in it: pods, and Jobs
+// of checks.
+func TestCommonMetadata_everyObject(t *testing.T) {
+	g := NewWithT(t)
+	echo := support.Echo("ns", "x", support.EveryField, func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} })
+	all, err := Of(echo, testConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	check, err := Check(echo, &echo.Spec.Checks[0], testConfig.Images)
+	g.Expect(err).NotTo(HaveOccurred())
+	companion, err := echopod.Companion(support.PodWithCompanionLabel(), echo, testConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	templates := map[string][][]string{"Deployment": {{"spec", "template"}},
+		"CronJob": {{"spec", "jobTemplate"}, {"spec", "jobTemplate", "spec", "template"}}}
+	for _, child := range append(all, check, PodMonitor(echo), companion) {
+		for _, path := range append(templates[child.Kind], nil) {
+			labels, _, _ := unstructured.NestedStringMap(child.Desired.Object, append(slices.Clone(path), "metadata", "labels")...)
+			annotations, _, _ := unstructured.NestedStringMap(child.Desired.Object, append(slices.Clone(path), "metadata", "annotations")...)
+			g.Expect(labels).To(HaveKeyWithValue("cost-center", "1"), "%s %v", child.Kind, path)
+			g.Expect(annotations).To(HaveKeyWithValue("example.org/owner", "us"), "%s %v", child.Kind, path)
+		}
+	}
+}
+
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
-	_, err := children.WithMetadata(map[string]any{"x": func() {}}, nil, metav1.OwnerReference{})
+	_, err := children.WithMetadata(map[string]any{"x": func() {}}, &v1.Echo{}, nil, metav1.OwnerReference{})
 	NewWithT(t).Expect(err).To(HaveOccurred(), "a function was written as JSON")
 }
 
@@ -148,7 +186,14 @@ func fieldChanges() map[string]fieldChange {
 		"serviceAccountName":              {func(s *v1.EchoSpec) { s.ServiceAccountName = "" }, "Deployment CronJob companion"},
 		"podLabels":                       {func(s *v1.EchoSpec) { s.PodLabels["team"] = "b" }, "Deployment"},
 		"podAnnotations":                  {func(s *v1.EchoSpec) { s.PodAnnotations["note"] = "c" }, "Deployment companion"},
-		"paused":                          {func(s *v1.EchoSpec) { s.Paused = true }, ""},
+		"commonMetadata.labels": {func(s *v1.EchoSpec) { s.CommonMetadata.Labels["cost-center"] = "2" },
+			"Service Deployment PodDisruptionBudget Ingress NetworkPolicy BackendTLSPolicy HTTPRoute GRPCRoute CronJob companion"},
+		"commonMetadata.annotations": {func(s *v1.EchoSpec) { s.CommonMetadata.Annotations["example.org/owner"] = "them" },
+			"Service Deployment PodDisruptionBudget Ingress NetworkPolicy BackendTLSPolicy HTTPRoute GRPCRoute CronJob companion"},
+		"service.portName":    {func(s *v1.EchoSpec) { s.Service.PortName = "grpc" }, "Service Ingress"},
+		"service.appProtocol": {func(s *v1.EchoSpec) { s.Service.AppProtocol = "http" }, "Service"},
+		"ingress.pathType":    {func(s *v1.EchoSpec) { s.Ingress.PathType = networkingv1.PathTypeExact }, "Ingress"},
+		"paused":              {func(s *v1.EchoSpec) { s.Paused = true }, ""},
 	}
 }
 

@@ -3,7 +3,6 @@ package desired
 import (
 	"reflect"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,8 +42,7 @@ func PodMonitor(echo *v1.Echo) children.Child {
 	child.Desired = NewPodMonitor()
 	child.Desired.SetNamespace(echo.Namespace)
 	child.Desired.SetName(echo.Name)
-	child.Desired.SetLabels(children.ChildLabels(echo))
-	child.Desired.SetOwnerReferences([]metav1.OwnerReference{children.ChildOwnerReference(echo)})
+	children.SetMetadata(child.Desired, echo, children.ChildLabels(echo), children.ChildOwnerReference(echo))
 	child.Desired.Object["spec"] = map[string]any{
 		"jobLabel": children.LabelInstance,
 		"selector": map[string]any{
@@ -57,7 +55,7 @@ func PodMonitor(echo *v1.Echo) children.Child {
 	return child
 }
 
-// IsMonitoredAs reports whether a PodMonitor has the desired labels and the desired spec. Fields that others added, or the API server as
+// IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations and spec. Fields that others added, or the API server as
 // defaults, do not count, but items of lists do, and so does the selector, which is set as a whole: with a label more it would select
 // nothing. The rest of the schema depends on the cluster, and is not known.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
@@ -65,11 +63,20 @@ func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	if !ok {
 		return false
 	}
-	labels, _, _ := unstructured.NestedMap(have.Object, "metadata", "labels") // none if they cannot be read
-	desired, _, _ := unstructured.NestedMap(want.Object, "metadata", "labels")
 	selector, _, _ := unstructured.NestedFieldNoCopy(have.Object, "spec", "selector")
 	wantedSelector, _, _ := unstructured.NestedFieldNoCopy(want.Object, "spec", "selector")
-	return includes(labels, desired) && includes(have.Object["spec"], want.Object["spec"]) && reflect.DeepEqual(selector, wantedSelector)
+	return hasAll(have.GetLabels(), want.GetLabels()) && hasAll(have.GetAnnotations(), want.GetAnnotations()) &&
+		includes(have.Object["spec"], want.Object["spec"]) && reflect.DeepEqual(selector, wantedSelector)
+}
+
+// hasAll reports whether labels or annotations have all that are desired.
+func hasAll(have, want map[string]string) bool {
+	for key, value := range want {
+		if found, ok := have[key]; !ok || found != value {
+			return false
+		}
+	}
+	return true
 }
 
 // includes reports whether JSON has all that is desired.

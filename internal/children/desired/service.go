@@ -17,11 +17,11 @@ func service(echo *v1.Echo, _ children.Config) any {
 	spec := corev1ac.ServiceSpec().
 		WithType(desired.Type).
 		WithSelector(children.SelectorLabels(echo)).
-		WithPorts(servicePort(children.PortName, desired.Port)).
+		WithPorts(httpPort(echo)).
 		WithLoadBalancerSourceRanges(desired.LoadBalancerSourceRanges...).
 		WithIPFamilies(desired.IPFamilies...)
 	if children.HasTLS(&echo.Spec) {
-		spec.WithPorts(servicePort(children.HTTPSPortName, children.HTTPSServicePort(echo.Spec.TLS)))
+		spec.WithPorts(servicePort(children.HTTPSPortName, children.HTTPSServicePort(echo.Spec.TLS)).WithName(children.HTTPSPortName))
 	}
 	setIfGiven(spec.WithExternalTrafficPolicy, desired.ExternalTrafficPolicy)
 	setIfGiven(spec.WithInternalTrafficPolicy, desired.InternalTrafficPolicy)
@@ -40,9 +40,18 @@ func setIfGiven[T ~string](set func(T) *corev1ac.ServiceSpecApplyConfiguration, 
 	}
 }
 
-// servicePort returns a port of the Service, which has the name of the port of the containers.
-func servicePort(name string, port int32) *corev1ac.ServicePortApplyConfiguration {
-	return corev1ac.ServicePort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(name))
+// httpPort returns the port of the Service for HTTP.
+func httpPort(echo *v1.Echo) *corev1ac.ServicePortApplyConfiguration {
+	port := servicePort(children.PortName, echo.Spec.Service.Port).WithName(children.ServicePortName(echo))
+	if protocol := echo.Spec.Service.AppProtocol; protocol != "" {
+		port.WithAppProtocol(protocol)
+	}
+	return port
+}
+
+// servicePort returns a port of the Service that leads to a port of the containers.
+func servicePort(target string, port int32) *corev1ac.ServicePortApplyConfiguration {
+	return corev1ac.ServicePort().WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(target))
 }
 
 // refineService sets how a Service changes.

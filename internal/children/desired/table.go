@@ -138,7 +138,7 @@ func Of(echo *v1.Echo, config children.Config) ([]children.Child, error) {
 		var desired *unstructured.Unstructured
 		if configuration := k.build(echo, config); configuration != nil {
 			var err error
-			if desired, err = children.WithMetadata(configuration, children.ChildLabels(echo), children.ChildOwnerReference(echo)); err != nil {
+			if desired, err = children.WithMetadata(configuration, echo, children.ChildLabels(echo), children.ChildOwnerReference(echo)); err != nil {
 				return nil, err
 			}
 		}

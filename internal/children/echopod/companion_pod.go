@@ -57,7 +57,7 @@ func Companion(owner *corev1.Pod, echo *v1.Echo, config children.Config) (childr
 		WithAnnotations(map[string]string{safeToEvict: "true"}).
 		WithSpec(companionSpec(owner, echo, config))
 	var err error
-	if c.Desired, err = children.WithMetadata(configuration, children.CompanionLabels(echo),
+	if c.Desired, err = children.WithMetadata(configuration, echo, children.CompanionLabels(echo),
 		children.CompanionOwnerReference(owner)); err != nil {
 		return c, err
 	}

@@ -75,7 +75,7 @@ func TestWhatACompanionRuns(t *testing.T) {
 
 func TestNobodyTakesACompanionForItsOwn(t *testing.T) {
 	g := NewWithT(t)
-	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.PodLabels = map[string]string{"app": "web"} })
+	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.PodLabels = v1.Labels{"app": "web"} })
 	pod := companionFor(t, support.PodWithCompanionLabel(), echo)
 	g.Expect(hasLabels(&pod, children.SelectorLabels(echo))).To(BeFalse(), "the Echo's Service and Deployment select a companion")
 	for key, value := range support.PodWithCompanionLabel().Labels {
@@ -93,7 +93,7 @@ func TestACompanionStaysWhileNothingOfItChanges(t *testing.T) {
 		e.Spec.Replicas = new(int32(7))
 		e.Spec.Service.Type = corev1.ServiceTypeNodePort
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com"}
-		e.Spec.PodLabels = map[string]string{"a": "b"}
+		e.Spec.PodLabels = v1.Labels{"a": "b"}
 	}))
 	hash := before.Annotations[v1.AppliedHashAnnotation]
 	NewWithT(t).Expect(after.Annotations).To(HaveKeyWithValue(v1.AppliedHashAnnotation, hash), "it is replaced for nothing")

@@ -41,8 +41,10 @@ func SetIdentity(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
 // Template returns the template of the pods of an Echo's Deployment.
 func Template(echo *v1.Echo, config children.Config) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
-		WithLabels(echo.Spec.PodLabels).
+		WithLabels(children.CommonLabels(echo)).
+		WithLabels(children.AsLabels(echo.Spec.PodLabels)).
 		WithLabels(children.ChildLabels(echo)).
+		WithAnnotations(children.CommonAnnotations(echo)).
 		WithAnnotations(echo.Spec.PodAnnotations).
 		WithSpec(templateSpec(echo, config))
 }

@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"cmp"
+
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
@@ -11,25 +13,27 @@ import (
 )
 
 // Ingress returns the Ingress in front of the Service of an Echo, or nil if it is disabled.
-func Ingress(echo *v1.Echo, _ children.Config) any {
+func Ingress(echo *v1.Echo, config children.Config) any {
 	if !children.HasIngress(echo) {
 		return nil
 	}
 	desired := echo.Spec.Ingress
 	backend := networkingv1ac.IngressBackend().WithService(networkingv1ac.IngressServiceBackend().
 		WithName(echo.Name).
-		WithPort(networkingv1ac.ServiceBackendPort().WithName(children.PortName)))
-	spec := networkingv1ac.IngressSpec().WithRules(networkingv1ac.IngressRule().
-		WithHost(desired.Host).
-		WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(networkingv1ac.HTTPIngressPath().
-			WithPath(ingressPath(desired)).
-			WithPathType(networkingv1.PathTypePrefix).
-			WithBackend(backend))))
+		WithPort(networkingv1ac.ServiceBackendPort().WithName(children.ServicePortName(echo))))
+	rule := networkingv1ac.IngressRule().WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(networkingv1ac.HTTPIngressPath().
+		WithPath(ingressPath(desired)).
+		WithPathType(pathType(desired)).
+		WithBackend(backend)))
+	if desired.Host != "" {
+		rule.WithHost(desired.Host)
+	}
+	spec := networkingv1ac.IngressSpec().WithRules(rule)
 	if desired.ClassName != "" {
 		spec.WithIngressClassName(desired.ClassName)
 	}
 	if desired.TLS {
-		spec.WithTLS(ingressTLS(desired))
+		spec.WithTLS(ingressTLS(desired, config.Routes))
 	}
 	return networkingv1ac.Ingress(echo.Name, echo.Namespace).
 		WithAnnotations(desired.Annotations).
@@ -46,20 +50,37 @@ func recreateIngress(want, _ map[string]any, owned *fieldpath.Set) bool {
 	return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
 }
 
-// ingressTLS returns the certificate of an Ingress. An entry without a Secret makes routers, OpenShift's among them, use their
-// default certificate.
-func ingressTLS(desired *v1.EchoIngress) *networkingv1ac.IngressTLSApplyConfiguration {
+// ingressTLS returns the certificate of an Ingress. Where the cluster serves Routes, an entry without a Secret stays empty: only then OpenShift
+// gives the Route the default certificate of the router, and for a host without a valid Secret it creates no Route
+// (github.com/openshift/route-controller-manager/pkg/route/ingress). Elsewhere the host says for which requests the default certificate is.
+func ingressTLS(desired *v1.EchoIngress, routes bool) *networkingv1ac.IngressTLSApplyConfiguration {
 	tls := networkingv1ac.IngressTLS()
+	if desired.Host != "" && (desired.TLSSecretName != "" || !routes) {
+		tls.WithHosts(desired.Host)
+	}
 	if desired.TLSSecretName != "" {
-		tls.WithHosts(desired.Host).WithSecretName(desired.TLSSecretName)
+		tls.WithSecretName(desired.TLSSecretName)
 	}
 	return tls
 }
 
-// ingressPath returns the path prefix of an Ingress, which defaults to /.
-func ingressPath(desired *v1.EchoIngress) string {
-	if desired.Path == "" {
-		return "/"
+// NoRoute says why OpenShift creates no Route for the Ingress of an Echo, empty if it creates one or if the cluster serves no Routes.
+func NoRoute(echo *v1.Echo, config children.Config) string {
+	switch {
+	case !config.Routes || !children.HasIngress(echo):
+		return ""
+	case echo.Spec.Ingress.Host == "":
+		return "OpenShift creates no Route for an Ingress without a host: set spec.ingress.host."
+	case pathType(echo.Spec.Ingress) == networkingv1.PathTypeExact:
+		return "OpenShift creates no Route for an Ingress with the pathType Exact: use Prefix."
 	}
-	return desired.Path
+	return ""
+}
+
+// ingressPath returns the path of an Ingress, which defaults to /.
+func ingressPath(desired *v1.EchoIngress) string { return cmp.Or(desired.Path, "/") }
+
+// pathType returns how the path of an Ingress matches, which defaults to Prefix.
+func pathType(desired *v1.EchoIngress) networkingv1.PathType {
+	return cmp.Or(desired.PathType, networkingv1.PathTypePrefix)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -19,8 +20,8 @@ func URL(echo *v1.Echo) string {
 }
 
 // ExternalURL returns the URL of the echo servers outside the cluster: the URL of the Ingress if there is one, otherwise of a Gateway that
-// accepted the HTTPRoute, otherwise of the load balancer. It is empty if there is none, and until a Gateway or the load balancer has an
-// address. route is nil if there is none.
+// accepted the HTTPRoute, otherwise of the load balancer. It is empty if there is none, if the Ingress does not say one, and until a Gateway
+// or the load balancer has an address. route is nil if there is none.
 func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if children.HasIngress(echo) {
 		return ingressURL(echo.Spec.Ingress)
@@ -53,10 +54,18 @@ func hostURL(scheme, host string, port int32) string {
 	return scheme + "://" + host
 }
 
+// ingressURL returns the URL of an Ingress. It is empty if the host names are many, or if the path may be a pattern.
 func ingressURL(ingress *v1.EchoIngress) string {
+	if ingress.Host == "" || strings.HasPrefix(ingress.Host, "*.") || pathType(ingress) == networkingv1.PathTypeImplementationSpecific {
+		return ""
+	}
+	path := ingressPath(ingress)
+	if pathType(ingress) == networkingv1.PathTypePrefix {
+		path = strings.TrimSuffix(path, "/")
+	}
 	scheme := "http"
 	if ingress.TLS {
 		scheme = "https"
 	}
-	return scheme + "://" + ingress.Host + strings.TrimSuffix(ingressPath(ingress), "/")
+	return scheme + "://" + ingress.Host + path
 }

@@ -40,6 +40,14 @@ func TestExternalURL(t *testing.T) {
 		{func(e *v1.Echo) {
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/b", TLS: true}
 		}, at(), "https://a.example.com/b"},
+		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true} }, at(address), ""},
+		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "*.example.com"} }, at(address), ""},
+		{func(e *v1.Echo) {
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/b(/|$)(.*)", PathType: "ImplementationSpecific"}
+		}, at(address), ""},
+		{func(e *v1.Echo) {
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/b/", PathType: "Exact"}
+		}, at(), "http://a.example.com/b/"},
 		{balancer(80), at(), ""},
 		{balancer(80), at(corev1.LoadBalancerIngress{}, name), "http://lb.example.com"},
 		{balancer(80), at(address, name), "http://192.0.2.1"},
