@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children/policy"
 	"github.com/echo-operator/echo-operator/tests/support/fakecluster"
 )
 
@@ -54,6 +55,24 @@ func TestStatusNamesACheckBeforeItsCronJob(t *testing.T) {
 	w.Writes = nil
 	if writes, _, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"apply CronJob"}) {
 		t.Errorf("the second reconcile wrote %v", writes)
+	}
+}
+
+// TestReconciler_podSecurity checks that a check whose pods violate the Pod Security Standard of the operator has no CronJob.
+func TestReconciler_podSecurity(t *testing.T) {
+	w := fakecluster.New(t, fakecluster.StoredEcho(func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
+		e.Spec.CommonMetadata = &v1.CommonMetadata{Annotations: map[string]string{
+			"container.apparmor.security.beta.kubernetes.io/check": "unconfined"}}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+	}))
+	baseline, err := policy.NewPodSecurity("baseline")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	w.Dependencies.Images.PathCheck, w.Dependencies.Policy.PodSecurity = "quay.io/echo-operator/echo-operator-pathcheck:v1", baseline
+	r := &Reconciler{Dependencies: w.Dependencies}
+	_, err = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
+	if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
+		t.Errorf("it wrote %v: %v", w.Writes, err)
 	}
 }
 
