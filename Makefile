@@ -128,7 +128,7 @@ generate: ## Generate the deep-copy code of the API, its reference in docs/refer
 manifests: ## Generate the CustomResourceDefinition, the role of the operator, and its dashboard for the OpenShift console.
 	@$(call tool,generate)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	@$(call tool,generate)/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
-	@$(call tool,generate)/finish-crd config/crd/bases/example.com_echoes.yaml spec.env spec.resources \
+	@$(call tool,generate)/finish-crd config/crd/bases/example.com_echoes.yaml spec.env spec.resources spec.service.ipFamilies \
 		spec.podSecurityContext spec.securityContext spec.tolerations spec.affinity spec.topologySpreadConstraints spec.networkPolicy.from \
 		status.conditions
 	@$(call tool,generate)/console-dashboard config/grafana/echo-operator.json >config/grafana/openshift.yaml

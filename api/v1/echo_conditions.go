@@ -6,13 +6,14 @@ const (
 	ConditionReady = "Ready"
 	// ConditionProgressing is True while a change is being rolled out.
 	ConditionProgressing = "Progressing"
-	// ConditionDegraded is True when the Echo needs attention: as soon as a cause is known that does not go away by itself, otherwise
-	// when pods have been missing for longer than the progress deadline.
+	// ConditionDegraded is True when the Echo needs attention: as soon as a cause that requires action is known, otherwise when pods have
+	// been missing for longer than the progress deadline.
 	ConditionDegraded = "Degraded"
-	// ConditionStalled is True when the Echo is not ready until a user acts: at once if the operator refuses the spec or a name is taken,
-	// otherwise when a refusal has lasted for a minute. It is not present otherwise. kstatus reports an Echo that has it as failed.
+	// ConditionStalled is True when the Echo cannot become ready until a user acts: immediately if the operator rejects the spec or a name
+	// is taken, and after a minute if the API server keeps rejecting a request. Otherwise, it is absent. kstatus reports an Echo with this
+	// condition as failed.
 	ConditionStalled = "Stalled"
-	// ConditionPathsHealthy is True when all checks have passed, and present if there are checks. No other condition depends on it.
+	// ConditionPathsHealthy is True when all checks have passed. It is present only if there are checks. No other condition depends on it.
 	ConditionPathsHealthy = "PathsHealthy"
 )
 

@@ -1,12 +1,12 @@
 package v1
 
-// EchoFault is a fault of some or all responses.
+// EchoFault is a fault to inject into responses.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.statusCode) || has(self.connection) || has(self.delayMilliseconds) && self.delayMilliseconds > 0 || has(self.maxDelayMilliseconds) && self.maxDelayMilliseconds > 0",message="A fault requires statusCode, delayMilliseconds, maxDelayMilliseconds or connection."
 // +kubebuilder:validation:XValidation:rule="!has(self.maxDelayMilliseconds) || !has(self.delayMilliseconds) || self.maxDelayMilliseconds >= self.delayMilliseconds",message="The field maxDelayMilliseconds must not be less than delayMilliseconds."
 // +kubebuilder:validation:XValidation:rule="!has(self.statusCode) || !has(self.connection) || self.connection != 'Reset'",message="The field statusCode must not be specified with connection Reset, which sends no response."
 type EchoFault struct {
-	// percentage is the percentage of requests with the fault. Defaults to 100.
+	// percentage is the percentage of requests to apply the fault to. Defaults to 100.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional
@@ -20,27 +20,27 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Status code of the fault",order=14,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	StatusCode int32 `json:"statusCode,omitempty"`
 
-	// delayMilliseconds is the delay before the response, in milliseconds, or the shortest one if maxDelayMilliseconds is set.
+	// delayMilliseconds is the delay before the response, in milliseconds, or the minimum delay if maxDelayMilliseconds is set. Defaults to 0.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=30000
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Delay of the fault in milliseconds",order=15,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	DelayMilliseconds int32 `json:"delayMilliseconds,omitempty"`
 
-	// maxDelayMilliseconds is the longest delay before the response, in milliseconds. Each delay is random, between delayMilliseconds and maxDelayMilliseconds.
+	// maxDelayMilliseconds is the maximum delay before the response, in milliseconds. Each delay is random between delayMilliseconds and maxDelayMilliseconds. Defaults to delayMilliseconds.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=30000
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum delay in milliseconds",order=16,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxDelayMilliseconds int32 `json:"maxDelayMilliseconds,omitempty"`
 
-	// connection specifies how the connection ends: Reset closes it with a TCP reset instead of a response, Truncate closes it after half of the response.
+	// connection specifies how the connection ends: Reset sends a TCP reset instead of a response, Truncate closes the connection after half of the response.
 	// +kubebuilder:validation:Enum=Reset;Truncate
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}
 	Connection ConnectionFault `json:"connection,omitempty"`
 
-	// failures is the number of requests with the same key that have the fault. The requests after them succeed. Defaults to all requests.
+	// failures is the number of attempts of the same request to apply the fault to. Later attempts succeed. Defaults to all attempts.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional

@@ -1,8 +1,8 @@
 package v1
 
-// CommonMetadata is metadata of all objects and pods of an Echo.
+// CommonMetadata is metadata for all objects and pods of an Echo.
 type CommonMetadata struct {
-	// labels are labels to add. podLabels takes precedence.
+	// labels are labels to add. podLabels take precedence.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Labels",order=118,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Labels Labels `json:"labels,omitempty"`
@@ -13,11 +13,11 @@ type CommonMetadata struct {
 	Annotations Annotations `json:"annotations,omitempty"`
 }
 
-// Labels are labels that a user gives to objects or pods. Kubernetes has the same rules for keys and values.
+// Labels are user-defined labels of objects or pods. Kubernetes has the same rules for their keys and values.
 //
 // +kubebuilder:validation:MaxProperties=64
-// +kubebuilder:validation:XValidation:rule="!self.exists(k, k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/component', 'app.kubernetes.io/managed-by'] || k.startsWith('echoes.example.com/'))",message="The labels app.kubernetes.io/name, app.kubernetes.io/instance, app.kubernetes.io/component and app.kubernetes.io/managed-by, and labels with the prefix echoes.example.com/, are set by the operator and must not be specified."
-// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="The key of a label must have at most 63 letters, digits, '-', '_' and '.', start and end with a letter or a digit, and can have a DNS name and '/' before it, such as team or example.org/team."
+// +kubebuilder:validation:XValidation:rule="!self.exists(k, k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/component', 'app.kubernetes.io/managed-by'] || k.startsWith('echoes.example.com/'))",message="The operator sets app.kubernetes.io/name, app.kubernetes.io/instance, app.kubernetes.io/component, app.kubernetes.io/managed-by and labels with the prefix echoes.example.com/. They must not be specified."
+// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="A label key must have at most 63 letters, digits, '-', '_' or '.', and start and end with a letter or a digit. It can have a DNS name as prefix, such as example.org/team."
 type Labels map[string]LabelValue
 
 // LabelValue is the value of a label.
@@ -26,9 +26,9 @@ type Labels map[string]LabelValue
 // +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
 type LabelValue string
 
-// Annotations are annotations that a user gives to objects or pods. Kubernetes has the same rule for keys.
+// Annotations are user-defined annotations of objects or pods. Kubernetes has the same rule for their keys.
 //
 // +kubebuilder:validation:MaxProperties=64
-// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are set by the operator and must not be specified."
-// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="The key of an annotation must have at most 63 letters, digits, '-', '_' and '.', start and end with a letter or a digit, and can have a DNS name and '/' before it, such as team or example.org/team."
+// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are reserved for the operator."
+// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="An annotation key must have at most 63 letters, digits, '-', '_' or '.', and start and end with a letter or a digit. It can have a DNS name as prefix, such as example.org/team."
 type Annotations map[string]string

@@ -4,8 +4,8 @@ const (
 	// Finalizer blocks the deletion of an Echo until its last pod is gone.
 	Finalizer = "echoes.example.com/finalizer"
 
-	// AppliedHashAnnotation is set on companions and on the pods of checks. Its value is a digest of the applied configuration: a companion with
-	// another one is replaced, because pods are immutable, and the result of another check does not count.
+	// AppliedHashAnnotation is set on companions and on the pods of checks. Its value is a hash of the applied configuration. A companion
+	// with a different hash is replaced, because pods are immutable. The result of a check pod with a different hash is ignored.
 	AppliedHashAnnotation = "echoes.example.com/applied-hash"
 
 	// CompanionLabel is the label of a pod that requests a companion. Its value is the name of an Echo in the same namespace.

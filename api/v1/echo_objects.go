@@ -12,14 +12,14 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.loadBalancerSourceRanges) || size(self.loadBalancerSourceRanges) == 0 || self.type == 'LoadBalancer'",message="The field loadBalancerSourceRanges requires type LoadBalancer."
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamilies) || size(self.ipFamilies) < 2 || has(self.ipFamilyPolicy) && self.ipFamilyPolicy != 'SingleStack'",message="Two ipFamilies require the ipFamilyPolicy PreferDualStack or RequireDualStack."
 type EchoService struct {
-	// type is the type of the Service: ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.
+	// type determines how the Service is exposed: ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	// +kubebuilder:default=ClusterIP
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Type",order=26,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP","urn:alm:descriptor:com.tectonic.ui:select:NodePort","urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
 	Type corev1.ServiceType `json:"type,omitempty"`
 
-	// port is the port of the Service. Defaults to 80.
+	// port is the HTTP port of the Service. Defaults to 80.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:default=80
@@ -27,16 +27,16 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// portName is the name of the port of the Service for HTTP. The port for HTTPS has the name https. Defaults to http.
+	// portName is the name of the HTTP port of the Service. Defaults to http. The HTTPS port is named https.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	// +kubebuilder:validation:XValidation:rule="self != 'https'",message="The name https is reserved for the port for HTTPS. Choose another name, such as http or web."
+	// +kubebuilder:validation:XValidation:rule="self != 'https'",message="The name https is reserved for the HTTPS port. Choose another name, such as http or web."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port name",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	PortName string `json:"portName,omitempty"`
 
-	// appProtocol is the application protocol of the port for HTTP, which meshes and gateways use, such as kubernetes.io/h2c for HTTP/2 without TLS.
+	// appProtocol is the application protocol of the HTTP port, for example kubernetes.io/h2c for HTTP/2 without TLS. Service meshes and gateways use it as a hint.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$`
@@ -45,25 +45,25 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Application protocol",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	AppProtocol string `json:"appProtocol,omitempty"`
 
-	// annotations are annotations to add to the Service, for example for the load balancer of a cloud provider.
+	// annotations are annotations to add to the Service, for example to configure the load balancer of a cloud provider.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=30,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations Annotations `json:"annotations,omitempty"`
 
-	// externalTrafficPolicy specifies where nodes send external traffic: Cluster to all pods, Local to pods on the same node, which preserves the client address.
+	// externalTrafficPolicy specifies how nodes route external traffic: Cluster to all pods, or Local only to pods on the same node, which preserves the client address. Defaults to Cluster. Requires type NodePort or LoadBalancer.
 	// +kubebuilder:validation:Enum=Cluster;Local
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
 
-	// loadBalancerClass is the class of the load balancer implementation. It requires the type LoadBalancer.
+	// loadBalancerClass is the class of the load balancer implementation. Requires type LoadBalancer.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",order=29,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	LoadBalancerClass string `json:"loadBalancerClass,omitempty"`
 
-	// loadBalancerSourceRanges are the IP blocks of the clients that the load balancer accepts, in CIDR notation. It accepts all clients if there are none. The field requires the type LoadBalancer, and a load balancer that supports it.
+	// loadBalancerSourceRanges are the client IP blocks that the load balancer accepts, in CIDR notation. Defaults to all clients. Requires type LoadBalancer and a load balancer that supports this field.
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=64
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[0-9A-Fa-f.:]+/[0-9]{1,3}$')",message="Each range must be an IP block in CIDR notation, such as 10.0.0.0/8 or fd00::/8."
@@ -72,38 +72,38 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Source ranges",order=29,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
 
-	// ipFamilies are the IP families of the Service: IPv4, IPv6 or both, the primary one first. If they are not set, Kubernetes uses those of the cluster. The Service is created again, with other addresses, when the primary one changes or the field is no longer set.
+	// ipFamilies are the IP families of the Service, the primary family first: IPv4, IPv6 or both. Defaults to the families that the cluster and ipFamilyPolicy determine. Changing the primary family or removing this field recreates the Service with new addresses.
 	// +kubebuilder:validation:MaxItems=2
 	// +kubebuilder:validation:items:Enum=IPv4;IPv6
-	// +kubebuilder:validation:XValidation:rule="size(self) < 2 || self[0] != self[1]",message="Each of the ipFamilies must be given only once."
+	// +kubebuilder:validation:XValidation:rule="size(self) < 2 || self[0] != self[1]",message="Each IP family must be specified only once."
 	// +listType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP families",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	IPFamilies []corev1.IPFamily `json:"ipFamilies,omitempty"`
 
-	// ipFamilyPolicy specifies whether the Service has addresses of one IP family or of two: SingleStack, PreferDualStack (two if the cluster has two) or RequireDualStack. If it is not set, Kubernetes uses SingleStack.
+	// ipFamilyPolicy specifies whether the Service has one or two IP families: SingleStack, PreferDualStack (two if the cluster supports them) or RequireDualStack. Defaults to SingleStack.
 	// +kubebuilder:validation:Enum=SingleStack;PreferDualStack;RequireDualStack
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP family policy",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:SingleStack","urn:alm:descriptor:com.tectonic.ui:select:PreferDualStack","urn:alm:descriptor:com.tectonic.ui:select:RequireDualStack"}
 	IPFamilyPolicy corev1.IPFamilyPolicy `json:"ipFamilyPolicy,omitempty"`
 
-	// internalTrafficPolicy specifies where nodes send traffic from inside the cluster: Cluster to all pods, Local only to pods on the same node, so that it is dropped on a node without any. If it is not set, Kubernetes uses Cluster.
+	// internalTrafficPolicy specifies how nodes route traffic from inside the cluster: Cluster to all pods, or Local only to pods on the same node. With Local, nodes without such a pod drop the traffic. Defaults to Cluster.
 	// +kubebuilder:validation:Enum=Cluster;Local
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Internal traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
 	InternalTrafficPolicy corev1.ServiceInternalTrafficPolicy `json:"internalTrafficPolicy,omitempty"`
 
-	// sessionAffinity specifies whether the connections of a client go to the same pod: ClientIP by the address of the client, for three hours after the last one, or None. If it is not set, Kubernetes uses None.
+	// sessionAffinity specifies whether connections from the same client go to the same pod: None, or ClientIP for affinity by client address. Defaults to None.
 	// +kubebuilder:validation:Enum=None;ClientIP
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Session affinity",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:ClientIP"}
 	SessionAffinity corev1.ServiceAffinity `json:"sessionAffinity,omitempty"`
 }
 
-// EchoIngress is the configuration of the Ingress. OpenShift creates a Route for it.
+// EchoIngress is the configuration of the Ingress. OpenShift creates a Route for an Ingress.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || !self.tls || has(self.tlsSecretName) || has(self.host)",message="The field host is required with tls, unless tlsSecretName is specified.",fieldPath=".host"
-// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.pathType) && self.pathType == 'ImplementationSpecific' || !self.path.matches('//|/[.][.]?(/|$)|%2[fF]')",message="The path must contain none of //, /./, /../ and %2f, and must not end with /. or /.., unless pathType is ImplementationSpecific.",fieldPath=".path"
+// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.pathType) && self.pathType == 'ImplementationSpecific' || !self.path.matches('//|/[.][.]?(/|$)|%2[fF]')",message="The path must not contain //, /./, /../ or %2f, and must not end with /. or /.., unless pathType is ImplementationSpecific.",fieldPath=".path"
 // +kubebuilder:validation:XValidation:rule="!has(self.tlsSecretName) || has(self.tls) && self.tls",message="The field tlsSecretName requires tls to be true."
 type EchoIngress struct {
 	// enabled specifies whether to create an Ingress. Defaults to false.
@@ -111,7 +111,7 @@ type EchoIngress struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=41,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`
 
-	// host is the host name of the Ingress. The first label can be * for all. Defaults to all host names. Without a host name, status.externalURL is not set, and OpenShift creates no Route.
+	// host is the host name of the Ingress. The first label can be the wildcard *. Defaults to all host names, in which case status.externalURL is not set and OpenShift creates no Route.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
@@ -120,14 +120,14 @@ type EchoIngress struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host",order=42,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Host string `json:"host,omitempty"`
 
-	// path is the path of the requests that the Ingress sends to the echo servers. Defaults to /.
+	// path is the request path that the Ingress routes to the echo servers. Defaults to /.
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Path string `json:"path,omitempty"`
 
-	// pathType specifies how path matches: Prefix by its elements, Exact as a whole, ImplementationSpecific as the Ingress controller defines, for example as a regular expression. OpenShift creates no Route for Exact. With ImplementationSpecific, status.externalURL is not set. Defaults to Prefix.
+	// pathType determines how path matches: Prefix by path elements, Exact as a whole, or ImplementationSpecific as the Ingress controller defines. Defaults to Prefix. With ImplementationSpecific, status.externalURL is not set. With Exact, OpenShift creates no Route.
 	// +kubebuilder:validation:Enum=Prefix;Exact;ImplementationSpecific
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path type",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Prefix","urn:alm:descriptor:com.tectonic.ui:select:Exact","urn:alm:descriptor:com.tectonic.ui:select:ImplementationSpecific"}
@@ -146,7 +146,7 @@ type EchoIngress struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=44,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	TLS bool `json:"tls,omitempty"`
 
-	// tlsSecretName is the name of the Secret that contains the TLS certificate. Defaults to the default certificate of the Ingress controller.
+	// tlsSecretName is the name of the Secret in the same namespace that contains the TLS certificate. If not set, the Ingress controller uses its default certificate.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
@@ -162,13 +162,13 @@ type EchoIngress struct {
 
 // EchoDisruptionBudget is the configuration of the PodDisruptionBudget.
 type EchoDisruptionBudget struct {
-	// enabled specifies whether to create a PodDisruptionBudget while replicas is more than maxUnavailable. Defaults to true.
+	// enabled specifies whether to create a PodDisruptionBudget while replicas is greater than maxUnavailable. Defaults to true.
 	// +kubebuilder:default=true
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=63,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// maxUnavailable is the maximum number of echo servers that can be unavailable during an eviction. Defaults to 1.
+	// maxUnavailable is the maximum number of echo servers that can be unavailable after an eviction. Defaults to 1.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
@@ -179,12 +179,12 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy. It allows only connections to the ports of the echo servers, including the metrics port, and no connections from the pods. NetworkPolicies add up: this one also allows these connections where another NetworkPolicy denies all. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy. It allows only ingress to the ports of the echo servers, including the metrics port, and no egress. NetworkPolicies are additive: a policy that denies all traffic does not override this policy. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`
 
-	// from is a list of peers that can connect to the ports of the echo servers, including the metrics port: pods, namespaces or IP blocks, as in a rule of a NetworkPolicy. If it is empty, only the pods of the namespace can connect. An Ingress controller, a Gateway, a load balancer and Prometheus must be among the peers. The IP blocks 0.0.0.0/0 and ::/0 allow everyone. The pods of checks can always connect.
+	// from is a list of peers that can connect to the echo servers: pods, namespaces or IP blocks, as in a NetworkPolicy. Defaults to the pods in the same namespace. Include the Ingress controller, Gateway, load balancer and Prometheus if they must connect. The IP blocks 0.0.0.0/0 and ::/0 allow all clients. Checks can always connect.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
@@ -194,7 +194,7 @@ type EchoNetworkPolicy struct {
 
 // EchoMonitoring configures the monitoring of the echo servers.
 type EchoMonitoring struct {
-	// enabled specifies whether to create a PodMonitor, by which the Prometheus Operator has Prometheus collect the metrics of the echo servers and companions. Where the cluster does not serve that API, nothing is created. Defaults to false.
+	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. It has no effect if the cluster does not serve the PodMonitor API. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=76,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled,omitempty"`

@@ -2,7 +2,7 @@ package v1
 
 import corev1 "k8s.io/api/core/v1"
 
-// Reason is the reason of a condition or of an event. Its Go type decides the type of the event.
+// Reason is the reason of a condition or of an event. Its Go type determines the type of the event.
 //
 // +kubebuilder:object:generate=false
 type Reason interface {
@@ -12,7 +12,7 @@ type Reason interface {
 	EventType() string
 }
 
-// NormalReason is a reason that needs no action by itself.
+// NormalReason is a reason that requires no action.
 type NormalReason string
 
 // String implements Reason.
@@ -21,8 +21,7 @@ func (r NormalReason) String() string { return string(r) }
 // EventType implements Reason.
 func (NormalReason) EventType() string { return corev1.EventTypeNormal }
 
-// WarningReason is a reason that is unlikely to go away without action. A Ready condition that gets it is reported by a Warning
-// event.
+// WarningReason is a reason that usually requires action. A Ready condition with such a reason is reported by a Warning event.
 type WarningReason string
 
 // String implements Reason.
@@ -45,9 +44,9 @@ const (
 	ReasonPodsNotReady NormalReason = "PodsNotReady"
 	// ReasonProgressDeadlineExceeded means that pods did not become ready within the progress deadline.
 	ReasonProgressDeadlineExceeded WarningReason = "ProgressDeadlineExceeded"
-	// ReasonQuotaExceeded means that a resource quota of the namespace does not allow what the Echo needs.
+	// ReasonQuotaExceeded means that the Echo exceeds a resource quota of the namespace.
 	ReasonQuotaExceeded WarningReason = "QuotaExceeded"
-	// ReasonPodsRefused means that the API server rejects the pods, for example because of Pod Security.
+	// ReasonPodsRefused means that the API server rejects the pods, for example because they violate a Pod Security Standard.
 	ReasonPodsRefused WarningReason = "PodsRefused"
 	// ReasonServiceAccountNotFound means that the ServiceAccount of the pods does not exist.
 	ReasonServiceAccountNotFound WarningReason = "ServiceAccountNotFound"
@@ -66,16 +65,16 @@ const (
 	ReasonPodsCrashing WarningReason = "PodsCrashing"
 	// ReasonPodFailed means that a pod failed as a whole, for example because it was evicted.
 	ReasonPodFailed WarningReason = "PodFailed"
-	// ReasonGatewayAPIMissing means that the cluster does not serve what spec.gateway requires of Gateway API, or that the operator may not
-	// use it.
+	// ReasonGatewayAPIMissing means that the cluster does not serve the Gateway API resources that spec.gateway requires, or that the
+	// operator is not permitted to use them.
 	ReasonGatewayAPIMissing WarningReason = "GatewayAPIMissing"
-	// ReasonRouteNotAccepted means that a Gateway of the Echo does not exist, or does not use its routes as it should.
+	// ReasonRouteNotAccepted means that a Gateway of the Echo does not exist, or does not use its routes as specified.
 	ReasonRouteNotAccepted WarningReason = "RouteNotAccepted"
 	// ReasonAsExpected means that nothing needs attention.
 	ReasonAsExpected NormalReason = "AsExpected"
 	// ReasonInvalidSpec means that the spec cannot be applied until it is edited.
 	ReasonInvalidSpec WarningReason = "InvalidSpec"
-	// ReasonNameConflict means that an object that does not belong to the Echo has the name of one of its objects.
+	// ReasonNameConflict means that an object that the Echo does not own already has the name of one of its objects.
 	ReasonNameConflict WarningReason = "NameConflict"
 	// ReasonForbidden means that the operator lacks a permission, or that admission control rejects its request. The operator retries.
 	ReasonForbidden WarningReason = "Forbidden"
@@ -83,7 +82,7 @@ const (
 	ReasonApplyFailed WarningReason = "ApplyFailed"
 	// ReasonChecksPassed means that all checks have passed.
 	ReasonChecksPassed NormalReason = "ChecksPassed"
-	// ReasonCheckFailed means that a check found what should not be so on the way to the echo servers.
+	// ReasonCheckFailed means that a check found a problem in the network path.
 	ReasonCheckFailed WarningReason = "CheckFailed"
 	// ReasonCheckUnknown means that a check has no result.
 	ReasonCheckUnknown NormalReason = "CheckUnknown"
@@ -107,15 +106,15 @@ const (
 	EventReady NormalReason = "Ready"
 	// EventRolloutStarted reports that the Echo is not ready because a requested change is being rolled out.
 	EventRolloutStarted NormalReason = "RolloutStarted"
-	// EventNotReady reports that the Echo is not ready, or why.
+	// EventNotReady reports that the Echo is not ready, or that the cause has changed.
 	EventNotReady WarningReason = "NotReady"
 	// EventRouteAccepted reports that the Gateways of the Echo use its routes again.
 	EventRouteAccepted NormalReason = "RouteAccepted"
-	// EventCheckFailed reports that a check failed, or fails in another way than before.
+	// EventCheckFailed reports that a check failed, or that the cause of its failure has changed.
 	EventCheckFailed WarningReason = "CheckFailed"
 	// EventCheckPassed reports that a check passed for the first time, or again.
 	EventCheckPassed NormalReason = "CheckPassed"
-	// EventCheckUnknown reports that a check cannot run, or gave no result when it should have.
+	// EventCheckUnknown reports that a check cannot run, or that an expected result is missing.
 	EventCheckUnknown WarningReason = "CheckUnknown"
 	// EventDeleteRequested reports that the deletion of the Echo began.
 	EventDeleteRequested NormalReason = "DeleteRequested"
@@ -123,7 +122,7 @@ const (
 	EventDeleted NormalReason = "Deleted"
 	// EventNodeProblem reports a problem of a node that runs pods of the Echo.
 	EventNodeProblem WarningReason = "NodeProblem"
-	// EventNodeRecovered reports that such a problem is gone.
+	// EventNodeRecovered reports that a node problem is gone.
 	EventNodeRecovered NormalReason = "NodeRecovered"
 	// EventEchoNotFound reports on a pod that the Echo in its companion label does not exist.
 	EventEchoNotFound WarningReason = "EchoNotFound"

@@ -1,20 +1,20 @@
 package v1
 
-// EchoResponse is the default response of the echo server.
+// EchoResponse is the configuration of the default response.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.all(h, !(h.name.lowerAscii() in ['connection', 'content-length', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']))",message="Connection headers, such as Connection or Content-Length, must not be specified."
+// +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.all(h, !(h.name.lowerAscii() in ['connection', 'content-length', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']))",message="Headers that the server manages, such as Connection or Content-Length, must not be specified."
 // +kubebuilder:validation:XValidation:rule="!has(self.headers) || has(self.body) && size(self.body) > 0 || self.headers.all(h, h.name.lowerAscii() != 'content-type' || has(h.value) && h.value.matches('^(application/json|application/problem[+]json|application/octet-stream|text/csv|text/plain)( *; *charset=[-0-9A-Za-z]+)?$'))",message="If body is not set, the Content-Type must be application/json, application/problem+json, application/octet-stream, text/csv or text/plain, because the response contains data that clients send."
-// +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.map(h, size(bytes(h.name)) + (has(h.value) ? size(bytes(h.value)) : 0)).sum() <= 60000",message="The names and values of all headers must be at most 60000 bytes long in total, because they are passed to the container in one environment variable."
-// +kubebuilder:validation:XValidation:rule="!has(self.body) || size(bytes(self.body)) <= 131000",message="The body must be at most 131000 bytes long in UTF-8, because it is passed to the container in one environment variable."
+// +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.map(h, size(bytes(h.name)) + (has(h.value) ? size(bytes(h.value)) : 0)).sum() <= 60000",message="The names and values of all headers must be at most 60000 bytes long in total."
+// +kubebuilder:validation:XValidation:rule="!has(self.body) || size(bytes(self.body)) <= 131000",message="The body must be at most 131000 bytes long in UTF-8."
 type EchoResponse struct {
-	// statusCode is the HTTP status code. Defaults to 200.
+	// statusCode is the HTTP status code of the response. Defaults to 200.
 	// +kubebuilder:validation:Minimum=200
 	// +kubebuilder:validation:Maximum=599
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Status code",order=6,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	StatusCode int32 `json:"statusCode,omitempty"`
 
-	// delayMilliseconds is the delay before each response, in milliseconds. Defaults to no delay.
+	// delayMilliseconds is the delay before each response, in milliseconds. Defaults to 0.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=30000
 	// +optional
@@ -34,7 +34,7 @@ type EchoResponse struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Body string `json:"body,omitempty"`
 
-	// faults are faults of some or all responses, for example to test the retries and timeouts of a gateway. The first one that matches a request is applied. This field is experimental: what faults do can change in a minor release.
+	// faults are faults to inject into responses, for example to test the retries and timeouts of a gateway. The first fault that matches a request applies. This field is experimental: the behavior of faults can change in a minor release.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
@@ -42,7 +42,7 @@ type EchoResponse struct {
 	Faults []EchoFault `json:"faults,omitempty"`
 }
 
-// EchoHeader is a header of an HTTP response.
+// EchoHeader is an HTTP response header.
 type EchoHeader struct {
 	// name is the name of the header.
 	// +kubebuilder:validation:MinLength=1

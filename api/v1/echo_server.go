@@ -2,14 +2,14 @@ package v1
 
 // EchoServer is the configuration of the operator's echo server.
 type EchoServer struct {
-	// controls specifies what requests can change about their own responses. Safe: what neither browsers, caches nor proxies act on. Full: everything, only for private networks. None: nothing. Defaults to Safe.
+	// controls specifies what requests can change about their own responses. Safe permits changes that browsers, caches and proxies ignore. Full permits all changes and is for private networks only. None permits no changes. Defaults to Safe.
 	// +kubebuilder:validation:Enum=Safe;Full;None
 	// +kubebuilder:default=Safe
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Controls",order=21,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Safe","urn:alm:descriptor:com.tectonic.ui:select:Full","urn:alm:descriptor:com.tectonic.ui:select:None"}
 	Controls Controls `json:"controls,omitempty"`
 
-	// identity specifies whether responses contain the name and the addresses of the pod and its node. Defaults to true.
+	// identity specifies whether responses contain the names and addresses of the pod and its node. Defaults to true.
 	// +kubebuilder:default=true
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Identity",order=22,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}

@@ -2,9 +2,9 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// EchoStatus is the observed state of an Echo.
+// EchoStatus defines the observed state of an Echo.
 type EchoStatus struct {
-	// observedGeneration is the generation of the Echo that this status describes.
+	// observedGeneration is the most recent generation observed by the operator.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",order=13,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -14,22 +14,22 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Status",order=2,xDescriptors={"urn:alm:descriptor:text"}
 	Phase string `json:"phase,omitempty"`
 
-	// message says in at most 300 characters why the Echo is in its phase, what to do, and how many pods are ready. The conditions have the whole message.
+	// message summarizes the state of the Echo and the required action, if any, in at most 300 characters. The conditions contain the full messages.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Message",order=3,xDescriptors={"urn:alm:descriptor:text"}
 	Message string `json:"message,omitempty"`
 
-	// replicas is the current number of echo servers.
+	// replicas is the observed number of echo servers.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Current replicas",order=7,xDescriptors={"urn:alm:descriptor:text"}
 	Replicas int32 `json:"replicas"`
 
-	// readyReplicas is the number of echo servers that are ready.
+	// readyReplicas is the number of ready echo servers.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready replicas",order=6,xDescriptors={"urn:alm:descriptor:text"}
 	ReadyReplicas int32 `json:"readyReplicas"`
 
-	// updatedReplicas is the number of echo servers that are up to date with the spec.
+	// updatedReplicas is the number of echo servers that match the spec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Updated replicas",order=8,xDescriptors={"urn:alm:descriptor:text"}
 	UpdatedReplicas int32 `json:"updatedReplicas"`
@@ -44,40 +44,39 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Internal URL",order=5,xDescriptors={"urn:alm:descriptor:text"}
 	URL string `json:"url,omitempty"`
 
-	// externalURL is the URL of the echo servers outside the cluster: that of the Ingress if it is enabled, otherwise that of the load balancer. It is not set if there is neither.
+	// externalURL is the URL of the echo servers outside the cluster. The URL of the Ingress takes precedence, then the URL of a Gateway, then the URL of the load balancer. Not set if none of them provides a URL.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="URL",order=4,xDescriptors={"urn:alm:descriptor:org.w3:link"}
 	ExternalURL string `json:"externalURL,omitempty"`
 
-	// image is the container image of the echo servers in the Deployment.
+	// image is the container image that the Deployment runs.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Image",order=10,xDescriptors={"urn:alm:descriptor:text"}
 	Image string `json:"image,omitempty"`
 
-	// companions is the number of companion pods of this Echo.
+	// companions is the number of companion pods of the Echo.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Companions",order=9,xDescriptors={"urn:alm:descriptor:text"}
 	Companions int32 `json:"companions,omitempty"`
 
-	// pods lists the names of the pods by state: Ready, NotReady, Pending, Failed or Terminating. At most 50 are listed for each state. It is empty if there are no pods.
+	// pods lists the names of the pods by state: Ready, NotReady, Pending, Failed or Terminating. At most 50 names are listed per state.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
 	Pods map[string][]string `json:"pods,omitzero"`
 
-	// nodeProblems lists the problems of nodes that run pods of the Echo, by the name of the node: Unschedulable, NotReady, MemoryPressure,
-	// DiskPressure, PIDPressure, NetworkUnavailable or Deleted. Only nodes with problems are listed, at most 50.
+	// nodeProblems lists the problems of nodes that run pods of the Echo, such as NotReady or MemoryPressure, by node name. At most 50 nodes are listed.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node problems",order=14,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	NodeProblems map[string][]string `json:"nodeProblems,omitempty"`
 
-	// checks has the result of each check.
+	// checks lists the observed state of each check.
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Checks",order=15,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Checks []EchoCheckStatus `json:"checks,omitempty"`
 
-	// conditions are the conditions of the Echo: Ready, Progressing and Degraded, Stalled if the Echo is not ready until a user acts, and PathsHealthy if it has checks.
+	// conditions are the latest observations of the state of the Echo: Ready, Progressing and Degraded. Stalled is present if the Echo cannot become ready until a user acts, and PathsHealthy if the Echo has checks.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

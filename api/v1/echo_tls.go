@@ -4,7 +4,7 @@ package v1
 //
 // +kubebuilder:validation:XValidation:rule="has(self.secretName) || !has(self.port) && !has(self.servicePort) && (!has(self.clientCertificate) || self.clientCertificate == 'None')",message="The fields port, servicePort and clientCertificate require secretName."
 type EchoTLS struct {
-	// secretName is the name of the Secret that contains the certificate, of type kubernetes.io/tls and in the namespace of the Echo. HTTPS is disabled if it is not set.
+	// secretName is the name of a Secret of type kubernetes.io/tls in the same namespace. If not set, HTTPS is disabled.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
@@ -12,31 +12,31 @@ type EchoTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret",order=33,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName,omitempty"`
 
-	// port is the port on which the containers listen for HTTPS. Defaults to 8443.
+	// port is the HTTPS port that the containers listen on. Defaults to 8443.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port",order=35,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// servicePort is the port of the Service for HTTPS. Defaults to 443.
+	// servicePort is the HTTPS port of the Service. Defaults to 443.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port of the Service",order=36,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	ServicePort int32 `json:"servicePort,omitempty"`
 
-	// clientCertificate specifies whether clients present a certificate: None does not ask for one, Request also accepts connections without one, Require accepts only connections with one that ca.crt of the Secret verifies. Defaults to None.
+	// clientCertificate specifies whether clients must present a certificate. None requests no certificate. Request makes a certificate optional. Require accepts only certificates that the ca.crt of the Secret verifies. Defaults to None.
 	// +kubebuilder:validation:Enum=None;Request;Require
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client certificate",order=34,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:Request","urn:alm:descriptor:com.tectonic.ui:select:Require"}
 	ClientCertificate ClientCertificate `json:"clientCertificate,omitempty"`
 }
 
-// ClientCertificate specifies whether clients present a certificate.
+// ClientCertificate specifies whether clients must present a certificate.
 type ClientCertificate string
 
-// Whether clients present a certificate.
+// Whether clients must present a certificate.
 const (
 	ClientCertificateNone    ClientCertificate = "None"
 	ClientCertificateRequest ClientCertificate = "Request"

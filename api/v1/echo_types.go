@@ -5,31 +5,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Echo is a set of HTTP echo servers behind a Service, which respond with the request that they received. Use it to see what an ingress, a gateway, a service mesh or a load balancer does to requests, and as a server that is known to respond.
+// Echo is a set of HTTP echo servers behind a Service. Each server responds with the request that it received. Use an Echo to see how an ingress, a gateway, a service mesh or a load balancer changes requests, or as a backend that is known to work.
 //
 // +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{Pod,v1,""},{Service,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{PodDisruptionBudget,v1,""},{CronJob,v1,""},{Job,v1,""},{PodMonitor,v1,"podmonitors.monitoring.coreos.com"},{HTTPRoute,v1,"httproutes.gateway.networking.k8s.io"},{GRPCRoute,v1,"grpcroutes.gateway.networking.k8s.io"},{BackendTLSPolicy,v1,"backendtlspolicies.gateway.networking.k8s.io"},{Event,v1,""}}
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=echoes,singular=echo,shortName=echo
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
-// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="Number of echo servers to run"
-// +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyReplicas`,description="Number of echo servers that are ready"
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="Desired number of echo servers"
+// +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyReplicas`,description="Number of ready echo servers"
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="Summary of the conditions in one word"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the Ready condition"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="The name must start with a lowercase letter, contain only lowercase letters, digits and '-', end with a letter or a digit, and be at most 63 characters long, because the Service has the same name.",fieldPath=".metadata.name"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="The name must have at most 63 lowercase letters, digits or '-', start with a letter, and end with a letter or a digit. The Service has the same name.",fieldPath=".metadata.name"
 type Echo struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the standard metadata of an object.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the desired state of the Echo.
+	// spec defines the desired state of the Echo.
 	// +required
 	Spec EchoSpec `json:"spec"`
 
-	// status is the observed state of the Echo. The operator updates it.
+	// status is the most recently observed state of the Echo. The operator sets it.
 	// +optional
 	Status EchoStatus `json:"status,omitempty,omitzero"`
 }
@@ -43,9 +43,9 @@ type EchoList struct {
 	Items           []Echo `json:"items"`
 }
 
-// EchoSpec is the desired state of an Echo.
+// EchoSpec defines the desired state of an Echo.
 type EchoSpec struct {
-	// replicas is the number of echo servers to run. Defaults to 1. An Echo that exceeds the limit of the operator (MAX_REPLICAS, 20 by default) fails with the reason InvalidSpec. Leave it out if an autoscaler sets it.
+	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. If it exceeds the limit of the operator (MAX_REPLICAS), the Echo fails with the reason InvalidSpec.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
@@ -53,7 +53,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replicas",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// image is the container image to run. It must listen on port. Defaults to the echo server image of the operator.
+	// image is the container image to run. The container must listen on port. Defaults to the operator's echo server image.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^\S+$`
@@ -61,7 +61,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image",order=90,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	Image string `json:"image,omitempty"`
 
-	// port is the port on which the containers listen. Defaults to 8080.
+	// port is the port that the containers listen on. Defaults to 8080.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:default=8080
@@ -69,22 +69,22 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=91,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// env is a list of environment variables to set in the containers. A variable replaces one of the same name that the operator sets.
+	// env is a list of environment variables to set in the containers. These variables take precedence over the variables that the operator sets.
 	// +kubebuilder:validation:MaxItems=128
-	// +kubebuilder:validation:XValidation:rule="!self.exists(e, e.name in ['SERVICE_NAME', 'INGRESS_NAME'])",message="The variables SERVICE_NAME and INGRESS_NAME are set by the operator and must not be specified."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_NAME' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'metadata.name')",message="The operator sets the variable POD_NAME. Leave it out, or specify valueFrom.fieldRef.fieldPath metadata.name."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_NAMESPACE' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'metadata.namespace')",message="The operator sets the variable POD_NAMESPACE. Leave it out, or specify valueFrom.fieldRef.fieldPath metadata.namespace."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_IP' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'status.podIP')",message="The operator sets the variable POD_IP. Leave it out, or specify valueFrom.fieldRef.fieldPath status.podIP."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'NODE_NAME' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'spec.nodeName')",message="The operator sets the variable NODE_NAME. Leave it out, or specify valueFrom.fieldRef.fieldPath spec.nodeName."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'HOST_IP' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'status.hostIP')",message="The operator sets the variable HOST_IP. Leave it out, or specify valueFrom.fieldRef.fieldPath status.hostIP."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) + (has(e.value) ? size(e.value) : 0) <= 32766)",message="A variable must be at most 32766 characters long, together with its name. Linux starts no process with one of more than 131072 bytes."
+	// +kubebuilder:validation:XValidation:rule="!self.exists(e, e.name in ['SERVICE_NAME', 'INGRESS_NAME'])",message="The operator sets SERVICE_NAME and INGRESS_NAME. They must not be specified."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_NAME' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'metadata.name')",message="The operator sets POD_NAME. Omit it, or set valueFrom.fieldRef.fieldPath to metadata.name."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_NAMESPACE' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'metadata.namespace')",message="The operator sets POD_NAMESPACE. Omit it, or set valueFrom.fieldRef.fieldPath to metadata.namespace."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_IP' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'status.podIP')",message="The operator sets POD_IP. Omit it, or set valueFrom.fieldRef.fieldPath to status.podIP."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'NODE_NAME' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'spec.nodeName')",message="The operator sets NODE_NAME. Omit it, or set valueFrom.fieldRef.fieldPath to spec.nodeName."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'HOST_IP' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'status.hostIP')",message="The operator sets HOST_IP. Omit it, or set valueFrom.fieldRef.fieldPath to status.hostIP."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) + (has(e.value) ? size(e.value) : 0) <= 32766)",message="The name and the value of a variable must be at most 32766 characters long in total."
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment variables",order=93,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// args are the arguments of the containers. They replace the arguments of the image.
+	// args are the arguments to the entrypoint of the containers. Defaults to the CMD of the image.
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:items:MaxLength=32767
 	// +listType=atomic
@@ -92,13 +92,13 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",order=92,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Args []string `json:"args,omitempty"`
 
-	// imagePullPolicy specifies when the image is pulled: Always, IfNotPresent or Never. If it is not set, Kubernetes chooses by the tag of the image.
+	// imagePullPolicy specifies when to pull the image: Always, IfNotPresent or Never. Defaults to Always if the tag is latest, and to IfNotPresent otherwise.
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull policy",order=94,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Always","urn:alm:descriptor:com.tectonic.ui:select:IfNotPresent","urn:alm:descriptor:com.tectonic.ui:select:Never"}
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
 
-	// imagePullSecrets is a list of Secrets in the namespace of the Echo that contain the credentials to pull the image.
+	// imagePullSecrets is a list of Secrets in the same namespace to use for pulling the image.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
@@ -106,7 +106,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull secrets",order=95,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ImagePullSecrets []ImagePullSecret `json:"imagePullSecrets,omitempty"`
 
-	// response is the default response of the operator's echo server. Other images ignore it.
+	// response configures the default response of the operator's echo server. Other images ignore it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Response",order=5
 	Response *EchoResponse `json:"response,omitempty"`
@@ -117,7 +117,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Server",order=20
 	Server EchoServer `json:"server,omitempty,omitzero"`
 
-	// resources are the compute resource requests and limits of each container. They replace the default as a whole: small requests, and for the operator's echo server a memory limit of 64Mi.
+	// resources are the compute resource requests and limits of each container. Defaults to small requests and, for the operator's echo server, a memory limit. A value replaces the whole default.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=66,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
@@ -128,22 +128,22 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service",order=25
 	Service EchoService `json:"service,omitempty,omitzero"`
 
-	// tls configures HTTPS in addition to HTTP. The operator's echo server uses a renewed certificate without a restart. Any other image must listen on tls.port itself; the Secret is mounted at /etc/echo-server/tls.
+	// tls configures HTTPS in addition to HTTP. The operator's echo server reloads a renewed certificate without a restart. Other images must serve HTTPS on tls.port with the Secret mounted at /etc/echo-server/tls.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=32
 	TLS *EchoTLS `json:"tls,omitempty"`
 
-	// ingress configures an Ingress that exposes the echo servers outside the cluster under a host name.
+	// ingress configures an Ingress that exposes the echo servers outside the cluster.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ingress",order=40
 	Ingress *EchoIngress `json:"ingress,omitempty"`
 
-	// gateway configures routes of Gateway API, by which gateways send requests to the echo servers.
+	// gateway configures Gateway API routes to the echo servers.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway",order=48
 	Gateway *EchoGateway `json:"gateway,omitempty"`
 
-	// disruptionBudget configures the PodDisruptionBudget, which limits how many echo servers can be evicted at the same time.
+	// disruptionBudget configures the PodDisruptionBudget, which limits voluntary disruptions of the echo servers.
 	// +kubebuilder:default={}
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod disruption budget",order=62
@@ -154,12 +154,12 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network policy",order=70
 	NetworkPolicy *EchoNetworkPolicy `json:"networkPolicy,omitempty"`
 
-	// monitoring configures whether Prometheus collects the metrics of the echo servers.
+	// monitoring configures the collection of metrics by Prometheus.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Monitoring",order=75
 	Monitoring *EchoMonitoring `json:"monitoring,omitempty"`
 
-	// checks find out on a schedule what the way to the echo servers does to requests. Each is a CronJob. They require the operator's echo server. This field is experimental: what checks examine and report can change in a minor release.
+	// checks test the network path to the echo servers on a schedule. The operator creates a CronJob for each check. Checks require the operator's echo server. This field is experimental: what checks examine and report can change in a minor release.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name
@@ -167,35 +167,35 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Checks",order=77
 	Checks []EchoCheck `json:"checks,omitempty"`
 
-	// podSecurityContext is the security context of the pods. It replaces the default, which meets the Pod Security Standard restricted, as a whole. An Echo whose pods violate the standard of the operator (POD_SECURITY, baseline by default) fails with the reason InvalidSpec.
+	// podSecurityContext is the security context of the pods. Defaults to one that meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the standard of the operator (POD_SECURITY), the Echo fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=110,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
-	// securityContext is the security context of the containers. It replaces the default, which meets the Pod Security Standard restricted, as a whole. An Echo whose pods violate the standard of the operator (POD_SECURITY, baseline by default) fails with the reason InvalidSpec.
+	// securityContext is the security context of the containers. Defaults to one that meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the standard of the operator (POD_SECURITY), the Echo fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=111,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
-	// nodeSelector is a map of labels that a node must have to run the echo servers. The images of the operator also require kubernetes.io/os=linux, unless the map has another value for this label.
+	// nodeSelector specifies the labels that a node must have to run the echo servers. For its own images, the operator adds kubernetes.io/os=linux unless this label is specified.
 	// +mapType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Node selector",order=112,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// tolerations are the taints of nodes that the echo servers tolerate.
+	// tolerations specify the node taints that the echo servers tolerate.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tolerations",order=98,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// affinity is the node affinity, pod affinity and pod anti-affinity of the echo servers.
+	// affinity specifies the node affinity, pod affinity and pod anti-affinity of the echo servers.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",order=113,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// topologySpreadConstraints specify how the echo servers are spread. They replace the default, an even spread over nodes and zones where possible.
+	// topologySpreadConstraints specify how the echo servers spread across topology domains. Defaults to an even spread across nodes and zones where possible. A value replaces the whole default.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
 	// +optional
@@ -209,29 +209,29 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Priority class",order=97,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
-	// serviceAccountName is the name of the ServiceAccount of the pods, of companions and of the pods of checks. It is their identity, for example in a service mesh, and on OpenShift what allows them a security context constraint. Its token is not mounted. If it is not set, Kubernetes uses the ServiceAccount default.
+	// serviceAccountName is the name of the ServiceAccount that all pods use, including companions and checks. It identifies the pods, for example in a service mesh, and determines their security context constraints on OpenShift. Its token is not mounted. Defaults to the default ServiceAccount of the namespace.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="The name of a ServiceAccount must contain only lowercase letters, digits, '-' and '.', and start and end with a letter or a digit."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service account",order=99,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:io.kubernetes:ServiceAccount"}
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// podLabels are labels to add to the pods.
+	// podLabels are labels to add to the echo server pods.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",order=115,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodLabels Labels `json:"podLabels,omitempty"`
 
-	// podAnnotations are annotations to add to the pods, companions included.
+	// podAnnotations are annotations to add to the echo server pods and companions.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod annotations",order=116,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodAnnotations Annotations `json:"podAnnotations,omitempty"`
 
-	// commonMetadata is metadata to add to every object that the operator creates for the Echo, and to every pod, companions and checks included. A change replaces the pods.
+	// commonMetadata is metadata to add to all objects and pods of the Echo, including companions and checks. A change replaces the pods.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Common metadata",order=117,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	CommonMetadata *CommonMetadata `json:"commonMetadata,omitempty"`
 
-	// paused stops the operator from changing the objects of the Echo. The status is still updated, and the Echo can still be deleted.
+	// paused specifies whether the operator leaves the objects of the Echo unchanged. The status is still updated, and the Echo can still be deleted. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paused",order=89,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Paused bool `json:"paused,omitempty"`

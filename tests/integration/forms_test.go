@@ -75,17 +75,17 @@ var _ = Describe("the form of a value", func() {
 			func(s *v1.EchoSpec) { s.ImagePullSecrets = []v1.ImagePullSecret{{Name: longName + "z"}} }),
 		Entry("the name of a certificate", "spec.tls.secretName", func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a..b"} }),
 		Entry("the name of a PriorityClass", "spec.priorityClassName", func(s *v1.EchoSpec) { s.PriorityClassName = "a/b" }),
-		Entry("the key of a label", "The key of a label", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"a b": "c"} }),
-		Entry("the key of a label that is empty", "The key of a label", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"": "c"} }),
-		Entry("the prefix of a label", "The key of a label",
+		Entry("the key of a label", "A label key", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"a b": "c"} }),
+		Entry("the key of a label that is empty", "A label key", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"": "c"} }),
+		Entry("the prefix of a label", "A label key",
 			func(s *v1.EchoSpec) { s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{longName + "z/a": "b"}} }),
 		Entry("the value of a label", "spec.podLabels.a", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"a": v1.LabelValue(longLabel + "a")} }),
-		Entry("a label of the operator", "set by the operator",
+		Entry("a label of the operator", "The operator sets",
 			func(s *v1.EchoSpec) {
 				s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"app.kubernetes.io/component": "x"}}
 			}),
-		Entry("the key of an annotation", "The key of an annotation", func(s *v1.EchoSpec) { s.Service.Annotations = v1.Annotations{"a/b/c": "d"} }),
-		Entry("an annotation of the operator", "set by the operator",
+		Entry("the key of an annotation", "An annotation key", func(s *v1.EchoSpec) { s.Service.Annotations = v1.Annotations{"a/b/c": "d"} }),
+		Entry("an annotation of the operator", "reserved for the operator",
 			func(s *v1.EchoSpec) {
 				s.CommonMetadata = &v1.CommonMetadata{Annotations: v1.Annotations{"echoes.example.com/x": "x"}}
 			}),

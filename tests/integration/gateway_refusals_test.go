@@ -22,11 +22,11 @@ var _ = DescribeTable("the API server refuses a gateway that could not work", fu
 },
 	Entry("without a Gateway", "spec.gateway", "The field parentRefs is required when the gateway is enabled.",
 		func(e *v1.Echo) { e.Spec.Gateway.ParentRefs = nil }),
-	Entry("gRPC without host names", "spec.gateway.hostnames", "The field hostnames is required beside grpc", func(e *v1.Echo) {
+	Entry("gRPC without host names", "spec.gateway.hostnames", "The field hostnames is required with grpc", func(e *v1.Echo) {
 		e.Spec.Gateway.Hostnames, e.Spec.Gateway.GRPC = nil, &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}}
 	}),
-	Entry("a path with two dots", "spec.gateway.path", "must contain none of", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/../b" }),
-	Entry("a path that ends with a dot", "spec.gateway.path", "must contain none of", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/." }),
+	Entry("a path with two dots", "spec.gateway.path", "The path must not contain", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/../b" }),
+	Entry("a path that ends with a dot", "spec.gateway.path", "The path must not contain", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a/." }),
 	Entry("a path with a space", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a b" }),
 	Entry("a path with a query", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/a?b" }),
 	Entry("a path with half an escape", "spec.gateway.path", "should match", func(e *v1.Echo) { e.Spec.Gateway.Path = "/100%" }),
