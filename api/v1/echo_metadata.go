@@ -29,6 +29,6 @@ type LabelValue string
 // Annotations are user-defined annotations of objects or pods. Kubernetes has the same rule for their keys.
 //
 // +kubebuilder:validation:MaxProperties=64
-// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/'))",message="Annotations with the prefix echoes.example.com/ are reserved for the operator."
+// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/') || k.startsWith('deployment.kubernetes.io/'))",message="Annotations with the prefix echoes.example.com/ or deployment.kubernetes.io/ are reserved for the operator and for Kubernetes."
 // +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="An annotation key must have at most 63 letters, digits, '-', '_' or '.', and start and end with a letter or a digit. It can have a DNS name as prefix, such as example.org/team."
 type Annotations map[string]string

@@ -85,6 +85,9 @@ var _ = Describe("the form of a value", func() {
 				s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"app.kubernetes.io/component": "x"}}
 			}),
 		Entry("the key of an annotation", "An annotation key", func(s *v1.EchoSpec) { s.Service.Annotations = v1.Annotations{"a/b/c": "d"} }),
+		Entry("an annotation that the Deployment controller sets", "reserved for the operator and for Kubernetes", func(s *v1.EchoSpec) {
+			s.CommonMetadata = &v1.CommonMetadata{Annotations: v1.Annotations{"deployment.kubernetes.io/revision": "1"}}
+		}),
 		Entry("an annotation of the operator", "reserved for the operator",
 			func(s *v1.EchoSpec) {
 				s.CommonMetadata = &v1.CommonMetadata{Annotations: v1.Annotations{"echoes.example.com/x": "x"}}
