@@ -29,12 +29,15 @@ var _ = Describe("drift", func() {
 			echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "drifting", func(e *v1.Echo) {
 				e.Spec.Env = []corev1.EnvVar{{Name: "X", Value: "y"}}
 				e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
+				e.Spec.Ingress = &v1.EchoIngress{Enabled: true}
+				e.Spec.Service.PortName, e.Spec.Service.AppProtocol = "web", "kubernetes.io/h2c"
+				e.Spec.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"team": "a"}, Annotations: v1.Annotations{"example.org/owner": "b"}}
 			}))
 			child := get(ctx, Default, echo.Namespace, echo.Name, kind.DeepCopyObject().(client.Object))
-			before := labelsAndSpec(child)
+			before := metadataAndSpec(child)
 			edit(ctx, child, change)
-			Expect(labelsAndSpec(child)).NotTo(Equal(before), "what the API server made of the edit")
-			support.EventuallyObject(ctx, k8s, child).Should(WithTransform(labelsAndSpec, Equal(before)))
+			Expect(metadataAndSpec(child)).NotTo(Equal(before), "what the API server made of the edit")
+			support.EventuallyObject(ctx, k8s, child).Should(WithTransform(metadataAndSpec, Equal(before)))
 			expectNoWrite(ctx, echo)
 		},
 		deploymentEntry("replicas", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) }),
@@ -52,6 +55,15 @@ var _ = Describe("drift", func() {
 		serviceEntry("number and target of a port", func(s *corev1.Service) {
 			s.Spec.Ports[0].Port, s.Spec.Ports[0].TargetPort = 99, intstr.FromInt32(1)
 		}),
+		serviceEntry("name of a port", func(s *corev1.Service) { s.Spec.Ports[0].Name = "other" }),
+		serviceEntry("application protocol of a port", func(s *corev1.Service) { s.Spec.Ports[0].AppProtocol = new("https") }),
+		serviceEntry("no application protocol of a port", func(s *corev1.Service) { s.Spec.Ports[0].AppProtocol = nil }),
+		serviceEntry("a common label", func(s *corev1.Service) { s.Labels["team"] = "other" }),
+		serviceEntry("no common annotation", func(s *corev1.Service) { s.Annotations = nil }),
+		deploymentEntry("a common label of the pods", func(d *appsv1.Deployment) { delete(d.Spec.Template.Labels, "team") }),
+		deploymentEntry("a common annotation of the pods", func(d *appsv1.Deployment) {
+			d.Spec.Template.Annotations["example.org/owner"] = "other"
+		}),
 		deploymentEntry("number of a container port, which is its key", func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.Containers[0].Ports[0].ContainerPort = 99
 		}),
@@ -60,6 +72,13 @@ var _ = Describe("drift", func() {
 		}),
 		deploymentEntry("key of a spread constraint", func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.DoNotSchedule
+		}),
+		ingressEntry("a host, where it has none", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "a.example.com" }),
+		ingressEntry("path type", func(i *networkingv1.Ingress) {
+			i.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeExact)
+		}),
+		ingressEntry("name of the port", func(i *networkingv1.Ingress) {
+			i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Name = "http"
 		}),
 		Entry("NetworkPolicy: no peers, which would allow everyone", &networkingv1.NetworkPolicy{}, func(o client.Object) {
 			o.(*networkingv1.NetworkPolicy).Spec.Ingress[0].From = nil
@@ -109,8 +128,14 @@ func serviceEntry(name string, change func(*corev1.Service)) TableEntry {
 	return Entry("Service: "+name, &corev1.Service{}, func(o client.Object) { change(o.(*corev1.Service)) })
 }
 
-// labelsAndSpec returns the labels and the spec of a child.
-func labelsAndSpec(child client.Object) []any { return []any{child.GetLabels(), asMap(child)["spec"]} }
+func ingressEntry(name string, change func(*networkingv1.Ingress)) TableEntry {
+	return Entry("Ingress: "+name, &networkingv1.Ingress{}, func(o client.Object) { change(o.(*networkingv1.Ingress)) })
+}
+
+// metadataAndSpec returns the labels, the annotations and the spec of a child.
+func metadataAndSpec(child client.Object) []any {
+	return []any{child.GetLabels(), child.GetAnnotations(), asMap(child)["spec"]}
+}
 
 var _ = Describe("a converged Echo", func() {
 	It("is reconciled again without a write", func(ctx SpecContext) {
@@ -137,7 +162,9 @@ var _ = Describe("a converged Echo", func() {
 				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Annotations: map[string]string{"a": "b"},
 				LoadBalancerSourceRanges: []string{"10.0.0.0/8"}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
 				IPFamilyPolicy: corev1.IPFamilyPolicyPreferDualStack, InternalTrafficPolicy: corev1.ServiceInternalTrafficPolicyLocal,
-				SessionAffinity: corev1.ServiceAffinityClientIP}
+				SessionAffinity: corev1.ServiceAffinityClientIP, PortName: "web", AppProtocol: "kubernetes.io/h2c"}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Path: "/e(/|$)(.*)", PathType: networkingv1.PathTypeImplementationSpecific}
+			e.Spec.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"team": "a"}, Annotations: v1.Annotations{"a": "common"}}
 			e.Spec.ServiceAccountName = "mesh"
 		})))
 	})

@@ -162,7 +162,7 @@ func writeKubeconfig(text []byte) string {
 func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments...)
-	command.Env = []string{"KUBECONFIG=" + writeKubeconfig(suiteKubeconfig), "HOME=" + GinkgoT().TempDir()}
+	command.Env = []string{"KUBECONFIG=" + writeKubeconfig(suiteKubeconfig), "HOME=" + GinkgoT().TempDir(), "PATH=" + os.Getenv("PATH")}
 	return command
 }
 
