@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/crdify/pkg/config"
 	"sigs.k8s.io/crdify/pkg/runner"
@@ -96,10 +97,14 @@ func TestUnsafeChangesAreRejected(t *testing.T) {
 			policy.Enum = append(policy.Enum, apiextensionsv1.JSON{Raw: []byte(`"a"`)})
 		})},
 		"another pattern":  {"unhandled", inField("image", func(image *property) { image.Pattern = "^a$" })},
+		"a looser pattern": {"unhandled", inField("image", func(image *property) { image.Pattern = "" })},
 		"a new enum":       {"enum", inField("image", func(image *property) { image.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}} })},
 		"a lower maximum":  {"maximum", inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(999)) })},
 		"a higher minimum": {"minimum", inField("port", func(port *property) { port.Minimum = new(float64(1024)) })},
 		"new description":  {"description", inField("paused", func(paused *property) { paused.Description += "!" })},
+		"new description of the status": {"description", func(crd *definition) {
+			changeIn(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, "status", func(status *property) { status.Description += "!" })
+		}},
 		"a new rule": {"unhandled", inField("image", func(image *property) {
 			image.XValidations = apiextensionsv1.ValidationRules{{Rule: "self != ''"}}
 		})},
@@ -114,19 +119,56 @@ func TestUnsafeChangesAreRejected(t *testing.T) {
 }
 
 func TestSafeChangesAreAccepted(t *testing.T) {
-	to := currentCRD(t)
-	inSpec(func(spec *property) {
-		spec.Properties["new"] = property{Type: "string"}
-		spec.Properties["newObject"] = property{Type: "object", Required: []string{"a"}, Properties: map[string]property{
-			"a": {Type: "string", Pattern: "^a$", Enum: []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}},
+	for change, apply := range map[string]func(*definition){
+		"a new field": inSpec(func(spec *property) { spec.Properties["new"] = property{Type: "string", Description: "new is new."} }),
+		"a new field of an object, with all that a field can have": inField("service", func(service *property) {
+			service.Properties["new"] = newObject()
+		}),
+		"a new field of the status": func(crd *definition) {
+			changeIn(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, "status", func(status *property) { status.Properties["new"] = newObject() })
+		},
+		"a new column": func(crd *definition) {
+			crd.Spec.Versions[0].AdditionalPrinterColumns = append(crd.Spec.Versions[0].AdditionalPrinterColumns,
+				apiextensionsv1.CustomResourceColumnDefinition{Name: "URL", Type: "string", JSONPath: ".status.url", Priority: 1})
+		},
+		"another column":   func(crd *definition) { crd.Spec.Versions[0].AdditionalPrinterColumns[0].Description += "!" },
+		"a higher maximum": inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(2000)) }),
+		"a lower minimum":  inField("port", func(port *property) { port.Minimum = new(float64(0)) }),
+	} {
+		from, to := currentCRD(t), currentCRD(t)
+		apply(to)
+		if cmp.Equal(from, to) {
+			t.Errorf("%s changes nothing", change)
+		}
+		if reasons := rejections(t, from, to); len(reasons) > 0 {
+			t.Errorf("%s: rejected because of %q", change, reasons)
+		}
+	}
+}
+
+// newObject returns the schema of an object with all that is unsafe to add to a field that exists.
+func newObject() property {
+	return property{Type: "object", Required: []string{"a"},
+		XValidations: apiextensionsv1.ValidationRules{{Rule: "!has(self.b) || self.a == 'a'"}},
+		Properties: map[string]property{
+			"a": {Type: "string", Description: "a is new.", Pattern: "^a$", Enum: []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}},
 				XValidations: apiextensionsv1.ValidationRules{{Rule: "self == 'a'"}}},
-			"b": {Type: "integer", Default: &apiextensionsv1.JSON{Raw: []byte("1")}},
+			"b": {Type: "integer", Minimum: new(float64(1)), Default: &apiextensionsv1.JSON{Raw: []byte("1")}},
 		}}
-	})(to)
-	inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(2000)) })(to)
-	inField("port", func(port *property) { port.Minimum = new(float64(0)) })(to)
-	if reasons := rejections(t, currentCRD(t), to); len(reasons) > 0 {
-		t.Errorf("rejected because of %q", reasons)
+}
+
+// TestGroupsOfChecks_haveNoEnum checks that a new version can add a group without a change of the CRD.
+func TestGroupsOfChecks_haveNoEnum(t *testing.T) {
+	checks := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["checks"].Items.Schema
+	groups := checks.Properties["groups"]
+	form := groups.Items.Schema
+	form.Description = ""
+	want := &property{Type: "string", MaxLength: new(int64(32)), Pattern: "^[a-z][a-zA-Z0-9]*$"}
+	if diff := cmp.Diff(want, form); diff != "" {
+		t.Errorf("a group is restricted by more than its form (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(groups.Description, " such as ") {
+		t.Errorf("the description lists all groups, so that a new one changes it: %s", groups.Description)
 	}
 }
 
