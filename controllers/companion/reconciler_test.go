@@ -98,7 +98,7 @@ func TestAMissingEchoIsReportedToTheOwner(t *testing.T) {
 	for range 2 {
 		g.Expect(r.Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
 	}
-	said := And(HavePrefix(`Warning EchoNotFound There is no Echo "x"`), ContainSubstring(v1.CompanionLabel))
+	said := And(HavePrefix(`Warning EchoNotFound Echo "x" does not exist`), ContainSubstring(v1.CompanionLabel))
 	g.Expect(w.Events()).To(HaveExactElements(said))
 }
 

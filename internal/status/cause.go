@@ -124,6 +124,6 @@ func missingServiceAccount(message string) string {
 // that it was created.
 func serviceAccountCause(d *appsv1.Deployment, name string) cause {
 	return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, message: fmt.Sprintf(
-		"The ServiceAccount %q does not exist. %s Then run 'kubectl rollout restart -n %s deployment/%s', or wait until Kubernetes "+
-			"tries again, after at most 17 minutes.", name, adviceOnServiceAccount, d.Namespace, d.Name)}
+		"The ServiceAccount %q does not exist. %s Then run 'kubectl rollout restart -n %s deployment/%s', or wait up to "+
+			"17 minutes for Kubernetes to retry.", name, adviceOnServiceAccount, d.Namespace, d.Name)}
 }

@@ -182,7 +182,7 @@ func TestCause(t *testing.T) {
 			deployment: refused(`pods "x-1" is forbidden: error looking up service account ns/mesh: serviceaccount "mesh" not found`),
 			want: cause{reason: v1.ReasonServiceAccountNotFound, lasting: true,
 				message: `The ServiceAccount "mesh" does not exist. Create it, or change spec.serviceAccountName. ` +
-					"Then run 'kubectl rollout restart -n ns deployment/x', or wait until Kubernetes tries again, after at most 17 minutes."}},
+					"Then run 'kubectl rollout restart -n ns deployment/x', or wait up to 17 minutes for Kubernetes to retry."}},
 		"a webhook": {deployment: refused(`admission webhook "w" denied the request`),
 			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`,
 				lasting: true}},

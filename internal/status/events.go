@@ -143,7 +143,7 @@ func Orphaned() Transition {
 // EchoNotFound returns the transition that is reported on a pod if the Echo in its companion label does not exist.
 func EchoNotFound(echo string) Transition {
 	return Transition{v1.EventEchoNotFound, actionCreateCompanion, fmt.Sprintf(
-		"There is no Echo %q in this namespace. The companion is created as soon as there is one. The label %s names the Echo.", echo,
+		"Echo %q does not exist in this namespace. Create it, or correct the label %s. The companion is then created automatically.", echo,
 		v1.CompanionLabel)}
 }
 

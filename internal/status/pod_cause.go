@@ -119,7 +119,7 @@ func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.C
 	}
 	if secret := certificateProblem(pod, status, said); secret != "" {
 		return cause{reason: v1.ReasonPodsCrashing, lasting: isLoop(status), message: fmt.Sprintf(
-			"%s Create or correct the Secret %s of type kubernetes.io/tls in the namespace %s, or set spec.tls.secretName to another one.",
+			"%s Create or correct the Secret %s of type kubernetes.io/tls in the namespace %s, or set spec.tls.secretName to another Secret.",
 			message, secret, pod.Namespace)}
 	}
 	return cause{reason: v1.ReasonPodsCrashing, message: message}

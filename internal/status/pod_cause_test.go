@@ -26,7 +26,7 @@ func TestACertificateThatIsMissing(t *testing.T) {
 		want = `Container "echo" of pod p terminated with exit code 1. Its last output was "echo-server: Secret \"certificate\" has no ` +
 			`key tls.crt".`
 		todo = " Create or correct the Secret certificate of type kubernetes.io/tls in the namespace ns, or set spec.tls.secretName to " +
-			"another one."
+			"another Secret."
 	)
 	for name, c := range map[string]struct {
 		container, secret string

@@ -51,11 +51,11 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 func unservedCause(u Unserved) cause {
 	c := cause{reason: v1.ReasonGatewayAPIMissing, lasting: true}
 	if u.Refused != "" {
-		c.message = fmt.Sprintf("The operator cannot use the kind %s of Gateway API: %s", u.Kind, Sentence(u.Refused))
+		c.message = fmt.Sprintf("The operator cannot use the Gateway API kind %s: %s", u.Kind, Sentence(u.Refused))
 		return c
 	}
 	c.message = fmt.Sprintf(
-		"The cluster does not serve %s of %s. Install Gateway API; the operator finds it within minutes, and starts again.", u.Kind,
+		"The cluster does not serve %s in %s. Install Gateway API. The operator detects it within minutes and restarts.", u.Kind,
 		routing.GatewayGroupVersion())
 	return c
 }
@@ -66,7 +66,7 @@ func parentCause(route client.Object, gateway client.ObjectKey, reported [][]met
 		return refusal(route, gateway, reported)
 	}
 	return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: fmt.Sprintf(
-		"No controller says whether Gateway %s accepts the %s. Check that the GatewayClass of the Gateway has a controller that is running.",
+		"No controller has reported whether Gateway %s accepts the %s. Check that the controller of its GatewayClass is running.",
 		gateway, kindOf(route))}
 }
 
@@ -74,7 +74,7 @@ func parentCause(route client.Object, gateway client.ObjectKey, reported [][]met
 func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1.Condition) cause {
 	for _, condition := range slices.Concat(reported...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
-			text := fmt.Sprintf("Gateway %s does not use the %s as it should (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason)
+			text := fmt.Sprintf("Gateway %s reports a problem with the %s (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason)
 			text = Sentence(strings.TrimSuffix(text+": "+condition.Message, ": ")) // some controllers give a reason alone
 			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: text}
 		}

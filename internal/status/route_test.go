@@ -51,15 +51,15 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 		"refused": {seen: Observation{HTTPRoute: routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse,
 			Reason: "NotAllowedByListeners", Message: "the namespace is not allowed"}), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: "Gateway ns/g does not use the HTTPRoute as it should (Accepted, NotAllowedByListeners): the namespace is not allowed."}},
+				Message: "Gateway ns/g reports a problem with the HTTPRoute (Accepted, NotAllowedByListeners): the namespace is not allowed."}},
 		"a reference is not resolved": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "ResolvedRefs",
 			Status: metav1.ConditionFalse, Reason: "BackendNotFound", Message: "no Service"}), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: "Gateway ns/g does not use the HTTPRoute as it should (ResolvedRefs, BackendNotFound): no Service."}},
+				Message: "Gateway ns/g reports a problem with the HTTPRoute (ResolvedRefs, BackendNotFound): no Service."}},
 		"refused without a word": {seen: Observation{HTTPRoute: routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse,
 			Reason: "NoMatchingListenerHostname"}), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: "Gateway ns/g does not use the HTTPRoute as it should (Accepted, NoMatchingListenerHostname)."}},
+				Message: "Gateway ns/g reports a problem with the HTTPRoute (Accepted, NoMatchingListenerHostname)."}},
 		"something else is false": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "PartiallyInvalid",
 			Status: metav1.ConditionFalse}), Gateways: there},
 			want: said{Degraded: "False AsExpected"}},
@@ -69,25 +69,25 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 		"nobody has said anything yet": {seen: Observation{HTTPRoute: young, Gateways: there}, next: routePatience - time.Second,
 			want: said{Degraded: "False AsExpected"}},
 		"nobody says anything": {seen: Observation{HTTPRoute: routeWith(now), Gateways: there},
-			want: said{Degraded: "True RouteNotAccepted", Message: "No controller says whether Gateway ns/g accepts the HTTPRoute. " +
-				"Check that the GatewayClass of the Gateway has a controller that is running."}},
+			want: said{Degraded: "True RouteNotAccepted", Message: "No controller has reported whether Gateway ns/g accepts the HTTPRoute. " +
+				"Check that the controller of its GatewayClass is running."}},
 		"nobody says anything of what it is now": {seen: Observation{HTTPRoute: edited, Gateways: there},
-			want: said{Degraded: "True RouteNotAccepted", Message: "No controller says whether Gateway ns/g accepts the HTTPRoute. " +
-				"Check that the GatewayClass of the Gateway has a controller that is running."}},
+			want: said{Degraded: "True RouteNotAccepted", Message: "No controller has reported whether Gateway ns/g accepts the HTTPRoute. " +
+				"Check that the controller of its GatewayClass is running."}},
 		"a policy is refused": {seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: policy, Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: "Gateway ns/g does not use the BackendTLSPolicy as it should (ResolvedRefs, InvalidCACertificateRef): no ConfigMap."}},
+				Message: "Gateway ns/g reports a problem with the BackendTLSPolicy (ResolvedRefs, InvalidCACertificateRef): no ConfigMap."}},
 		"nobody says anything of a policy": {
 			seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: &gatewayv1.BackendTLSPolicy{}, Gateways: there},
 			want: said{Degraded: "False AsExpected"}},
 		"no API": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute"}}}, next: LookPeriod,
-			want: said{Degraded: "True GatewayAPIMissing", Message: "The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1. Install Gateway API; the operator finds it within minutes, " +
-				"and starts again."}},
+			want: said{Degraded: "True GatewayAPIMissing", Message: "The cluster does not serve HTTPRoute in gateway.networking.k8s.io/v1. " +
+				"Install Gateway API. The operator detects it within minutes and restarts."}},
 		"no right": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "forbidden"}}}, next: LookPeriod,
 			want: said{Degraded: "True GatewayAPIMissing",
-				Message: "The operator cannot use the kind HTTPRoute of Gateway API: forbidden."}},
+				Message: "The operator cannot use the Gateway API kind HTTPRoute: forbidden."}},
 		"no right to Gateways": {seen: Observation{HTTPRoute: routeWith(now, accepted), GatewaysRefused: "forbidden"},
-			want: said{Degraded: "False AsExpected", Message: "The URL at the Gateway is not known: forbidden."}},
+			want: said{Degraded: "False AsExpected", Message: "The URL of the Gateway is unknown: forbidden."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.seen.Deployment = seenDeployment(done, 2, 2, 2)

@@ -65,7 +65,7 @@ func causesOf(echo *v1.Echo, seen Observation, pods availability, now time.Time)
 		noRoute: seen.NoRoute}
 	c.routed = c.routes == (cause{}) && children.HasGateway(echo)
 	if children.HasGateway(echo) && seen.GatewaysRefused != "" {
-		c.gatewayNote = "The URL at the Gateway is not known: " + Sentence(seen.GatewaysRefused)
+		c.gatewayNote = "The URL of the Gateway is unknown: " + Sentence(seen.GatewaysRefused)
 	}
 	return c
 }
@@ -170,7 +170,7 @@ func deletingVerdict(failure *Failure) verdict {
 	}
 	if failure != nil {
 		v.degraded, v.degradedReason = metav1.ConditionTrue, failure.Reason
-		v.message = "The Echo is being deleted, but not everything that was created for it can be. " + failure.Err.Error()
+		v.message = "The Echo is being deleted, but some of its objects cannot be deleted: " + failure.Err.Error()
 	}
 	return v
 }

@@ -134,7 +134,7 @@ func TestADeletionThatFailsSaysSo(t *testing.T) {
 	echo := support.Echo("ns", "x")
 	failed := EvaluateDeletion(echo, Observation{},
 		&Failure{Err: errors.New("deleting Service ns/x: no"), Reason: v1.ReasonForbidden, Transient: true}, now)
-	const message = "The Echo is being deleted, but not everything that was created for it can be. deleting Service ns/x: no"
+	const message = "The Echo is being deleted, but some of its objects cannot be deleted: deleting Service ns/x: no"
 	want := said{"False Deleting", "True Deleting", "True Forbidden", message, message, "Normal DeleteRequested"}
 	g.Expect(saying(failed)).To(BeComparableTo(want))
 	echo.Status = failed.Status

@@ -86,7 +86,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 	It("an Echo says that the cluster does not serve the API, and others do not need it", SpecTimeout(time.Minute), func(ctx SpecContext) {
 		echo := routed("early")
 		Expect(admin.Create(ctx, echo)).To(Succeed())
-		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1.")
+		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute in gateway.networking.k8s.io/v1.")
 		Expect(admin.Create(ctx, support.Echo(namespace, "plain", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }))).To(Succeed())
 		expectDegraded(ctx, support.Echo(namespace, "plain"), "AsExpected", "No pods are requested")
 	})
@@ -117,7 +117,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, echo, "AsExpected", "No pods are requested")
 		say(ctx, echo, metav1.ConditionFalse, "NotAllowedByListeners", "the namespace is not allowed")
 		expectDegraded(ctx, echo, "RouteNotAccepted",
-			"Gateway gateways/public does not use the HTTPRoute as it should (Accepted, NotAllowedByListeners): the namespace is not allowed.")
+			"Gateway gateways/public reports a problem with the HTTPRoute (Accepted, NotAllowedByListeners): the namespace is not allowed.")
 		say(ctx, echo, metav1.ConditionTrue, "Accepted", "")
 		expectDegraded(ctx, echo, "AsExpected", "No pods are requested")
 		support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.ExternalURL", "http://early.example.com:8080"))

@@ -58,7 +58,7 @@ var _ = Describe("an Echo", func() {
 			message string
 		}{
 			{&v1.EchoTLS{SecretName: "a", Port: 8080}, 80, nil, "spec.tls.port is 8080, and so is spec.port."},
-			{&v1.EchoTLS{SecretName: "a", Port: 9090}, 80, nil, "spec.tls.port is 9090, the port on which the echo server serves metrics."},
+			{&v1.EchoTLS{SecretName: "a", Port: 9090}, 80, nil, "spec.tls.port is 9090, which is the metrics port of the echo server."},
 			{&v1.EchoTLS{SecretName: "a"}, 443, nil, "spec.tls.servicePort is 443 by default, and so is spec.service.port."},
 			{nil, 80, gateway("*.example.com", "g.example.com"), "g.example.com in spec.gateway.grpc.hostnames overlaps *.example.com"},
 			{nil, 80, &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},

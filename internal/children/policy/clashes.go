@@ -29,8 +29,8 @@ func portClash(echo *v1.Echo) string {
 		return fmt.Sprintf("spec.tls.port %s, and so is spec.port. Set one of them to another port, because the containers listen on both.",
 			isOrDefaults(echo.Spec.TLS.Port, port))
 	case children.MetricsPort(echo):
-		return fmt.Sprintf("spec.tls.port %s, the port on which the echo server serves metrics. Set spec.tls.port to another port: "+
-			"the metrics have 9090, or 9091 if spec.port is 9090.", isOrDefaults(echo.Spec.TLS.Port, port))
+		return fmt.Sprintf("spec.tls.port %s, which is the metrics port of the echo server. Set spec.tls.port to another port: "+
+			"metrics use port 9090, or 9091 if spec.port is 9090.", isOrDefaults(echo.Spec.TLS.Port, port))
 	}
 	return ""
 }
@@ -68,8 +68,8 @@ func hostnameClash(echo *v1.Echo) string {
 	for _, grpc := range echo.Spec.Gateway.GRPC.Hostnames {
 		for _, http := range echo.Spec.Gateway.Hostnames {
 			if covers(http, grpc) || covers(grpc, http) {
-				return fmt.Sprintf("%s in spec.gateway.grpc.hostnames overlaps %s in spec.gateway.hostnames. Set other host names in one of them: "+
-					"a listener accepts only one of two routes of different kinds for a host name.", grpc, http)
+				return fmt.Sprintf("%s in spec.gateway.grpc.hostnames overlaps %s in spec.gateway.hostnames. Change one of them: "+
+					"a listener accepts a host name from only one kind of route.", grpc, http)
 			}
 		}
 	}

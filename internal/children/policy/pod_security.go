@@ -58,8 +58,8 @@ func (s PodSecurity) Validate(c children.Child) error {
 		return nil
 	}
 	return &children.InvalidSpecError{
-		Message: fmt.Sprintf("The pods violate the Pod Security Standard %q, which is the most that this operator allows: %s. "+
-			"Change spec.podSecurityContext or spec.securityContext, or ask an administrator to raise POD_SECURITY of the operator.",
+		Message: fmt.Sprintf("The pods violate the operator's Pod Security Standard %q: %s. "+
+			"Change spec.podSecurityContext or spec.securityContext, or ask an administrator to relax POD_SECURITY of the operator.",
 			s.level, result.ForbiddenDetail())}
 }
 

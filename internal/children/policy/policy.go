@@ -43,12 +43,12 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 	switch {
 	case images.PathCheck == "":
 		return &children.InvalidSpecError{
-			Message: "This operator has no image of checks. Ask an administrator to set RELATED_IMAGE_PATHCHECK of the operator."}
+			Message: "This operator has no image for checks. Ask an administrator to set RELATED_IMAGE_PATHCHECK of the operator."}
 	case p.AnyCheckURL:
 		return nil
 	case check.Address != "":
 		return &children.InvalidSpecError{
-			Message: fmt.Sprintf("The field address of the check is set, but this operator allows only the address of the URL. %s",
+			Message: fmt.Sprintf("The check sets the field address, which this operator does not allow. %s",
 				advice)}
 	case check.URL != "" && !isBelow(check.URL, echo.Status.ExternalURL) && !isBelow(check.URL, routing.URL(echo)):
 		return &children.InvalidSpecError{

@@ -18,8 +18,8 @@ const action = "Check"
 
 // The messages of a check that has no result although nothing is wrong. They are not reported as events.
 const (
-	notRunYet  = "The check has not run yet. It runs on its schedule."
-	withoutURL = "The Echo has no external URL yet. Expose it by ingress, gateway or a load balancer, or set the field url of the check."
+	notRunYet  = "The check has not run yet. Wait for its next scheduled run."
+	withoutURL = "The Echo has no external URL yet. Enable spec.ingress, spec.gateway or a load balancer, or set the URL of the check."
 	scaledDown = "The check does not run while spec.replicas is 0."
 )
 

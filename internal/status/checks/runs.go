@@ -77,7 +77,7 @@ func (r Runs) whyNoVerdict() string {
 	if problem := status.PodProblem(&newest); problem != "" {
 		return strings.ReplaceAll(problem, newest.Name, "of the check") // the name differs from run to run
 	}
-	return "its pod has not ended in time. Check its log and its events."
+	return "its pod did not finish in time. Check the log and the events of the pod."
 }
 
 // lastRun returns the newest pod of a check that ended, and a copy of how its container ended. Only pods with a digest count, unless it is

@@ -17,7 +17,7 @@ import (
 // judgeRun writes what a run found into the status of its check.
 func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.ContainerStateTerminated) {
 	if ended.ExitCode != 0 {
-		setUnknown(current, fmt.Sprintf("The last run gave no result: it ended with the exit code %d (%s). Check the log of its pod.",
+		setUnknown(current, fmt.Sprintf("The last run gave no result: it exited with code %d (%s). Check the log of its pod.",
 			ended.ExitCode, cmp.Or(ended.Reason, "no reason is given")))
 		return
 	}
@@ -36,7 +36,7 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 			fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
 				desired.CheckDeadline(check)/time.Second))
 	case v.Unfinished != "":
-		setUnknown(current, "The last run could not examine everything. The log of its pod says why.")
+		setUnknown(current, "The last run could not examine everything. Check the log of its pod.")
 	default:
 		current.Result, current.Message = v1.CheckPassed, ""
 	}

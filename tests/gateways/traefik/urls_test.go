@@ -40,7 +40,7 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 			e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{traefik.host("grpc")}}
 		}))).To(Succeed())
 		expectDegraded(ctx, namespace, "web", v1.ReasonGatewayAPIMissing.String(),
-			"The cluster does not serve HTTPRoute of gateway.networking.k8s.io/v1.")
+			"The cluster does not serve HTTPRoute in gateway.networking.k8s.io/v1.")
 	}, SpecTimeout(10*time.Minute))
 
 	It("respond by the URLs of an HTTPRoute and a GRPCRoute when it is installed", func(ctx SpecContext) {
@@ -87,7 +87,7 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	It("say why a Gateway refuses a route", func(ctx SpecContext) {
 		Expect(k8s.Create(ctx, routed("elsewhere", "elsewhere.example.com"))).To(Succeed())
 		expectDegraded(ctx, namespace, "elsewhere", v1.ReasonRouteNotAccepted.String(),
-			"Gateway "+traefik.namespace+"/public does not use the HTTPRoute as it should (Accepted, ")
+			"Gateway "+traefik.namespace+"/public reports a problem with the HTTPRoute (Accepted, ")
 		AddReportEntry("message", echoNow(ctx, Default, namespace, "elsewhere").Status.Message)
 	}, SpecTimeout(10*time.Minute))
 
