@@ -70,7 +70,7 @@ func TestEchoesAreCounted(t *testing.T) {
 		echo_operator_echoes{phase="Terminating"} 0
 		echo_operator_echoes{phase="Updating"} 0
 		echo_operator_echoes{phase="Warning"} 1
-		# HELP echo_operator_echoes_not_ready Number of Echoes that are not ready, by the reason of the condition Ready.
+		# HELP echo_operator_echoes_not_ready Number of Echoes that are not ready, by the reason of the Ready condition.
 		# TYPE echo_operator_echoes_not_ready gauge
 		echo_operator_echoes_not_ready{reason="ImagePullFailed"} 1
 		echo_operator_echoes_not_ready{reason="NameConflict"} 1
@@ -91,7 +91,7 @@ func TestEchoesThatAreNotReadyForLongestAreNamed(t *testing.T) {
 	}
 	NewWithT(t).Expect(testutil.CollectAndCount(e, prefix+"echo_not_ready_since_timestamp_seconds")).To(Equal(maxNamed))
 	wantMetrics(t, e, "oldest_echo_not_ready_seconds", `
-		# HELP echo_operator_oldest_echo_not_ready_seconds How long the Echo has not been ready that has not been for longest; 0 if all are ready.
+		# HELP echo_operator_oldest_echo_not_ready_seconds Longest time, in seconds, for which any Echo has not been ready; 0 if all are ready.
 		# TYPE echo_operator_oldest_echo_not_ready_seconds gauge
 		echo_operator_oldest_echo_not_ready_seconds 1039
 	`)
@@ -99,7 +99,7 @@ func TestEchoesThatAreNotReadyForLongestAreNamed(t *testing.T) {
 		e.Reported(newEcho(fmt.Sprintf("echo-%d", i+1), 1), newStatus(1, v1.PhaseReady, "", 0))
 	}
 	wantMetrics(t, e, "echo_not_ready_since_timestamp_seconds", `
-		# HELP echo_operator_echo_not_ready_since_timestamp_seconds When an Echo ceased to be ready, for the 20 of them that have not been ready for longest.
+		# HELP echo_operator_echo_not_ready_since_timestamp_seconds Unix time since which an Echo has not been ready, for the 20 Echoes with the earliest time.
 		# TYPE echo_operator_echo_not_ready_since_timestamp_seconds gauge
 		echo_operator_echo_not_ready_since_timestamp_seconds{echo="echo-0",echo_namespace="shop",reason="Unschedulable"} 9000
 	`)

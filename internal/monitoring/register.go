@@ -53,7 +53,7 @@ func build(version string) prometheus.Collector {
 func leader(elected <-chan struct{}) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: prefix + "leader",
-		Help: "1 if this replica of the operator is the leader, which has all metrics of Echoes; 0 if it waits.",
+		Help: "1 if this replica of the operator is the leader, which exposes all metrics of Echoes; 0 otherwise.",
 	}, func() float64 {
 		select {
 		case <-elected:

@@ -22,7 +22,7 @@ const (
 	releaseTimeout = 3 * time.Second
 )
 
-var errNoLeaseNamespace = errors.New("the namespace of the lease is not known: outside of a cluster, set --leader-election-namespace")
+var errNoLeaseNamespace = errors.New("the namespace of the lease is unknown: outside a cluster, set --leader-election-namespace")
 
 // newLock returns the lock of client-go on the lease in a namespace, with an identity that is unique to this process. controller-runtime
 // would make the same one, but keep the identity to itself.
@@ -52,7 +52,7 @@ func (o *Operator) releaseLease(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := release(ctx, o.lock); err != nil {
-		ctrl.Log.Error(err, "The lease was not released. Another replica becomes the leader when it has expired.")
+		ctrl.Log.Error(err, "The lease was not released. Another replica becomes the leader when the lease expires.")
 	}
 }
 

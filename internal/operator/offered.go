@@ -48,7 +48,7 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 	}
 	for kind, finding := range o.offered.apis {
 		if finding.Access == discovery.Forbidden {
-			ctrl.Log.Info("The operator may not use a kind. It starts again when the right is granted and an Echo requires the kind.",
+			ctrl.Log.Info("The operator is not permitted to use a kind. It restarts when the permission is granted and an Echo requires the kind.",
 				"kind", kind.Kind, "cause", finding.Cause)
 		}
 	}

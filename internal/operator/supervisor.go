@@ -49,11 +49,11 @@ func (s *supervisor) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-s.tlsChanged:
-			s.log.Info("The TLS profile of the cluster has changed. The process ends, and follows it after its next start.")
+			s.log.Info("The TLS profile of the cluster has changed. Restarting to apply it.")
 			return nil
 		case <-apis.C:
 			if changes := s.apis.Look(ctx, at); len(changes) > 0 {
-				s.log.Info("The cluster offers other APIs. The process ends, and uses them after its next start.", "changes", changes)
+				s.log.Info("The APIs of the cluster have changed. Restarting to use them.", "changes", changes)
 				return nil
 			}
 			latest := slices.MaxFunc([]time.Time{at, time.Now()}, time.Time.Compare) // a timer may fire a moment before its time
@@ -101,10 +101,10 @@ func (s *supervisor) changed(ctx context.Context, filled bool) bool {
 	return slices.ContainsFunc(asked, func(namespace string) bool {
 		switch before, after := s.missing[namespace] != nil, now[namespace] != nil; {
 		case before && !after:
-			s.log.Info("A namespace can be watched now. The process ends, and watches it after its next start.", "namespace", namespace)
+			s.log.Info("A namespace is now accessible. Restarting to watch it.", "namespace", namespace)
 			return true
 		case after && !before:
-			s.log.Info("A namespace cannot be watched any more. The process ends, and leaves it out after its next start.", "namespace", namespace,
+			s.log.Info("A namespace is no longer accessible. Restarting without it.", "namespace", namespace,
 				"cause", now.in(namespace))
 			return true
 		}
