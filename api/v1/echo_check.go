@@ -51,7 +51,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Groups",order=83
 	Groups []string `json:"groups,omitempty"`
 
-	// expect lists the facts to verify and their required values.
+	// expect is a list of facts to verify with their required values.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=fact

@@ -45,7 +45,7 @@ type EchoList struct {
 
 // EchoSpec defines the desired state of an Echo.
 type EchoSpec struct {
-	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. If it exceeds the limit of the operator (MAX_REPLICAS), the Echo fails with the reason InvalidSpec.
+	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. If the number exceeds the limit of the operator (MAX_REPLICAS), the Echo fails with the reason InvalidSpec.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
@@ -183,7 +183,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Node selector",order=112,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// tolerations specify the node taints that the echo servers tolerate.
+	// tolerations are the node taints that the echo servers tolerate.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
