@@ -57,7 +57,7 @@ func TestFailures(t *testing.T) {
 	f.Add("companion", false, "InvalidSpec")
 	wantMetrics(t, f.counter, "reconcile_errors_total", `
 		# HELP echo_operator_reconcile_errors_total Number of reconciles that failed, by controller, kind and reason. The kind is user if a `+
-		`user must change something, and transient if the next attempt may succeed.
+		`user must act, and transient if the next attempt may succeed.
 		# TYPE echo_operator_reconcile_errors_total counter
 		echo_operator_reconcile_errors_total{controller="companion",kind="user",reason="InvalidSpec"} 1
 		echo_operator_reconcile_errors_total{controller="echo",kind="transient",reason="ApplyFailed"} 2
