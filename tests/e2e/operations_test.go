@@ -78,7 +78,7 @@ func expectRestored(ctx context.Context, saved *v1.Echo) *v1.Echo {
 	Expect(now.Annotations).To(Equal(saved.Annotations))
 	Expect(now.Finalizers).To(Equal([]string{v1.Finalizer}))
 	Expect(now.Spec).To(Equal(saved.Spec))
-	Expect(now.Status.ReadyReplicas).To(Equal(saved.Spec.Replicas))
+	Expect(now.Status.ReadyReplicas).To(Equal(saved.Spec.DesiredReplicas()))
 	Expect(now.Status.URL).To(Equal(saved.Status.URL))
 	wanted := []client.Object{&appsv1.Deployment{}, &corev1.Service{}}
 	if saved.Spec.Ingress != nil {
