@@ -100,6 +100,20 @@ var _ = Describe("drift", func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
+	It("of a port that has the name that the operator gives to its own is reverted", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "renamed"))
+		edit(ctx, serviceNow(ctx, Default, echo.Namespace, echo.Name), func(s *corev1.Service) {
+			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "web", Port: 99, Protocol: corev1.ProtocolTCP})
+		})
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Service.PortName = "web" })
+		Eventually(func(g Gomega) {
+			g.Expect(serviceNow(ctx, g, echo.Namespace, echo.Name).Spec.Ports).To(ConsistOf(
+				And(HaveField("Name", "web"), HaveField("Port", BeEquivalentTo(80)))))
+		}).WithContext(ctx).Should(Succeed())
+		rollOut(ctx, echo.Namespace, echo.Name)
+		expectNoWrite(ctx, echo)
+	})
+
 	It("is reverted without changing fields that other clients set", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "shared"))
 		edit(ctx, deploymentNow(ctx, Default, echo.Namespace, echo.Name), func(d *appsv1.Deployment) {

@@ -4,10 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -60,6 +57,10 @@ func basics() []scenario {
 func others() []scenario {
 	return slices.Concat(changes(), drifts(), checks(), routes(), []scenario{
 		{name: "scale", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Replicas = new(int32(3)) })}},
+		{name: "change of the name of a port", like: "create", ordered: true, // whose number another client changes meanwhile: that one stays
+			steps: []step{create, changeSpec(portName("web")), changeSpec(portName(""))}},
+		{name: "name of a port that another client used", like: "create", ordered: true,
+			steps: []step{create, changeSpec(portName("web")), addPort("http"), changeSpec(portName(""))}},
 		{name: "prune", steps: []step{create, changeSpec(noBudget)}},
 		{name: "pause", steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused, s.Replicas = true, new(int32(3)) }),
 			changeSpec(func(s *v1.EchoSpec) { s.Paused = false })}},
@@ -76,6 +77,8 @@ func others() []scenario {
 		{name: "orphan the Deployment and delete", gone: true, ordered: true,
 			steps: []step{create, changeSpec(func(s *v1.EchoSpec) { s.Paused = true }), orphan(deploymentKey), remove}},
 		{name: "companion", like: "create", steps: []step{create, createOwner, func(s *simulation) { s.drop(ownerKey) }}},
+		{name: "common metadata with a companion", like: "create",
+			steps: []step{create, createOwner, changeSpec(commonMetadata), changeSpec(noCommonMetadata), func(s *simulation) { s.drop(ownerKey) }}},
 		{name: "companion of a deleted Echo", gone: true, steps: []step{create, createOwner, remove}},
 		{name: "node", like: "create", steps: []step{create, setNode(corev1.ConditionFalse), setNode(corev1.ConditionTrue)}},
 		{name: "node deleted", steps: []step{create, func(s *simulation) { s.drop(nodeKey) }}},
@@ -103,6 +106,12 @@ func changes() []scenario {
 			s.Service.IPFamilies, s.Service.IPFamilyPolicy = []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicySingleStack
 			s.Service.InternalTrafficPolicy, s.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
 		}},
+		{"application protocol", func(s *v1.EchoSpec) { s.Service.AppProtocol = "kubernetes.io/h2c" }},
+		{"ingress without a host", func(s *v1.EchoSpec) {
+			s.Ingress = &v1.EchoIngress{Enabled: true, Path: "/e(/|$)(.*)", PathType: networkingv1.PathTypeImplementationSpecific}
+		}},
+		{"replicas", func(s *v1.EchoSpec) { s.Replicas = nil }},
+		{"common metadata", commonMetadata},
 		{"network policy", func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }},
 		{"placement", func(s *v1.EchoSpec) {
 			s.NodeSelector, s.Tolerations = map[string]string{"a": "b"}, []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
@@ -129,6 +138,9 @@ func drifts() []scenario {
 		{name: "drift of an atomic field", like: "create", steps: []step{create, edit(serviceKey, set("yes", "spec", "selector", "added"))}},
 		{name: "drift of a merge key", like: "create", steps: []step{create, edit(serviceKey, editPort)}},
 		{name: "drift of labels", like: "create", steps: []step{create, removeLabels(deploymentKey)}},
+		{name: "drift of common metadata", like: "create", steps: []step{create, changeSpec(commonMetadata),
+			edit(deploymentKey, set("other", "spec", "template", "metadata", "labels", "team")),
+			edit(serviceKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "annotations") }), changeSpec(noCommonMetadata)}},
 		{name: "drift of the owner", ordered: true,
 			steps: []step{create, edit(budgetKey, func(o map[string]any) { delete(o["metadata"].(map[string]any), "ownerReferences") })}},
 		{name: "drift of the status", like: "create", steps: []step{create, func(s *simulation) { s.setStatus(echoKey, wrongStatus()) }}},
@@ -155,6 +167,7 @@ func checks() []scenario {
 		{name: like, steps: []step{created}},
 		{name: "a check changed", like: like, steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Checks[0].Schedule = "@daily" }),
 			changeSpec(func(s *v1.EchoSpec) { s.Checks[0].Schedule = "@hourly" })}},
+		{name: "common metadata with a check", like: like, steps: []step{created, changeSpec(commonMetadata), changeSpec(noCommonMetadata)}},
 		{name: "a check removed", like: "create", steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Checks = nil })}},
 		{name: "a CronJob deleted", like: like, steps: []step{created, func(s *simulation) { s.drop(cronJobKey) }}},
 		{name: "drift of a CronJob", like: like,
@@ -176,6 +189,7 @@ func routes() []scenario {
 		{name: like, steps: []step{created}},
 		{name: "a route changed", like: like, steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Gateway.Path = "/a" }),
 			changeSpec(func(s *v1.EchoSpec) { s.Gateway.Path = "" })}},
+		{name: "common metadata with a route", like: like, steps: []step{created, changeSpec(commonMetadata), changeSpec(noCommonMetadata)}},
 		{name: "no route any more", like: "create behind a Gateway",
 			steps: []step{created, changeSpec(func(s *v1.EchoSpec) { s.Gateway = nil })}},
 		{name: "create behind a Gateway", steps: []step{create}},
@@ -189,89 +203,4 @@ func routes() []scenario {
 		all[i].gateways, all[i].seed = true, createGateway
 	}
 	return all
-}
-
-func createGateway(s *simulation) {
-	s.create(gatewayKey,
-		gatewayv1.Gateway{Spec: gatewayv1.GatewaySpec{GatewayClassName: "a",
-			Listeners: []gatewayv1.Listener{{Name: "web", Protocol: "HTTP", Port: 80}}}})
-}
-
-func create(s *simulation) { s.create(echoKey, support.Echo("ns", "x")) }
-
-func createPolicy(s *simulation) {
-	s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }))
-}
-
-func remove(s *simulation) { s.drop(echoKey) }
-
-// changeSpec returns a step that changes the spec of the Echo.
-func changeSpec(change func(*v1.EchoSpec)) step {
-	return func(s *simulation) {
-		s.edit(echoKey, func(object map[string]any) {
-			spec := &v1.EchoSpec{}
-			convert(object["spec"], spec)
-			change(spec)
-			object["spec"] = content(spec)
-		})
-	}
-}
-
-// set returns a change that sets a field.
-func set(value any, path ...string) func(map[string]any) {
-	return func(object map[string]any) {
-		utilruntime.Must(unstructured.SetNestedField(object, value, path...))
-	}
-}
-
-func pause(paused bool) func(*v1.EchoSpec) { return func(s *v1.EchoSpec) { s.Paused = paused } }
-
-func noBudget(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }
-
-// removeLabels returns a step that removes the labels of a child, so that the cache does not hold it.
-func removeLabels(k objectKey) step {
-	return func(s *simulation) {
-		s.edit(k, func(o map[string]any) { delete(o["metadata"].(map[string]any), "labels") })
-	}
-}
-
-// editPort changes the number of the port of a Service, which is the key of the list of ports.
-func editPort(service map[string]any) {
-	service["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(99)
-}
-
-// takeName creates a Service with the name of the Echo, as somebody else does.
-func takeName(s *simulation) {
-	s.create(serviceKey, corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "theirs", Port: 5}}}})
-}
-
-func freeName(s *simulation) { s.drop(serviceKey) }
-
-// orphan returns a step that deletes an object and keeps its dependents.
-func orphan(k objectKey) step {
-	return func(s *simulation) {
-		_ = s.remove(k, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})
-	}
-}
-
-// createOwner creates a pod that asks for a companion.
-func createOwner(s *simulation) {
-	s.create(ownerKey, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1.CompanionLabel: "x"}},
-		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "a", Image: "a:1"}}}})
-}
-
-func readyNode() corev1.Node {
-	return corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
-}
-
-// setNode returns a step that makes the node ready or not.
-func setNode(ready corev1.ConditionStatus) step {
-	return func(s *simulation) {
-		s.setStatus(nodeKey, corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}})
-	}
-}
-
-// wrongStatus is a status that is not that of any Echo of the scenarios.
-func wrongStatus() map[string]any {
-	return map[string]any{"phase": "Pending", "replicas": int64(7), "readyReplicas": int64(6), "updatedReplicas": int64(5)}
 }

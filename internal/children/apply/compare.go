@@ -45,7 +45,7 @@ type Difference struct {
 	Replace bool
 	// Renamed are the fields of list items whose key another client edited, such as the number of a port: the item that the operator set is
 	// missing, and another has its content. To apply the child would add the missing item next to the other, which the API server may
-	// reject. It is empty if there are none.
+	// reject. An item counts, too, if it has the name that another item is to get. It is empty if there are none.
 	Renamed *fieldpath.Set
 }
 
@@ -159,9 +159,9 @@ func dropEmptyLists(object map[string]any) bool {
 func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSets) *fieldpath.Set {
 	renamed := fieldpath.NewSet()
 	others := items(fields.there.Difference(fields.desired).Difference(fields.owned))
-	for _, missing := range items(fields.desired.Difference(fields.there)) {
+	for _, desired := range items(fields.desired) {
 		for _, other := range others {
-			if s.isRenamed(c, have, missing, other) {
+			if s.isRenamed(c, have, desired, other) {
 				renamed = renamed.Union(within(fields.there, other))
 			}
 		}
@@ -169,15 +169,16 @@ func (s Schema) renamed(c children.Child, have *typed.TypedValue, fields fieldSe
 	return renamed
 }
 
-// isRenamed reports whether an item of a list is a missing one with another key: they have the same name, or all that is desired of the
-// missing one.
-func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, missing, other fieldpath.Path) bool {
+// isRenamed reports whether an item of a list is a desired one with another key: it has the name that the desired one does not have yet, or
+// the desired one is missing and the other has all that is desired of it.
+func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, desired, other fieldpath.Path) bool {
 	last := len(other) - 1
-	if !missing[:len(missing)-1].Equals(other[:last]) {
+	if !desired[:len(desired)-1].Equals(other[:last]) {
 		return false
 	}
 	c.Desired = c.Desired.DeepCopy()
-	item, theirs := itemAt(c.Desired.Object, missing), itemAt(have.AsValue().Unstructured(), other)
+	live := have.AsValue().Unstructured()
+	item, theirs := itemAt(c.Desired.Object, desired), itemAt(live, other)
 	if item == nil || theirs == nil {
 		return false
 	}
@@ -186,8 +187,9 @@ func (s Schema) isRenamed(c children.Child, have *typed.TypedValue, missing, oth
 		named = named && field.Name != "name"
 		item[field.Name] = field.Value.Unstructured()
 	}
-	if named && item["name"] == theirs["name"] {
-		return true
+	named = named && item["name"] == theirs["name"]
+	if now := itemAt(live, desired); named || now != nil {
+		return named && now["name"] != item["name"]
 	}
 	want, err := s.desired(c)
 	if err != nil {

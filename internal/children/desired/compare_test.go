@@ -175,6 +175,27 @@ func TestAnotherSpecDoesNotMatch(t *testing.T) {
 	}
 }
 
+// TestItemWithADesiredName: the API server rejects two ports of the same name, so that the one of another client has to go.
+func TestItemWithADesiredName(t *testing.T) {
+	named := func(name string) children.Child {
+		return childOf(t, "Service", func(e *v1.Echo) { e.Spec.Service.PortName = name })
+	}
+	s := store(t, named("web"))
+	edit(t, s, func(s *corev1.Service) {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "other", Port: 99, Protocol: corev1.ProtocolTCP},
+			corev1.ServicePort{Name: "theirs", Port: 98, Protocol: corev1.ProtocolTCP})
+		s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "A", Name: "x", UID: "a"})
+	})
+	s.repair(t, named("other"))
+	s.expectMatch(t, named("other"), true)
+	ports := map[string]int32{}
+	for _, port := range s.live(t).(*corev1.Service).Spec.Ports {
+		ports[port.Name] += port.Port
+	}
+	NewWithT(t).Expect(ports).To(Equal(map[string]int32{"other": 444, "https": 443, "theirs": 98}))
+	NewWithT(t).Expect(s.live(t).GetOwnerReferences()).To(HaveLen(2), "an owner of the same name stays")
+}
+
 func TestQuantitiesAreRoundedAsTheAPIServerDoes(t *testing.T) {
 	child := childOf(t, "Deployment", func(e *v1.Echo) {
 		e.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.0005")}}

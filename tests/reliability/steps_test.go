@@ -1,0 +1,123 @@
+package reliability
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+func createGateway(s *simulation) {
+	s.create(gatewayKey,
+		gatewayv1.Gateway{Spec: gatewayv1.GatewaySpec{GatewayClassName: "a",
+			Listeners: []gatewayv1.Listener{{Name: "web", Protocol: "HTTP", Port: 80}}}})
+}
+
+func create(s *simulation) { s.create(echoKey, support.Echo("ns", "x")) }
+
+func createPolicy(s *simulation) {
+	s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }))
+}
+
+func remove(s *simulation) { s.drop(echoKey) }
+
+// changeSpec returns a step that changes the spec of the Echo.
+func changeSpec(change func(*v1.EchoSpec)) step {
+	return func(s *simulation) {
+		s.edit(echoKey, func(object map[string]any) {
+			spec := &v1.EchoSpec{}
+			convert(object["spec"], spec)
+			change(spec)
+			object["spec"] = content(spec)
+		})
+	}
+}
+
+// set returns a change that sets a field.
+func set(value any, path ...string) func(map[string]any) {
+	return func(object map[string]any) {
+		utilruntime.Must(unstructured.SetNestedField(object, value, path...))
+	}
+}
+
+func pause(paused bool) func(*v1.EchoSpec) { return func(s *v1.EchoSpec) { s.Paused = paused } }
+
+func commonMetadata(s *v1.EchoSpec) {
+	s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"team": "a"}, Annotations: v1.Annotations{"example.org/owner": "b"}}
+}
+
+func noCommonMetadata(s *v1.EchoSpec) { s.CommonMetadata = nil }
+
+// portName returns a change of the name of the port, and adds the Ingress that refers to it while it is not the default.
+func portName(name string) func(*v1.EchoSpec) {
+	return func(s *v1.EchoSpec) {
+		s.Service.PortName, s.Ingress = name, nil
+		if name != "" {
+			s.Ingress = &v1.EchoIngress{Enabled: true}
+		}
+	}
+}
+
+func noBudget(s *v1.EchoSpec) { s.DisruptionBudget.Enabled = new(false) }
+
+// removeLabels returns a step that removes the labels of a child, so that the cache does not hold it.
+func removeLabels(k objectKey) step {
+	return func(s *simulation) {
+		s.edit(k, func(o map[string]any) { delete(o["metadata"].(map[string]any), "labels") })
+	}
+}
+
+// editPort changes the number of the port of a Service, which is the key of the list of ports.
+func editPort(service map[string]any) {
+	service["spec"].(map[string]any)["ports"].([]any)[0].(map[string]any)["port"] = int64(99)
+}
+
+// addPort returns a step that adds a port with a name to the Service, as another client does.
+func addPort(name string) step {
+	return func(s *simulation) {
+		s.edit(serviceKey, func(service map[string]any) {
+			spec := service["spec"].(map[string]any)
+			spec["ports"] = append(spec["ports"].([]any), map[string]any{"name": name, "port": int64(99), "protocol": "TCP"})
+		})
+	}
+}
+
+// takeName creates a Service with the name of the Echo, as somebody else does.
+func takeName(s *simulation) {
+	s.create(serviceKey, corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "theirs", Port: 5}}}})
+}
+
+func freeName(s *simulation) { s.drop(serviceKey) }
+
+// orphan returns a step that deletes an object and keeps its dependents.
+func orphan(k objectKey) step {
+	return func(s *simulation) {
+		_ = s.remove(k, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)})
+	}
+}
+
+// createOwner creates a pod that asks for a companion.
+func createOwner(s *simulation) {
+	s.create(ownerKey, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1.CompanionLabel: "x"}},
+		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "a", Image: "a:1"}}}})
+}
+
+func readyNode() corev1.Node {
+	return corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+}
+
+// setNode returns a step that makes the node ready or not.
+func setNode(ready corev1.ConditionStatus) step {
+	return func(s *simulation) {
+		s.setStatus(nodeKey, corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}})
+	}
+}
+
+// wrongStatus is a status that is not that of any Echo of the scenarios.
+func wrongStatus() map[string]any {
+	return map[string]any{"phase": "Pending", "replicas": int64(7), "readyReplicas": int64(6), "updatedReplicas": int64(5)}
+}
