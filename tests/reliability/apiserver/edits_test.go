@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -86,7 +87,9 @@ func edits(kind string) []edit {
 	case "Ingress":
 		return append(all,
 			reverted(kind, "a rule", `[{"op": "add", "path": "/spec/rules/-", "value": {"host": "theirs.example.com"}}]`),
-			reverted(kind, "the host", `[{"op": "replace", "path": "/spec/rules/0/host", "value": "theirs.example.com"}]`),
+			reverted(kind, "the host", `[{"op": "add", "path": "/spec/rules/0/host", "value": "theirs.example.com"}]`),
+			reverted(kind, "no host", `[{"op": "remove", "path": "/spec/rules/0/host"}]`).with("ingress.host"),
+			reverted(kind, "the type of a path", `[{"op": "replace", "path": "/spec/rules/0/http/paths/0/pathType", "value": "Exact"}]`),
 			reverted(kind, "a path",
 				`[{"op": "add", "path": "/spec/rules/0/http/paths/-", "value": {"path": "/theirs", "pathType": "Exact", "backend": {"service": `+
 					`{"name": "theirs", "port": {"number": 1}}}}}]`),
@@ -113,6 +116,8 @@ func serviceEdits() []edit {
 		reverted(kind, "the number of the port", `[{"op": "replace", "path": "/spec/ports/0/port", "value": 64001}]`),
 		reverted(kind, "the protocol of the port", `[{"op": "replace", "path": "/spec/ports/0/protocol", "value": "UDP"}]`),
 		reverted(kind, "the name of the port", `[{"op": "replace", "path": "/spec/ports/0/name", "value": "renamed"}]`),
+		reverted(kind, "the protocol of applications of the port",
+			`[{"op": "add", "path": "/spec/ports/0/appProtocol", "value": "theirs"}]`).with("service.appProtocol"),
 		reverted(kind, "the target of the port", `[{"op": "replace", "path": "/spec/ports/0/targetPort", "value": 1}]`),
 		reverted(kind, "number and target of the port",
 			`[{"op": "replace", "path": "/spec/ports/0/port", "value": 64001}, {"op": "replace", "path": "/spec/ports/0/targetPort", "value": 1}]`),
@@ -179,12 +184,13 @@ func podEdits() []edit {
 }
 
 // aimed returns an edit of the first item of a list as one of the operator's item: others may have added one before it.
-func (e edit) aimed(child *object) edit {
+func (e edit) aimed(child *object, spec map[string]any) edit {
+	portName := portNameOf(spec)
 	for list, path := range map[string][]string{"/spec/ports/": {"spec", "ports"},
 		"/containers/": {"spec", "template", "spec", "containers"}} {
 		items, _, _ := unstructured.NestedSlice(child.Object, path...)
 		for i, item := range items {
-			if name := item.(map[string]any)["name"]; name == "echo" || name == "http" {
+			if name := item.(map[string]any)["name"]; name == "echo" || name == portName {
 				e.patch = strings.ReplaceAll(e.patch, list+"0/", fmt.Sprintf("%s%d/", list, i))
 			}
 		}
@@ -192,7 +198,13 @@ func (e edit) aimed(child *object) edit {
 	return e
 }
 
-// with makes an edit one of a field that the operator sets only if the Echo sets a field of its spec, which is an object.
+// portNameOf returns the name of the port of the Service that a spec desires.
+func portNameOf(spec map[string]any) string {
+	name, _, _ := unstructured.NestedString(spec, "service", "portName")
+	return cmp.Or(name, "http")
+}
+
+// with makes an edit one of a field that the operator sets only if the Echo sets a field of its spec.
 func (e edit) with(field string) edit {
 	e.needs = field
 	return e
@@ -210,6 +222,9 @@ func (e edit) fits(spec map[string]any) bool {
 	if spec["paused"] == true && strings.HasPrefix(e.what, "the name of ") {
 		return false
 	}
-	needed, isMap := spec[e.needs].(map[string]any)
-	return (e.needs == "" || isMap && len(needed) > 0) && (e.excludedBy == "" || spec[e.excludedBy] == nil)
+	needed, found, _ := unstructured.NestedFieldNoCopy(spec, strings.Split(e.needs, ".")...)
+	if object, isMap := needed.(map[string]any); isMap {
+		found = len(object) > 0
+	}
+	return (e.needs == "" || found) && (e.excludedBy == "" || spec[e.excludedBy] == nil)
 }

@@ -30,6 +30,8 @@ func scenarios() []scenario {
 		{"create", []step{create}},
 		{"scale", []step{create, change(`{"spec": {"replicas": 3}}`)}},
 		{"change", []step{create, change(`{"spec": {"port": 9000, "service": {"port": 90}}}`)}},
+		{"change of ports and metadata", []step{create, change(`{"spec": {"service": {"portName": "web", "appProtocol": "kubernetes.io/h2c"}, ` +
+			`"commonMetadata": {"labels": {"team": "a"}, "annotations": {"example.org/owner": "b"}}, "ingress": {"host": null}}}`)}},
 		{"prune",
 			[]step{create,
 				change(`{"spec": {"disruptionBudget": {"enabled": false}, "ingress": {"enabled": false}, "networkPolicy": {"enabled": false}}}`)}},

@@ -207,6 +207,8 @@ func longest(f field, length int) string {
 		return strings.Repeat("a.", length/2) + "b"
 	case "path":
 		return "/" + strings.Repeat("x", length-1)
+	case "appProtocol":
+		return strings.Repeat("x", length-64) + "/" + strings.Repeat("x", 63)
 	default:
 		return strings.Repeat("x", length)
 	}
