@@ -32,24 +32,18 @@ func TestGroups_haveEachExamineFunction(t *testing.T) {
 	}
 }
 
-// TestGroupNames_areAcceptedByTheAPI compares the table of groups with the field of the CustomResourceDefinition that chooses them. The
-// text of the field names the groups that are examined only if they are named.
+// TestGroupNames_areAcceptedByTheAPI compares the table of groups with the field of the CustomResourceDefinition that chooses them.
 func TestGroupNames_areAcceptedByTheAPI(t *testing.T) {
 	const file = "../api/v1/echo_check.go"
-	all, optIn := GroupNames()
+	all, _ := GroupNames()
 	field := regexp.MustCompile(`(?s)// groups are (.*?)\n\tGroups `).FindString(text(t, file))
 	pattern := regexp.MustCompile("items:Pattern=`(\\S+)`").FindStringSubmatch(field)
 	if pattern == nil || !strings.Contains(field, "MaxItems=32\n") || !strings.Contains(field, "items:MaxLength=32\n") || len(all) > 32 {
 		t.Fatalf("%s does not accept %d groups: %s", file, len(all), field)
 	}
-	_, usage, _ := strings.Cut(field, "Defaults to all but ")
-	usage, _, _ = strings.Cut(usage, "\n")
 	for _, name := range all {
 		if !regexp.MustCompile(pattern[1]).MatchString(name) || len(name) > 32 {
 			t.Errorf("the name %s does not match %s, or is too long", name, pattern[1])
-		}
-		if named := regexp.MustCompile(`\b` + name + `,`).MatchString(usage); named != slices.Contains(optIn, name) {
-			t.Errorf("%s is opt-in: %v, but the text in %s is %q", name, !named, file, usage)
 		}
 	}
 }

@@ -84,5 +84,5 @@ func disconnect(ctx context.Context, mirror string) {
 		"\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n"
 	Expect(os.WriteFile(filepath.Join(folder, "hosts.toml"), []byte(config), 0o600)).To(Succeed())
 	run(ctx, "ctr=(ctr --address=/run/echo-cluster/containerd.sock --namespace=k8s.io)\n"+
-		`"${ctr[@]}" images list -q | grep ^quay.io/echo-operator/echo- | xargs -r "${ctr[@]}" images remove --sync`)
+		`"${ctr[@]}" images list -q | sed -n "\|^quay.io/echo-operator/echo-|p" | xargs -r "${ctr[@]}" images remove --sync`)
 }

@@ -25,14 +25,10 @@ func EveryField(e *v1.Echo) {
 				{Percentage: 100, DelayMilliseconds: 5, MaxDelayMilliseconds: 50, Connection: v1.ConnectionTruncate, Failures: 2}}},
 		Server:    v1.EchoServer{Controls: v1.ControlsFull, Identity: new(false)},
 		Resources: &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.5")}},
-		Service: v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 444, PortName: "web", AppProtocol: "kubernetes.io/h2c", Annotations: map[string]string{"a": "b"},
-			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, LoadBalancerClass: "example.com/class",
-			LoadBalancerSourceRanges: []string{"10.0.0.0/8"}, IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol},
-			IPFamilyPolicy: corev1.IPFamilyPolicyPreferDualStack, InternalTrafficPolicy: corev1.ServiceInternalTrafficPolicyLocal,
-			SessionAffinity: corev1.ServiceAffinityClientIP},
-		TLS: &v1.EchoTLS{SecretName: "certificate", Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateRequire},
-		Ingress: &v1.EchoIngress{Enabled: true, Host: "echo.example.com", Path: "/e", PathType: networkingv1.PathTypePrefix, ClassName: "nginx", TLS: true,
-			TLSSecretName: "certificate", Annotations: map[string]string{"c": "d"}},
+		Service:   everyServiceField(),
+		TLS:       &v1.EchoTLS{SecretName: "certificate", Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateRequire},
+		Ingress: &v1.EchoIngress{Enabled: true, Host: "echo.example.com", Path: "/e", PathType: networkingv1.PathTypePrefix,
+			ClassName: "nginx", TLS: true, TLSSecretName: "certificate", Annotations: map[string]string{"c": "d"}},
 		Gateway: &v1.EchoGateway{Enabled: true,
 			ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: "gateways", SectionName: "https"}, {Name: "own"}},
 			Hostnames:  []string{"echo.example.com"}, Path: "/e", GRPC: &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}},
@@ -56,5 +52,22 @@ func EveryField(e *v1.Echo) {
 		PodAnnotations:     map[string]string{"note": "b"},
 		PodSecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0))},
 		SecurityContext:    &corev1.SecurityContext{RunAsUser: new(int64(0))},
+	}
+}
+
+func everyServiceField() v1.EchoService {
+	return v1.EchoService{
+		Type:                     corev1.ServiceTypeLoadBalancer,
+		Port:                     444,
+		PortName:                 "web",
+		AppProtocol:              "kubernetes.io/h2c",
+		Annotations:              map[string]string{"a": "b"},
+		ExternalTrafficPolicy:    corev1.ServiceExternalTrafficPolicyLocal,
+		InternalTrafficPolicy:    corev1.ServiceInternalTrafficPolicyLocal,
+		LoadBalancerClass:        "example.com/class",
+		LoadBalancerSourceRanges: []string{"10.0.0.0/8"},
+		IPFamilies:               []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol},
+		IPFamilyPolicy:           corev1.IPFamilyPolicyPreferDualStack,
+		SessionAffinity:          corev1.ServiceAffinityClientIP,
 	}
 }
