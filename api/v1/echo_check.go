@@ -4,7 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // EchoCheck tests the network path to the echo servers on a schedule. It reports how proxies in the path, such as an ingress or a gateway, handle requests.
 type EchoCheck struct {
-	// name is the name of the check. The name of its CronJob is the name of the Echo, '-' and this name.
+	// name is the name of the check. The name of its CronJob is the name of the Echo, '-' and this name, shortened if it is too long.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=30
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -15,7 +15,7 @@ type EchoCheck struct {
 	// schedule is the schedule in Cron format, for example */15 * * * * for every 15 minutes. It uses the time zone of the kube-controller-manager, usually UTC.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[^ @=]+( [^ @=]+){4})$')",message="The schedule must have five fields (minute, hour, day of month, month, day of week), or be @hourly, @daily, @weekly, @monthly or @yearly."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[^ \t@=]+([ \t]+[^ \t@=]+){4})$')",message="The schedule must have five fields (minute, hour, day of month, month, day of week), or be @hourly, @daily, @weekly, @monthly or @yearly."
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Schedule",order=79,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Schedule string `json:"schedule"`
@@ -81,7 +81,7 @@ type EchoExpectation struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[!-~]([ -~]*[!-~])?$`
-	// +kubebuilder:validation:XValidation:rule="!(self.startsWith('>=') || self.startsWith('<=')) || self.matches('^[<>]= *-?[0-9]{1,9}(Ki|Mi|Gi|ms|s)?$')",message="A bound must be >= or <= followed by a whole number and an optional unit, such as >=14, <=10Mi or >=30s."
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^=?[<>]') || self.matches('^[<>]= *-?[0-9]{1,9}(Ki|Mi|Gi|ms|s|m|h)?$')",message="A bound must be >= or <= followed by a whole number and an optional unit, such as >=14, <=10Mi or >=30s."
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Value",order=86,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Value string `json:"value"`

@@ -16,7 +16,7 @@ type CommonMetadata struct {
 // Labels are user-defined labels of objects or pods. Kubernetes has the same rules for their keys and values.
 //
 // +kubebuilder:validation:MaxProperties=64
-// +kubebuilder:validation:XValidation:rule="!self.exists(k, k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/component', 'app.kubernetes.io/managed-by'] || k.startsWith('echoes.example.com/'))",message="The operator sets app.kubernetes.io/name, app.kubernetes.io/instance, app.kubernetes.io/component, app.kubernetes.io/managed-by and labels with the prefix echoes.example.com/. They must not be specified."
+// +kubebuilder:validation:XValidation:rule="!self.exists(k, k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/component', 'app.kubernetes.io/managed-by', 'job-name', 'controller-uid', 'pod-template-hash'] || k.startsWith('echoes.example.com/') || k.startsWith('batch.kubernetes.io/'))",message="The labels app.kubernetes.io/name, app.kubernetes.io/instance, app.kubernetes.io/component, app.kubernetes.io/managed-by, job-name, controller-uid and pod-template-hash, and labels with the prefix echoes.example.com/ or batch.kubernetes.io/, are reserved for the operator and for Kubernetes."
 // +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="A label key must have at most 63 letters, digits, '-', '_' or '.', and start and end with a letter or a digit. It can have a DNS name as prefix, such as example.org/team."
 type Labels map[string]LabelValue
 

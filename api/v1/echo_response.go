@@ -30,6 +30,7 @@ type EchoResponse struct {
 
 	// body is the response body. Defaults to a description of the request.
 	// +kubebuilder:validation:MaxLength=65536
+	// +kubebuilder:validation:Pattern=`^[^\x00]*$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Body string `json:"body,omitempty"`

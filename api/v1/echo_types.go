@@ -197,7 +197,9 @@ type EchoSpec struct {
 
 	// topologySpreadConstraints specify how the echo servers spread across topology domains. Defaults to an even spread across nodes and zones where possible. A value replaces the whole default.
 	// +kubebuilder:validation:MaxItems=16
-	// +listType=atomic
+	// +listType=map
+	// +listMapKey=topologyKey
+	// +listMapKey=whenUnsatisfiable
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Topology spread constraints",order=114,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`

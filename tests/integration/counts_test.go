@@ -29,7 +29,7 @@ const (
 	otherWatches = 5
 	// maxStartRequests are those of a process that starts, besides watches: discovery, the rights that it asks for, and two reviews of the
 	// token of the test.
-	maxStartRequests = 8
+	maxStartRequests = 9
 	// maxAllocations are those of a reconcile that changes nothing.
 	maxAllocations = 500
 )

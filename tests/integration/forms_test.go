@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -47,6 +48,10 @@ var _ = Describe("the form of a value", func() {
 			s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{longKey: v1.LabelValue(longLabel), "a": "", "app.kubernetes.io/part-of": "A_1.b"}}
 			s.PodLabels = v1.Labels{longKey: "A", "app.kubernetes.io/version": "1"}
 		}),
+		Entry("quantities", func(s *v1.EchoSpec) {
+			s.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1.5"), "memory": resource.MustParse("1e9"),
+				"ephemeral-storage": resource.MustParse("1.25Gi")}, Requests: corev1.ResourceList{"cpu": resource.MustParse("100m")}}
+		}),
 		Entry("annotations", func(s *v1.EchoSpec) {
 			given := v1.Annotations{strings.ToUpper(longKey): strings.Repeat("x\n", 1000), "A": "", "Example.ORG/a": "1"}
 			s.CommonMetadata, s.PodAnnotations, s.Service.Annotations = &v1.CommonMetadata{Annotations: given}, given, given
@@ -59,6 +64,24 @@ var _ = Describe("the form of a value", func() {
 					corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}})
 			}
 		}),
+	)
+
+	// One stored object that cannot be decoded would stop the operator in all namespaces.
+	DescribeTable("is rejected if the operator cannot decode it", func(ctx SpecContext, spec string) {
+		command := kubectlCommand(ctx, "create", "--dry-run=server", "-f", "-")
+		command.Stdin = strings.NewReader(echoManifest("default", "hostile", spec))
+		output, err := command.CombinedOutput()
+		Expect(err).To(HaveOccurred(), string(output))
+		Expect(string(output)).To(ContainSubstring("is invalid"))
+	},
+		Entry("a quantity with a fraction in its exponent", `{resources: {limits: {cpu: "1e1.5"}}}`),
+		Entry("a quantity whose exponent has no end", `{resources: {requests: {memory: "1e99999999999999999999"}}}`),
+		Entry("a quantity that takes minutes to read", `{resources: {limits: {cpu: "1e2147483648"}}}`),
+		Entry("a small quantity that takes minutes to read", `{resources: {limits: {cpu: "1e-100000000"}}}`),
+		Entry("a divisor", `{env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "1e1.5"}}}]}`),
+		Entry("a number of 32 bits that is larger",
+			`{topologySpreadConstraints: [{maxSkew: 3000000000, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}`),
+		Entry("a number of 64 bits that is larger", `{podSecurityContext: {runAsUser: 9223372036854775808}}`),
 	)
 
 	DescribeTable("is rejected where Kubernetes would reject it in a child", func(ctx SpecContext, field string, change func(*v1.EchoSpec)) {
@@ -80,11 +103,22 @@ var _ = Describe("the form of a value", func() {
 		Entry("the prefix of a label", "A label key",
 			func(s *v1.EchoSpec) { s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{longName + "z/a": "b"}} }),
 		Entry("the value of a label", "spec.podLabels.a", func(s *v1.EchoSpec) { s.PodLabels = v1.Labels{"a": v1.LabelValue(longLabel + "a")} }),
-		Entry("a label of the operator", "The operator sets",
+		Entry("a label of the operator", "reserved for the operator and for Kubernetes",
 			func(s *v1.EchoSpec) {
 				s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"app.kubernetes.io/component": "x"}}
 			}),
 		Entry("the key of an annotation", "An annotation key", func(s *v1.EchoSpec) { s.Service.Annotations = v1.Annotations{"a/b/c": "d"} }),
+		Entry("a label of Jobs", "reserved for the operator and for Kubernetes",
+			func(s *v1.EchoSpec) { s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"job-name": "x"}} }),
+		Entry("the class of a load balancer", "spec.service.loadBalancerClass", func(s *v1.EchoSpec) {
+			s.Service.Type, s.Service.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, "a b"
+		}),
+		Entry("two constraints with the same key", "spec.topologySpreadConstraints[1]: Duplicate value", func(s *v1.EchoSpec) {
+			same := corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: "a", WhenUnsatisfiable: corev1.DoNotSchedule}
+			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{same, same}
+		}),
+		Entry("a body that no process can be started with", "spec.response.body",
+			func(s *v1.EchoSpec) { s.Response = &v1.EchoResponse{Body: "a\x00b"} }),
 		Entry("an annotation that the Deployment controller sets", "reserved for the operator and for Kubernetes", func(s *v1.EchoSpec) {
 			s.CommonMetadata = &v1.CommonMetadata{Annotations: v1.Annotations{"deployment.kubernetes.io/revision": "1"}}
 		}),

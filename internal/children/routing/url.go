@@ -23,8 +23,8 @@ func URL(echo *v1.Echo) string {
 // accepted the HTTPRoute, otherwise of the load balancer. It is empty if there is none, if the Ingress does not say one, and until a Gateway
 // or the load balancer has an address. route is nil if there is none.
 func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
-	if children.HasIngress(echo) {
-		return ingressURL(echo.Spec.Ingress)
+	if url := ingressURL(echo); url != "" {
+		return url
 	}
 	if url := gatewayURL(echo, route, gateways); url != "" {
 		return url
@@ -54,9 +54,10 @@ func hostURL(scheme, host string, port int32) string {
 	return scheme + "://" + host
 }
 
-// ingressURL returns the URL of an Ingress. It is empty if the host names are many, or if the path may be a pattern.
-func ingressURL(ingress *v1.EchoIngress) string {
-	if ingress.Host == "" || strings.HasPrefix(ingress.Host, "*.") || pathType(ingress) == networkingv1.PathTypeImplementationSpecific {
+// ingressURL returns the URL of the Ingress of an Echo. It is empty if there is none, if the host names are many, or if the path may be a pattern.
+func ingressURL(echo *v1.Echo) string {
+	ingress := echo.Spec.Ingress
+	if !children.HasIngress(echo) || ingress.Host == "" || strings.HasPrefix(ingress.Host, "*.") || pathType(ingress) == networkingv1.PathTypeImplementationSpecific {
 		return ""
 	}
 	path := ingressPath(ingress)

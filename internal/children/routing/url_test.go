@@ -41,6 +41,10 @@ func TestExternalURL(t *testing.T) {
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/b", TLS: true}
 		}, at(), "https://a.example.com/b"},
 		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true} }, at(address), ""},
+		{func(e *v1.Echo) {
+			balancer(80)(e)
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: true}
+		}, at(name), "http://lb.example.com"},
 		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "*.example.com"} }, at(address), ""},
 		{func(e *v1.Echo) {
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/b(/|$)(.*)", PathType: "ImplementationSpecific"}

@@ -6,6 +6,9 @@
 // of Kubernetes, it removes descriptions and defaults. Descriptions change with each release of Kubernetes: OLM v1 rejects upgrades that
 // change that of an existing field, and they are most of the file. Defaults are those of objects that do not exist: a form that sends
 // them, as the OpenShift console does, asks for a reference to nothing. The descriptions of the FIELDs are not removed.
+//
+// The generated pattern of a quantity accepts exponents that resource.Quantity cannot read, or reads for minutes: one such object would stop
+// the operator everywhere, because a list that has it cannot be decoded. Below the FIELDs, the pattern is replaced by one that it can read.
 package main
 
 import (
@@ -80,6 +83,9 @@ func pathOf(field string) []string {
 	return path
 }
 
+// quantity is the pattern of all texts that resource.Quantity reads at once.
+const quantity = `^[-+]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,2})?$`
+
 // strip removes all descriptions and defaults in a schema. If names is true, node is a map of names to schemas, and "description" is a
 // name.
 func strip(node *yaml.Node, names bool) {
@@ -89,15 +95,29 @@ func strip(node *yaml.Node, names bool) {
 			strip(item, false)
 		}
 	case yaml.MappingNode:
+		isQuantity := isQuantity(node)
 		kept := node.Content[:0]
 		for i := 0; i < len(node.Content); i += 2 {
 			key, value := node.Content[i], node.Content[i+1]
 			if (key.Value == "description" || key.Value == "default") && !names {
 				continue
 			}
+			if key.Value == "pattern" && !names && isQuantity {
+				value.Value = quantity
+			}
 			strip(value, key.Value == "properties" && !names)
 			kept = append(kept, key, value)
 		}
 		node.Content = kept
 	}
+}
+
+// isQuantity reports whether a schema is that of a quantity, which is the only type of Kubernetes that is a number or a text with a pattern.
+func isQuantity(schema *yaml.Node) bool {
+	for i := 0; i < len(schema.Content); i += 2 {
+		if schema.Content[i].Value == "x-kubernetes-int-or-string" {
+			return true
+		}
+	}
+	return false
 }

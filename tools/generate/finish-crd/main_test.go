@@ -59,6 +59,8 @@ func TestStrip(t *testing.T) {
 				"type: string\n"},
 		"a field that is called properties": {"  env:\n    properties:\n      properties:\n        description: gone\n        type: string\n",
 			"  env:\n    properties:\n      properties:\n        type: string\n"},
+		"of a quantity, with a pattern": {"  env:\n    items:\n      pattern: generated\n      x-kubernetes-int-or-string: true\n",
+			"  env:\n    items:\n      pattern: " + quantity + "\n      x-kubernetes-int-or-string: true\n"},
 		"other fields stay as they are": {"  env:\n    type: array\n  other:\n    items:\n      description: kept\n",
 			"  env:\n    type: array\n  other:\n    items:\n      description: kept\n"},
 	} {
