@@ -193,7 +193,11 @@ func noteLogErrors(ctx context.Context) {
 		"because it is being terminated", // the namespace of a completed test accepts no events
 		"terminal error: spec.replicas is 100",
 	}
-	text := realcluster.Kubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
+	var text string
+	Eventually(func(ctx context.Context) (err error) { // there is no log yet when the operator has just been killed
+		text, err = realcluster.TryKubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
+		return err
+	}).WithContext(ctx).Should(Succeed())
 	for line := range strings.Lines(text) {
 		isExpected := slices.ContainsFunc(expected, func(e string) bool { return strings.Contains(line, e) })
 		if strings.Contains(line, `"level":"error"`) && !isExpected && !slices.Contains(logErrors, line) {
