@@ -183,6 +183,30 @@ func TestDefaults_areThoseThatStay(t *testing.T) {
 	}
 }
 
+// TestNumbers_fitTheirType checks that every number of 32 bits has bounds: Kubernetes 1.30 does not enforce the format, and the operator
+// cannot decode a list with a larger number.
+func TestNumbers_fitTheirType(t *testing.T) {
+	spec := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+	for _, path := range unboundedBelow("spec", &spec) {
+		t.Errorf("%s has the format int32, and no maximum", path)
+	}
+}
+
+// unboundedBelow returns the paths of all numbers of 32 bits without a maximum in a schema.
+func unboundedBelow(path string, schema *property) []string {
+	var found []string
+	if schema.Format == "int32" && schema.Maximum == nil {
+		found = append(found, path)
+	}
+	for name, field := range schema.Properties {
+		found = append(found, unboundedBelow(path+"."+name, &field)...)
+	}
+	if schema.Items != nil {
+		found = append(found, unboundedBelow(path+"[]", schema.Items.Schema)...)
+	}
+	return found
+}
+
 // defaultsBelow returns the paths of all fields with a default in a schema.
 func defaultsBelow(path string, schema *property) []string {
 	var found []string

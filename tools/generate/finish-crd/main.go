@@ -9,6 +9,7 @@
 //
 // The generated pattern of a quantity accepts exponents that resource.Quantity cannot read, or reads for minutes: one such object would stop
 // the operator everywhere, because a list that has it cannot be decoded. Below the FIELDs, the pattern is replaced by one that it can read.
+// So would a number of more than 32 bits, which Kubernetes 1.30 accepts in spite of the format int32: such fields get bounds.
 package main
 
 import (
@@ -108,8 +109,21 @@ func strip(node *yaml.Node, names bool) {
 			strip(value, key.Value == "properties" && !names)
 			kept = append(kept, key, value)
 		}
-		node.Content = kept
+		node.Content = append(kept, missingBounds(kept)...)
 	}
+}
+
+// missingBounds returns the bounds of a number of 32 bits, none for other schemas and for those that have bounds.
+func missingBounds(schema []*yaml.Node) []*yaml.Node {
+	found := map[string]string{}
+	for i := 0; i < len(schema); i += 2 {
+		found[schema[i].Value] = schema[i+1].Value
+	}
+	if found["format"] != "int32" || found["maximum"] != "" || found["minimum"] != "" {
+		return nil
+	}
+	return []*yaml.Node{yaml.NewStringRNode("maximum").YNode(), yaml.NewScalarRNode("2147483647").YNode(),
+		yaml.NewStringRNode("minimum").YNode(), yaml.NewScalarRNode("-2147483648").YNode()}
 }
 
 // isQuantity reports whether a schema is that of a quantity, which is the only type of Kubernetes that is a number or a text with a pattern.

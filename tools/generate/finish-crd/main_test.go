@@ -61,6 +61,8 @@ func TestStrip(t *testing.T) {
 			"  env:\n    properties:\n      properties:\n        type: string\n"},
 		"of a quantity, with a pattern": {"  env:\n    items:\n      pattern: generated\n      x-kubernetes-int-or-string: true\n",
 			"  env:\n    items:\n      pattern: " + quantity + "\n      x-kubernetes-int-or-string: true\n"},
+		"of a number of 32 bits, with bounds": {"  env:\n    items:\n      format: int32\n      type: integer\n",
+			"  env:\n    items:\n      format: int32\n      type: integer\n      maximum: 2147483647\n      minimum: -2147483648\n"},
 		"other fields stay as they are": {"  env:\n    type: array\n  other:\n    items:\n      description: kept\n",
 			"  env:\n    type: array\n  other:\n    items:\n      description: kept\n"},
 	} {
