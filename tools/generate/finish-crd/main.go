@@ -109,7 +109,8 @@ func strip(node *yaml.Node, names bool) {
 			strip(value, key.Value == "properties" && !names)
 			kept = append(kept, key, value)
 		}
-		node.Content = append(kept, missingBounds(kept)...)
+		kept = append(kept, missingBounds(kept)...)
+		node.Content = kept
 	}
 }
 
