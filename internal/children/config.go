@@ -18,8 +18,8 @@ type Config struct {
 
 // Equal reports whether the same children follow from both.
 func (c Config) Equal(other Config) bool {
-	return c.Images == other.Images && c.Routes == other.Routes && c.Served.Equal(other.Served) && c.TLS.MinVersion == other.TLS.MinVersion && slices.Equal(c.TLS.Ciphers,
-		other.TLS.Ciphers)
+	return c.Images == other.Images && c.Routes == other.Routes && c.Served.Equal(other.Served) &&
+		c.TLS.MinVersion == other.TLS.MinVersion && slices.Equal(c.TLS.Ciphers, other.TLS.Ciphers)
 }
 
 // TLSProfile is what a cluster requires of endpoints with TLS. It is empty if the cluster requires nothing.

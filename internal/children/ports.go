@@ -26,15 +26,10 @@ const (
 // HTTPSPort returns the port on which the containers of an Echo with TLS listen for HTTPS.
 func HTTPSPort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.Port, defaultHTTPSPort) }
 
-// HTTPSServicePort returns the port for HTTPS of the Service of an Echo. An invalid Echo can route to it without TLS.
-func HTTPSServicePort(tls *v1.EchoTLS) int32 {
-	if tls == nil {
-		return defaultHTTPSServicePort
-	}
-	return cmp.Or(tls.ServicePort, defaultHTTPSServicePort)
-}
+// HTTPSServicePort returns the HTTPS port of the Service of an Echo with TLS.
+func HTTPSServicePort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.ServicePort, defaultHTTPSServicePort) }
 
-// ServicePortName returns the name of the port for HTTP of the Service of an Echo.
+// ServicePortName returns the name of the HTTP port of the Service of an Echo.
 func ServicePortName(echo *v1.Echo) string { return cmp.Or(echo.Spec.Service.PortName, PortName) }
 
 // MetricsPort returns the port on which the operator's own echo server serves metrics: 9090, or 9091 if it listens on 9090.

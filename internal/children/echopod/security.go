@@ -17,7 +17,8 @@ func PodSecurity(desired *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfigur
 	security := corev1ac.PodSecurityContext().
 		WithRunAsNonRoot(true).
 		WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))
-	if desired.Port < children.FirstUnprivilegedPort || children.HasTLS(desired) && children.HTTPSPort(desired.TLS) < children.FirstUnprivilegedPort {
+	if desired.Port < children.FirstUnprivilegedPort ||
+		children.HasTLS(desired) && children.HTTPSPort(desired.TLS) < children.FirstUnprivilegedPort {
 		security.WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))
 	}
 	return security

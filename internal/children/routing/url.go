@@ -20,8 +20,8 @@ func URL(echo *v1.Echo) string {
 }
 
 // ExternalURL returns the URL of the echo servers outside the cluster: the URL of the Ingress if there is one, otherwise of a Gateway that
-// accepted the HTTPRoute, otherwise of the load balancer. It is empty if there is none, if the Ingress does not say one, and until a Gateway
-// or the load balancer has an address. route is nil if there is none.
+// accepted the HTTPRoute, otherwise of the load balancer. It is empty if none of them has a URL, such as a load balancer without an address
+// yet. route is nil if there is none.
 func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
 	if url := ingressURL(echo); url != "" {
 		return url
@@ -54,10 +54,12 @@ func hostURL(scheme, host string, port int32) string {
 	return scheme + "://" + host
 }
 
-// ingressURL returns the URL of the Ingress of an Echo. It is empty if there is none, if the host names are many, or if the path may be a pattern.
+// ingressURL returns the URL of the Ingress of an Echo. It is empty if there is none, if the Ingress has no host name or a wildcard, and if
+// its path may be a pattern.
 func ingressURL(echo *v1.Echo) string {
 	ingress := echo.Spec.Ingress
-	if !children.HasIngress(echo) || ingress.Host == "" || strings.HasPrefix(ingress.Host, "*.") || pathType(ingress) == networkingv1.PathTypeImplementationSpecific {
+	if !children.HasIngress(echo) || ingress.Host == "" || strings.HasPrefix(ingress.Host, "*.") ||
+		pathType(ingress) == networkingv1.PathTypeImplementationSpecific {
 		return ""
 	}
 	path := ingressPath(ingress)
