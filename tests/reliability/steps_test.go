@@ -86,7 +86,7 @@ func addPort(name string) step {
 	}
 }
 
-// takeName creates a Service with the name of the Echo, as somebody else does.
+// takeName creates a Service with the name of the Echo, as another client does.
 func takeName(s *simulation) {
 	s.create(serviceKey, corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "theirs", Port: 5}}}})
 }
@@ -117,7 +117,7 @@ func setNode(ready corev1.ConditionStatus) step {
 	}
 }
 
-// wrongStatus is a status that is not that of any Echo of the scenarios.
+// wrongStatus is a status that no Echo of the scenarios has.
 func wrongStatus() map[string]any {
 	return map[string]any{"phase": "Pending", "replicas": int64(7), "readyReplicas": int64(6), "updatedReplicas": int64(5)}
 }

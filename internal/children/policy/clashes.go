@@ -76,7 +76,7 @@ func hostnameClash(echo *v1.Echo) string {
 	return ""
 }
 
-// covers reports whether a host name, of which the first label may be *, matches all that another matches.
+// covers reports whether a host name, whose first label may be *, matches everything that another host name matches.
 func covers(pattern, name string) bool {
 	domain, wildcard := strings.CutPrefix(pattern, "*.")
 	return pattern == name || wildcard && strings.HasSuffix(name, "."+domain)

@@ -57,7 +57,7 @@ func builtIngress(t *testing.T, desired v1.EchoIngress, routes bool) *networking
 	return children.AsConfiguration[networkingv1.Ingress](built)
 }
 
-// routeFor returns the certificate of the Route that OpenShift creates for an Ingress of one path: none, that of a Secret or the default
+// routeFor returns the certificate of the Route that OpenShift creates for an Ingress of one path: none, the one in a Secret or the default
 // one, and "no Route" if it creates none. github.com/openshift/route-controller-manager/pkg/route/ingress/ingress.go, sync and
 // tlsConfigForIngress.
 func routeFor(ingress *networkingv1.Ingress, secretIsValid bool) string {

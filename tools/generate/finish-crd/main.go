@@ -127,7 +127,7 @@ func missingBounds(schema []*yaml.Node) []*yaml.Node {
 		yaml.NewStringRNode("minimum").YNode(), yaml.NewScalarRNode("-2147483648").YNode()}
 }
 
-// isQuantity reports whether a schema is that of a quantity, which is the only type of Kubernetes that is a number or a text with a pattern.
+// isQuantity reports whether a schema describes a quantity, the only type of Kubernetes that is a number or a text with a pattern.
 func isQuantity(schema *yaml.Node) bool {
 	for i := 0; i < len(schema.Content); i += 2 {
 		if schema.Content[i].Value == "x-kubernetes-int-or-string" {
