@@ -130,7 +130,7 @@ manifests: ## Generate the CustomResourceDefinition, the role of the operator, a
 	@$(call tool,generate)/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
 	@$(call tool,generate)/finish-crd config/crd/bases/example.com_echoes.yaml spec.env spec.resources spec.service.ipFamilies \
 		spec.podSecurityContext spec.securityContext spec.tolerations spec.affinity spec.topologySpreadConstraints spec.networkPolicy.from \
-		status.conditions
+		status.conditions '-spec.resources.claims' '-spec.env[].valueFrom.fileKeyRef'
 	@$(call tool,generate)/console-dashboard config/grafana/echo-operator.json >config/grafana/openshift.yaml
 
 .PHONY: fmt

@@ -24,7 +24,7 @@ func requestCases() map[string]proxyCase {
 	group := []string{"request"}
 	return map[string]proxyCase{
 		"a proxy that changes nothing": {group, changes(nothing), map[string]string{"request.method": fact.Kept,
-			"request.headers.lost": fact.None, "request.headers.changed": fact.None,
+			"request.headers.removed": fact.None, "request.headers.changed": fact.None,
 			"request.query": fact.Kept, "request.host": fact.Kept, "request.version": "HTTP/1.1", "request.http2": "HTTP/1.1",
 			"request.trailers": fact.Kept, "request.headers.size": "12Ki",
 			"request.headers.case": "canonical", "request.headers.order": fact.Changed, "request.path.dots": fact.Kept,
@@ -36,14 +36,14 @@ func requestCases() map[string]proxyCase {
 					r.Out.Header.Del(name)
 				}
 			}
-		}), map[string]string{"request.headers.lost": "Accept-Language", "request.headers.underscores": fact.Dropped}},
+		}), map[string]string{"request.headers.removed": "Accept-Language", "request.headers.underscores": fact.Dropped}},
 		"headers are added": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Set("Via", "1.1 a") }),
 			map[string]string{"request.headers.added": "Via"}},
 		"headers are changed": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Set("Prefer", "x") }),
 			map[string]string{"request.headers.changed": "Prefer"}},
 		"headers are merged": {group, changes(func(r *httputil.ProxyRequest) {
 			r.Out.Header.Set("X-Pathcheck-Twice", strings.Join(r.In.Header["X-Pathcheck-Twice"], ", "))
-		}), map[string]string{"request.headers.twice": "merged"}},
+		}), map[string]string{"request.headers.duplicates": "merged"}},
 		"the host is replaced": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Host = "internal" }),
 			map[string]string{"request.host": fact.Changed}},
 		"paths are cleaned": {group, changes(func(r *httputil.ProxyRequest) {
@@ -138,7 +138,7 @@ func bodyCases() map[string]proxyCase {
 			map[string]string{"body.expect": "refused 417"}},
 
 		"responses as they are": {response, changes(nothing), map[string]string{"response.stream": "streamed", "response.status": fact.Kept,
-			"response.headers.lost": fact.None, "response.headers.added": fact.None,
+			"response.headers.removed": fact.None, "response.headers.added": fact.None,
 			"response.headers.changed": fact.None, "response.compression": fact.None, "response.cached": fact.No, "response.earlyHints": fact.Kept}},
 		"responses are held": {response, func(address string) http.Handler { return held{proxyTo(address, nothing)} },
 			map[string]string{"response.stream": "buffered"}},
@@ -159,7 +159,7 @@ func bodyCases() map[string]proxyCase {
 			r.Header.Set("Server", "a")
 			r.Header.Set("X-Test-Pathcheck", "2")
 			return nil
-		}), map[string]string{"response.headers.lost": "Vary", "response.headers.added": "Server",
+		}), map[string]string{"response.headers.removed": "Vary", "response.headers.added": "Server",
 			"response.headers.changed": "X-Test-Pathcheck"}},
 		"compression": {response, changesResponses(compress), map[string]string{"response.compression": "gzip"}},
 		"a cache":     {response, newCache, map[string]string{"response.cached": fact.Yes}},

@@ -177,7 +177,7 @@ func TestRun_tls(t *testing.T) {
 		facts map[string]string
 	}{
 		"at a proxy": {terminating.URL, nil, map[string]string{"tls.ends": "proxy", "tls.trust": "no: unknown authority", "tls.alpn": "h2",
-			"tls.version": "TLS 1.3", "tls.oldest": "TLS 1.2", "request.http2": "HTTP/1.1"}},
+			"tls.version": "TLS 1.3", "tls.minVersion": "TLS 1.2", "request.http2": "HTTP/1.1"}},
 		"trusted": {terminating.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: terminating.Certificate().Raw}),
 			map[string]string{"tls.trust": fact.Yes, "tls.name": fact.Kept, "tls.chain": "1"}},
 		"at both": {both.URL, nil, map[string]string{"tls.ends": "both", "tls.alpn": "http/1.1", "request.http2": fact.No}},
@@ -232,7 +232,7 @@ func TestRun_settingsOfTheEcho(t *testing.T) {
 		"a fixed body": {"ECHO_RESPONSE_BODY=hello", []string{"request", "client", "body", "loadBalancing"},
 			map[string]string{"response.status": fact.Kept, "response.cached": fact.No}},
 		"no controls": {"ECHO_CONTROLS=None", []string{"retries", "response.status", "response.earlyHints"},
-			map[string]string{"client.address": fact.Kept, "response.headers.lost": fact.None}},
+			map[string]string{"client.address": fact.Kept, "response.headers.removed": fact.None}},
 		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"loadBalancing.pods": "not reported", "request.method": fact.Kept}},
 		"its own status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": fact.Kept, "request.path.dots": fact.Kept,
 			"client.address": fact.Kept}},

@@ -12,7 +12,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Name",order=78,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Name string `json:"name"`
 
-	// schedule is the schedule in Cron format, for example */15 * * * * for every 15 minutes. It uses the time zone of the kube-controller-manager, usually UTC.
+	// schedule is the schedule in Cron format, for example */15 * * * * for every 15 minutes. By default, it uses the time zone of the kube-controller-manager, usually UTC.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|[^ \t@=]+([ \t]+[^ \t@=]+){4})$')",message="The schedule must have five fields (minute, hour, day of month, month, day of week), or be @hourly, @daily, @weekly, @monthly or @yearly."

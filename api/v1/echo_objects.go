@@ -188,6 +188,7 @@ type EchoNetworkPolicy struct {
 
 	// from is a list of peers that can connect to the echo servers: pods, namespaces or IP blocks, as in a NetworkPolicy. Defaults to the pods in the same namespace. Include the Ingress controller, Gateway, load balancer and Prometheus if they must connect. The IP blocks 0.0.0.0/0 and ::/0 allow all clients. Checks can always connect.
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(p, has(p.ipBlock) != (has(p.podSelector) || has(p.namespaceSelector)))",message="A peer must specify either an ipBlock, or a podSelector, a namespaceSelector or both. An empty podSelector {} selects all pods."
 	// +listType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Allowed peers",order=72,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}

@@ -46,8 +46,8 @@ const (
 	ReasonProgressDeadlineExceeded WarningReason = "ProgressDeadlineExceeded"
 	// ReasonQuotaExceeded means that the Echo exceeds a resource quota of the namespace.
 	ReasonQuotaExceeded WarningReason = "QuotaExceeded"
-	// ReasonPodsRefused means that the API server rejects the pods, for example because they violate a Pod Security Standard.
-	ReasonPodsRefused WarningReason = "PodsRefused"
+	// ReasonPodsRejected means that the API server rejects the pods, for example because they violate a Pod Security Standard.
+	ReasonPodsRejected WarningReason = "PodsRejected"
 	// ReasonServiceAccountNotFound means that the ServiceAccount of the pods does not exist.
 	ReasonServiceAccountNotFound WarningReason = "ServiceAccountNotFound"
 	// ReasonDeploymentPaused means that the rollout of the Deployment is paused.
@@ -126,8 +126,8 @@ const (
 	EventNodeRecovered NormalReason = "NodeRecovered"
 	// EventEchoNotFound reports on a pod that the Echo in its companion label does not exist.
 	EventEchoNotFound WarningReason = "EchoNotFound"
-	// EventCompanionRefused reports on a pod that its companion cannot be created.
-	EventCompanionRefused WarningReason = "CompanionRefused"
+	// EventCompanionNotCreated reports on a pod that its companion cannot be created.
+	EventCompanionNotCreated WarningReason = "CompanionNotCreated"
 	// EventNotMonitored reports that the PodMonitor of the Echo cannot be created or changed.
 	EventNotMonitored WarningReason = "NotMonitored"
 )

@@ -90,12 +90,12 @@ func TestReasonsAreAcceptedByTheAPIServer(t *testing.T) {
 // TestWarnings lists the reasons that are reported by Warning events: those that are unlikely to go away without action.
 func TestWarnings(t *testing.T) {
 	want := map[string]bool{
-		"ReasonProgressDeadlineExceeded": true, "ReasonQuotaExceeded": true, "ReasonPodsRefused": true, "ReasonUnschedulable": true,
+		"ReasonProgressDeadlineExceeded": true, "ReasonQuotaExceeded": true, "ReasonPodsRejected": true, "ReasonUnschedulable": true,
 		"ReasonImagePullFailed": true, "ReasonContainerNotStarted": true, "ReasonPodsCrashing": true, "ReasonPodFailed": true,
 		"ReasonInvalidSpec": true, "ReasonNameConflict": true, "ReasonForbidden": true, "ReasonApplyFailed": true,
 		"ReasonDeploymentPaused": true, "ReasonServiceAccountNotFound": true,
 		"ReasonGatewayAPIMissing": true, "ReasonRouteNotAccepted": true, "ReasonCheckFailed": true,
-		"EventNotReady": true, "EventNodeProblem": true, "EventEchoNotFound": true, "EventCompanionRefused": true, "EventNotMonitored": true,
+		"EventNotReady": true, "EventNodeProblem": true, "EventEchoNotFound": true, "EventCompanionNotCreated": true, "EventNotMonitored": true,
 		"EventCheckFailed": true, "EventCheckUnknown": true,
 	}
 	got := map[string]bool{}

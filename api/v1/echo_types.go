@@ -77,7 +77,7 @@ type EchoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_IP' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'status.podIP')",message="The operator sets POD_IP. Omit it, or set valueFrom.fieldRef.fieldPath to status.podIP."
 	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'NODE_NAME' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'spec.nodeName')",message="The operator sets NODE_NAME. Omit it, or set valueFrom.fieldRef.fieldPath to spec.nodeName."
 	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'HOST_IP' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'status.hostIP')",message="The operator sets HOST_IP. Omit it, or set valueFrom.fieldRef.fieldPath to status.hostIP."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) + (has(e.value) ? size(e.value) : 0) <= 32766)",message="The name and the value of a variable must be at most 32766 characters long in total."
+	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) > 0 && size(e.name) + (has(e.value) ? size(e.value) : 0) <= 32766)",message="A variable must have a name. Its name and value must be at most 32766 characters long in total."
 	// +listType=map
 	// +listMapKey=name
 	// +optional
@@ -98,7 +98,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull policy",order=94,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Always","urn:alm:descriptor:com.tectonic.ui:select:IfNotPresent","urn:alm:descriptor:com.tectonic.ui:select:Never"}
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
 
-	// imagePullSecrets is a list of Secrets in the same namespace to use for pulling the image.
+	// imagePullSecrets is a list of Secrets in the same namespace to use for pulling the images of all pods, including companions and checks.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
@@ -117,7 +117,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Server",order=20
 	Server EchoServer `json:"server,omitempty,omitzero"`
 
-	// resources are the compute resource requests and limits of each container. Defaults to small requests and, for the operator's echo server, a memory limit. A value replaces the whole default.
+	// resources are the compute resource requests and limits of each echo server and companion. Checks have only the CPU limit. Defaults to small requests and, for the operator's echo server, a memory limit. A value replaces the whole default.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=66,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
@@ -167,30 +167,34 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Checks",order=77
 	Checks []EchoCheck `json:"checks,omitempty"`
 
-	// podSecurityContext is the security context of the pods. Defaults to one that meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the standard of the operator (POD_SECURITY), the Echo fails with the reason InvalidSpec.
+	// podSecurityContext is the security context of the echo server pods and companions. Defaults to one that meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the standard of the operator (POD_SECURITY), the Echo fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=110,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
-	// securityContext is the security context of the containers. Defaults to one that meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the standard of the operator (POD_SECURITY), the Echo fails with the reason InvalidSpec.
+	// securityContext is the security context of the echo server and companion containers. Defaults to one that meets the restricted Pod Security Standard. A value replaces the whole default. If the pods violate the standard of the operator (POD_SECURITY), the Echo fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=111,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
-	// nodeSelector specifies the labels that a node must have to run the echo servers. For its own images, the operator adds kubernetes.io/os=linux unless this label is specified.
+	// nodeSelector specifies the labels that a node must have to run the echo servers and checks. For its own images, the operator adds kubernetes.io/os=linux unless this label is specified.
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="A label key must have at most 63 letters, digits, '-', '_' or '.', and start and end with a letter or a digit. It can have a DNS name as prefix, such as example.org/team."
 	// +mapType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Node selector",order=112,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
-	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
 
-	// tolerations are the node taints that the echo servers tolerate.
+	// tolerations are the node taints that the echo servers and checks tolerate.
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(t, has(t.key) && size(t.key) > 0 || has(t.operator) && t.operator == 'Exists')",message="A toleration without a key must have the operator Exists, and then tolerates all taints."
+	// +kubebuilder:validation:XValidation:rule="self.all(t, !has(t.tolerationSeconds) || has(t.effect) && t.effect == 'NoExecute')",message="A toleration with tolerationSeconds must have the effect NoExecute."
 	// +listType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tolerations",order=98,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// affinity specifies the node affinity, pod affinity and pod anti-affinity of the echo servers.
+	// affinity specifies the node affinity, pod affinity and pod anti-affinity of the echo servers. Checks have the same node affinity.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",order=113,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
@@ -204,7 +208,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Topology spread constraints",order=114,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
-	// priorityClassName is the name of the PriorityClass of the pods.
+	// priorityClassName is the name of the PriorityClass of the echo servers and checks.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +optional

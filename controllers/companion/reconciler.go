@@ -39,7 +39,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	r.failures.End(request.NamespacedName, failure)
 	r.Count(ctx, "companion", failure)
 	if owner != nil && failure != nil && !failure.Silent() {
-		refused := status.CompanionRefused(err)
+		refused := status.CompanionNotCreated(err)
 		r.report(owner, request, &refused)
 	}
 	return controllers.Result(next, failure)

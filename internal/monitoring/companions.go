@@ -41,7 +41,7 @@ func (c *Companions) Describe(to chan<- *prometheus.Desc) { to <- c.described }
 func (c *Companions) Collect(to chan<- prometheus.Metric) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	counts := map[string]float64{"EchoNotFound": 0, "CompanionRefused": 0}
+	counts := map[string]float64{"EchoNotFound": 0, "CompanionNotCreated": 0}
 	for _, reason := range c.reasons {
 		counts[reason]++
 	}

@@ -68,12 +68,12 @@ func TestCompanionsThatAreMissing(t *testing.T) {
 	c := newCompanions()
 	pod := types.NamespacedName{Namespace: "shop", Name: "till"}
 	c.Reported(pod, v1.EventEchoNotFound.String())
-	c.Reported(pod, v1.EventCompanionRefused.String())
+	c.Reported(pod, v1.EventCompanionNotCreated.String())
 	c.Reported(types.NamespacedName{Namespace: "shop", Name: "other"}, "")
 	wantMetrics(t, c, "companions_missing", `
 		# HELP echo_operator_companions_missing Number of pods that request a companion and have none, by reason.
 		# TYPE echo_operator_companions_missing gauge
-		echo_operator_companions_missing{reason="CompanionRefused"} 1
+		echo_operator_companions_missing{reason="CompanionNotCreated"} 1
 		echo_operator_companions_missing{reason="EchoNotFound"} 0
 	`)
 	c.Reported(pod, "")

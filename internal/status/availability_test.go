@@ -31,7 +31,7 @@ func TestUntilOverdue(t *testing.T) {
 		"ready":   {status(yes, no, other), 0},
 		"missing": {status(no, no, other), desired.ProgressDeadline - time.Minute},
 		"overdue": {status(no, yes, v1.ReasonProgressDeadlineExceeded), 0},
-		"refused": {status(no, yes, v1.ReasonPodsRefused), desired.ProgressDeadline - time.Minute},
+		"refused": {status(no, yes, v1.ReasonPodsRejected), desired.ProgressDeadline - time.Minute},
 		"unknown": {&v1.EchoStatus{}, 0},
 	} {
 		NewWithT(t).Expect(untilOverdue(c.status, now)).To(Equal(c.want), name)

@@ -95,7 +95,7 @@ func creationCause(d *appsv1.Deployment) cause {
 		if _, why, found := strings.Cut(message, " is forbidden: "); found {
 			message = why
 		}
-		return cause{reason: v1.ReasonPodsRefused, lasting: !isTemporary(message),
+		return cause{reason: v1.ReasonPodsRejected, lasting: !isTemporary(message),
 			message: "The API server rejects the pods: " + Sentence(message)}
 	}
 	return cause{}

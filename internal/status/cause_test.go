@@ -168,15 +168,15 @@ func TestCause(t *testing.T) {
 				message: "The resource quota of the namespace is exceeded (few, requested: pods=1, used: pods=1, limited: pods=1). Raise it, or " +
 					"request fewer replicas or resources.", lasting: true}},
 		"Pod Security": {deployment: refused(`pods "x-1" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
-			want: cause{reason: v1.ReasonPodsRefused,
+			want: cause{reason: v1.ReasonPodsRejected,
 				message: `The API server rejects the pods: violates PodSecurity "restricted:latest": runAsNonRoot != true.`, lasting: true}},
 		"a webhook that is away": {
 			deployment: refused(`Internal error occurred: failed calling webhook "w": no endpoints available for service "w"`),
-			want: cause{reason: v1.ReasonPodsRefused,
+			want: cause{reason: v1.ReasonPodsRejected,
 				message: `The API server rejects the pods: Internal error occurred: failed calling webhook "w": no endpoints available for ` +
 					`service "w".`}},
 		"a namespace that is new": {deployment: refused(`error looking up service account ns/default: serviceaccount "default" not found`),
-			want: cause{reason: v1.ReasonPodsRefused,
+			want: cause{reason: v1.ReasonPodsRejected,
 				message: `The API server rejects the pods: error looking up service account ns/default: serviceaccount "default" not found.`}},
 		"no such ServiceAccount": {
 			deployment: refused(`pods "x-1" is forbidden: error looking up service account ns/mesh: serviceaccount "mesh" not found`),
@@ -184,7 +184,7 @@ func TestCause(t *testing.T) {
 				message: `The ServiceAccount "mesh" does not exist. Create it, or change spec.serviceAccountName. ` +
 					"Then run 'kubectl rollout restart -n ns deployment/x', or wait up to 17 minutes for Kubernetes to retry."}},
 		"a webhook": {deployment: refused(`admission webhook "w" denied the request`),
-			want: cause{reason: v1.ReasonPodsRefused, message: `The API server rejects the pods: admission webhook "w" denied the request.`,
+			want: cause{reason: v1.ReasonPodsRejected, message: `The API server rejects the pods: admission webhook "w" denied the request.`,
 				lasting: true}},
 		"the rollout is paused": {deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"},
 			Spec: appsv1.DeploymentSpec{Paused: true}},
@@ -234,7 +234,7 @@ func TestABackOffWithoutItsCauseChangesNothing(t *testing.T) {
 		"new":                       {&v1.EchoStatus{}, false},
 		"not degraded":              {degraded(metav1.ConditionFalse, v1.ReasonAsExpected), false},
 		"degraded by the image":     {degraded(metav1.ConditionTrue, v1.ReasonImagePullFailed), true},
-		"degraded by another cause": {degraded(metav1.ConditionTrue, v1.ReasonPodsRefused), false},
+		"degraded by another cause": {degraded(metav1.ConditionTrue, v1.ReasonPodsRejected), false},
 	} {
 		if got := podCause(&pod).resolveFrom(c.before); got.lasting != c.want || got.reason != v1.ReasonImagePullFailed {
 			t.Errorf("%s: got %+v, want lasting: %t", name, got, c.want)

@@ -147,13 +147,13 @@ func EchoNotFound(echo string) Transition {
 		v1.CompanionLabel)}
 }
 
-// CompanionRefused returns the transition that is reported on a pod if its companion cannot be created.
-func CompanionRefused(err error) Transition {
+// CompanionNotCreated returns the transition that is reported on a pod if its companion cannot be created.
+func CompanionNotCreated(err error) Transition {
 	note := err.Error()
 	if account := missingServiceAccount(note); account != "" {
 		note = Sentence(note) + " " + adviceOnServiceAccount
 	}
-	return Transition{v1.EventCompanionRefused, actionCreateCompanion, note}
+	return Transition{v1.EventCompanionNotCreated, actionCreateCompanion, note}
 }
 
 // NotMonitored returns the transition that is reported if the PodMonitor of an Echo cannot be applied.

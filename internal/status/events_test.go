@@ -83,7 +83,7 @@ func TestACompanionWithoutItsServiceAccount(t *testing.T) {
 		refused + `error looking up service account ns/default: serviceaccount "default" not found`: "",
 		refused + `no`: "",
 	} {
-		NewWithT(t).Expect(CompanionRefused(errors.New(message)).Note).To(Equal(message + advice))
+		NewWithT(t).Expect(CompanionNotCreated(errors.New(message)).Note).To(Equal(message + advice))
 	}
 }
 

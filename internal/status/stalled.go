@@ -34,7 +34,7 @@ func stallsBy(reason v1.Reason) stalls {
 	switch reason {
 	case v1.ReasonInvalidSpec, v1.ReasonNameConflict:
 		return stallsAtOnce
-	case v1.ReasonForbidden, v1.ReasonApplyFailed, v1.ReasonPodsRefused, v1.ReasonServiceAccountNotFound:
+	case v1.ReasonForbidden, v1.ReasonApplyFailed, v1.ReasonPodsRejected, v1.ReasonServiceAccountNotFound:
 		return stallsLater
 	default:
 		return stallsNever

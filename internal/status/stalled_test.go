@@ -50,7 +50,7 @@ func stallRows() map[v1.Reason]stallRow {
 		v1.ReasonPodsNotReady:             waits,
 		v1.ReasonProgressDeadlineExceeded: waits,
 		v1.ReasonQuotaExceeded:            waits,
-		v1.ReasonPodsRefused:              refused,
+		v1.ReasonPodsRejected:              refused,
 		v1.ReasonServiceAccountNotFound:   refused,
 		v1.ReasonDeploymentPaused:         waits,
 		v1.ReasonNodeProblem:              waits,
@@ -158,7 +158,7 @@ func TestEvaluate_stalls(t *testing.T) {
 		"an API server that is busy":          {apierrors.NewTooManyRequests("later", 1), Observation{}, "", ""},
 		"no connection":                       {errors.New("no"), Observation{}, "", ""},
 		"a quota":                             {apierrors.NewForbidden(things, "x", errors.New("exceeded quota: q")), Observation{}, "", ""},
-		"pods that the API server refuses":    {nil, refused, "", "True PodsRefused"},
+		"pods that the API server refuses":    {nil, refused, "", "True PodsRejected"},
 		"pods that exceed a quota":            {nil, refusedPods(`pods "x" is forbidden: exceeded quota: q`), "", ""},
 		"pods that the API server may accept": {nil, refusedPods(`pods "x" is forbidden: failed calling webhook "w": timeout`), "", ""},
 	} {

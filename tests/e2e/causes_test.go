@@ -42,8 +42,8 @@ var _ = Describe("an Echo that is not ready", func() {
 			}, func(s *v1.EchoSpec) { s.Env = nil }),
 		Entry("no node that fits", SpecTimeout(8*time.Minute), v1.ReasonUnschedulable,
 			"nodes are available: .*didn't match Pod's node affinity/selector",
-			func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"example.com/none": "such"} }, func(s *v1.EchoSpec) { s.NodeSelector = nil }),
-		Entry("Pod Security", SpecTimeout(8*time.Minute), v1.ReasonPodsRefused, `violates PodSecurity "restricted:latest"`,
+			func(s *v1.EchoSpec) { s.NodeSelector = map[string]v1.LabelValue{"example.com/none": "such"} }, func(s *v1.EchoSpec) { s.NodeSelector = nil }),
+		Entry("Pod Security", SpecTimeout(8*time.Minute), v1.ReasonPodsRejected, `violates PodSecurity "restricted:latest"`,
 			func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{} }, func(s *v1.EchoSpec) { s.SecurityContext = nil }),
 	)
 

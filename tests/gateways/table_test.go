@@ -15,7 +15,7 @@ const document = "../../docs/gateways.md"
 // shown are the facts in the table of the documentation.
 func shown() []string {
 	return []string{"request.host", "request.version", "request.http2", "request.method", "request.methodOther", "request.path.encodedSlash",
-		"request.path.dots", "request.path.doubleSlash", "request.headers.underscores", "request.headers.case", "request.headers.twice",
+		"request.path.dots", "request.path.doubleSlash", "request.headers.underscores", "request.headers.case", "request.headers.duplicates",
 		"request.headers.size", "request.headers.added", "request.trailers", "client.address", "client.address.by", "client.spoofable",
 		"client.spoofable.forwarded", "client.spoofable.proto", "client.removable", "client.requestID", "body.max", "body.chunked",
 		"body.request", "body.expect", "body.range", "response.stream", "response.status", "response.headers.added", "response.compression",

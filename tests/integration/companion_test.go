@@ -160,7 +160,7 @@ var _ = Describe("a companion", func() {
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "theirs"}}}}
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
-		expectEvents(ctx, owner, "CompanionRefused")
+		expectEvents(ctx, owner, "CompanionNotCreated")
 		expectUntouched(ctx, k8s, foreign)
 	})
 

@@ -143,8 +143,8 @@ func placementFields() []field {
 			func(s *v1.EchoSpec) { s.PodSecurityContext = &corev1.PodSecurityContext{} }},
 		{"securityContext", func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{RunAsUser: new(int64(0))} },
 			func(s *v1.EchoSpec) { s.SecurityContext = &corev1.SecurityContext{} }},
-		{"nodeSelector", func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"a": "1", "b": "2"} },
-			func(s *v1.EchoSpec) { s.NodeSelector = map[string]string{"b": "3"} }},
+		{"nodeSelector", func(s *v1.EchoSpec) { s.NodeSelector = map[string]v1.LabelValue{"a": "1", "b": "2"} },
+			func(s *v1.EchoSpec) { s.NodeSelector = map[string]v1.LabelValue{"b": "3"} }},
 		{"tolerations", func(s *v1.EchoSpec) {
 			s.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists},
 				{Key: "b", Value: "c", Effect: corev1.TaintEffectNoSchedule}}

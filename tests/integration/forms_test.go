@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -47,6 +48,17 @@ var _ = Describe("the form of a value", func() {
 		Entry("labels", func(s *v1.EchoSpec) {
 			s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{longKey: v1.LabelValue(longLabel), "a": "", "app.kubernetes.io/part-of": "A_1.b"}}
 			s.PodLabels = v1.Labels{longKey: "A", "app.kubernetes.io/version": "1"}
+		}),
+		Entry("a node selector", func(s *v1.EchoSpec) { s.NodeSelector = v1.Labels{longKey: v1.LabelValue(longLabel), "a": ""} }),
+		Entry("tolerations", func(s *v1.EchoSpec) {
+			s.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists},
+				{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(0))}, {Key: "a"}}
+		}),
+		Entry("peers", func(s *v1.EchoSpec) {
+			everything := &metav1.LabelSelector{}
+			s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{{PodSelector: everything},
+				{NamespaceSelector: everything}, {PodSelector: everything, NamespaceSelector: everything},
+				{IPBlock: &networkingv1.IPBlock{CIDR: "::/0"}}}}
 		}),
 		Entry("quantities", func(s *v1.EchoSpec) {
 			s.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1.5"), "memory": resource.MustParse("1e9"),
@@ -110,6 +122,20 @@ var _ = Describe("the form of a value", func() {
 		Entry("the key of an annotation", "An annotation key", func(s *v1.EchoSpec) { s.Service.Annotations = v1.Annotations{"a/b/c": "d"} }),
 		Entry("a label of Jobs", "reserved for the operator and for Kubernetes",
 			func(s *v1.EchoSpec) { s.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"job-name": "x"}} }),
+		Entry("the key of a node selector", "A label key", func(s *v1.EchoSpec) { s.NodeSelector = v1.Labels{"a b": "c"} }),
+		Entry("the value of a node selector", "spec.nodeSelector.a", func(s *v1.EchoSpec) { s.NodeSelector = v1.Labels{"a": "b c"} }),
+		Entry("an empty toleration", "spec.tolerations", func(s *v1.EchoSpec) { s.Tolerations = []corev1.Toleration{{}} }),
+		Entry("a toleration for a time", "spec.tolerations", func(s *v1.EchoSpec) {
+			s.Tolerations = []corev1.Toleration{{Key: "a", Effect: corev1.TaintEffectNoSchedule, TolerationSeconds: new(int64(0))}}
+		}),
+		Entry("an empty peer", "spec.networkPolicy.from", func(s *v1.EchoSpec) {
+			s.NetworkPolicy = &v1.EchoNetworkPolicy{From: []networkingv1.NetworkPolicyPeer{{}}}
+		}),
+		Entry("a peer of two kinds", "spec.networkPolicy.from", func(s *v1.EchoSpec) {
+			s.NetworkPolicy = &v1.EchoNetworkPolicy{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{},
+				IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}}}
+		}),
+		Entry("a variable without a name", "A variable must have a name", func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Value: "x"}} }),
 		Entry("the class of a load balancer", "spec.service.loadBalancerClass", func(s *v1.EchoSpec) {
 			s.Service.Type, s.Service.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, "a b"
 		}),

@@ -114,7 +114,7 @@ func changes() []scenario {
 		{"common metadata", commonMetadata},
 		{"network policy", func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }},
 		{"placement", func(s *v1.EchoSpec) {
-			s.NodeSelector, s.Tolerations = map[string]string{"a": "b"}, []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+			s.NodeSelector, s.Tolerations = map[string]v1.LabelValue{"a": "b"}, []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 			s.ServiceAccountName = "mesh"
 		}},
 		{"pod labels", func(s *v1.EchoSpec) {

@@ -102,7 +102,7 @@ func TestPodsOfChecksAreNotEchoServers(t *testing.T) {
 
 func TestCheckRunsWhereEchoServersMayRun(t *testing.T) {
 	echo := checked()
-	echo.Spec.NodeSelector = map[string]string{"pool": "edge"}
+	echo.Spec.NodeSelector = map[string]v1.LabelValue{"pool": "edge"}
 	echo.Spec.Tolerations = []corev1.Toleration{{Key: "edge", Operator: corev1.TolerationOpExists}}
 	echo.Spec.ImagePullSecrets = []v1.ImagePullSecret{{Name: "mirror"}}
 	echo.Spec.ServiceAccountName, echo.Spec.PriorityClassName = "mesh", "high"

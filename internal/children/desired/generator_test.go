@@ -59,7 +59,7 @@ func some[T any](g generator, one func(i int) T) []T {
 func (g generator) echo() *v1.Echo {
 	e := support.EchoOfCompanions(func(e *v1.Echo) { e.UID = "1234" })
 	e.Spec.Replicas, e.Spec.Port = new(g.Int31n(21)), 1+g.Int31n(65535)
-	e.Spec.PodLabels, e.Spec.PodAnnotations, e.Spec.NodeSelector = g.labels(), g.annotations(), g.annotations()
+	e.Spec.PodLabels, e.Spec.PodAnnotations, e.Spec.NodeSelector = g.labels(), g.annotations(), g.labels()
 	g.maybe(func() { e.Spec.CommonMetadata = &v1.CommonMetadata{Labels: g.labels(), Annotations: g.annotations()} })
 	g.maybe(func() { e.Spec.Image = "registry.example.com/other:1" })
 	g.maybe(func() { e.Spec.ImagePullPolicy = corev1.PullNever })

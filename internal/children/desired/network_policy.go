@@ -16,7 +16,7 @@ import (
 
 // networkPolicy returns the NetworkPolicy of an Echo, or nil if it is disabled. It allows requests and scrapes to echo servers and
 // companions, both from the same peers, and no traffic from them.
-func networkPolicy(echo *v1.Echo, _ children.Config) any {
+func networkPolicy(echo *v1.Echo, config children.Config) any {
 	desired := echo.Spec.NetworkPolicy
 	if desired == nil || !desired.Enabled {
 		return nil
@@ -28,7 +28,11 @@ func networkPolicy(echo *v1.Echo, _ children.Config) any {
 	if len(desired.From) == 0 { // a rule without peers would allow everyone
 		allow.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	}
-	for _, port := range slices.Insert(requestPorts(echo), 1, children.MetricsPort(echo)) {
+	ports := requestPorts(echo)
+	if config.Images.FirstParty(config.Images.Of(echo)) { // other images have no metrics port
+		ports = slices.Insert(ports, 1, children.MetricsPort(echo))
+	}
+	for _, port := range ports {
 		allow.WithPorts(tcpPort(port))
 	}
 	rules := []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration{allow}

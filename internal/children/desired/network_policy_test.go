@@ -39,6 +39,15 @@ func TestNetworkPolicyAllowsRequestsAndScrapesOnly(t *testing.T) {
 	}
 }
 
+// TestNetworkPolicy_otherImage checks that the policy does not open a port of an image that has no metrics port.
+func TestNetworkPolicy_otherImage(t *testing.T) {
+	got := liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
+		e.Spec.Image, e.Spec.Port, e.Spec.NetworkPolicy = "registry.example.com/other:1", 8080, &v1.EchoNetworkPolicy{Enabled: true}
+	}), testConfig).Spec.Ingress
+	want := []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(8080))}}
+	NewWithT(t).Expect(got[0].Ports).To(BeComparableTo(want))
+}
+
 func TestNetworkPolicyAllowsOnlyThePeersOfFrom(t *testing.T) {
 	peers := []networkingv1.NetworkPolicyPeer{
 		{NamespaceSelector: &metav1.LabelSelector{}, PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "gateway"}}},

@@ -72,7 +72,7 @@ func TestWhereEchoServersRun(t *testing.T) {
 	desired := support.Echo("ns", "x", support.EveryField).Spec
 	got := corev1.PodSpec{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations, Affinity: spec.Affinity,
 		TopologySpreadConstraints: spec.TopologySpreadConstraints, PriorityClassName: spec.PriorityClassName}
-	want := corev1.PodSpec{NodeSelector: desired.NodeSelector, Tolerations: desired.Tolerations, Affinity: desired.Affinity,
+	want := corev1.PodSpec{NodeSelector: children.AsLabels(desired.NodeSelector), Tolerations: desired.Tolerations, Affinity: desired.Affinity,
 		TopologySpreadConstraints: desired.TopologySpreadConstraints, PriorityClassName: desired.PriorityClassName}
 	NewWithT(t).Expect(got).To(BeComparableTo(want))
 }
@@ -95,17 +95,18 @@ func TestNodeSelector_ownImages(t *testing.T) {
 	const system = "kubernetes.io/os"
 	linux, labels := map[string]string{system: "linux"}, map[string]string{"a": "b"}
 	both, other := map[string]string{"a": "b", system: "linux"}, map[string]string{system: "plan9"}
+	given := v1.Labels{"a": "b"}
 	for name, c := range map[string]struct {
 		image          string
-		given          map[string]string
+		given          v1.Labels
 		pod, companion map[string]string
 		podOfCheck     map[string]string
 	}{
 		"own":                 {"", nil, linux, linux, linux},
-		"own, labels":         {"", labels, both, linux, both},
-		"own, another system": {"", other, other, linux, other},
+		"own, labels":         {"", given, both, linux, both},
+		"own, another system": {"", v1.Labels{system: "plan9"}, other, linux, other},
 		"another":             {"other:1", nil, nil, nil, linux},
-		"another, labels":     {"other:1", labels, labels, nil, both},
+		"another, labels":     {"other:1", given, labels, nil, both},
 	} {
 		g := NewWithT(t)
 		echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image, e.Spec.NodeSelector = c.image, c.given })

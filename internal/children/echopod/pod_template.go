@@ -67,12 +67,12 @@ func templateSpec(echo *v1.Echo, config children.Config) *corev1ac.PodSpecApplyC
 
 // NodeSelector returns the labels of the nodes on which an image may run. The operator's own images are built for Linux: on another
 // operating system they run only if the given labels name it.
-func NodeSelector(given map[string]string, own bool) map[string]string {
-	if !own {
-		return given
+func NodeSelector(given v1.Labels, own bool) map[string]string {
+	selector := map[string]string{}
+	if own {
+		selector[corev1.LabelOSStable] = "linux"
 	}
-	selector := map[string]string{corev1.LabelOSStable: "linux"}
-	maps.Copy(selector, given)
+	maps.Copy(selector, children.AsLabels(given))
 	return selector
 }
 

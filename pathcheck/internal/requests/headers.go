@@ -31,7 +31,7 @@ func examineHeaders(ctx context.Context, g *run.Group) error {
 	}
 	e := o.Described()
 	if e == nil {
-		g.Add(fact.Refused("request.headers.lost", "a request with the headers of browsers", o.Refusal, "which headers do not arrive"))
+		g.Add(fact.Refused("request.headers.removed", "a request with the headers of browsers", o.Refusal, "which headers do not arrive"))
 		return nil
 	}
 	g.Add(decideLost(sent, e), decideAdded(sent, e), decideChanged(sent, e), decideCase("x-PathCheck-cAsE", e),
@@ -52,7 +52,7 @@ func decideLost(sent []wire.Field, e *wire.Description) fact.Fact {
 			lost = append(lost, each.Name)
 		}
 	}
-	return fact.New("request.headers.lost", fact.Listed(lost), strings.Join(names, " "), fact.DescribeLost(lost),
+	return fact.New("request.headers.removed", fact.Listed(lost), strings.Join(names, " "), fact.DescribeLost(lost),
 		"which headers do not arrive")
 }
 
@@ -142,7 +142,7 @@ func decideTwice(sent string, e *wire.Description) fact.Fact {
 	case "":
 		value = fact.Dropped
 	}
-	return fact.New("request.headers.twice", value, sent+": 1; "+sent+": 2", strings.Join(received, "; "),
+	return fact.New("request.headers.duplicates", value, sent+": 1; "+sent+": 2", strings.Join(received, "; "),
 		"what becomes of a header that is there twice")
 }
 

@@ -32,7 +32,7 @@ func examineResponseHeaders(ctx context.Context, g *run.Group) error {
 		return err
 	}
 	if o.Refusal != "" {
-		g.Add(fact.Refused("response.headers.lost", path, o.Refusal, "which headers of a response do not arrive"))
+		g.Add(fact.Refused("response.headers.removed", path, o.Refusal, "which headers of a response do not arrive"))
 		return nil
 	}
 	g.Add(decideResponseHeaders(want, o.Header)...)
@@ -67,7 +67,7 @@ func decideResponseHeaders(want []wire.Field, header http.Header) []fact.Fact {
 	slices.Sort(texts)
 	received := strings.Join(texts, "; ")
 	return []fact.Fact{
-		fact.New("response.headers.lost", fact.Listed(lost), "", fact.DescribeLost(lost), "which headers of a response do not arrive"),
+		fact.New("response.headers.removed", fact.Listed(lost), "", fact.DescribeLost(lost), "which headers of a response do not arrive"),
 		fact.New("response.headers.added", fact.Listed(added), "", received,
 			"which headers a response has that an Echo does not send by default; a proxy adds them, or the Echo itself (spec.response.headers)"),
 		fact.New("response.headers.changed", fact.Listed(other), "", received, "which headers of a response arrive with another value"),

@@ -165,7 +165,7 @@ func examineOldest(ctx context.Context, g *run.Group) error {
 			return ended
 		}
 		if err == nil {
-			g.Add(fact.New("tls.oldest", tls.VersionName(version), "TLS 1.0 to 1.3", tls.VersionName(version),
+			g.Add(fact.New("tls.minVersion", tls.VersionName(version), "TLS 1.0 to 1.3", tls.VersionName(version),
 				"the oldest version of TLS that the server accepts; versions before 1.2 are not safe"))
 			return nil
 		}

@@ -103,7 +103,7 @@ func mapKeysOf(path []string) []string {
 
 // rarely reports whether an optional field that almost nobody sets is left out: most of its values are refused.
 func rarely(name string) bool {
-	return slices.Contains([]string{"windowsOptions", "claims", "fileKeyRef", "matchFields", "matchLabelKeys", "mismatchLabelKeys",
+	return slices.Contains([]string{"windowsOptions", "matchFields", "matchLabelKeys", "mismatchLabelKeys",
 		"localhostProfile", "minDomains", "hostProcess", "appArmorProfile", "ipFamilies"}, name)
 }
 

@@ -25,7 +25,7 @@ const HollowLabel = "echo-operator-test/hollow"
 // OnHollowNode has the pods of an Echo run on the hollow node of a label.
 func OnHollowNode(label string) func(*v1.Echo) {
 	return func(e *v1.Echo) {
-		e.Spec.NodeSelector = map[string]string{HollowLabel: label}
+		e.Spec.NodeSelector = map[string]v1.LabelValue{HollowLabel: v1.LabelValue(label)}
 		e.Spec.Tolerations = []corev1.Toleration{{Key: HollowLabel, Operator: corev1.TolerationOpExists}}
 	}
 }

@@ -1,11 +1,12 @@
 // finish-crd completes a CustomResourceDefinition that controller-gen has generated.
 //
-// usage: finish-crd FILE FIELD...      (a FIELD is a path as in kubectl explain: spec.env)
+// usage: finish-crd FILE [-]FIELD...      (a FIELD is a path as in kubectl explain: spec.env)
 //
 // It adds the name of the object to the schema, so that a rule can name it as the field that is wrong. Below the FIELDs, which have types
 // of Kubernetes, it removes descriptions and defaults. Descriptions change with each release of Kubernetes: OLM v1 rejects upgrades that
 // change that of an existing field, and they are most of the file. Defaults are those of objects that do not exist: a form that sends
-// them, as the OpenShift console does, asks for a reference to nothing. The descriptions of the FIELDs are not removed.
+// them, as the OpenShift console does, asks for a reference to nothing. The descriptions of the FIELDs are not removed. A FIELD after "-" is
+// removed: it needs another field of a pod that an Echo does not have, so that no pod could be created.
 //
 // The generated pattern of a quantity accepts exponents that resource.Quantity cannot read, or reads for minutes: one such object would stop
 // the operator everywhere, because a list that has it cannot be decoded. Below the FIELDs, the pattern is replaced by one that it can read.
@@ -22,7 +23,7 @@ import (
 
 func main() {
 	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: finish-crd FILE FIELD...")
+		fmt.Fprintln(os.Stderr, "usage: finish-crd FILE [-]FIELD...")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2:]); err != nil {
@@ -59,6 +60,12 @@ func finish(version *yaml.RNode, fields []string) error {
 		return err
 	}
 	for _, field := range fields {
+		if removed, found := strings.CutPrefix(field, "-"); found {
+			if err := remove(version, removed); err != nil {
+				return err
+			}
+			continue
+		}
 		schema, err := version.Pipe(yaml.Lookup(pathOf(field)...))
 		if err != nil {
 			return fmt.Errorf("field %s: %w", field, err)
@@ -75,11 +82,28 @@ func finish(version *yaml.RNode, fields []string) error {
 	return nil
 }
 
-// pathOf returns the path of the schema of a field in a version.
+// remove removes a field from the schema of a version.
+func remove(version *yaml.RNode, field string) error {
+	path := pathOf(field)
+	properties, err := version.Pipe(yaml.Lookup(path[:len(path)-1]...))
+	if err != nil {
+		return fmt.Errorf("field %s: %w", field, err)
+	}
+	if properties == nil || properties.Field(path[len(path)-1]) == nil {
+		return fmt.Errorf("it has no field %s", field)
+	}
+	return properties.PipeE(yaml.Clear(path[len(path)-1]))
+}
+
+// pathOf returns the path of the schema of a field in a version. A name with the suffix "[]" is a list.
 func pathOf(field string) []string {
 	path := []string{"schema", "openAPIV3Schema"}
 	for name := range strings.SplitSeq(field, ".") {
+		name, isList := strings.CutSuffix(name, "[]")
 		path = append(path, "properties", name)
+		if isList {
+			path = append(path, "items")
+		}
 	}
 	return path
 }

@@ -107,11 +107,20 @@ func TestEveryVersionIsStripped(t *testing.T) {
 	}
 }
 
+func TestRemove(t *testing.T) {
+	const before = "  env:\n    items:\n      properties:\n        a:\n          type: string\n        b:\n          type: string\n"
+	const after = "  env:\n    items:\n      properties:\n        a:\n          type: string\n"
+	if got, err := stripped(t, crd(before), "-spec.env[].b"); err != nil || got != crd(after) {
+		t.Errorf("%v, got\n%s, want\n%s", err, got, crd(after))
+	}
+}
+
 func TestStripFails(t *testing.T) {
 	for name, c := range map[string]struct{ content, field, want string }{
 		"no versions":       {"spec: {}\n", "spec.env", "crd.yaml has no spec.versions"},
 		"unknown field":     {crd("  env:\n    type: array\n"), "spec.other", "has no field spec.other"},
 		"field of no field": {crd("  env:\n    type: array\n"), "spec.env.name", "has no field spec.env.name"},
+		"unknown field to remove": {crd("  env:\n    type: array\n"), "-spec.env[].b", "has no field spec.env[].b"},
 		"no YAML":           {"a: [\n", "spec.env", "yaml"},
 	} {
 		if got, err := stripped(t, c.content, "spec", c.field); err == nil || !strings.Contains(err.Error(), c.want) || got != c.content {
