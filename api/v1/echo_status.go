@@ -51,7 +51,7 @@ type EchoStatus struct {
 
 	// image is the container image that the Deployment runs.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Image",order=10,xDescriptors={"urn:alm:descriptor:text"}
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Running image",order=10,xDescriptors={"urn:alm:descriptor:text"}
 	Image string `json:"image,omitempty"`
 
 	// companions is the number of companion pods of the Echo.

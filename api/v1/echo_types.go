@@ -7,7 +7,7 @@ import (
 
 // Echo is a set of HTTP echo servers behind a Service. Each server responds with the request that it received. Use an Echo to see how an ingress, a gateway, a service mesh or a load balancer changes requests, or as a backend that is known to work.
 //
-// +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{Pod,v1,""},{Service,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{PodDisruptionBudget,v1,""},{CronJob,v1,""},{Job,v1,""},{PodMonitor,v1,"podmonitors.monitoring.coreos.com"},{HTTPRoute,v1,"httproutes.gateway.networking.k8s.io"},{GRPCRoute,v1,"grpcroutes.gateway.networking.k8s.io"},{BackendTLSPolicy,v1,"backendtlspolicies.gateway.networking.k8s.io"},{Event,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{CronJob,v1,""},{Job,v1,""},{Pod,v1,""},{Service,v1,""},{PodDisruptionBudget,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{Event,v1,""}}
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=echoes,singular=echo,shortName=echo
 // +kubebuilder:subresource:status

@@ -63,11 +63,14 @@ func replaced(text string, expression *regexp.Regexp, with func(match string) st
 	return text[:place[0]] + with(text[place[0]:place[1]]) + text[place[1]:], nil
 }
 
-// withResources adds the kinds that are missing to those that the OpenShift console shows of an Echo. The order is that in which it shows them.
+// withResources adds the kinds that are missing to the kinds that the OpenShift console shows of an Echo. Its Topology view shows none if a
+// cluster does not serve one of them, so optional kinds are left out.
 func withResources(file string, kinds []desired.Kind) (string, error) {
 	const last = "{Event,"
 	return replaced(file, regexp.MustCompile(`resources=\{\{.*`+regexp.QuoteMeta(last)), func(listed string) string {
-		missing := slices.DeleteFunc(slices.Clone(kinds), func(k desired.Kind) bool { return strings.Contains(listed, "{"+k.Kind+",") })
+		missing := slices.DeleteFunc(slices.Clone(kinds), func(k desired.Kind) bool {
+			return k.Optional || strings.Contains(listed, "{"+k.Kind+",")
+		})
 		for _, k := range missing {
 			listed = strings.TrimSuffix(listed, last) + fmt.Sprintf("{%s,%s,%q},", k.Kind, k.Version, k.Resource().GroupResource()) + last
 		}

@@ -64,6 +64,7 @@ func TestWithResources(t *testing.T) {
 	kinds := []desired.Kind{
 		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}},
 		{GroupVersionKind: schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Route"}, Optional: true},
 	}
 	got, err := withResources(`// +a:b="Echo",resources={{Service,v1,""},{Event,v1,""}}`, kinds)
 	if want := `// +a:b="Echo",resources={{Service,v1,""},{Job,v1,"jobs.batch"},{Event,v1,""}}`; got != want || err != nil {

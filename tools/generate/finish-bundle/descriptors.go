@@ -31,9 +31,9 @@ func describe(csv, more *yaml.RNode) error {
 }
 
 // sortResources sorts owners before what they own. The OpenShift console follows owners in the order of the list: it shows no Pod whose
-// ReplicaSet it has not seen.
+// ReplicaSet or Job it has not seen.
 func sortResources(resources *yaml.RNode) {
-	owners := []string{"Deployment", "ReplicaSet", "Pod"}
+	owners := []string{"Deployment", "ReplicaSet", "CronJob", "Job", "Pod"}
 	rank := func(node *yaml.Node) int {
 		if i := slices.Index(owners, textOf(yaml.NewRNode(node), "kind")); i >= 0 {
 			return i

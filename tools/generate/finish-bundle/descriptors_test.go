@@ -12,8 +12,10 @@ const described = `spec:
     owned:
     - kind: Echo
       resources:
+      - kind: CronJob
       - kind: Deployment
       - kind: Ingress
+      - kind: Job
       - kind: Pod
       - kind: ReplicaSet
       - kind: Service
@@ -51,6 +53,8 @@ const wanted = `spec:
       resources:
       - kind: Deployment
       - kind: ReplicaSet
+      - kind: CronJob
+      - kind: Job
       - kind: Pod
       - kind: Ingress
       - kind: Service
