@@ -114,14 +114,6 @@ var _ = Describe("the status", func() {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "none", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }))
 		Expect(echo).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonScaledToZero))
 	})
-
-	It("is printed by kubectl", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "printed"))
-		Expect(kubectl(ctx, "get", "echo", "-n", echo.Namespace)).To(MatchRegexp(
-			`^NAME +DESIRED +READY +PHASE +REASON +AGE\nprinted +2 +2 +Ready +AllPodsReady +\d+[sm]\S*\n$`))
-		Expect(kubectl(ctx, "wait", "--for=condition=Ready", "echo/printed", "-n", echo.Namespace, "--timeout=1m")).To(
-			ContainSubstring("condition met"))
-	})
 })
 
 // setDeploymentStatus sets the status of the Deployment of an Echo, as the Deployment controller does.
