@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,11 +42,18 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	})
 }
 
+// formats returns the values of --output.
+func formats() map[string]func(*Report, io.Writer) error {
+	return map[string]func(*Report, io.Writer) error{"text": (*Report).WriteText, "json": (*Report).WriteJSON, "html": (*Report).WriteHTML,
+		"expect": (*Report).WriteExpect}
+}
+
+// FormatNames returns the names of the formats of a report.
+func FormatNames() []string { return slices.Sorted(maps.Keys(formats())) }
+
 // Run examines the path of a URL, and writes the report.
 func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (*Report, error) {
-	write, ok := map[string]func(*Report, io.Writer) error{"text": (*Report).WriteText, "json": (*Report).WriteJSON,
-		"html":   (*Report).WriteHTML,
-		"expect": (*Report).WriteExpect}[c.output]
+	write, ok := formats()[c.output]
 	if !ok {
 		return nil, fmt.Errorf("--output: %q is not text, json, html or expect", c.output)
 	}

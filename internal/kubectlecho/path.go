@@ -22,6 +22,7 @@ The exit code is 0 if all expectations are met, 1 if one is not or no Echo respo
 
   # Fail unless bodies of 10 MiB arrive, and clients cannot spoof their address
   kubectl echo path https://shop.example.com/ --expect 'body.max=>=10Mi' --expect client.spoofable=no`,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, urls []string) error {
 			if len(urls) != 1 {
 				return usage(c, errors.New("it requires one URL"))
@@ -34,5 +35,7 @@ The exit code is 0 if all expectations are met, 1 if one is not or no Echo respo
 		},
 	}
 	checked.Flags(command.Flags())
+	completeFlag(command, "output", cobra.FixedCompletions(pathcheck.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(command, "groups", completeGroups)
 	return command
 }

@@ -41,6 +41,7 @@ requests succeed and those of clients in the cluster fail, the cause is in the n
 
   # Send 100 requests for a path by HTTPS
   kubectl echo test web --requests=100 --path=/health --tls`,
+		ValidArgsFunction: completeEcho(flags),
 		RunE: func(c *cobra.Command, names []string) error {
 			if len(names) != 1 || number < 1 || !strings.HasPrefix(path, "/") {
 				return usage(c, errors.New("it requires one name, --requests of at least 1, and a --path that begins with /"))

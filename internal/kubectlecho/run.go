@@ -37,6 +37,7 @@ func Run(version string, arguments []string, stdout, stderr io.Writer) int {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	flags.AddFlags(root.PersistentFlags())
+	completeFlags(root, flags)
 	root.AddCommand(newStatus(flags), newTest(flags, version), newPath(version))
 	root.SetFlagErrorFunc(usage)
 	root.SetArgs(arguments)

@@ -1,12 +1,15 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -79,6 +82,48 @@ Echo/web +2/2 +Ready +\S+
 		Expect(stdout).To(MatchRegexp(`(?m)^NODE +PROBLEMS\n` + node.Name + ` +Unschedulable$`))
 		Expect(stdout).To(
 			MatchRegexp(`(?m)^LAST SEEN +OBJECT +WARNING +MESSAGE\n(.*\n)*\S+ +Echo/web +NodeProblem +Node "` + node.Name + `", which runs`))
+	})
+
+	It("prints the same as JSON", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "web"))
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(maxReplicas + 1)) })
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec, HavePrefix("spec.replicas is 21"))
+		echo = echoNow(ctx, Default, echo.Namespace, echo.Name)
+		text, _ := status(1, "web", "-n", echo.Namespace)
+		Expect(text).To(HavePrefix("Echo " + echo.Namespace + "/web: Failed, 2/21 ready\n" + echo.Status.Message + "\n"))
+		Expect(strings.Count(text, echo.Status.Message)).To(Equal(1), text)
+
+		type shown struct {
+			Message string
+			Objects []struct{ Kind, Owner string }
+		}
+		one, all := shown{}, struct{ Items []shown }{}
+		output, stderr := status(1, "web", "-n", echo.Namespace, "-o", "json")
+		Expect(json.Unmarshal([]byte(output), &one)).To(Succeed())
+		Expect(one.Message).To(Equal(echo.Status.Message))
+		Expect(one.Objects).To(ContainElement(struct{ Kind, Owner string }{"Deployment", "Echo/web"}))
+		Expect(strings.Count(output, `"message"`)).To(Equal(1), output)
+		Expect(stderr).To(BeEmpty())
+		output, _ = status(1, "-n", echo.Namespace, "-o", "json")
+		Expect(json.Unmarshal([]byte(output), &all)).To(Succeed())
+		Expect(all.Items).To(Equal([]shown{{Message: echo.Status.Message}}))
+	})
+
+	It("completes names by kubectl, with its script", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		for _, name := range []string{"api", "web"} {
+			Expect(k8s.Create(ctx, support.Echo(namespace, name))).To(Succeed())
+		}
+		script, err := filepath.Abs("../../cmd/kubectl-echo")
+		Expect(err).NotTo(HaveOccurred())
+		for want, line := range map[string][]string{"api\nweb\n:4\n": {"status", "-n", namespace, ""},
+			"web\n:4\n": {"test", "--namespace=" + namespace, "w"}, "json\n:4\n": {"status", "-o", ""}} {
+			command := kubectlCommand(ctx, append([]string{"__complete", "echo"}, line...)...)
+			command.Env = append(command.Env, "PATH="+filepath.Dir(plugin)+":"+script+":"+os.Getenv("KUBEBUILDER_ASSETS")+":"+os.Getenv("PATH"))
+			output, err := command.Output()
+			Expect(err).NotTo(HaveOccurred())
+			Expect(string(output)).To(Equal(want))
+		}
 	})
 
 	It("requires no more rights than to read Echoes, and says what it cannot show", func(ctx SpecContext) {

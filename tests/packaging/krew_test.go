@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,8 +22,8 @@ type plugin struct {
 	APIVersion, Kind string
 	Metadata         struct{ Name string }
 	Spec             struct {
-		Version, Homepage, ShortDescription, Description string
-		Platforms                                        []struct{ URI, SHA256, Bin string }
+		Version, Homepage, ShortDescription, Description, Caveats string
+		Platforms                                                 []struct{ URI, SHA256, Bin string }
 	}
 }
 
@@ -36,6 +37,9 @@ func TestKrewManifest(t *testing.T) {
 	if spec := manifest.Spec; spec.Version != "vVERSION" || spec.Description == "" || spec.ShortDescription == "" ||
 		len(spec.ShortDescription) > 50 {
 		t.Errorf("it has %+v", spec)
+	}
+	if !strings.Contains(manifest.Spec.Caveats, "/store/echo/vVERSION/kubectl_complete-echo") {
+		t.Errorf("krew does not say how to enable the completion: %q", manifest.Spec.Caveats)
 	}
 }
 
@@ -54,13 +58,25 @@ func TestReleasedKrewManifest(t *testing.T) {
 		if digest := sha256.Sum256([]byte(archive)); hex.EncodeToString(digest[:]) != platform.SHA256 {
 			t.Errorf("%s has another digest", platform.URI)
 		}
-		if files := filesOf(t, archive); !slices.Equal(files, []string{platform.Bin, "LICENSE"}) {
+		want := []string{platform.Bin, "LICENSE"}
+		if platform.Bin == "kubectl-echo" { // Windows does not run scripts of a shell
+			want = append(want, "kubectl_complete-echo")
+		}
+		if files := filesOf(t, archive); !slices.Equal(files, want) {
 			t.Errorf("%s has the files %q", platform.URI, files)
 		}
 	}
 }
 
-// filesOf returns the files in a compressed archive.
+// TestCompletionScript_isDocumented checks the script for installations that do not have it.
+func TestCompletionScript_isDocumented(t *testing.T) {
+	script := regexp.MustCompile(`(?m)^# .*\n`).ReplaceAllString(text(t, "cmd", "kubectl-echo", "kubectl_complete-echo"), "")
+	if !strings.Contains(text(t, "docs", "kubectl-echo.md"), "```sh\n"+script+"```\n") {
+		t.Errorf("docs/kubectl-echo.md does not have the script\n%s", script)
+	}
+}
+
+// filesOf returns the files in a compressed archive. Programs must be executable.
 func filesOf(t *testing.T, archive string) []string {
 	t.Helper()
 	content, err := gzip.NewReader(strings.NewReader(archive))
@@ -75,6 +91,9 @@ func filesOf(t *testing.T, archive string) []string {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if header.Name != "LICENSE" && header.Mode != 0o755 {
+			t.Errorf("%s has the mode %o", header.Name, header.Mode)
 		}
 		files = append(files, header.Name)
 	}

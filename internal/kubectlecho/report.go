@@ -1,0 +1,153 @@
+package kubectlecho
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// report is what is shown of an Echo. Only the report of a single Echo has objects and warnings.
+type report struct {
+	Namespace       string              `json:"namespace"`
+	Name            string              `json:"name"`
+	Ready           bool                `json:"ready"`
+	Phase           string              `json:"phase"`
+	Message         string              `json:"message"`
+	ReadyReplicas   int32               `json:"readyReplicas"`
+	DesiredReplicas int32               `json:"desiredReplicas"`
+	Conditions      []condition         `json:"conditions,omitempty"`
+	Objects         []row               `json:"objects,omitempty"`
+	NodeProblems    map[string][]string `json:"nodeProblems,omitempty"`
+	Warnings        []warning           `json:"warnings,omitempty"`
+}
+
+// condition is a condition without its message, which the message of the report summarizes.
+type condition struct {
+	Type   string                 `json:"type"`
+	Status metav1.ConditionStatus `json:"status"`
+	Reason string                 `json:"reason"`
+	Since  metav1.Time            `json:"lastTransitionTime"`
+}
+
+// row is a line of the tree of objects.
+type row struct {
+	Kind     string      `json:"kind"`
+	Name     string      `json:"name"`
+	Owner    string      `json:"owner,omitempty"`
+	Ready    string      `json:"ready,omitempty"`
+	Status   string      `json:"status,omitempty"`
+	Restarts string      `json:"restarts,omitempty"`
+	Node     string      `json:"node,omitempty"`
+	Created  metav1.Time `json:"creationTimestamp"`
+	lines    string
+}
+
+// warning is an event of an object in the tree.
+type warning struct {
+	LastSeen metav1.Time `json:"lastSeen"`
+	Object   string      `json:"object"`
+	Reason   string      `json:"reason"`
+	Message  string      `json:"message"`
+}
+
+func newReport(echo *v1.Echo) report {
+	r := report{
+		Namespace: echo.Namespace, Name: echo.Name, Ready: isReady(echo), Phase: cmp.Or(echo.Status.Phase, "unknown"), Message: message(echo),
+		ReadyReplicas: echo.Status.ReadyReplicas, DesiredReplicas: echo.Spec.DesiredReplicas(), NodeProblems: echo.Status.NodeProblems,
+	}
+	for _, c := range echo.Status.Conditions {
+		r.Conditions = append(r.Conditions, condition{c.Type, c.Status, c.Reason, c.LastTransitionTime})
+	}
+	return r
+}
+
+// add adds the objects of the Echo, and their last events, without events that repeat the message.
+func (r *report) add(objects []object, events []corev1.Event) {
+	for i := range objects {
+		o := &objects[i]
+		r.Objects = append(r.Objects, row{Kind: o.kind, Name: o.Metadata.Name, Owner: o.owner, Ready: o.cells["Ready"], Status: o.cells["Status"],
+			Restarts: o.cells["Restarts"], Node: o.cells["Node"], Created: o.Metadata.CreationTimestamp, lines: o.lines})
+	}
+	events = slices.DeleteFunc(events, func(e corev1.Event) bool { return e.Message != "" && strings.Contains(r.Message, e.Message) })
+	for _, e := range lastOf(events, objects) {
+		r.Warnings = append(r.Warnings,
+			warning{metav1.NewTime(lastSeen(e)), e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, e.Reason, oneLine(e.Message)})
+	}
+}
+
+// replicas returns how many replicas are ready.
+func (r report) replicas() string { return fmt.Sprintf("%d/%d", r.ReadyReplicas, r.DesiredReplicas) }
+
+// writeText writes the message, and tables of what is known.
+func (r report) writeText(out io.Writer) error {
+	conditions := [][]string{{"\nCONDITION", "STATUS", "REASON", "SINCE"}}
+	for _, c := range r.Conditions {
+		conditions = append(conditions, []string{c.Type, string(c.Status), c.Reason, age(c.Since)})
+	}
+	objects := [][]string{{"\nOBJECT", "READY", "STATUS", "RESTARTS", "NODE", "AGE"}}
+	for _, o := range r.Objects {
+		objects = append(objects, []string{o.lines + o.Kind + "/" + o.Name, o.Ready, o.Status, o.Restarts, o.Node, age(o.Created)})
+	}
+	nodes := [][]string{{"\nNODE", "PROBLEMS"}}
+	for _, node := range slices.Sorted(maps.Keys(r.NodeProblems)) {
+		nodes = append(nodes, []string{node, strings.Join(r.NodeProblems[node], ", ")})
+	}
+	warnings := [][]string{{"\nLAST SEEN", "OBJECT", "WARNING", "MESSAGE"}}
+	for _, w := range r.Warnings {
+		warnings = append(warnings, []string{age(w.LastSeen), w.Object, w.Reason, w.Message})
+	}
+	_, err := fmt.Fprintf(out, "Echo %s/%s: %s, %s ready\n%s\n", r.Namespace, r.Name, r.Phase, r.replicas(), r.Message)
+	return cmp.Or(err, printTable(out, conditions), printTable(out, objects), printTable(out, nodes), printTable(out, warnings))
+}
+
+// reports is what is shown of several Echoes.
+type reports struct {
+	Items []report `json:"items"`
+}
+
+// writeText writes a line for each Echo.
+func (all reports) writeText(out io.Writer) error {
+	rows := [][]string{{"NAMESPACE", "NAME", "READY", "PHASE", "MESSAGE"}}
+	for _, r := range all.Items {
+		rows = append(rows, []string{r.Namespace, r.Name, r.replicas(), r.Phase, oneLine(r.Message)})
+	}
+	return printTable(out, rows)
+}
+
+// write writes what is shown in a format: text, if it is empty, or JSON.
+func write(out io.Writer, format string, shown interface{ writeText(out io.Writer) error }) error {
+	if format == "" {
+		return shown.writeText(out)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "    ")
+	return encoder.Encode(shown)
+}
+
+func age(t metav1.Time) string { return duration.HumanDuration(time.Since(t.Time)) }
+
+// lastOf returns those events that are about objects, the latest one first, and at most five.
+func lastOf(events []corev1.Event, objects []object) []corev1.Event {
+	events = slices.DeleteFunc(events, func(e corev1.Event) bool { return !contains(objects, e.InvolvedObject.UID) })
+	slices.SortStableFunc(events, func(a, b corev1.Event) int { return lastSeen(b).Compare(lastSeen(a)) })
+	return events[:min(len(events), 5)]
+}
+
+// lastSeen returns when an event last happened. Which field has the time depends on the version of the API that the sender uses.
+func lastSeen(e corev1.Event) time.Time {
+	if e.Series != nil {
+		return e.Series.LastObservedTime.Time
+	}
+	return cmp.Or(e.LastTimestamp.Time, e.EventTime.Time)
+}

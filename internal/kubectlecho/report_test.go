@@ -1,0 +1,126 @@
+package kubectlecho
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+)
+
+// brokenReport returns the report of an Echo whose image does not exist.
+func brokenReport() report {
+	hour := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second).UTC())
+	echo := v1.Echo{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web", Generation: 1, CreationTimestamp: hour},
+		Status: v1.EchoStatus{ObservedGeneration: 1, Phase: v1.PhaseWarning, Message: "No such image. Check spec.image.", ReadyReplicas: 1,
+			NodeProblems: map[string][]string{"node-1": {"NotReady", "DiskPressure"}},
+			Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ImagePullFailed",
+				LastTransitionTime: hour, Message: "No such image. Check spec.image. In full."}}},
+	}
+	echo.Spec.Replicas = new(int32(2))
+	r := newReport(&echo)
+	pod := of("Pod", "web-1", "Deployment", "deployment")
+	pod.Metadata.CreationTimestamp = hour
+	pod.cells = map[string]string{"Ready": "0/1", "Status": "ImagePullBackOff", "Restarts": "0", "Node": "node-1"}
+	r.add(tree(object{Metadata: echo.ObjectMeta, kind: "Echo", cells: map[string]string{"Ready": "1/2", "Status": "Warning"}}, []object{pod}),
+		[]corev1.Event{{Reason: "Failed", Message: "Failed to\npull", LastTimestamp: hour,
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "web-1", UID: "web-1"}},
+			{Reason: "NotReady", Message: "No such image.", LastTimestamp: hour,
+				InvolvedObject: corev1.ObjectReference{Kind: "Echo", Name: "web", UID: "web"}}})
+	return r
+}
+
+func TestReport_text(t *testing.T) {
+	out := &strings.Builder{}
+	if err := write(out, "", brokenReport()); err != nil {
+		t.Fatal(err)
+	}
+	want := `Echo shop/web: Warning, 1/2 ready
+No such image. Check spec.image.
+
+CONDITION   STATUS   REASON            SINCE
+Ready       False    ImagePullFailed   60m
+
+OBJECT        READY   STATUS             RESTARTS   NODE     AGE
+Echo/web      1/2     Warning                                60m
+└─Pod/web-1   0/1     ImagePullBackOff   0          node-1   60m
+
+NODE     PROBLEMS
+node-1   NotReady, DiskPressure
+
+LAST SEEN   OBJECT      WARNING   MESSAGE
+60m         Pod/web-1   Failed    Failed to pull
+`
+	if out.String() != want {
+		t.Errorf("it is\n%s", out)
+	}
+}
+
+func TestReport_json(t *testing.T) {
+	out, r := &strings.Builder{}, brokenReport()
+	if err := write(out, "json", reports{[]report{r}}); err != nil {
+		t.Fatal(err)
+	}
+	hour := r.Warnings[0].LastSeen.Format(time.RFC3339)
+	want := `{"items":[{"namespace":"shop","name":"web","ready":false,"phase":"Warning","message":"No such image. Check spec.image.",` +
+		`"readyReplicas":1,"desiredReplicas":2,` +
+		`"conditions":[{"type":"Ready","status":"False","reason":"ImagePullFailed","lastTransitionTime":"HOUR"}],` +
+		`"objects":[{"kind":"Echo","name":"web","ready":"1/2","status":"Warning","creationTimestamp":"HOUR"},` +
+		`{"kind":"Pod","name":"web-1","owner":"Echo/web","ready":"0/1","status":"ImagePullBackOff","restarts":"0","node":"node-1",` +
+		`"creationTimestamp":"HOUR"}],"nodeProblems":{"node-1":["NotReady","DiskPressure"]},` +
+		`"warnings":[{"lastSeen":"HOUR","object":"Pod/web-1","reason":"Failed","message":"Failed to pull"}]}]}`
+	got := &bytes.Buffer{}
+	if err := json.Compact(got, []byte(out.String())); err != nil || got.String() != strings.ReplaceAll(want, "HOUR", hour) {
+		t.Errorf("it is %s: %v", got, err)
+	}
+}
+
+func TestReports(t *testing.T) {
+	for format, want := range map[string]string{
+		"":     "NAMESPACE   NAME   READY   PHASE     MESSAGE\nshop        web    1/2     Warning   No such image. Check spec.image.\n",
+		"json": `"message": "No such image. Check spec.image.",`,
+	} {
+		out, none := &strings.Builder{}, &strings.Builder{}
+		if err := cmp.Or(write(out, format, reports{[]report{brokenReport()}}), write(none, format, reports{[]report{}})); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) || none.String() != map[string]string{"json": "{\n    \"items\": []\n}\n"}[format] {
+			t.Errorf("%q: it is\n%s\nand without Echoes\n%s", format, out, none)
+		}
+	}
+}
+
+func TestLastEvents(t *testing.T) {
+	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)) }
+	event := func(reason, about string, change func(*corev1.Event)) corev1.Event {
+		e := corev1.Event{Reason: reason, InvolvedObject: corev1.ObjectReference{UID: types.UID(about)}}
+		change(&e)
+		return e
+	}
+	old := func(e *corev1.Event) { e.LastTimestamp = at(0) }
+	events := []corev1.Event{
+		event("kubelet", "pod", func(e *corev1.Event) { e.LastTimestamp = at(3) }),
+		event("other", "another", old),
+		event("once", "web", func(e *corev1.Event) { e.EventTime = metav1.MicroTime(at(2)) }),
+		event("again", "web", func(e *corev1.Event) {
+			e.EventTime, e.Series = metav1.MicroTime(at(1)), &corev1.EventSeries{LastObservedTime: metav1.MicroTime(at(4))}
+		}),
+		event("old", "pod", old), event("old", "pod", old), event("old", "pod", old),
+	}
+	var got []string
+	for _, e := range lastOf(events, []object{of("Echo", "web", "", ""), of("Pod", "pod", "", "")}) {
+		got = append(got, e.Reason)
+	}
+	if !slices.Equal(got, []string{"again", "kubelet", "once", "old", "old"}) {
+		t.Errorf("got %q", got)
+	}
+}

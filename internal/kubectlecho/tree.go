@@ -1,0 +1,100 @@
+package kubectlecho
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/echo-operator/echo-operator/internal/kinds"
+)
+
+// shown returns the kinds of objects that an Echo can consist of: what the operator creates, and what Kubernetes makes of it.
+func shown() []kinds.Kind {
+	all := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"},
+		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})
+	slices.SortFunc(all, func(a, b kinds.Kind) int { return strings.Compare(a.Kind, b.Kind) })
+	return all
+}
+
+// pathOf returns the path of the version of a kind. That of kinds without a group is older.
+func pathOf(kind kinds.Kind) string {
+	if kind.Group == "" {
+		return "api/" + kind.Version
+	}
+	return "apis/" + kind.Group + "/" + kind.Version
+}
+
+// object is an object of an Echo.
+type object struct {
+	Metadata           metav1.ObjectMeta
+	kind, owner, lines string            // the lines connect it with its owner
+	cells              map[string]string // the columns that kubectl shows
+}
+
+// name returns the kind and the name, as kubectl accepts them.
+func (o *object) name() string { return o.kind + "/" + o.Metadata.Name }
+
+// objects returns what has the labels of an Echo, and the errors of the kinds that cannot be read.
+func (c *cluster) objects(ctx context.Context, echo string) (all []object, problems []error) {
+	selector := "app.kubernetes.io/instance=" + echo + ",app.kubernetes.io/managed-by=echo-operator"
+	for _, kind := range shown() {
+		table := metav1.Table{} // with the metadata of the object in each row
+		request := c.from(pathOf(kind), kind.Resource).Param("labelSelector", selector).SetHeader("Accept",
+			"application/json;as=Table;v=v1;g=meta.k8s.io")
+		err := read(ctx, request, &table)
+		for _, row := range table.Rows {
+			o := object{kind: kind.Kind, cells: map[string]string{}}
+			err = cmp.Or(err, json.Unmarshal(row.Object.Raw, &o))
+			for i, column := range table.ColumnDefinitions {
+				o.cells[column.Name] = fmt.Sprint(row.Cells[i])
+			}
+			all = append(all, o)
+		}
+		if !apierrors.IsNotFound(err) { // not every cluster serves all kinds
+			problems = append(problems, err)
+		}
+	}
+	return all, problems
+}
+
+// tree returns an Echo and the objects that belong to it, each after its owner. Objects of others that have its labels are left out, and so
+// are ReplicaSets of earlier revisions without pods.
+func tree(echo object, objects []object) []object {
+	owned := map[types.UID][]object{}
+	for _, o := range objects {
+		owner := metav1.GetControllerOfNoCopy(&o.Metadata)
+		if owner == nil || o.cells["Desired"] == "0" && o.cells["Current"] == "0" {
+			continue
+		}
+		parent := owner.UID
+		if owner.Kind != "Echo" && !contains(objects, parent) { // it may not be read, or it is the pod of a companion
+			parent = echo.Metadata.UID
+		}
+		owned[parent] = append(owned[parent], o)
+	}
+	return append([]object{echo}, branches(owned, &echo, "")...)
+}
+
+func contains(all []object, uid types.UID) bool {
+	return slices.ContainsFunc(all, func(o object) bool { return o.Metadata.UID == uid })
+}
+
+// branches returns what belongs to an owner. The lines are those that connect what is above it.
+func branches(owned map[types.UID][]object, owner *object, lines string) (all []object) {
+	for i, o := range owned[owner.Metadata.UID] {
+		here, below := "├─", "│ "
+		if i == len(owned[owner.Metadata.UID])-1 {
+			here, below = "└─", "  "
+		}
+		o.owner, o.lines = owner.name(), lines+here
+		all = append(append(all, o), branches(owned, &o, lines+below)...)
+	}
+	return all
+}

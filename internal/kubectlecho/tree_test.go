@@ -1,0 +1,67 @@
+package kubectlecho
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/echo-operator/echo-operator/internal/kinds"
+)
+
+// of returns an object with a controller. Its UID is its name.
+func of(kind, name, ownerKind, owner string) object {
+	o := object{Metadata: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, kind: kind}
+	if owner != "" {
+		o.Metadata.OwnerReferences = []metav1.OwnerReference{{Kind: ownerKind, UID: types.UID(owner), Controller: new(true)}}
+	}
+	return o
+}
+
+func TestTree(t *testing.T) {
+	empty := of("ReplicaSet", "old", "Deployment", "deployment")
+	empty.cells = map[string]string{"Desired": "0", "Current": "0"}
+	for name, c := range map[string]struct {
+		objects []object
+		want    []string
+	}{
+		"nothing": {nil, []string{"Echo/web"}},
+		"all that an Echo has": {
+			[]object{of("Deployment", "deployment", "Echo", "web"), of("Pod", "a", "ReplicaSet", "set"), of("Pod", "b", "ReplicaSet", "set"),
+				empty, of("ReplicaSet", "set", "Deployment", "deployment"), of("Service", "service", "Echo", "web")},
+			[]string{"Echo/web", "├─Deployment/deployment", "│ └─ReplicaSet/set", "│   ├─Pod/a", "│   └─Pod/b", "└─Service/service"},
+		},
+		"a companion, whose pod is another's": {
+			[]object{of("Pod", "companion", "Pod", "application"), of("Service", "service", "Echo", "web")},
+			[]string{"Echo/web", "├─Pod/companion", "└─Service/service"},
+		},
+		"ReplicaSets that may not be read": {
+			[]object{of("Deployment", "deployment", "Echo", "web"), of("Pod", "a", "ReplicaSet", "set")},
+			[]string{"Echo/web", "├─Deployment/deployment", "└─Pod/a"},
+		},
+		"objects of another Echo, and of no one": {
+			[]object{of("Deployment", "deployment", "Echo", "earlier"), of("ReplicaSet", "set", "Deployment", "deployment"),
+				of("Service", "service", "", "")},
+			[]string{"Echo/web"},
+		},
+	} {
+		var got []string
+		for _, o := range tree(of("Echo", "web", "", ""), c.objects) {
+			got = append(got, o.lines+o.kind+"/"+o.Metadata.Name)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the tree is\n%s", name, strings.Join(got, "\n"))
+		}
+	}
+}
+
+func TestShown_paths(t *testing.T) {
+	for kind, want := range map[string]string{"Deployment": "apis/apps/v1/deployments", "Pod": "api/v1/pods"} {
+		i := slices.IndexFunc(shown(), func(k kinds.Kind) bool { return k.Kind == kind })
+		if got := shown()[i]; pathOf(got)+"/"+got.Resource != want {
+			t.Errorf("%s is read from %s/%s", kind, pathOf(got), got.Resource)
+		}
+	}
+}
