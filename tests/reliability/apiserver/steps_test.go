@@ -10,32 +10,33 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
 func (w *walk) setField(t *rapid.T) {
-	f := drawField(t, w.schema)
-	w.set(t, f, drawValue(t, f))
+	f := specs.DrawField(t, w.schema)
+	w.set(t, f, specs.DrawValue(t, f))
 }
 
 func (w *walk) setTopField(t *rapid.T) {
 	name := rapid.SampledFrom(slices.Sorted(maps.Keys(w.schema.Properties))).Draw(t, "field")
 	property := w.schema.Properties[name]
-	f := field{[]string{name}, &property}
-	w.set(t, f, drawValue(t, f))
+	f := specs.Field{Path: []string{name}, Schema: &property}
+	w.set(t, f, specs.DrawValue(t, f))
 }
 
 // set sets a field, with the others that it requires.
-func (w *walk) set(t *rapid.T, f field, value any) {
+func (w *walk) set(t *rapid.T, f specs.Field, value any) {
 	next := runtime.DeepCopyJSON(w.spec)
-	put(next, f.path, value)
-	addRequired(next)
+	specs.Put(next, f.Path, value)
+	specs.AddRequired(next)
 	w.skipAmbiguous(t, next)
-	w.patchSpec(t, f.path[0], next)
+	w.patchSpec(t, f.Path[0], next)
 }
 
 // skipAmbiguous skips another name of the port of the Service while the Echo is paused. Edits add up then, and a port with another name and
@@ -44,51 +45,6 @@ func (w *walk) skipAmbiguous(t *rapid.T, next map[string]any) {
 	if w.isPaused() && portNameOf(w.spec) != portNameOf(next) {
 		t.SkipNow()
 	}
-}
-
-// addRequired sets the fields without which others are refused.
-func addRequired(spec map[string]any) {
-	if ingress, given := spec["ingress"].(map[string]any); given {
-		if ingress["tls"] == true && ingress["tlsSecretName"] == nil && ingress["host"] == nil {
-			ingress["host"] = "echo.example.com"
-		}
-		if ingress["tlsSecretName"] != nil {
-			ingress["tls"] = true
-		}
-	}
-	if tls, given := spec["tls"].(map[string]any); given && tls["secretName"] == nil {
-		tls["secretName"] = "one"
-	}
-	faults, _, _ := unstructured.NestedSlice(spec, "response", "faults") // a copy
-	for _, fault := range faults {
-		if fault, given := fault.(map[string]any); given && fault["statusCode"] == nil && fault["connection"] == nil {
-			fault["connection"] = "Truncate"
-		}
-	}
-	if len(faults) > 0 {
-		put(spec, []string{"response", "faults"}, faults)
-	}
-	if service, given := spec["service"].(map[string]any); given {
-		switch {
-		case service["loadBalancerClass"] != nil, service["loadBalancerSourceRanges"] != nil:
-			service["type"] = "LoadBalancer"
-		case service["externalTrafficPolicy"] != nil && service["type"] != "LoadBalancer":
-			service["type"] = "NodePort"
-		}
-	}
-}
-
-// put sets a field, and makes the objects that it is in.
-func put(in map[string]any, path []string, value any) {
-	for _, part := range path[:len(path)-1] {
-		next, _ := in[part].(map[string]any)
-		if next == nil {
-			next = map[string]any{}
-			in[part] = next
-		}
-		in = next
-	}
-	in[path[len(path)-1]] = value
 }
 
 // patchSpec makes a field of the spec as in another one, or all of it if the name of the field is empty. It returns why the API server
@@ -185,17 +141,17 @@ func (w *walk) unsetField(t *rapid.T) {
 }
 
 func (w *walk) setBoundary(t *rapid.T) {
-	f := drawField(t, w.schema)
-	w.set(t, f, drawBoundary(t, f))
+	f := specs.DrawField(t, w.schema)
+	w.set(t, f, specs.DrawBoundary(t, f))
 }
 
 // setInvalid sets a field to a value that the schema refuses. The refusal must name the field, and nothing may change.
 func (w *walk) setInvalid(t *rapid.T) {
-	f := drawField(t, w.schema)
-	value := drawInvalid(t, f)
+	f := specs.DrawField(t, w.schema)
+	value := specs.DrawInvalid(t, f)
 	next := runtime.DeepCopyJSON(w.spec)
-	put(next, f.path, value)
-	refusal := w.patchSpec(t, f.path[0], next)
+	specs.Put(next, f.Path, value)
+	refusal := w.patchSpec(t, f.Path[0], next)
 	if refusal == "" {
 		w.fail(t, violation{"the API server accepts what the schema refuses", fmt.Sprintf("%s: %v", f, value)})
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
 // walkers is how many walks take place at once, each with an operator of its own.
@@ -15,7 +17,7 @@ const walkers = 6
 // same spec. The flags of rapid set the number of walks of each walker (-rapid.checks) and of their steps (-rapid.steps).
 func TestWalk(t *testing.T) {
 	s := startServer(t)
-	schema, err := specSchema()
+	schema, err := specs.Read("../../../config/crd/bases/example.com_echoes.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

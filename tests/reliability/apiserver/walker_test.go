@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
 // walk is one walk: an Echo in a namespace of its own, an operator, and another namespace for what a fresh Echo of the same spec
 // becomes.
 type walk struct {
 	*server
-	schema  *schemaProps
+	schema  *specs.Schema
 	counted *tally
 
 	walked, fresh string
@@ -51,7 +52,7 @@ type outcome struct {
 	reason string
 }
 
-func newWalk(t *rapid.T, s *server, schema *schemaProps, counted *tally) *walk {
+func newWalk(t *rapid.T, s *server, schema *specs.Schema, counted *tally) *walk {
 	w := &walk{server: s, schema: schema, counted: counted, freshOf: map[string]*outcome{}, quiet: -1}
 	var err error
 	if w.walked, err = s.newNamespace(t.Context(), "walked"); err != nil {

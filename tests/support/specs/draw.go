@@ -1,9 +1,9 @@
-package apiserver
+// Package specs draws specs of Echoes at random, by their schema.
+package specs
 
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,11 +13,11 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-type schemaProps = apiextensionsv1.JSONSchemaProps
+// Schema is a schema of a CustomResourceDefinition.
+type Schema = apiextensionsv1.JSONSchemaProps
 
-// specSchema returns the schema of the spec of Echoes, as it ships.
-func specSchema() (*schemaProps, error) {
-	file := filepath.Join("..", "..", "..", "config", "crd", "bases", "example.com_echoes.yaml")
+// Read returns the schema of the spec of Echoes from the file of the CustomResourceDefinition.
+func Read(file string) (*Schema, error) {
 	crd, err := controlplane.Manifest(file, &apiextensionsv1.CustomResourceDefinition{})
 	if err != nil {
 		return nil, err
@@ -26,51 +26,56 @@ func specSchema() (*schemaProps, error) {
 	return &spec, nil
 }
 
-// field is a field of the spec.
-type field struct {
-	path   []string
-	schema *schemaProps
+// Field is a field of the spec.
+type Field struct {
+	Path   []string
+	Schema *Schema
 }
 
 // String returns the path of a field as the API server writes it.
-func (f field) String() string {
-	text := "spec"
-	for _, part := range f.path {
-		if !strings.HasPrefix(part, "[") {
-			text += "."
-		}
-		text += part
+func (f Field) String() string {
+	return strings.ReplaceAll("spec."+strings.Join(f.Path, "."), ".[", "[")
+}
+
+func (f Field) child(name string, schema *Schema) Field {
+	return Field{append(slices.Clone(f.Path), name), schema}
+}
+
+// Draw draws a spec of up to so many fields.
+func Draw(t *rapid.T, spec *Schema, most int) map[string]any {
+	drawn := map[string]any{}
+	for range rapid.IntRange(1, most).Draw(t, "fields") {
+		name := rapid.SampledFrom(slices.Sorted(maps.Keys(spec.Properties))).Draw(t, "field")
+		property := spec.Properties[name]
+		drawn[name] = DrawValue(t, Field{[]string{name}, &property})
 	}
-	return text
+	AddRequired(drawn)
+	return drawn
 }
 
-func (f field) child(name string, schema *schemaProps) field {
-	return field{append(slices.Clone(f.path), name), schema}
-}
-
-// drawField draws a field of the spec, the deeper the rarer. Fields of list items are drawn with their list.
-func drawField(t *rapid.T, spec *schemaProps) field {
-	f := field{nil, spec}
-	for len(f.schema.Properties) > 0 {
-		if len(f.path) > 0 && rapid.IntRange(0, 3).Draw(t, "whole") == 0 {
+// DrawField draws a field of the spec, the deeper the rarer. Fields of list items are drawn with their list.
+func DrawField(t *rapid.T, spec *Schema) Field {
+	f := Field{nil, spec}
+	for len(f.Schema.Properties) > 0 {
+		if len(f.Path) > 0 && rapid.IntRange(0, 3).Draw(t, "whole") == 0 {
 			break
 		}
-		name := rapid.SampledFrom(slices.Sorted(maps.Keys(f.schema.Properties))).Draw(t, "field")
-		property := f.schema.Properties[name]
+		name := rapid.SampledFrom(slices.Sorted(maps.Keys(f.Schema.Properties))).Draw(t, "field")
+		property := f.Schema.Properties[name]
 		f = f.child(name, &property)
 	}
 	return f
 }
 
-// drawValue draws a value of a field that is valid by the schema, and mostly valid for Kubernetes.
-func drawValue(t *rapid.T, f field) any {
+// DrawValue draws a value of a field that is valid by the schema, and mostly valid for Kubernetes.
+func DrawValue(t *rapid.T, f Field) any {
 	switch {
-	case len(f.schema.Enum) > 0:
-		return strings.Trim(string(rapid.SampledFrom(f.schema.Enum).Draw(t, "enum").Raw), `"`)
-	case f.schema.XIntOrString:
-		return rapid.SampledFrom(quantities).Draw(t, "quantity")
+	case len(f.Schema.Enum) > 0:
+		return strings.Trim(string(rapid.SampledFrom(f.Schema.Enum).Draw(t, "enum").Raw), `"`)
+	case f.Schema.XIntOrString:
+		return rapid.SampledFrom(quantities()).Draw(t, "quantity")
 	}
-	switch f.schema.Type {
+	switch f.Schema.Type {
 	case "boolean":
 		return rapid.Bool().Draw(t, "bool")
 	case "integer":
@@ -84,31 +89,42 @@ func drawValue(t *rapid.T, f field) any {
 	}
 }
 
-func drawInteger(t *rapid.T, f field) int64 {
-	values := slices.Clone(integersOf(f.path[len(f.path)-1]))
-	for _, limit := range []*float64{f.schema.Minimum, f.schema.Maximum} {
-		if limit != nil && f.path[0] != "replicas" { // most numbers of replicas are more than the operator allows
-			values = append(values, int64(*limit))
-		}
+func drawInteger(t *rapid.T, f Field) int64 {
+	values := slices.Clone(integersOf(f.Path[len(f.Path)-1]))
+	if f.Path[0] != "replicas" { // most numbers of replicas are more than the operator allows
+		values = append(values, limitsOf(f.Schema)...)
 	}
 	return rapid.SampledFrom(values).Draw(t, "integer")
 }
 
-func drawString(t *rapid.T, f field) string {
-	return rapid.SampledFrom(stringsOf(f.path)).Draw(t, "string")
+// limitsOf returns the least and the most that a schema accepts, as far as it has limits.
+func limitsOf(s *Schema) []int64 {
+	var limits []int64
+	for _, limit := range []*float64{s.Minimum, s.Maximum} {
+		if limit != nil {
+			limits = append(limits, int64(*limit))
+		}
+	}
+	return limits
+}
+
+func drawString(t *rapid.T, f Field) string {
+	return rapid.SampledFrom(stringsOf(f.Path)).Draw(t, "string")
 }
 
 // drawList draws a list of at most so many items. Items that have the same key as one before are left out.
-func drawList(t *rapid.T, f field, length int) []any {
+func drawList(t *rapid.T, f Field, length int) []any {
 	list := []any{}
 	keys := map[string]bool{}
 	for i := range length {
-		item := drawValue(t, f.child(fmt.Sprintf("[%d]", i), f.schema.Items.Schema))
-		key := ""
-		for _, name := range keysOf(f) {
-			key += fmt.Sprint(item.(map[string]any)[name], "/")
+		item := DrawValue(t, f.child(fmt.Sprintf("[%d]", i), f.Schema.Items.Schema))
+		names := keysOf(f)
+		values := make([]any, len(names))
+		for i, name := range names {
+			values[i] = item.(map[string]any)[name]
 		}
-		if key == "" || !keys[key] {
+		key := fmt.Sprint(values)
+		if len(names) == 0 || !keys[key] {
 			list = append(list, item)
 		}
 		keys[key] = true
@@ -117,47 +133,45 @@ func drawList(t *rapid.T, f field, length int) []any {
 }
 
 // keysOf returns the fields by which the items of a list differ: in the schema, or in Kubernetes.
-func keysOf(f field) []string {
+func keysOf(f Field) []string {
 	switch {
-	case f.schema.Items.Schema.Type != "object":
+	case f.Schema.Items.Schema.Type != "object":
 		return nil
-	case f.path[0] == "topologySpreadConstraints" && len(f.path) == 1:
+	case f.Path[0] == "topologySpreadConstraints" && len(f.Path) == 1:
 		return []string{"topologyKey", "whenUnsatisfiable"}
-	case f.path[len(f.path)-1] == "sysctls":
+	case f.Path[len(f.Path)-1] == "sysctls":
 		return []string{"name"}
 	default:
-		return f.schema.XListMapKeys
+		return f.Schema.XListMapKeys
 	}
 }
 
 // drawObject draws an object: the fields that it requires, and some of the others.
-func drawObject(t *rapid.T, f field) map[string]any {
+func drawObject(t *rapid.T, f Field) map[string]any {
 	value := map[string]any{}
-	if f.schema.AdditionalProperties != nil {
+	if f.Schema.AdditionalProperties != nil {
 		for range rapid.IntRange(0, 2).Draw(t, "size") {
-			key := rapid.SampledFrom(mapKeysOf(f.path)).Draw(t, "key")
-			value[key] = drawValue(t, f.child(key, f.schema.AdditionalProperties.Schema))
+			key := rapid.SampledFrom(mapKeysOf(f.Path)).Draw(t, "key")
+			value[key] = DrawValue(t, f.child(key, f.Schema.AdditionalProperties.Schema))
 		}
 		return value
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.schema.Properties)) {
-		property := f.schema.Properties[name]
-		required := slices.Contains(f.schema.Required, name)
+	for _, name := range slices.Sorted(maps.Keys(f.Schema.Properties)) {
+		property := f.Schema.Properties[name]
+		required := slices.Contains(f.Schema.Required, name)
 		if required || !rarely(name) && rapid.IntRange(0, 2).Draw(t, "with "+name) == 0 {
-			value[name] = drawValue(t, f.child(name, &property))
+			value[name] = DrawValue(t, f.child(name, &property))
 		}
 	}
 	return oneOf(t, f, value)
 }
 
-// drawBoundary draws the least or the most that the schema accepts of a field. It skips a field without boundaries.
-func drawBoundary(t *rapid.T, f field) any {
-	s := f.schema
+// DrawBoundary draws the least or the most that the schema accepts of a field. It skips a field without boundaries.
+func DrawBoundary(t *rapid.T, f Field) any {
+	s := f.Schema
 	var values []any
-	for _, limit := range []*float64{s.Minimum, s.Maximum} {
-		if limit != nil {
-			values = append(values, int64(*limit))
-		}
+	for _, limit := range limitsOf(s) {
+		values = append(values, limit)
 	}
 	switch {
 	case s.Type == "array" && s.MaxItems != nil:
@@ -181,10 +195,10 @@ func drawBoundary(t *rapid.T, f field) any {
 }
 
 // manyItems returns a list of so many items that differ.
-func manyItems(f field, length int) []any {
+func manyItems(f Field, length int) []any {
 	list := []any{}
 	for i := range length {
-		switch f.path[0] {
+		switch f.Path[0] {
 		case "args":
 			list = append(list, fmt.Sprintf("--x%d", i))
 		case "tolerations":
@@ -201,8 +215,8 @@ func manyItems(f field, length int) []any {
 }
 
 // longest returns a string of a length that the pattern of a field accepts.
-func longest(f field, length int) string {
-	switch f.path[len(f.path)-1] {
+func longest(f Field, length int) string {
+	switch f.Path[len(f.Path)-1] {
 	case "host":
 		return strings.Repeat("a.", length/2) + "b"
 	case "path":
@@ -214,9 +228,9 @@ func longest(f field, length int) string {
 	}
 }
 
-// drawInvalid draws a value of a field that the schema refuses.
-func drawInvalid(t *rapid.T, f field) any {
-	s := f.schema
+// DrawInvalid draws a value of a field that the schema refuses.
+func DrawInvalid(t *rapid.T, f Field) any {
+	s := f.Schema
 	var values []any
 	if s.Minimum != nil {
 		values = append(values, int64(*s.Minimum)-1)
