@@ -2,9 +2,11 @@ package openshift
 
 import (
 	"embed"
+	"encoding/base64"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/config/manifests"
 	"github.com/echo-operator/echo-operator/config/samples"
 )
 
@@ -24,13 +27,17 @@ func ConsoleAPI() schema.GroupVersion {
 var consoleFiles embed.FS
 
 // ConsoleObjects returns what the OpenShift console shows about Echoes: samples of whole objects and of parts of them, and quick starts.
-func ConsoleObjects() ([]*unstructured.Unstructured, error) {
+// It leaves out the sample that the cluster accepts only if it serves Gateway API.
+func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 	objects, err := collect(samples.Files, "*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
 		return sample(name, text, false), nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
+		return o.GetName() == "echo-operator-example-gateway" && !gatewayAPI
+	})
 	snippets, err := collect(consoleFiles, "console_objects/snippets/*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
 		return sample(name, text, true), nil
 	})
@@ -41,7 +48,7 @@ func ConsoleObjects() ([]*unstructured.Unstructured, error) {
 	return append(append(objects, snippets...), starts...), err
 }
 
-// collect makes an object of each file of a pattern, by its name without extension, unless that is nil.
+// collect makes an object of each file of a pattern, by its name without extension.
 func collect(files fs.FS, pattern string,
 	make func(name, text string) (*unstructured.Unstructured, error)) ([]*unstructured.Unstructured, error) {
 	names, err := fs.Glob(files, pattern)
@@ -58,20 +65,14 @@ func collect(files fs.FS, pattern string,
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if object != nil {
-			objects = append(objects, object)
-		}
+		objects = append(objects, object)
 	}
 	return objects, nil
 }
 
-// sample returns a sample for the YAML editor, nil for a file without a comment, which is the first example anyway, and for one of several
-// objects, which the editor cannot create. The first line of the comment is the title, and the others are the description.
+// sample returns a sample for the YAML editor. The first line of the comment is the title, and the others are the description.
 func sample(name, text string, snippet bool) *unstructured.Unstructured {
 	title, description, content := describedBy(text)
-	if title == "" || strings.Contains(content, "\n---\n") {
-		return nil
-	}
 	if snippet {
 		name = "snippet-" + name
 	}
@@ -105,6 +106,7 @@ func quickStart(name, text string) (*unstructured.Unstructured, error) {
 	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
 		return nil, err
 	}
+	content.Spec["icon"] = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(manifests.Icon))
 	return object("ConsoleQuickStart", name, content.Spec), nil
 }
 

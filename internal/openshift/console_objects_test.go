@@ -1,7 +1,11 @@
 package openshift
 
 import (
+	"encoding/base64"
+	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,48 +18,144 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-func TestConsoleObjects(t *testing.T) {
-	g := NewWithT(t)
-	objects, err := ConsoleObjects()
-	g.Expect(err).NotTo(HaveOccurred())
+// objectsByName returns the objects for a cluster with Gateway API.
+func objectsByName(t *testing.T) map[string]*unstructured.Unstructured {
+	t.Helper()
+	objects, err := ConsoleObjects(true)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	found := map[string]*unstructured.Unstructured{}
 	for _, o := range objects {
-		g.Expect(found[o.GetName()]).To(BeNil(), "there are two %s", o.GetName())
+		if found[o.GetName()] != nil {
+			t.Errorf("there are two %s", o.GetName())
+		}
 		found[o.GetName()] = o
 	}
-	for name, title := range map[string]string{"example-full": "Most fields", "example-hello": "Another image",
-		"example-ingress": "An Ingress",
-		"example-tls":     "HTTPS", "example-faults": "Faults", "example-grpc": "gRPC", "example-gateway": "A Gateway",
-		"example-checks":  "Checks",
-		"snippet-ingress": "Expose under a host name", "first-echo": "Your first Echo"} {
-		o := found["echo-operator-"+name]
-		if o == nil {
-			t.Errorf("there is no %s among %d objects", name, len(found))
-			continue
-		}
-		spec := o.Object["spec"].(map[string]any)
-		if got := spec["title"]; name != "first-echo" && got != title {
-			t.Errorf("the title of %s is %q, want %q", name, got, title)
+	return found
+}
+
+func TestConsoleObjects(t *testing.T) {
+	got := map[string]string{}
+	for name, o := range objectsByName(t) {
+		title, _, _ := unstructured.NestedString(o.Object, "spec", "title")
+		got[strings.TrimPrefix(name, "echo-operator-")] = title
+	}
+	NewWithT(t).Expect(got).To(Equal(map[string]string{
+		"example-checks":   "Checks (needs a host name in DNS)",
+		"example-faults":   "Faults",
+		"example-full":     "Most fields",
+		"example-gateway":  "A Gateway (needs the Gateway public, and host names in DNS)",
+		"example-grpc":     "gRPC",
+		"example-ingress":  "An Ingress (needs a host name in DNS)",
+		"example-tls":      "HTTPS (needs the Secret echo-tls, which OpenShift creates)",
+		"snippet-env":      "Set variables (needs the Secret my-secret)",
+		"snippet-ingress":  "Expose under a host name (needs it in DNS)",
+		"snippet-response": "Respond as specified",
+		"snippet-zones":    "Spread over zones",
+		"first-echo":       "",
+	}))
+}
+
+func TestConsoleObjects_withoutGatewayAPI(t *testing.T) {
+	g := NewWithT(t)
+	with, err := ConsoleObjects(true)
+	g.Expect(err).NotTo(HaveOccurred())
+	without, err := ConsoleObjects(false)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, o := range without {
+		text, _, _ := unstructured.NestedString(o.Object, "spec", "yaml")
+		g.Expect(text).NotTo(ContainSubstring("gateway:"), o.GetName())
+	}
+	g.Expect(with).To(HaveLen(len(without) + 1))
+}
+
+// TestEveryFileIsASample, or is no sample for a reason that is written in samples.go.
+func TestEveryFileIsASample(t *testing.T) {
+	files, err := filepath.Glob("../../config/samples/v1_*.yaml")
+	if err != nil || len(files) < 9 {
+		t.Fatalf("found %q, %v", files, err)
+	}
+	found := objectsByName(t)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		isSample := found["echo-operator-"+strings.ReplaceAll(name, "v1_echo_", "example-")] != nil
+		if isSample == slices.Contains([]string{"v1_echo", "v1_echo_autoscaled", "v1_echo_hello"}, name) {
+			t.Errorf("%s: it is %t that the console offers it", file, isSample)
 		}
 	}
-	g.Expect(found["echo-operator-example-autoscaled"]).To(BeNil(), "a sample of two objects cannot be created in the editor")
+}
+
+// TestTitlesNameWhatMustExist: the console shows titles, and a sample whose Secret, Gateway or host name is missing does not work.
+func TestTitlesNameWhatMustExist(t *testing.T) {
+	for name, o := range objectsByName(t) {
+		spec := o.Object["spec"].(map[string]any)
+		text, _ := spec["yaml"].(string)
+		title, _ := spec["title"].(string)
+		for needed, pattern := range map[string]string{
+			"the Secret %s":  `secretName: (\S+)|secretKeyRef:\s+name: (\S+)`,
+			"the Gateway %s": `parentRefs:\s+- name: (\S+)`,
+			"in DNS%.0s":     `(?m)(?:host:|-) \S+\.example\.com$`,
+		} {
+			for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+				if want := fmt.Sprintf(needed, strings.Join(found[1:], "")); !strings.Contains(title, want) {
+					t.Errorf("%s: the title %q does not say %q", name, title, want)
+				}
+			}
+		}
+	}
+}
+
+// TestImagesOfOthers: a short name depends on the registries of a node, and another image can come under a tag that moves.
+func TestImagesOfOthers(t *testing.T) {
+	files, err := filepath.Glob("../../config/samples/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	snippets, err := filepath.Glob("console_objects/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, file := range append(files, snippets...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`image: (\S+)`).FindAllStringSubmatch(string(text), -1) {
+			seen++
+			if !regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+/[a-z0-9./-]+:v?\d[\w.-]*$`).MatchString(found[1]) {
+				t.Errorf("%s has the image %s", file, found[1])
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("there is no image")
+	}
 }
 
 // TestSnippetsFitIntoASpec: each is a part of the spec of an Echo, without fields that do not exist.
 func TestSnippetsFitIntoASpec(t *testing.T) {
 	g := NewWithT(t)
-	objects, err := ConsoleObjects()
-	g.Expect(err).NotTo(HaveOccurred())
 	snippets := 0
-	for _, o := range objects {
+	for name, o := range objectsByName(t) {
 		text, _, _ := unstructured.NestedString(o.Object, "spec", "yaml")
+		description, _, _ := unstructured.NestedString(o.Object, "spec", "description")
 		if snippet, _, _ := unstructured.NestedBool(o.Object, "spec", "snippet"); snippet {
 			snippets++
-			g.Expect(yaml.UnmarshalStrict([]byte(text), &v1.EchoSpec{})).To(Succeed(), "%s", o.GetName())
+			g.Expect(yaml.UnmarshalStrict([]byte(text), &v1.EchoSpec{})).To(Succeed(), name)
+			g.Expect(description).To(HaveSuffix(". Place the cursor below spec, indented by two spaces."), name)
 		}
 	}
 	if snippets < 4 {
 		t.Errorf("there are %d snippets", snippets)
+	}
+}
+
+// TestQuickStart_icon: it is the icon of the operator.
+func TestQuickStart_icon(t *testing.T) {
+	icon, _, _ := unstructured.NestedString(objectsByName(t)["echo-operator-first-echo"].Object, "spec", "icon")
+	encoded, found := strings.CutPrefix(icon, "data:image/svg+xml;base64,")
+	if svg, err := base64.StdEncoding.DecodeString(encoded); err != nil || !found || !strings.HasPrefix(string(svg), "<svg ") {
+		t.Errorf("the icon is %q", icon)
 	}
 }
 
@@ -80,10 +180,8 @@ func TestTheRoleNamesTheObjects(t *testing.T) {
 	role := &rbacv1.ClusterRole{}
 	g.Expect(yaml.UnmarshalStrict(text, role)).To(Succeed())
 	var want, got []string
-	objects, err := ConsoleObjects()
-	g.Expect(err).NotTo(HaveOccurred())
-	for _, o := range objects {
-		want = append(want, strings.ToLower(o.GetKind())+"s/"+o.GetName())
+	for name, o := range objectsByName(t) {
+		want = append(want, strings.ToLower(o.GetKind())+"s/"+name)
 	}
 	for _, rule := range role.Rules {
 		for _, name := range rule.ResourceNames {

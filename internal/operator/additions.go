@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
 	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/monitoring"
 	"github.com/echo-operator/echo-operator/internal/openshift"
@@ -34,9 +35,11 @@ func (o *Operator) addAdditions(options Options) error {
 // addConsole adds what the OpenShift console shows about Echoes, if OLM installed the operator.
 func (o *Operator) addConsole(csv, namespace string) error {
 	return o.Add(&discovery.Additions{
-		What:    "samples of Echoes to the console",
-		Served:  o.offered.apis.Usable(openshift.ConsoleAPI()),
-		Objects: openshift.ConsoleObjects,
+		What:   "samples of Echoes to the console",
+		Served: o.offered.apis.Usable(openshift.ConsoleAPI()),
+		Objects: func() ([]*unstructured.Unstructured, error) {
+			return openshift.ConsoleObjects(o.offered.gatewayAPI().Served[routing.HTTPRouteKind])
+		},
 		Owner:   discovery.OwnerByOLM(o.GetAPIReader(), csv, namespace),
 		Manager: "echo-operator." + namespace,
 		Writer:  o.GetClient(),

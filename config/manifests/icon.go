@@ -1,0 +1,9 @@
+// Package manifests contains the icon of the operator.
+package manifests
+
+import _ "embed"
+
+// Icon is the icon, an SVG image.
+//
+//go:embed icon.svg
+var Icon string
