@@ -1,32 +1,90 @@
-// Package consoleform tells what the form of the OpenShift console posts. The rules are those of github.com/openshift/console:
-// packages/operator-lifecycle-manager/src/components/operand and packages/console-shared/src/components/dynamic-form, with the library
-// react-jsonschema-form.
+// Package consoleform has the rules by which the OpenShift console handles the bundle, an Echo in its form, and a quick start. Each names
+// its file in github.com/openshift/console, below frontend/packages, as of August 2026, or in the library that the console uses.
 package consoleform
 
-import (
-	"reflect"
+import "k8s.io/apimachinery/pkg/runtime"
 
-	"k8s.io/apimachinery/pkg/runtime"
-)
-
-// Posted returns what the form posts if it holds some data: defaults of the schema are added, also to the items of lists, and then what is
-// empty is removed, unless it is as empty in the sample with which the form began. The data stays as it is.
+// Posted returns what the form posts if it holds some data: the defaults of the schema are added, and then what is empty is removed. The
+// data stays as it is.
+//
+// operator-lifecycle-manager/src/components/operand/operand-form.tsx: processFormData
 func Posted(schema, data, sample map[string]any) map[string]any {
-	filled, ok := fill(schema, runtime.DeepCopyJSON(data)).(map[string]any)
-	if !ok {
-		return nil
+	filled, _ := fill(schema, runtime.DeepCopyJSON(data)).(map[string]any)
+	posted, _ := prune(filled, sample).(map[string]any)
+	return posted
+}
+
+// prune returns a value without what is empty. The sample with which the form began spares what is empty where it has an empty value, and
+// also where it has a number or a boolean.
+//
+// console-shared/src/components/dynamic-form/utils.ts: prune
+func prune(value, sample any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		left := map[string]any{}
+		samples, _ := sample.(map[string]any)
+		for name, inside := range value {
+			if inside = prune(inside, samples[name]); !isEmpty(inside) || isSpared(samples[name]) {
+				left[name] = inside
+			}
+		}
+		return left
+	case []any:
+		left := []any{}
+		samples, _ := sample.([]any)
+		for i, item := range value {
+			samples = append(samples, nil)
+			if item = prune(item, samples[i]); !isEmpty(item) || isSpared(samples[i]) {
+				left = append(left, item)
+			}
+		}
+		return left
+	default:
+		return value
 	}
-	prune(filled, sample)
-	return filled
+}
+
+// isEmpty reports whether a value is null, an empty text, an empty object or an empty list. False and 0 are not empty.
+func isEmpty(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return value == ""
+	case map[string]any:
+		return len(value) == 0
+	case []any:
+		return len(value) == 0
+	default:
+		return false
+	}
+}
+
+// isSpared is definedAndEmpty: for lodash, numbers and booleans are empty.
+func isSpared(sample any) bool {
+	switch sample.(type) {
+	case nil:
+		return false
+	case string, map[string]any, []any:
+		return isEmpty(sample)
+	default:
+		return true
+	}
 }
 
 // fill adds defaults to a value. An object gets all its objects, so that the form can show their fields.
+//
+// github.com/rjsf-team/react-jsonschema-form, packages/core/src/utils.js: computeDefaults, mergeDefaultsWithFormData
 func fill(schema map[string]any, value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		properties, _ := schema["properties"].(map[string]any)
 		for name, property := range properties {
-			fillProperty(property.(map[string]any), name, value)
+			property := property.(map[string]any)
+			if _, set := value[name]; !set {
+				value[name] = begun(property)
+			}
+			value[name] = fill(property, value[name])
 		}
 	case []any:
 		items, _ := schema["items"].(map[string]any)
@@ -37,51 +95,21 @@ func fill(schema map[string]any, value any) any {
 	return value
 }
 
-func fillProperty(schema map[string]any, name string, object map[string]any) {
-	value, set := object[name]
-	fallback, hasDefault := schema["default"]
-	_, hasProperties := schema["properties"]
+// begun returns the value of a field that is not set.
+func begun(schema map[string]any) any {
+	least, _ := schema["minItems"].(float64)
 	switch {
-	case set:
-	case hasDefault:
-		value, set = runtime.DeepCopyJSONValue(fallback), true
-	case hasProperties:
-		value, set = map[string]any{}, true
-	}
-	if set {
-		object[name] = fill(schema, value)
-	}
-}
-
-// prune removes what is empty from an object, and what is empty then.
-func prune(object, sample map[string]any) {
-	for name, value := range object {
-		example, inSample := sample[name]
-		switch value := value.(type) {
-		case map[string]any:
-			inside, _ := example.(map[string]any)
-			prune(value, inside)
-		case []any:
-			for _, item := range value {
-				if inside, ok := item.(map[string]any); ok {
-					prune(inside, nil)
-				}
-			}
+	case schema["default"] != nil:
+		return runtime.DeepCopyJSONValue(schema["default"])
+	case schema["properties"] != nil:
+		return map[string]any{}
+	case least > 0:
+		items := make([]any, int(least))
+		for i := range items {
+			items[i] = begun(schema["items"].(map[string]any))
 		}
-		if isEmpty(value) && (!inSample || !reflect.DeepEqual(value, example)) {
-			delete(object, name)
-		}
-	}
-}
-
-// isEmpty reports whether a value is nothing, an empty text, an empty object or an empty list. False and 0 are not empty.
-func isEmpty(value any) bool {
-	switch v := reflect.ValueOf(value); v.Kind() {
-	case reflect.Invalid: // null
-		return true
-	case reflect.String, reflect.Map, reflect.Slice:
-		return v.Len() == 0
+		return items
 	default:
-		return false
+		return nil
 	}
 }

@@ -1,0 +1,62 @@
+package consoleform
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Owned returns the objects that the tab Resources of an owner lists. The console goes through the kinds once, in their order.
+//
+// operator-lifecycle-manager/src/components/k8s-resource.tsx: flattenCsvResources
+func Owned(owner types.UID, kinds []string, objects map[string][]metav1.Object) []metav1.Object {
+	var owned []metav1.Object
+	owns := func(ref metav1.OwnerReference) bool {
+		return ref.UID == owner || slices.ContainsFunc(owned, func(o metav1.Object) bool { return o.GetUID() == ref.UID })
+	}
+	for _, kind := range kinds {
+		for _, object := range objects[kind] {
+			if slices.ContainsFunc(object.GetOwnerReferences(), owns) {
+				owned = append(owned, object)
+			}
+		}
+	}
+	return owned
+}
+
+// Copied returns what the copy buttons in a text of a quick start copy, blocks of lines and commands in a line, and an error for what has
+// none, or copies something else. The console makes HTML of the Markdown before it looks for blocks, so the lines of a block must be a
+// paragraph of its own, in no list.
+//
+// github.com/patternfly/patternfly-quickstarts, packages/module/src: ConsoleInternal/components/markdown-view.tsx;
+// ConsoleShared/src/components/markdown-extensions/multiline-clipboard-extension.tsx, inline-clipboard-extension.tsx
+func Copied(markdown string) (blocks, commands []string, problems error) {
+	add := func(problem string, what ...any) { problems = errors.Join(problems, fmt.Errorf(problem, what...)) }
+	block := regexp.MustCompile("(?s)\n\n```\n(.+?\n)```{{copy}}")
+	for _, found := range block.FindAllStringSubmatch("\n\n"+markdown, -1) {
+		blocks = append(blocks, found[1])
+		for line := range strings.Lines(found[1]) {
+			if regexp.MustCompile(`^ {0,3}([-+*>#|]|\d+[.)]|=+\s*$)|[*_<\[\\]|^\s*$`).MatchString(line) {
+				add("%q has a meaning in Markdown", line)
+			}
+		}
+		if strings.HasPrefix(found[1], " ") {
+			add("%q loses the indentation of its first line", found[1])
+		}
+	}
+	for line := range strings.Lines(block.ReplaceAllString("\n\n"+markdown, "\n")) {
+		command := regexp.MustCompile("^[^`]*`([^`]+)`{{copy}}[^`]*$").FindStringSubmatch(line)
+		switch {
+		case command != nil:
+			commands = append(commands, command[1])
+		case strings.Contains(line, "```") || strings.Contains(line, "{{copy}}"):
+			add("%q is shown as text", line)
+		}
+	}
+	return blocks, commands, problems
+}

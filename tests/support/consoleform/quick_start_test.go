@@ -1,0 +1,98 @@
+package consoleform
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	consolev1 "github.com/openshift/api/console/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/openshift"
+)
+
+// quickStart returns the texts of the quick start that the operator creates.
+func quickStart(t *testing.T) consolev1.ConsoleQuickStartSpec {
+	t.Helper()
+	objects, err := openshift.ConsoleObjects(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := consolev1.ConsoleQuickStart{}
+	for _, o := range objects {
+		if o.GetKind() == "ConsoleQuickStart" {
+			err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &start, true)
+		}
+	}
+	if err != nil || len(start.Spec.Tasks) == 0 {
+		t.Fatalf("the quick start is %+v, %v", start, err)
+	}
+	return start.Spec
+}
+
+// textsOf returns all texts that the console takes for Markdown.
+func textsOf(spec consolev1.ConsoleQuickStartSpec) []string {
+	texts := []string{spec.Introduction, spec.Conclusion}
+	for _, task := range spec.Tasks {
+		texts = append(texts, task.Description, task.Review.Instructions, task.Review.FailedTaskHelp, task.Summary.Success, task.Summary.Failed)
+	}
+	return texts
+}
+
+// TestQuickStart_canBeCopied: each block is YAML of an Echo, whole or a part, and each command reaches the Echo of the first task.
+func TestQuickStart_canBeCopied(t *testing.T) {
+	var allBlocks, allCommands []string
+	for _, text := range textsOf(quickStart(t)) {
+		blocks, commands, err := Copied(text)
+		if err != nil {
+			t.Error(err)
+		}
+		allBlocks, allCommands = append(allBlocks, blocks...), append(allCommands, commands...)
+	}
+	for _, block := range allBlocks {
+		echo := v1.Echo{}
+		if err := yaml.UnmarshalStrict([]byte(block), &echo); err != nil {
+			t.Errorf("%s: %v", block, err)
+		}
+		if echo.Spec.Response == nil || echo.Spec.Response.StatusCode != http.StatusServiceUnavailable || echo.Spec.DesiredReplicas() != 2 {
+			t.Errorf("the block is\n%s", block)
+		}
+	}
+	if diff := cmp.Diff([]string{"curl -s http://first", "curl -si http://first"}, allCommands); diff != "" || len(allBlocks) != 1 {
+		t.Errorf("there are %d blocks; commands: %s", len(allBlocks), diff)
+	}
+}
+
+// pages lists what the console calls its pages, buttons and fields, and where the first step of a task may begin: the menu is there on
+// each page, a project bar is not.
+func pages() (words, begin []string) {
+	menus := []string{"Ecosystem", "Operators", "Installed Operators", "Workloads", "Pods"}
+	ofPod, ofOperator := []string{"Terminal"}, []string{"Echo Operator", "Echo", "Create Echo", "Name", "Create", "first"}
+	ofEcho := []string{"Status", "Message", "Resources", "YAML", "Save", "Ingress", "Actions", "Delete Echo"}
+	return slices.Concat(menus, ofPod, ofOperator, ofEcho), []string{"Ecosystem > Installed Operators", "Workloads > Pods"}
+}
+
+func TestQuickStart_namesPages(t *testing.T) {
+	spec := quickStart(t)
+	words, begin := pages()
+	bold := regexp.MustCompile(`\*\*([^*]+)\*\*`)
+	for _, text := range textsOf(spec) {
+		for _, found := range bold.FindAllStringSubmatch(text, -1) {
+			for word := range strings.SplitSeq(found[1], " > ") {
+				if !slices.Contains(words, word) {
+					t.Errorf("the console has no %q: %s", word, text)
+				}
+			}
+		}
+	}
+	for _, task := range spec.Tasks {
+		if first := bold.FindStringSubmatch(task.Description); first == nil || !slices.Contains(begin, first[1]) {
+			t.Errorf("the task %q does not begin at the menu, but at %q", task.Title, first)
+		}
+	}
+}
