@@ -1,9 +1,12 @@
 package packaging
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // TestColumnsOfTheList: the OpenShift console shows every printer column, those for `kubectl get -o wide` included.
@@ -32,5 +35,35 @@ func TestResourcesOfTheDetailsPage(t *testing.T) {
 		"Ingress ingresses.networking.k8s.io"}
 	if !slices.Equal(listed, want) {
 		t.Errorf("the resources are %q, want %q", listed, want)
+	}
+}
+
+// TestHelpTexts_nameWhatIsShown: the form and the page show the names of descriptors, and no names of fields.
+func TestHelpTexts_nameWhatIsShown(t *testing.T) {
+	schema := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+	groups := map[string]apiextensionsv1.JSONSchemaProps{"spec": schema["spec"], "status": schema["status"]}
+	for name, group := range schema["spec"].Properties {
+		groups[name] = group
+	}
+	owned := bundleCSV(t).Spec.CustomResourceDefinitions.Owned[0]
+	for _, d := range owned.SpecDescriptors {
+		if slices.Contains(d.XDescriptors, "urn:alm:descriptor:com.tectonic.ui:hidden") {
+			continue
+		}
+		for _, found := range regexp.MustCompile(`\b([a-z]+)\.([a-z]\w*)|\b[a-z]+[A-Z]\w*`).FindAllStringSubmatch(d.Description, -1) {
+			if _, isField := groups[found[1]].Properties[found[2]]; isField || found[1] == "" {
+				t.Errorf("the help of %s says %s", d.Path, found[0])
+			}
+		}
+	}
+	if len(owned.SpecDescriptors) < 50 {
+		t.Errorf("there are %d descriptors", len(owned.SpecDescriptors))
+	}
+}
+
+func TestSupportOpensThePageOfIssues(t *testing.T) {
+	csv := bundleCSV(t)
+	if got, want := csv.Annotations["marketplace.openshift.io/support-workflow"], csv.Annotations["repository"]+"/issues"; got != want {
+		t.Errorf("support is at %q, want %q", got, want)
 	}
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -9,7 +11,7 @@ import (
 )
 
 // describe completes how the owned kinds are described: it sorts their resources, inserts more spec descriptors, and makes descriptions
-// that Go's documentation begins with the name of the field read as a help text.
+// that begin with the name of the field, as in Go's documentation, read as help texts, which name other fields as the console does.
 func describe(csv, more *yaml.RNode) error {
 	owned, err := csv.Pipe(yaml.Lookup("spec", "customresourcedefinitions", "owned"))
 	if err != nil || owned == nil {
@@ -21,13 +23,27 @@ func describe(csv, more *yaml.RNode) error {
 		if err := more.VisitElements(func(one *yaml.RNode) error { return insert(specs, one) }); err != nil {
 			return err
 		}
-		for _, descriptors := range []*yaml.RNode{specs, kind.Field("statusDescriptors").Value} {
-			if err := descriptors.VisitElements(makeReadable); err != nil {
+		statuses := kind.Field("statusDescriptors").Value
+		names := map[string]string{}
+		addNames(names, specs, "", "%q")
+		addNames(names, statuses, "status.", "the status %q")
+		for _, descriptors := range []*yaml.RNode{specs, statuses} {
+			if err := descriptors.VisitElements(func(one *yaml.RNode) error { return makeReadable(one, names) }); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// addNames adds what texts call the fields that the console shows, by their paths.
+func addNames(names map[string]string, descriptors *yaml.RNode, prefix, format string) {
+	for _, node := range descriptors.YNode().Content {
+		one := yaml.NewRNode(node)
+		if text, _ := one.String(); !strings.Contains(text, "com.tectonic.ui:hidden") {
+			names[prefix+textOf(one, "path")] = fmt.Sprintf(format, textOf(one, "displayName"))
+		}
+	}
 }
 
 // sortResources sorts owners before what they own. The OpenShift console follows owners in the order of the list: it shows no Pod whose
@@ -58,11 +74,19 @@ func insert(descriptors, one *yaml.RNode) error {
 }
 
 // makeReadable changes the description of a descriptor from a sentence about a Go field into a help text.
-func makeReadable(descriptor *yaml.RNode) error {
+func makeReadable(descriptor *yaml.RNode, names map[string]string) error {
 	path := textOf(descriptor, "path")
-	_, err := descriptor.Pipe(yaml.SetField("description",
-		yaml.NewStringRNode(readable(path[strings.LastIndex(path, ".")+1:], textOf(descriptor, "description")))))
+	group, field := path[:strings.LastIndex(path, ".")+1], path[strings.LastIndex(path, ".")+1:]
+	text := withNames(readable(field, textOf(descriptor, "description")), group, names)
+	_, err := descriptor.Pipe(yaml.SetField("description", yaml.NewStringRNode(text)))
 	return err
+}
+
+// withNames replaces paths of fields, and fields of the same group, by the names that the console shows. A word without a capital letter is
+// taken for English.
+func withNames(text, group string, names map[string]string) string {
+	field := regexp.MustCompile(`\b[a-z]+(\.[a-z]\w*)+|\b[a-z]+[A-Z]\w*`)
+	return field.ReplaceAllStringFunc(text, func(found string) string { return cmp.Or(names[group+found], names[found], found) })
 }
 
 // readable returns the description of a field without its name and verb: "replicas is the number of pods." becomes "The number of pods."

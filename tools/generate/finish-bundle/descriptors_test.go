@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -106,6 +107,30 @@ func TestDescribeFails(t *testing.T) {
 		if err := describe(parsed(t, csv), parsed(t, "- path: other[0].name")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+func TestWithNames(t *testing.T) {
+	names := map[string]string{"list[0].maxDelay": `"Longest delay"`, "tls.port": `"HTTPS port"`, "status.url": `the status "URL"`, "name": `"Name"`}
+	for before, after := range map[string]string{
+		"At most maxDelay.":             `At most "Longest delay".`,
+		"Listens on tls.port.":          `Listens on "HTTPS port".`,
+		"Defaults to status.url.":       `Defaults to the status "URL".`,
+		"The name of podLabels.":        "The name of podLabels.",
+		"Of type kubernetes.io/tls, 1.": "Of type kubernetes.io/tls, 1.",
+	} {
+		if got := withNames(before, "list[0].", names); got != after {
+			t.Errorf("%q became %q, want %q", before, got, after)
+		}
+	}
+}
+
+func TestAddNames(t *testing.T) {
+	names := map[string]string{}
+	addNames(names, parsed(t, "[{path: a, displayName: A}, {path: b, displayName: B, x-descriptors: ['urn:alm:descriptor:com.tectonic.ui:hidden']}]"),
+		"status.", "the status %q")
+	if want := `map[status.a:the status "A"]`; fmt.Sprint(names) != want {
+		t.Errorf("got %v, want %s", names, want)
 	}
 }
 
