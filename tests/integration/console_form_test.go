@@ -50,22 +50,28 @@ var _ = Describe("the OpenShift console", func() {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "switched", func(e *v1.Echo) {
 			e.Spec.Checks = []v1.EchoCheck{{Name: "way", Schedule: "@daily"}}
 		}))
-		switches := 0
-		for _, d := range shipped().CSV.Spec.CustomResourceDefinitions.Owned[0].SpecDescriptors {
-			if !slices.Contains(d.XDescriptors, "urn:alm:descriptor:com.tectonic.ui:booleanSwitch") {
-				continue
-			}
-			switches++
-			for _, on := range []bool{true, false} {
-				spec := asMap(echo.Spec)
-				switchField(spec, d.Path, on)
-				patch, err := json.Marshal(map[string]any{"spec": spec})
-				Expect(err).NotTo(HaveOccurred())
-				Expect(k8s.Patch(ctx, echo.DeepCopy(), client.RawPatch(types.MergePatchType, patch), client.DryRunAll,
-					client.FieldValidation("Strict"))).To(Succeed(), d.Path)
+		canSwitch := func(path string, on bool) error {
+			spec := asMap(echo.Spec)
+			switchField(spec, path, on)
+			patch, err := json.Marshal(map[string]any{"spec": spec})
+			Expect(err).NotTo(HaveOccurred())
+			return k8s.Patch(ctx, echo.DeepCopy(), client.RawPatch(types.MergePatchType, patch), client.DryRunAll, client.FieldValidation("Strict"))
+		}
+		owned := shipped().CSV.Spec.CustomResourceDefinitions.Owned[0]
+		schema, _ := shipped().Schema(owned)
+		var boxes []string
+		for _, d := range owned.SpecDescriptors {
+			switch field, _ := schema.Properties["spec"].At(d.Path); {
+			case field.Type != "boolean" || !consoleform.OnPage(d):
+			case slices.Contains(d.XDescriptors, "urn:alm:descriptor:com.tectonic.ui:booleanSwitch"):
+				Expect(canSwitch(d.Path, true)).To(Succeed(), d.Path)
+				Expect(canSwitch(d.Path, false)).To(Succeed(), d.Path)
+			default: // the form has a checkbox
+				Expect(canSwitch(d.Path, true)).NotTo(Succeed(), d.Path)
+				boxes = append(boxes, d.Path)
 			}
 		}
-		Expect(switches).To(BeNumerically(">=", 4))
+		Expect(boxes).To(ConsistOf("ingress.tls", "gateway.enabled"))
 	})
 })
 

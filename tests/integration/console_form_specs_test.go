@@ -1,0 +1,223 @@
+package integration
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/config/samples"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/tests/support/consoleform"
+	"github.com/echo-operator/echo-operator/tests/support/specs"
+)
+
+// lostInForm lists the fields in which the form of the console can lose what the YAML view has set, with a row of docs/console.md.
+func lostInForm() map[string]string {
+	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty text in a list"
+	return map[string]string{
+		"affinity":                  selector + " in `affinity` or `topologySpreadConstraints`",
+		"args":                      text + ", such as `args`",
+		"commonMetadata":            value,
+		"gateway":                   value,
+		"ingress":                   value,
+		"networkPolicy":             selector + " in `networkPolicy.from`",
+		"nodeSelector":              value + ", such as in `nodeSelector`",
+		"podAnnotations":            value,
+		"podLabels":                 value,
+		"podSecurityContext":        "`podSecurityContext: {}`",
+		"resources":                 "`resources: {}`",
+		"securityContext":           "`securityContext: {}`",
+		"service":                   value,
+		"topologySpreadConstraints": selector + " in `affinity` or `topologySpreadConstraints`",
+	}
+}
+
+var _ = Describe("an Echo that passes through the form of the OpenShift console", func() {
+	var schema map[string]any
+	BeforeEach(func() { schema = schemaOfEcho() })
+
+	It("opens nothing and loses nothing if it is a sample", func(ctx SpecContext) {
+		files, err := samples.Files.ReadDir(".")
+		Expect(err).NotTo(HaveOccurred())
+		for _, file := range files {
+			text, err := samples.Files.ReadFile(file.Name())
+			Expect(err).NotTo(HaveOccurred())
+			sample := map[string]any{}
+			Expect(yaml.Unmarshal(text, &sample)).To(Succeed())
+			before, after := passForm(ctx, schema, sample["spec"].(map[string]any))
+			Expect(before != nil && after != nil).To(BeTrue(), file.Name())
+			Expect(append(before.opened(after), before.lost(after)...)).To(BeEmpty(), file.Name())
+		}
+	}, SpecTimeout(time.Minute))
+
+	It("opens nothing, and loses only what the docs say", func(ctx SpecContext) {
+		fields, err := specs.Read("../../config/crd/bases/example.com_echoes.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		drawn, listed := rapid.Custom(func(t *rapid.T) map[string]any { return drawExposed(t, fields) }), lostInForm()
+		for seed, valid := 0, 0; valid < 500; seed++ {
+			spec := drawn.Example(seed)
+			before, after := passForm(ctx, schema, spec)
+			if before != nil {
+				valid++
+			}
+			if after == nil { // an API server that rejects it says why
+				continue
+			}
+			if !hasEmptyLabel(spec["networkPolicy"]) {
+				Expect(before.opened(after)).To(BeEmpty(), "%v", spec)
+			}
+			for _, field := range before.lost(after) {
+				Expect(listed).To(HaveKey(field), "%v", spec)
+			}
+		}
+	}, SpecTimeout(5*time.Minute))
+
+	It("loses what the docs say", func() {
+		docs, err := os.ReadFile("../../docs/console.md")
+		Expect(err).NotTo(HaveOccurred())
+		for field, row := range lostInForm() {
+			Expect(string(docs)).To(ContainSubstring(row), field)
+		}
+	})
+
+	DescribeTable("admits", func(ctx SpecContext, peer string, opened int) {
+		spec := map[string]any{}
+		Expect(yaml.Unmarshal([]byte(`{networkPolicy: {enabled: true, from: [`+peer+`]}}`), &spec)).To(Succeed())
+		before, after := passForm(ctx, schema, spec)
+		Expect(before.opened(after)).To(HaveLen(opened))
+	},
+		Entry("the pods of the namespace in place of all pods", "{namespaceSelector: {}}", 0),
+		Entry("fewer pods with a label", "{namespaceSelector: {}, podSelector: {matchLabels: {b: one}}}", 0),
+		Entry("the same addresses", "{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}", 0),
+		Entry("the same pods with a label", "{namespaceSelector: {matchExpressions: [{key: b, operator: Exists}], matchLabels: {c: one}}}", 0),
+		Entry("the pods of the namespace if an empty value is lost", `{namespaceSelector: {matchLabels: {b: ""}}}`, 1),
+		Entry("more pods if an empty value is lost", `{podSelector: {matchLabels: {b: "", c: one}}}`, 1),
+		Entry("other pods if an empty value is lost", `{namespaceSelector: {matchLabels: {b: ""}}, podSelector: {matchLabels: {c: one}}}`, 1),
+	)
+
+	DescribeTable("would be caught if the form", func(ctx SpecContext, spec string, spoil func(*made)) {
+		given := map[string]any{}
+		Expect(yaml.Unmarshal([]byte(spec), &given)).To(Succeed())
+		before, after := passForm(ctx, schema, given)
+		Expect(append(before.opened(after), before.lost(after)...)).To(BeEmpty())
+		spoil(after)
+		Expect(before.opened(after)).NotTo(BeEmpty())
+	},
+		Entry("also dropped what is false", "{securityContext: {allowPrivilegeEscalation: false, runAsUser: 1}}", func(m *made) {
+			m.echo.Spec.SecurityContext.AllowPrivilegeEscalation = nil
+			*m = *madeOf(m.echo)
+		}),
+		Entry("lost the type of the Service", "{service: {type: NodePort}}", func(m *made) {
+			m.echo.Spec.Service.Type = ""
+			*m = *madeOf(m.echo)
+		}),
+		Entry("lost a NetworkPolicy", "{networkPolicy: {enabled: true}}", func(m *made) { delete(m.objects, "NetworkPolicy") }),
+		Entry("made a NetworkPolicy without peers, and that were open", "{networkPolicy: {enabled: true}}", func(m *made) {
+			spec := m.objects["NetworkPolicy"].Object["spec"].(map[string]any)
+			delete(spec["ingress"].([]any)[0].(map[string]any), "from")
+		}),
+	)
+})
+
+// drawExposed draws a spec that often has a NetworkPolicy, and in which nothing that leads to the echo servers is switched off.
+func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
+	spec := specs.Draw(t, schema, 5)
+	if policy := schema.Properties["networkPolicy"]; rapid.Bool().Draw(t, "policy") {
+		spec["networkPolicy"] = specs.DrawValue(t, specs.Field{Path: []string{"networkPolicy"}, Schema: &policy})
+	}
+	for _, name := range []string{"networkPolicy", "ingress", "gateway"} {
+		if group, given := spec[name].(map[string]any); given {
+			group["enabled"] = true
+		}
+	}
+	return spec
+}
+
+// hasEmptyLabel reports whether a value has an empty text in it. The form loses a label with an empty value, and the peers that it selects are
+// others then: docs/console.md says so, and no rule of the API can tell.
+func hasEmptyLabel(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return value == ""
+	case map[string]any:
+		for _, inside := range value {
+			if hasEmptyLabel(inside) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(value, hasEmptyLabel)
+	}
+	return false
+}
+
+// passForm returns what a spec makes before and after it passes through the form, nil if the API server rejects it.
+func passForm(ctx context.Context, schema, spec map[string]any) (before, after *made) {
+	GinkgoHelper()
+	object := map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Echo", "metadata": map[string]any{"name": "form"}, "spec": spec}
+	if before = makeEcho(ctx, object); before == nil {
+		return nil, nil
+	}
+	sample := map[string]any{"spec": map[string]any{"replicas": int64(2)}} // the first example
+	return before, makeEcho(ctx, consoleform.Posted(schema, object, sample))
+}
+
+// made is an Echo as the API server stores it, and the objects that the operator makes for it.
+type made struct {
+	echo    *v1.Echo
+	objects map[string]*unstructured.Unstructured
+}
+
+// makeEcho returns what an Echo makes, nil if the API server rejects the Echo, its Deployment or its NetworkPolicy.
+func makeEcho(ctx context.Context, object map[string]any) *made {
+	GinkgoHelper()
+	stored := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
+	stored.SetNamespace("default")
+	if k8s.Create(ctx, stored, client.DryRunAll, client.FieldValidation("Strict")) != nil {
+		return nil
+	}
+	echo := &v1.Echo{}
+	Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, echo)).To(Succeed())
+	m := madeOf(echo)
+	for _, kind := range []string{"Deployment", "NetworkPolicy"} {
+		if child := m.objects[kind]; child != nil && k8s.Create(ctx, child.DeepCopy(), client.DryRunAll) != nil {
+			return nil
+		}
+	}
+	return m
+}
+
+// madeOf returns what the operator makes for an Echo.
+func madeOf(echo *v1.Echo) *made {
+	GinkgoHelper()
+	config := children.Config{Images: children.Images{EchoServer: echoServerImage, PathCheck: "pathcheck:1"}, Served: children.Served{}}
+	for kind := range desired.OptionalKinds() {
+		config.Served[kind] = true
+	}
+	all, err := desired.Of(echo, config)
+	Expect(err).NotTo(HaveOccurred())
+	for i := range echo.Spec.Checks {
+		check, err := desired.Check(echo, &echo.Spec.Checks[i], config.Images)
+		Expect(err).NotTo(HaveOccurred())
+		check.Kind += " " + echo.Spec.Checks[i].Name
+		all = append(all, check)
+	}
+	m := &made{echo, map[string]*unstructured.Unstructured{}}
+	for _, child := range all {
+		if child.Desired != nil {
+			m.objects[child.Kind] = child.Desired
+		}
+	}
+	return m
+}
