@@ -144,8 +144,8 @@ func drawExposed(t *rapid.T, schema *specs.Schema) map[string]any {
 	return spec
 }
 
-// hasEmptyLabel reports whether a value has an empty text in it. The form loses a label with an empty value, and the peers that it selects are
-// others then: docs/console.md says so, and no rule of the API can tell.
+// hasEmptyLabel reports whether a value has an empty text in it. The form loses a label with an empty value, and the peer then selects other
+// clients: docs/console.md says so.
 func hasEmptyLabel(value any) bool {
 	switch value := value.(type) {
 	case string:

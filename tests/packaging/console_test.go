@@ -1,6 +1,7 @@
 package packaging
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,9 +43,7 @@ func TestResourcesOfTheDetailsPage(t *testing.T) {
 func TestHelpTexts_nameWhatIsShown(t *testing.T) {
 	schema := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
 	groups := map[string]apiextensionsv1.JSONSchemaProps{"spec": schema["spec"], "status": schema["status"]}
-	for name, group := range schema["spec"].Properties {
-		groups[name] = group
-	}
+	maps.Copy(groups, schema["spec"].Properties)
 	owned := bundleCSV(t).Spec.CustomResourceDefinitions.Owned[0]
 	for _, d := range owned.SpecDescriptors {
 		if slices.Contains(d.XDescriptors, "urn:alm:descriptor:com.tectonic.ui:hidden") {

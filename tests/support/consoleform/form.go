@@ -1,4 +1,4 @@
-// Package consoleform has the rules by which the OpenShift console handles the bundle, an Echo in its form, and a quick start. Each names
+// Package consoleform has the rules of the OpenShift console for the bundle, for an Echo in its form, and for a quick start. Each names
 // its file in github.com/openshift/console, below frontend/packages, as of August 2026, or in the library that the console uses.
 package consoleform
 

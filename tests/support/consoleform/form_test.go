@@ -32,8 +32,9 @@ func TestPosted_defaults(t *testing.T) {
 		env: {type: array, items: {properties: {name: {type: string}, from: {properties: {optional: {type: boolean, default: false}}}}}}}}`)
 	const defaults = "port: 80, service: {type: ClusterIP}, rules: [{a: 1}, {a: 1}]"
 	for name, c := range map[string]struct{ data, want string }{
-		"nothing":                 {"{}", "{" + defaults + "}"},
-		"a value stays":           {"{port: 81, service: {type: NodePort}, rules: [{a: 2}]}", "{port: 81, service: {type: NodePort}, rules: [{a: 2}]}"},
+		"nothing": {"{}", "{" + defaults + "}"},
+		"a value stays": {"{port: 81, service: {type: NodePort}, rules: [{a: 2}]}",
+			"{port: 81, service: {type: NodePort}, rules: [{a: 2}]}"},
 		"in an item":              {"{env: [{name: a}]}", "{" + defaults + ", env: [{name: a, from: {optional: false}}]}"},
 		"what is empty":           {`{ingress: {host: ""}, env: []}`, "{" + defaults + "}"},
 		"what the schema has not": {"{other: 0}", "{" + defaults + ", other: 0}"},

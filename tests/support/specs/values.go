@@ -104,7 +104,7 @@ func mapKeysOf(path []string) []string {
 	return []string{"example.org/a", "b", "c"}
 }
 
-// rarely reports whether an optional field that almost nobody sets is left out: most of its values are refused.
+// rarely reports whether an optional field is left out: it is seldom set, and most of its values are refused.
 func rarely(name string) bool {
 	return slices.Contains([]string{"windowsOptions", "matchFields", "matchLabelKeys", "mismatchLabelKeys",
 		"localhostProfile", "minDomains", "hostProcess", "appArmorProfile", "ipFamilies"}, name)
