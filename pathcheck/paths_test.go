@@ -84,42 +84,6 @@ func requestCases() map[string]proxyCase {
 	}
 }
 
-func clientCases() map[string]proxyCase {
-	group := []string{"client"}
-	forward := func(names ...string) func(*httputil.ProxyRequest) {
-		return func(r *httputil.ProxyRequest) {
-			for _, name := range names {
-				r.Out.Header.Set(name, client127)
-			}
-		}
-	}
-	return map[string]proxyCase{
-		"nothing is forwarded": {group, changes(nothing), map[string]string{"client.address": "lost", "client.address.by": fact.None,
-			"client.spoofable": fact.Yes, "client.spoofable.forwarded": fact.Yes,
-			"client.spoofable.host": fact.Yes, "client.proto": "not reported", "client.removable": fact.None, "client.requestID": fact.Kept,
-			"client.traceparent": fact.Kept}},
-		"the address is forwarded": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Forwarded-For"); r.SetXForwarded() }),
-			map[string]string{"client.address": fact.Kept,
-				"client.address.by": "X-Forwarded-For", "client.spoofable": fact.No, "client.proto": "reported", "client.removable": fact.No,
-				"client.spoofable.host": fact.No, "client.spoofable.proto": fact.No}},
-		"the address is appended": {group, changes(func(r *httputil.ProxyRequest) { r.SetXForwarded() }),
-			map[string]string{"client.spoofable": "in front"}},
-		"X-Real-IP": {group, changes(forward("X-Real-Ip")), map[string]string{"client.address.by": "X-Real-Ip",
-			"client.spoofable.realIP": fact.No}},
-		"a client can strip": {group, changes(func(r *httputil.ProxyRequest) {
-			if !strings.Contains(r.In.Header.Get("Connection"), "X-Real-Ip") {
-				forward("X-Real-Ip")(r)
-			}
-		}), map[string]string{"client.removable": fact.Yes}},
-		"identifiers are made": {group, changes(forward("X-Request-Id", "Traceparent")),
-			map[string]string{"client.requestID": "replaced, else generated", "client.traceparent": "replaced, else generated"}},
-		"identifiers are dropped": {group, changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("X-Request-Id") }),
-			map[string]string{"client.requestID": fact.Dropped}},
-		"spoofed headers forbidden": {group, refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Forwarded") != "" }),
-			map[string]string{"client.spoofable": "refused 403"}},
-	}
-}
-
 func bodyCases() map[string]proxyCase {
 	body, response := []string{"body"}, []string{"response"}
 	return map[string]proxyCase{
@@ -184,7 +148,7 @@ func TestRun_cacheOfAll(t *testing.T) {
 // TestRun_oneChangeInThePath examines proxies that do one thing each: the facts turn round.
 func TestRun_oneChangeInThePath(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
-	for _, cases := range []map[string]proxyCase{requestCases(), clientCases(), bodyCases()} {
+	for _, cases := range []map[string]proxyCase{requestCases(), clientCases(), otherClientCases(), bodyCases()} {
 		for name, w := range cases {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -2,7 +2,6 @@ package requests
 
 import (
 	"context"
-	"net/netip"
 	"strings"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
@@ -10,150 +9,25 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// spoofed is an address that no client has (RFC 5737).
-const spoofed = "192.0.2.123"
-
 // ExamineClient examines who a client seems to be behind the proxies.
 func ExamineClient(ctx context.Context, g *run.Group) error {
 	return g.Each(ctx, examineAddress, examineSpoofing, examineStripping, examineTracing)
 }
 
 func examineAddress(_ context.Context, g *run.Group) error {
-	g.Add(decideAddress(g.Known.Plain.Local.Addr(), g.Known.Plain.Description)...)
-	g.Add(decideScheme(g.Scheme, g.Known.Plain.Description))
+	e := g.Known.Plain.Description
+	g.Add(decideAddress(g.Known.Plain.Local.Addr(), e)...)
+	g.Add(decideReported(&g.Target, e)...)
 	return nil
-}
-
-// addressHeaders are the headers of proxies that report the address of the client.
-func addressHeaders() []string {
-	return []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip",
-		"X-Envoy-External-Address"}
-}
-
-// decideAddress decides whether the address of the client arrives, and how.
-func decideAddress(local netip.Addr, e *wire.Description) []fact.Fact {
-	sent := local.String()
-	facts := func(value, by, received string) []fact.Fact {
-		return []fact.Fact{
-			fact.New("client.address", value, sent, received,
-				"whether the address from which this program sends arrives, as the address of the connection or in a header"),
-			fact.New("client.address.by", by, sent, received, "what reports the address of the client to the application"),
-		}
-	}
-	if e.Peer() == local {
-		return facts(fact.Kept, "connection", "a connection from "+sent)
-	}
-	var headers []string
-	for _, each := range addressHeaders() {
-		for _, value := range e.Values(each) {
-			headers = append(headers, each+": "+value)
-			if mentions(value, local) {
-				return facts(fact.Kept, each, each+": "+value)
-			}
-		}
-	}
-	received := "a connection from " + e.Peer().String()
-	if !e.Peer().IsValid() {
-		received = "a connection whose address the Echo does not report"
-	}
-	return facts("lost", fact.None, strings.Join(append(headers, received), "; "))
-}
-
-// mentions reports whether a list of addresses has one.
-func mentions(list string, address netip.Addr) bool {
-	for part := range strings.FieldsFuncSeq(list, func(r rune) bool { return strings.ContainsRune(", ;=\"", r) }) {
-		if at, err := netip.ParseAddrPort(part); err == nil && at.Addr().Unmap() == address {
-			return true
-		}
-		if at, err := netip.ParseAddr(strings.Trim(part, "[]")); err == nil && at.Unmap() == address {
-			return true
-		}
-	}
-	return false
-}
-
-func decideScheme(scheme string, e *wire.Description) fact.Fact {
-	const name = "client.proto"
-	const meaning = "whether proxies report the scheme of the URL (X-Forwarded-Proto, Forwarded), which applications use for links and cookies"
-	text := strings.Join(append(e.Values("X-Forwarded-Proto"), e.Values("Forwarded")...), "; ")
-	switch {
-	case text == "":
-		return fact.New(name, "not reported", scheme, "", meaning)
-	case strings.Join(e.Values("X-Forwarded-Proto"), "") == scheme, placeOf(parseForwarded(e.Values("Forwarded")), "proto", scheme) >= 0:
-		return fact.New(name, "reported", scheme, text, meaning)
-	}
-	return fact.New(name, "wrong", scheme, text, meaning)
-}
-
-// spoofing is a header that a client could set as if it were a proxy.
-type spoofing struct {
-	fact, meaning string
-	sent          wire.Field
-}
-
-func spoofings() []spoofing {
-	const host = "spoofed.example"
-	return []spoofing{
-		{"client.spoofable", "whether a client can choose the address in X-Forwarded-For; in front means that the real one follows it",
-			wire.Field{Name: "X-Forwarded-For", Value: spoofed}},
-		{"client.spoofable.forwarded", "the same for the header Forwarded", wire.Field{Name: "Forwarded", Value: "for=" + spoofed}},
-		{"client.spoofable.realIP", "the same for X-Real-IP", wire.Field{Name: "X-Real-Ip", Value: spoofed}},
-		{"client.spoofable.host", "whether a client can choose the host in X-Forwarded-Host", wire.Field{Name: "X-Forwarded-Host", Value: host}},
-		{"client.spoofable.proto", "whether a client can choose the scheme in X-Forwarded-Proto",
-			wire.Field{Name: "X-Forwarded-Proto", Value: "spoofed"}},
-	}
-}
-
-func examineSpoofing(ctx context.Context, g *run.Group) error {
-	all := spoofings()
-	fields := make([]wire.Field, len(all))
-	for i := range all {
-		fields[i] = all[i].sent
-	}
-	o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath, Fields: fields})
-	if err != nil {
-		return err
-	}
-	for _, each := range all {
-		f := decideSpoofing(each, o)
-		f.Detail = each.sent.Name == "X-Real-Ip" // few applications read it
-		g.Add(f)
-	}
-	return nil
-}
-
-// decideSpoofing decides whether a spoofed value arrives, and whether something follows it.
-func decideSpoofing(f spoofing, o run.Outcome) fact.Fact {
-	e := o.Described()
-	if e == nil {
-		return fact.Refused(f.fact, f.sent.String(), o.Refusal, f.meaning)
-	}
-	received := strings.Join(e.Values(f.sent.Name), ", ")
-	value := fact.No
-	if f.sent.Name == "Forwarded" {
-		elements := parseForwarded(e.Values(f.sent.Name))
-		switch placeOf(elements, "for", spoofed) {
-		case -1:
-		case len(elements) - 1:
-			value = fact.Yes
-		default:
-			value = "in front"
-		}
-	} else if _, rest, found := strings.Cut(received, f.sent.Value); found {
-		value = fact.Yes
-		if strings.Trim(rest, " ") != "" {
-			value = "in front"
-		}
-	}
-	return fact.New(f.fact, value, f.sent.String(), f.sent.Name+": "+received, f.meaning)
 }
 
 // examineStripping declares what proxies add as a matter of the connection, which a proxy removes.
 func examineStripping(ctx context.Context, g *run.Group) error {
 	var added []string
-	for _, each := range append(addressHeaders(), "X-Forwarded-Host", "X-Forwarded-Proto", "X-Request-Id") {
-		if g.Known.Plain.Description.Has(each) {
-			added = append(added, each)
+	for _, each := range append(addressHeaders(), addressHeader{name: "X-Forwarded-Host"}, addressHeader{name: "X-Forwarded-Proto"},
+		addressHeader{name: "X-Request-Id"}) {
+		if g.Known.Plain.Description.Has(each.name) {
+			added = append(added, each.name)
 		}
 	}
 	if len(added) == 0 {

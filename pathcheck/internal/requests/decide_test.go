@@ -3,6 +3,7 @@ package requests
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -115,6 +116,7 @@ func TestDecideHTTP2(t *testing.T) {
 	expectValue(t, "down to HTTP/1.1", decideHTTP2(came(func(*wire.Description) {}).Response, nil), "HTTP/1.1")
 }
 
+// TestDecideAddress reads what gateways document that they send.
 func TestDecideAddress(t *testing.T) {
 	local := netip.MustParseAddr("192.0.2.7")
 	for name, c := range map[string]struct {
@@ -122,13 +124,29 @@ func TestDecideAddress(t *testing.T) {
 		headers    http.Header
 		value, how string
 	}{
-		"no proxy":               {"192.0.2.7:1", nil, fact.Kept, "connection"},
-		"a proxy that hides it":  {"10.0.0.1:1", nil, "lost", fact.None},
-		"X-Forwarded-For":        {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.1.1.1, 192.0.2.7"}}, fact.Kept, "X-Forwarded-For"},
-		"X-Forwarded-For, other": {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.77"}}, "lost", fact.None},
-		"Forwarded":              {"10.0.0.1:1", http.Header{"Forwarded": {`by=a;for="192.0.2.7:5"`}}, fact.Kept, "Forwarded"},
-		"X-Real-IP":              {"10.0.0.1:1", http.Header{"X-Real-Ip": {"192.0.2.7"}}, fact.Kept, "X-Real-Ip"},
-		"a hidden identity":      {"", nil, "lost", fact.None},
+		"no proxy":                    {"192.0.2.7:1", nil, fact.Kept, "connection"},
+		"a proxy that hides it":       {"10.0.0.1:1", nil, "lost", fact.None},
+		"a hidden identity":           {"", nil, "lost", fact.None},
+		"X-Forwarded-For":             {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.1.1.1, 192.0.2.7"}}, fact.Kept, "X-Forwarded-For"},
+		"in the second line":          {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.1.1.1", "192.0.2.7"}}, fact.Kept, "X-Forwarded-For"},
+		"with a port":                 {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.7:5"}}, fact.Kept, "X-Forwarded-For"},
+		"an IPv4-mapped address":      {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"::ffff:192.0.2.7"}}, fact.Kept, "X-Forwarded-For"},
+		"a NAT":                       {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.77"}}, "replaced", "X-Forwarded-For"},
+		"the node, which is the peer": {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.0.0.1"}}, "replaced", "X-Forwarded-For"},
+		"a NAT in another header": {"10.0.0.1:1", http.Header{"True-Client-Ip": {"192.0.2.77"}}, "replaced",
+			"True-Client-Ip"},
+		"one of two": {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.0.0.2"}, "Cf-Connecting-Ip": {"192.0.2.7"}}, fact.Kept,
+			"Cf-Connecting-Ip"},
+		"no address":            {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown"}}, "lost", fact.None},
+		"an empty header":       {"10.0.0.1:1", http.Header{"X-Forwarded-For": {""}}, "lost", fact.None},
+		"Forwarded":             {"10.0.0.1:1", http.Header{"Forwarded": {`by=a;for="192.0.2.7:5"`}}, fact.Kept, "Forwarded"},
+		"Forwarded by the node": {"10.0.0.1:1", http.Header{"Forwarded": {`for=10.0.0.1;by=192.0.2.7`}}, "replaced", "Forwarded"},
+		"Forwarded, hidden":     {"10.0.0.1:1", http.Header{"Forwarded": {`for=_hidden;by=10.0.0.1, for=unknown`}}, "lost", fact.None},
+		"X-Real-IP":             {"10.0.0.1:1", http.Header{"X-Real-Ip": {"192.0.2.7"}}, fact.Kept, "X-Real-Ip"},
+		"CloudFront":            {"10.0.0.1:1", http.Header{"Cloudfront-Viewer-Address": {"192.0.2.7:5"}}, fact.Kept, "Cloudfront-Viewer-Address"},
+		"a header of its own":   {"10.0.0.1:1", http.Header{"X-Shop-Visitor": {"192.0.2.7"}}, fact.Kept, "X-Shop-Visitor"},
+		"a header of servers":   {"10.0.0.1:1", http.Header{"X-Forwarded-Host": {"192.0.2.7"}}, "lost", fact.None},
+		"an address elsewhere":  {"10.0.0.1:1", http.Header{"X-Upstream": {"10.0.0.3"}}, "lost", fact.None},
 	} {
 		e := &wire.Description{Headers: c.headers}
 		e.Client.RemoteAddress = c.peer
@@ -136,28 +154,75 @@ func TestDecideAddress(t *testing.T) {
 		expectValue(t, name, facts[0], c.value)
 		expectValue(t, name, facts[1], c.how)
 	}
-	six := &wire.Description{Headers: http.Header{"Forwarded": {`for="[2001:db8::1]:80"`}}}
-	expectValue(t, "IPv6", decideAddress(netip.MustParseAddr("2001:db8::1"), six)[0], fact.Kept)
+	for header, value := range map[string]string{"Forwarded": `for="[2001:db8::1]:80"`, "X-Forwarded-For": "[2001:DB8::1]",
+		"Cloudfront-Viewer-Address": "2001:db8:0:0:0:0:0:1:443", "X-Client-Ip": "2001:db8::1:443", "X-Real-Ip": "2001:db8::1"} {
+		six := &wire.Description{Headers: http.Header{header: {value}}}
+		expectValue(t, header, decideAddress(netip.MustParseAddr("2001:db8::1"), six)[0], fact.Kept)
+	}
 }
 
 func TestDecideSpoofing(t *testing.T) {
-	f := spoofings()[0]
-	for received, want := range map[string]string{"": fact.No, "10.0.0.1": fact.No, spoofed: fact.Yes, spoofed + ", 10.0.0.1": "in front",
-		"10.0.0.1, " + spoofed: fact.Yes} {
-		expectValue(t, received, decideSpoofing(f, came(func(e *wire.Description) { e.Headers.Set("X-Forwarded-For", received) })), want)
+	for _, each := range spoofings([]string{"X-Shop-Visitor"}) {
+		header, sent := each.sent[0].Name, each.sent[0].Value
+		other := "10.0.0.1"
+		if header == "Forwarded" {
+			other = "for=10.0.0.1"
+		}
+		for received, want := range map[string]string{"": fact.No, other: fact.No, sent: fact.Yes, sent + ", " + other: "in front",
+			other + ", " + sent: fact.Yes} {
+			expectValue(t, header+": "+received, decideSpoofing(each, came(func(e *wire.Description) { e.Headers.Set(header, received) })), want)
+		}
+		expectValue(t, header, decideSpoofing(each, came(func(e *wire.Description) { e.Headers[header] = []string{sent, other} })), "in front")
+		expectValue(t, "refused", decideSpoofing(each, refused("403")), "refused 403")
 	}
-	expectValue(t, "refused", decideSpoofing(f, refused("403")), "refused 403")
+	two := spoofings([]string{"X-A", "X-B"})
+	other := two[slices.IndexFunc(two, func(s spoofing) bool { return s.fact == "client.spoofable.other" })]
+	expectValue(t, "one of two", decideSpoofing(other, came(func(e *wire.Description) { e.Headers.Set("X-A", spoofed) })), fact.Yes)
 	added := []string{"X-Forwarded-For"}
 	expectValue(t, "nothing to strip", decideStripping(nil, run.Outcome{}), fact.None)
 	expectValue(t, "kept", decideStripping(added, came(func(e *wire.Description) { e.Headers.Set("X-Forwarded-For", "a") })), fact.No)
 	expectValue(t, "stripped", decideStripping(added, came(func(*wire.Description) {})), fact.Yes)
 	expectValue(t, "refused", decideStripping(added, refused("400")), "refused 400")
-	for value, want := range map[string]string{"": "not reported", "https": "reported", "http": "wrong"} {
-		e := &wire.Description{Headers: http.Header{}}
-		if value != "" {
-			e.Headers.Set("X-Forwarded-Proto", value)
+}
+
+// TestDecideReported reads what gateways report of the URL https://shop.example:8443/.
+func TestDecideReported(t *testing.T) {
+	target := &wire.Target{Scheme: "https", Host: "shop.example:8443", Name: "shop.example"}
+	for name, c := range map[string]struct {
+		headers http.Header
+		want    []string // client.proto, client.proto.by, client.host, client.port
+	}{
+		"nothing": {http.Header{}, []string{"not reported", fact.None, "not reported", "not reported"}},
+		"all": {http.Header{"X-Forwarded-Proto": {"https"}, "X-Forwarded-Host": {"shop.example:8443"}, "X-Forwarded-Port": {"8443"}},
+			[]string{"reported", "X-Forwarded-Proto", "reported", "reported"}},
+		"in capitals, without the port": {http.Header{"X-Forwarded-Proto": {"HTTPS"}, "X-Forwarded-Host": {"Shop.example"}},
+			[]string{"reported", "X-Forwarded-Proto", "reported", "not reported"}},
+		"of the proxy itself": {http.Header{"X-Forwarded-Proto": {"http"}, "X-Forwarded-Host": {"10.0.0.1"}, "X-Forwarded-Port": {"80"}},
+			[]string{"wrong", "X-Forwarded-Proto", "wrong", "wrong"}},
+		"lists": {http.Header{"X-Forwarded-Proto": {"https, http"}, "X-Forwarded-Host": {"shop.example:8443,shop.example:8443"},
+			"X-Forwarded-Port": {"8443, 80"}}, []string{"list", "X-Forwarded-Proto", "list", "list"}},
+		"two lines": {http.Header{"X-Forwarded-Proto": {"https", "https"}, "X-Forwarded-Host": {"shop.example", "a"},
+			"X-Forwarded-Port": {"8443", "80"}}, []string{"list", "X-Forwarded-Proto", "list", "list"}},
+		"an empty element": {http.Header{"X-Forwarded-Proto": {"https,"}}, []string{"reported", "X-Forwarded-Proto", "not reported",
+			"not reported"}},
+		"Forwarded": {http.Header{"Forwarded": {`for=10.0.0.1;Proto=https;host="shop.example:8443", for=a;proto=http`}},
+			[]string{"reported", "Forwarded", "reported", "not reported"}},
+		"X-Forwarded-Proto comes first": {http.Header{"Forwarded": {"proto=https"}, "X-Forwarded-Proto": {"http"}},
+			[]string{"wrong", "X-Forwarded-Proto", "not reported", "not reported"}},
+		"X-Scheme": {http.Header{"X-Scheme": {"https"}}, []string{"reported", "X-Scheme", "not reported", "not reported"}},
+		"X-Forwarded-Ssl": {http.Header{"X-Forwarded-Ssl": {"on"}}, []string{"reported", "X-Forwarded-Ssl", "not reported",
+			"not reported"}},
+		"the scheme of a WebSocket": {http.Header{"X-Forwarded-Proto": {"wss"}}, []string{"wrong", "X-Forwarded-Proto", "not reported",
+			"not reported"}},
+	} {
+		facts := decideReported(target, &wire.Description{Headers: c.headers})
+		for i, want := range c.want {
+			expectValue(t, name, facts[i], want)
 		}
-		expectValue(t, value, decideScheme("https", e), want)
+	}
+	six := &wire.Description{Headers: http.Header{"X-Forwarded-Port": {"80"}, "X-Forwarded-Host": {"[::1]"}}}
+	for _, f := range decideReported(&wire.Target{Scheme: "http", Host: "[::1]", Name: "::1"}, six)[2:] {
+		expectValue(t, "IPv6", f, "reported")
 	}
 }
 

@@ -25,13 +25,13 @@ func TestParseForwarded(t *testing.T) {
 		`for=10.0.0.1;host="a,for=192.0.2.123"`: fact.No,
 		"":                                      fact.No,
 	} {
-		expectValue(t, text, decideSpoofing(spoofings()[1], run.Outcome{Response: &wire.Response{Description: of(text)}}), want)
+		expectValue(t, text, decideSpoofing(spoofings(nil)[1], run.Outcome{Response: &wire.Response{Description: of(text)}}), want)
 	}
-	expectValue(t, "two lines", decideSpoofing(spoofings()[1], run.Outcome{Response: &wire.Response{Description: of("for=192.0.2.123",
+	expectValue(t, "two lines", decideSpoofing(spoofings(nil)[1], run.Outcome{Response: &wire.Response{Description: of("for=192.0.2.123",
 		"for=10.0.0.1")}}), "in front")
 	for text, want := range map[string]string{"for=10.0.0.1;proto=https": "reported", `PROTO="https"`: "reported", "proto=http": "wrong",
 		"proto=httpsx": "wrong"} {
-		expectValue(t, text, decideScheme("https", of(text)), want)
+		expectValue(t, text, decideReported(&wire.Target{Scheme: "https"}, of(text))[0], want)
 	}
 }
 

@@ -1,0 +1,133 @@
+package requests
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// addressHeader is a header in which proxies report the address of the client.
+type addressHeader struct {
+	name string
+	fact string // whether a client can choose the address in it
+}
+
+// addressHeaders returns the table. Applications read them in about this order.
+func addressHeaders() []addressHeader {
+	return []addressHeader{
+		{"X-Forwarded-For", "client.spoofable"},
+		{"Forwarded", "client.spoofable.forwarded"},
+		{"X-Real-Ip", "client.spoofable.realIP"},
+		{"X-Client-Ip", "client.spoofable.clientIP"},
+		{"True-Client-Ip", "client.spoofable.trueClientIP"},         // Akamai, Cloudflare
+		{"Cf-Connecting-Ip", "client.spoofable.cfConnectingIP"},     // Cloudflare
+		{"Cf-Connecting-Ipv6", "client.spoofable.cfConnectingIPv6"}, // Cloudflare
+		{"X-Envoy-External-Address", "client.spoofable.envoyExternalAddress"},
+		{"X-Original-Forwarded-For", "client.spoofable.originalForwardedFor"}, // ingress-nginx
+		{"X-Cluster-Client-Ip", "client.spoofable.clusterClientIP"},           // Rackspace, Riverbed
+		{"Fastly-Client-Ip", "client.spoofable.fastlyClientIP"},
+		{"Fly-Client-Ip", "client.spoofable.flyClientIP"},
+		{"X-Azure-Clientip", "client.spoofable.azureClientIP"},
+		{"X-Azure-Socketip", "client.spoofable.azureSocketIP"},
+		{"X-Appengine-User-Ip", "client.spoofable.appengineUserIP"}, // Google
+		{"Cloudfront-Viewer-Address", "client.spoofable.cloudfrontViewerAddress"},
+		{"Do-Connecting-Ip", "client.spoofable.doConnectingIP"},    // DigitalOcean
+		{"Wl-Proxy-Client-Ip", "client.spoofable.wlProxyClientIP"}, // WebLogic
+	}
+}
+
+// decideAddress decides whether the address of the client arrives, and how.
+func decideAddress(local netip.Addr, e *wire.Description) []fact.Fact {
+	sent := local.String()
+	facts := func(value, by, received string) []fact.Fact {
+		return []fact.Fact{
+			fact.New("client.address", value, sent, received, "whether the address from which this program sends arrives, as the address of "+
+				"the connection or in a header; replaced means another address, such as that of a NAT, a node or a load balancer"),
+			fact.New("client.address.by", by, sent, received, "what reports the address of the client to the application"),
+		}
+	}
+	if e.Peer() == local {
+		return facts(fact.Kept, "connection", "a connection from "+sent)
+	}
+	var by string
+	var headers []string
+	for _, name := range slices.Concat(namesOf(addressHeaders()), otherHeaders(local, e)) {
+		addresses := reportedAddresses(name, e)
+		text := name + ": " + strings.Join(e.Values(name), "; ")
+		switch {
+		case slices.Contains(addresses, local):
+			return facts(fact.Kept, name, text)
+		case len(addresses) > 0:
+			by = cmp.Or(by, name)
+		}
+		if e.Has(name) {
+			headers = append(headers, text)
+		}
+	}
+	received := "a connection from " + e.Peer().String()
+	if !e.Peer().IsValid() {
+		received = "a connection whose address the Echo does not report"
+	}
+	received = strings.Join(append(headers, received), "; ")
+	if by != "" {
+		return facts("replaced", by, received)
+	}
+	return facts("lost", fact.None, received)
+}
+
+func namesOf(headers []addressHeader) (names []string) {
+	for _, each := range headers {
+		names = append(names, each.name)
+	}
+	return names
+}
+
+// otherHeaders returns the headers that are not in the table and report the address of the client: gateways can be configured to use any.
+func otherHeaders(local netip.Addr, e *wire.Description) (names []string) {
+	known := namesOf(addressHeaders())
+	for name := range e.Headers {
+		ofServer := strings.Contains(name, "Host") || strings.Contains(name, "Server") // which can have the same address
+		if !ofServer && !slices.Contains(known, name) && slices.Contains(reportedAddresses(name, e), local) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// reportedAddresses returns the addresses of clients in a header. Unknown and obfuscated ones (RFC 7239, 6.2 and 6.3) are none.
+func reportedAddresses(header string, e *wire.Description) (addresses []netip.Addr) {
+	for _, each := range e.Reported(header, "for") {
+		addresses = append(addresses, addressesIn(each)...)
+	}
+	return addresses
+}
+
+// addressesIn returns the addresses in an element of a header, with or without ports.
+func addressesIn(element string) (addresses []netip.Addr) {
+	for part := range strings.FieldsFuncSeq(element, func(r rune) bool { return strings.ContainsRune(" ;=\"", r) }) {
+		addresses = append(addresses, parseAddress(part)...)
+	}
+	return addresses
+}
+
+// parseAddress parses an address, maybe with a port. CloudFront writes the port of an IPv6 address without brackets, so that there are two
+// readings.
+func parseAddress(text string) (addresses []netip.Addr) {
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return []netip.Addr{at.Addr().Unmap().WithZone("")}
+	}
+	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		addresses = append(addresses, at.Unmap().WithZone(""))
+	}
+	if end := strings.LastIndex(text, ":"); end > 0 {
+		if at, err := netip.ParseAddr(text[:end]); err == nil && at.Is6() {
+			addresses = append(addresses, at.Unmap())
+		}
+	}
+	return addresses
+}

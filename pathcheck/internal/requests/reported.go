@@ -1,0 +1,73 @@
+package requests
+
+import (
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// report is what proxies report of the URL: its scheme, its host or its port.
+type report struct {
+	fact, by, meaning string
+	want              []string
+	headers           []string // the first that a request has counts
+	parameter         string   // of Forwarded
+}
+
+func reports(t *wire.Target) []report {
+	_, port, err := net.SplitHostPort(t.Host)
+	if err != nil {
+		port = map[string]string{"http": "80", "https": "443"}[t.Scheme]
+	}
+	secure := map[string]string{"http": "off", "https": "on"}[t.Scheme]
+	const list = "; a list, such as https, http, is what two proxies make, and many applications cannot read it"
+	return []report{
+		{"client.proto", "client.proto.by", "whether proxies report the scheme of the URL, which applications use for links and cookies" + list,
+			[]string{t.Scheme, secure}, []string{"X-Forwarded-Proto", "Forwarded", "X-Forwarded-Scheme", "X-Forwarded-Protocol", "X-Scheme",
+				"X-Url-Scheme", "Cloudfront-Forwarded-Proto", "X-Forwarded-Ssl", "Front-End-Https"}, "proto"},
+		{"client.host", "", "whether proxies report the host of the URL, which applications use for links" + list,
+			[]string{t.Host, t.Name}, []string{"X-Forwarded-Host", "Forwarded", "X-Original-Host"}, "host"},
+		{"client.port", "", "whether proxies report the port of the URL, which applications use for links" + list,
+			[]string{port}, []string{"X-Forwarded-Port"}, ""},
+	}
+}
+
+// decideReported decides whether proxies report the URL of the client as it is.
+func decideReported(t *wire.Target, e *wire.Description) (facts []fact.Fact) {
+	for _, each := range reports(t) {
+		value, by, received := each.decide(e)
+		f := fact.New(each.fact, value, each.want[0], received, each.meaning)
+		if each.by == "" {
+			f = fact.Detail(f)
+		}
+		facts = append(facts, f)
+		if each.by != "" {
+			facts = append(facts, fact.Detail(fact.New(each.by, by, each.want[0], received, "the header that reports it")))
+		}
+	}
+	return facts
+}
+
+func (r *report) decide(e *wire.Description) (value, by, received string) {
+	for _, name := range r.headers {
+		values := e.Reported(name, r.parameter)
+		if len(values) == 0 {
+			continue
+		}
+		received = name + ": " + strings.Join(e.Values(name), "; ")
+		isWanted := func(value string) bool {
+			return slices.ContainsFunc(r.want, func(want string) bool { return strings.EqualFold(want, value) })
+		}
+		switch {
+		case len(values) > 1 && name != "Forwarded": // whose elements are a list by design
+			return "list", name, received
+		case slices.ContainsFunc(values, isWanted):
+			return "reported", name, received
+		}
+		return "wrong", name, received
+	}
+	return "not reported", fact.None, ""
+}

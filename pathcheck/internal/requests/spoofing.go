@@ -1,0 +1,122 @@
+package requests
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// spoofed is an address that no client has (RFC 5737), and the others are a host and a scheme that no URL has.
+const spoofed, spoofedHost, spoofedScheme = "192.0.2.123", "spoofed.example", "spoofed"
+
+// spoofing is a header that a client could set as if it were a proxy.
+type spoofing struct {
+	fact, meaning string
+	sent          []wire.Field
+}
+
+// spoofings returns the headers to test: all of the table, and others in which this path reports the address.
+func spoofings(others []string) (all []spoofing) {
+	for _, each := range addressHeaders() {
+		value, meaning := spoofed, "whether a client can choose the address in "+each.name
+		switch each.name {
+		case "X-Forwarded-For":
+			meaning += "; in front means that the real one follows it"
+		case "Forwarded":
+			value = "for=" + spoofed
+		case "Cloudfront-Viewer-Address":
+			value += ":443"
+		}
+		all = append(all, spoofing{each.fact, meaning, wire.Fields(each.name, value)})
+	}
+	if len(others) > 0 {
+		other := spoofing{"client.spoofable.other", "the same for headers that few other paths have: " + strings.Join(others, ", "), nil}
+		for _, name := range others {
+			other.sent = append(other.sent, wire.Field{Name: name, Value: spoofed})
+		}
+		all = append(all, other)
+	}
+	return append(all,
+		spoofing{"client.spoofable.host", "whether a client can choose the host in X-Forwarded-Host",
+			wire.Fields("X-Forwarded-Host", spoofedHost)},
+		spoofing{"client.spoofable.proto", "whether a client can choose the scheme in X-Forwarded-Proto",
+			wire.Fields("X-Forwarded-Proto", spoofedScheme)})
+}
+
+// examineSpoofing sends all of them at once. If that is refused, each alone shows which is.
+func examineSpoofing(ctx context.Context, g *run.Group) error {
+	plain := g.Known.Plain
+	all := spoofings(otherHeaders(plain.Local.Addr(), plain.Description))
+	var fields []wire.Field
+	for _, each := range all {
+		fields = append(fields, each.sent...)
+	}
+	together, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath, Fields: fields})
+	if err != nil {
+		return err
+	}
+	for _, each := range all {
+		o := together
+		if together.Refusal != "" {
+			if o, err = g.Ask(ctx, &wire.Request{Path: run.PlainPath, Fields: each.sent}); err != nil {
+				return err
+			}
+		}
+		f := decideSpoofing(each, o)
+		f.Detail = !each.matters(plain.Description)
+		g.Add(f)
+	}
+	return nil
+}
+
+// matters reports whether most applications read a header, or this path sets it.
+func (s *spoofing) matters(plain *wire.Description) bool {
+	most := []string{"client.spoofable", "client.spoofable.forwarded", "client.spoofable.host", "client.spoofable.proto"}
+	return slices.Contains(most, s.fact) || slices.ContainsFunc(s.sent, func(f wire.Field) bool { return plain.Has(f.Name) })
+}
+
+// decideSpoofing decides whether a spoofed value arrives, and whether something follows it.
+func decideSpoofing(s spoofing, o run.Outcome) fact.Fact {
+	sent := describeFields(s.sent)
+	e := o.Described()
+	if e == nil {
+		return fact.Refused(s.fact, sent, o.Refusal, s.meaning)
+	}
+	value := fact.No
+	var received []wire.Field
+	for _, each := range s.sent {
+		received = append(received, wire.Field{Name: each.Name, Value: strings.Join(e.Values(each.Name), ", ")})
+		if value != fact.Yes {
+			value = cmp.Or(placeOfSpoofed(each.Name, e), value)
+		}
+	}
+	return fact.New(s.fact, value, sent, describeFields(received), s.meaning)
+}
+
+// placeOfSpoofed returns whether the last element of a list is spoofed, another one, or none: then it is empty.
+func placeOfSpoofed(header string, e *wire.Description) (place string) {
+	for _, each := range e.Reported(header, "for") {
+		isSpoofed := each == spoofedHost || each == spoofedScheme || slices.Contains(addressesIn(each), netip.MustParseAddr(spoofed))
+		switch {
+		case isSpoofed:
+			place = fact.Yes
+		case place != "":
+			place = "in front"
+		}
+	}
+	return place
+}
+
+func describeFields(fields []wire.Field) string {
+	var texts []string
+	for _, each := range fields {
+		texts = append(texts, each.String())
+	}
+	return strings.Join(texts, "; ")
+}

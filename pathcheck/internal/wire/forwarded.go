@@ -1,0 +1,52 @@
+package wire
+
+import (
+	"strings"
+)
+
+// ParseForwarded returns the parameters of the elements of a header Forwarded (RFC 7239, 4), which proxies append to one another. Names are
+// in lower case, and values without their quotes.
+func ParseForwarded(lines []string) []map[string]string {
+	var elements []map[string]string
+	for _, element := range splitUnquoted(strings.Join(lines, ","), ',') {
+		parameters := map[string]string{}
+		for _, parameter := range splitUnquoted(element, ';') {
+			name, value, _ := strings.Cut(parameter, "=")
+			parameters[strings.ToLower(strings.TrimSpace(name))] = strings.Trim(strings.TrimSpace(value), `"`)
+		}
+		elements = append(elements, parameters)
+	}
+	return elements
+}
+
+// Reported returns what proxies report in a header for this request: the elements of a list, in one line or several, or the values of a
+// parameter of Forwarded.
+func (e *Description) Reported(header, parameter string) (values []string) {
+	if header == "Forwarded" {
+		for _, element := range ParseForwarded(e.Values(header)) {
+			if value := element[parameter]; value != "" {
+				values = append(values, value)
+			}
+		}
+		return values
+	}
+	for _, line := range e.Values(header) {
+		for part := range strings.SplitSeq(line, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				values = append(values, part)
+			}
+		}
+	}
+	return values
+}
+
+// splitUnquoted splits a text at a separator that is not within quotes.
+func splitUnquoted(text string, separator rune) []string {
+	quoted := false
+	return strings.FieldsFunc(text, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return r == separator && !quoted
+	})
+}
