@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -59,10 +60,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.redaction.Adds("X-Request-Id") {
 		e.ID = exchange.NewRequestID()
 	}
+	target := routeOf(routedPath(r.URL))
 	h.metrics.began()
 	defer func() { // also if the response is aborted
 		h.metrics.ended(listenerOf(r), r, e.StatusOrOK(), time.Since(e.Began))
-		if !e.OverBudget && !isProbe(r.URL.Path) && !grpc.IsHealthCheck(r) {
+		if !e.OverBudget && !target.isProbe() && !grpc.IsHealthCheck(r) {
 			exchange.LogAccess(h.log, e, r)
 		}
 		e.End() // last, because the request is held while its log line waits for earlier ones
@@ -73,13 +75,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close") // so that the next request of the client goes to another pod
 	}
 	if h.admit(e, r) {
-		h.route(e, r)
+		h.route(e, r, target)
 		e.Finish()
 	}
 }
 
-// route dispatches by path. http.ServeMux would redirect paths that must be echoed.
-func (h *handler) route(e *exchange.Exchange, r *http.Request) {
+// route dispatches by the route of the path. http.ServeMux would redirect paths that must be echoed.
+func (h *handler) route(e *exchange.Exchange, r *http.Request, target route) {
 	if r.Method == http.MethodConnect { // any 2xx would mean a tunnel (RFC 9110, 9.3.6)
 		exchange.Reject(e, http.StatusMethodNotAllowed, "this server is not a proxy")
 		return
@@ -88,7 +90,7 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request) {
 		h.calls.Serve(e, r)
 		return
 	}
-	switch routeOf(r.URL.Path) {
+	switch target {
 	case routeEcho:
 		h.echo(e, r)
 	case routeLive:
@@ -161,4 +163,16 @@ func routeOf(path string) route {
 	return routeEcho
 }
 
-func isProbe(path string) bool { return path == "/-/livez" || path == "/-/readyz" }
+func (r route) isProbe() bool { return r == routeLive || r == routeReady }
+
+// routedPath returns the path of a URL for routing. An escaped slash separates nothing (RFC 3986, 2.2): it stays escaped.
+func routedPath(u *url.URL) string {
+	if u.RawPath == "" { // only what must be escaped is
+		return u.Path
+	}
+	path, err := url.PathUnescape(strings.NewReplacer("%2F", "%252F", "%2f", "%252F").Replace(u.RawPath))
+	if err != nil { // never: net/http has parsed it
+		return u.RawPath
+	}
+	return path
+}

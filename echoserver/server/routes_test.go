@@ -2,6 +2,8 @@ package server
 
 import (
 	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/describe"
@@ -68,4 +70,56 @@ func TestRoutesUnderPrefix(t *testing.T) {
 			t.Errorf("%s: a path that ends like a probe is not echoed but %q", proto, got.Text)
 		}
 	}
+}
+
+// TestRoutedPath checks that an escaped slash separates nothing, however often it is escaped, and that other escapes mean what they stand for.
+func TestRoutedPath(t *testing.T) {
+	for target, want := range map[string]route{
+		"/a%2F-%2Fbody":         routeEcho, // a segment with slashes, as GitLab's API has for a project
+		"/a%2f-%2fbody":         routeEcho,
+		"/a/-%2Fbody":           routeEcho,
+		"/a%2F-/body":           routeEcho,
+		"/%2F-/sse":             routeEcho,
+		"/-%2Flivez":            routeEcho,
+		"/-%2freadyz":           routeEcho,
+		"/-%2Fws":               routeEcho,
+		"/-%2Fother":            routeEcho,
+		"/%2F-%2Fws":            routeEcho,
+		"/a%252F-%252Fbody":     routeEcho,
+		"/a%25252F-/body":       routeEcho,
+		"/a%2F-%2Fbody?b=/-/ws": routeEcho,
+		"/-/%2Fbody":            routeUnknown,
+		"/-/body%2F":            routeUnknown,
+		"/a%2Fb/-/body":         routeBody,
+		"/a%2F/-/ws":            routeWebSocket,
+		"/a%252Fb/-/sse":        routeEvents,
+		"/%2D/livez":            routeLive, // an escape without need (RFC 3986, 6.2.2.2)
+		"/-/%62od%79":           routeBody,
+		"/caf%E9/-/body":        routeBody,
+		"/caf\xe9%2F-/body":     routeEcho,
+		"http://a/b%2F-%2Fbody": routeEcho, // as to a proxy
+		"http://a/b/-/body":     routeBody,
+	} {
+		parsed, err := url.ParseRequestURI(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := routeOf(routedPath(parsed)); got != want {
+			t.Errorf("the route of %q is %d, want %d", target, got, want)
+		}
+	}
+}
+
+// TestEscapedSlashes sends paths that would be reserved if an escaped slash were a slash. They are echoed as they came, and logged.
+func TestEscapedSlashes(t *testing.T) {
+	h, log := loggedHandler(t)
+	server := serve(t, h)
+	for proto, client := range echotest.Clients(t) {
+		for _, path := range []string{"/a%2F-%2Fbody", "/-%2Flivez", "/-%2Fother", "/shop%2f-%2Fws"} {
+			if got := decode(t, echotest.Send(t, client, http.MethodGet, server.URL+path, "").Text); got.Path != path {
+				t.Errorf("%s: %s is echoed as %s", proto, path, got.Path)
+			}
+		}
+	}
+	echotest.Until(t, "all are logged", func() bool { return strings.Count(log.String(), "\n") == 8 })
 }
