@@ -1,7 +1,6 @@
 package describe
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -16,8 +15,12 @@ type ForwardedPair struct {
 	Proto string `json:"proto,omitempty"`
 }
 
-// maxChain is the maximum number of elements of a forwarding header that are shown.
-const maxChain = 100
+const (
+	// maxChain is the maximum number of elements of a forwarding header that are shown.
+	maxChain = 100
+	// maxParametersOfElement is the maximum number of parameters of an element. The RFC defines four.
+	maxParametersOfElement = 16
+)
 
 // parseForwardedFor returns the elements of X-Forwarded-For, starting at the client. Several headers are one list. Of more than maxChain
 // elements it returns the last ones: those that the nearest proxies added.
@@ -37,72 +40,86 @@ func parseForwardedFor(values []string) []string {
 	return chain
 }
 
-// parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any is malformed or there are more than
-// maxChain, because part of a chain would be misleading.
+// parseForwarded returns the elements of Forwarded, starting at the client. It returns nil if any is not valid or there are more than
+// maxChain, because part of a chain would be misleading. An element without a known parameter counts: its proxy hides what precedes it.
 func parseForwarded(values []string) []ForwardedPair {
 	var chain []ForwardedPair
 	for rest := strings.Join(values, ","); rest != ""; {
-		element, next, ok := parseElement(rest)
+		var e forwardedElement
+		next, ok := e.parse(rest)
 		if !ok || len(chain) == maxChain {
 			return nil
 		}
-		if element != (ForwardedPair{}) {
-			chain = append(chain, element)
+		if len(e.names) > 0 {
+			chain = append(chain, e.pair)
 		}
 		rest = next
 	}
 	return chain
 }
 
-// parseElement parses less than maxChain name=value pairs up to a comma or the end, and returns the rest after the comma.
-func parseElement(text string) (element ForwardedPair, rest string, ok bool) {
+// forwardedElement is an element that is being parsed.
+type forwardedElement struct {
+	pair  ForwardedPair
+	names []string // of the parameters, in lower case
+}
+
+// parse parses name=value pairs up to a comma or the end, and returns the rest after the comma.
+func (e *forwardedElement) parse(text string) (rest string, ok bool) {
 	rest = text
-	for range maxChain {
+	for len(e.names) <= maxParametersOfElement {
 		rest = strings.TrimLeft(rest, " \t;")
 		if rest == "" || rest[0] == ',' {
-			return element, strings.TrimPrefix(rest, ","), true
+			return strings.TrimPrefix(rest, ","), true
 		}
 		name, after, found := strings.Cut(rest, "=")
 		if !found || !httpguts.ValidHeaderFieldName(name) {
-			return element, "", false
+			return "", false
 		}
 		var value string
-		if value, rest, ok = parseValue(after); !ok {
-			return element, "", false
+		if value, rest, ok = parseValue(after); !ok || !e.add(strings.ToLower(name), value) {
+			return "", false
 		}
-		element.set(strings.ToLower(name), value)
 		rest = strings.TrimLeft(rest, " \t")
 		if rest != "" && rest[0] != ',' && rest[0] != ';' {
-			return element, "", false
+			return "", false
 		}
 	}
-	return element, "", false
+	return "", false
 }
 
-// set sets a parameter and ignores those that the RFC does not define.
-func (p *ForwardedPair) set(name, value string) {
+// add adds a parameter. It returns whether that is valid: each parameter occurs at most once. Those that the RFC does not define can have
+// any value.
+func (e *forwardedElement) add(name, value string) bool {
+	if slices.Contains(e.names, name) {
+		return false
+	}
+	e.names = append(e.names, name)
 	switch name {
 	case "for":
-		p.For = value
+		e.pair.For = value
+		return isNode(value)
 	case "by":
-		p.By = value
+		e.pair.By = value
+		return isNode(value)
 	case "host":
-		p.Host = value
+		e.pair.Host = value
+		return isHost(value)
 	case "proto":
-		p.Proto = value
+		e.pair.Proto = value
+		return isScheme(value)
 	}
+	return true
 }
 
-// parseValue parses a token or a quoted string (RFC 9110, 5.6.4), and returns the rest. Addresses with colons or brackets must be
-// quoted, but some proxies do not, and the meaning is clear.
+// parseValue parses a token or a quoted string (RFC 9110, 5.6), and returns the rest.
 func parseValue(text string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		end := strings.IndexAny(text, ",; \t")
 		if end < 0 {
 			end = len(text)
 		}
-		value = text[:end]
-		return value, text[end:], httpguts.ValidHeaderFieldName(strings.Map(withoutAddressMarks, value))
+		return text[:end], text[end:], httpguts.ValidHeaderFieldName(text[:end])
 	}
 	var unquoted strings.Builder
 	for i := 1; i < len(text); i++ {
@@ -118,23 +135,4 @@ func parseValue(text string) (value, rest string, ok bool) {
 		unquoted.WriteByte(text[i])
 	}
 	return "", "", false
-}
-
-func withoutAddressMarks(r rune) rune {
-	if r == ':' || r == '[' || r == ']' {
-		return '-'
-	}
-	return r
-}
-
-// parseNode parses an address as proxies write it: with or without a port, and IPv6 with or without brackets.
-func parseNode(text string) (netip.Addr, bool) {
-	if withPort, err := netip.ParseAddrPort(text); err == nil {
-		return withPort.Addr().Unmap().WithZone(""), true
-	}
-	if inner, ok := strings.CutPrefix(text, "["); ok {
-		text = strings.TrimSuffix(inner, "]")
-	}
-	address, err := netip.ParseAddr(text)
-	return address.Unmap().WithZone(""), err == nil
 }

@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,42 +16,100 @@ func TestParseForwarded(t *testing.T) {
 		"for=192.0.2.43, for=198.51.100.17":         {{For: "192.0.2.43"}, {For: "198.51.100.17"}},
 		"for=192.0.2.43,FOR=198.51.100.17":          {{For: "192.0.2.43"}, {For: "198.51.100.17"}},
 		`for="_gazonk"`:                             {{For: "_gazonk"}},
+		`for=_SEVKISEK, for=_hidden;by=_mdn`:        {{For: "_SEVKISEK"}, {For: "_hidden", By: "_mdn"}},
 		`for=unknown;secret=x`:                      {{For: "unknown"}},
-		`for=a ; host="x\"y,z;" , for=b`:            {{For: "a", Host: `x"y,z;`}, {For: "b"}},
-		"for=192.0.2.1:80":                          {{For: "192.0.2.1:80"}},
-		", ,for=a,":                                 {{For: "a"}},
+		`for=_a ; host="x\y:80" , for=_b`:           {{For: "_a", Host: `xy:80`}, {For: "_b"}},
+		", ,for=_a,":                                {{For: "_a"}},
 		"for":                                       nil,
 		"for=":                                      nil,
-		`for="a`:                                    nil,
-		`for="a\`:                                   nil,
-		`for="a"b`:                                  nil,
-		"for=a b":                                   nil,
-		"for=a=b":                                   nil,
-		"f r=a":                                     nil,
-		"for=a,for":                                 nil,
+		`for="_a`:                                   nil,
+		`for="_a\`:                                  nil,
+		`for="_a"b`:                                 nil,
+		"for=_a b":                                  nil,
+		"for=_a=b":                                  nil,
+		"f r=_a":                                    nil,
+		"for=_a,for":                                nil,
 		"for=é":                                     nil,
-		"FOR=a;By=b;hOST=c;PROTO=d":                 {{For: "a", By: "b", Host: "c", Proto: "d"}},
-		"for=A;proto=HTTPS":                         {{For: "A", Proto: "HTTPS"}},
-		"for=a;for=b":                               {{For: "b"}}, // the last of several
-		"\tfor=a\t;\tby=b\t,\tfor=c\t":              {{For: "a", By: "b"}, {For: "c"}},
-		`for="";by=b`:                               {{By: "b"}},
-		"for=[2001:db8::1]:80;by=b":                 {{For: "[2001:db8::1]:80", By: "b"}}, // without quotes
-		`for="\a"`:                                  {{For: "a"}},                         // an escape without need
-		";;for=a;;by=b;":                            {{For: "a", By: "b"}},
-		"for=a;x=y;by=b":                            {{For: "a", By: "b"}},
-		"for =a":                                    nil,
-		"for= a":                                    nil,
-		"for=a/b":                                   nil,
-		`for=a"b`:                                   nil,
-		"for=a, by":                                 nil,
-		"for=a;x=(y)":                               nil, // malformed in a parameter that is not known
+		"FOR=_a;By=_b;hOST=c;PROTO=d":               {{For: "_a", By: "_b", Host: "c", Proto: "d"}},
+		"for=_A;proto=HTTPS":                        {{For: "_A", Proto: "HTTPS"}},
+		"\tfor=_a\t;\tby=_b\t,\tfor=_c\t":           {{For: "_a", By: "_b"}, {For: "_c"}},
+		`for="_\a"`:                                 {{For: "_a"}}, // an escape without need
+		";;for=_a;;by=_b;":                          {{For: "_a", By: "_b"}},
+		"for=_a;x=y;by=_b":                          {{For: "_a", By: "_b"}},
+		"for =_a":                                   nil,
+		"for= _a":                                   nil,
+		"for=_a/b":                                  nil,
+		`for=_a"b`:                                  nil,
+		"for=_a, by":                                nil,
+		"for=_a;x=(y)":                              nil,                      // malformed in a parameter that is not known
+		"for=198.51.100.2, for: 198.51.100.3":       nil,                      // a colon instead of the equals sign
+		"192.0.2.15, for=198.51.100.2":              nil,                      // an address without a name
+		"for=192.0.2.1, x=y":                        {{For: "192.0.2.1"}, {}}, // the proxy that wrote the last element hides its client
+		"for=_a" + distinctParameters(15):           {{For: "_a"}},
+		"for=_a" + distinctParameters(16):           nil,
+		strings.Repeat("for=_a,", maxChain) + "for=_a":  nil,
+		strings.Repeat("for=_a,", maxChain-1) + ",for=": nil,
 	} {
 		if diff := cmp.Diff(want, parseForwarded([]string{text})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
-	if got := parseForwarded([]string{"for=a", "for=b"}); len(got) != 2 || got[1].For != "b" {
+	if got := parseForwarded([]string{"for=_a", "for=_b"}); len(got) != 2 || got[1].For != "_b" {
 		t.Errorf("two headers are %+v", got)
+	}
+}
+
+// distinctParameters returns parameters that no proxy writes.
+func distinctParameters(number int) string {
+	var text strings.Builder
+	for i := range number {
+		text.WriteString(";x" + strconv.Itoa(i) + "=1")
+	}
+	return text.String()
+}
+
+// TestParseForwarded_rules checks single elements against the rules of RFC 7239, 4 to 6. Those that are not valid have been seen from
+// proxies, or are rejected by others.
+func TestParseForwarded_rules(t *testing.T) {
+	for element, valid := range map[string]bool{
+		// each parameter at most once, whatever its case (4)
+		"for=1.1.1.1;for=2.2.2.2": false, "for=1.1.1.1;for=1.1.1.1": false, "For=1.1.1.1;fOR=2.2.2.2": false,
+		"proto=http;proto=https": false, "by=_a;host=h;by=_b": false, "host=a;for=_x;Host=b": false,
+		"for=_a;ext=1;EXT=2": false, `for="_a";for=unknown`: false, "for=1.1.1.1;;for=2.2.2.2": false,
+		"for=1.1.1.1, for=1.1.1.1": true, "for=_a;by=_a": true,
+
+		// quoted, if the value has other characters than those of a token (4)
+		"for=192.0.2.1:80": false, `for="192.0.2.1:80"`: true, "for=[2001:db8::1]": false, `for="[2001:db8::1]"`: true,
+		"for=[2001:db8::1]:80": false, "host=localhost:8080": false, `host="localhost:8080"`: true, `for="192.0.2.1"`: true,
+		`proto="https"`: true, `x="a, b; c=d"`: true, "x=a/b": false,
+
+		// IPv6 in brackets (6)
+		`for="2001:db8::1"`: false, "for=2001:861:3a42:b7b0:9971:120a:391f:f585": false, `for="2001:db8::1:8080"`: false,
+		`for="[2001:db8:cafe::17"`: false, `for="2001:db8::1]"`: false, `for="[]"`: false, `for="[192.0.2.1]"`: false,
+		`for="[::ffff:192.0.2.1]"`: true, `for="[2001:DB8::1]"`: true, `for="[fe80::1%eth0]"`: false, `for="[v1.a]"`: false,
+		`for="[[::1]]"`: false, `for="[::1]80"`: false, `by="[::1]"`: true, "by=[::1]": false,
+
+		// IPv4 (RFC 3986, 3.2.2)
+		"for=010.0.0.1": false, "for=256.0.0.1": false, "for=192.0.2": false, "for=0xC0000201": false, "for=192.0.2.0/24": false,
+
+		// ports (6)
+		`for="192.0.2.1:0"`: true, `for="192.0.2.1:65535"`: true, `for="192.0.2.1:"`: false, `for="192.0.2.1:123456"`: false,
+		`for="192.0.2.1:+80"`: false, `for="192.0.2.1:http"`: false, `for="192.0.2.1:_http"`: true, `for="[2001:db8::1]:_"`: false,
+		`for="unknown:80"`: true, `for="_a:_b"`: true, `for="_a:b"`: false, `for=":80"`: false,
+
+		// "unknown" (6.2) and obfuscated identifiers (6.3)
+		"for=unknown": true, "for=UNKNOWN": true, "for=unknowns": false, "for=_": false, "for=_.-_": true, `for="_a b"`: false, "for=_a!b": false,
+		"for=hidden": false, "for=-": false, `for=""`: false, "for=localhost": false, "for=proxy.example.com": false, "for=_é": false,
+
+		// host (5.3) and proto (5.4)
+		`host=""`: true, "host=example.com": true, `host="[2001:db8::1]:8443"`: true, `host="a b"`: false, `host="a/b"`: false,
+		`host="a@b"`: false, `host="a:b"`: false, `host="é.example"`: false, `host="[::1"`: false,
+		"proto=http": true, "proto=WSS": true, "proto=coap+tcp": true, "proto=a.b-c": true, "proto=1http": false, `proto=""`: false,
+		`proto="http:"`: false, "proto=ht_tp": false, `proto="https, http"`: false,
+	} {
+		if got := parseForwarded([]string{element}); (got != nil) != valid {
+			t.Errorf("%s is parsed as %+v, want it to be valid: %t", element, got, valid)
+		}
 	}
 }
 
@@ -63,7 +122,7 @@ func TestParseForwardedFor(t *testing.T) {
 
 // FuzzForwarded checks that what is understood of a Forwarded, written again as it should be, is understood the same.
 func FuzzForwarded(f *testing.F) {
-	for _, seed := range []string{"for=192.0.2.60;proto=http;by=203.0.113.43", `for="[2001:db8::17]:4711", for=unknown`, `for="a\"b"`, ",;,",
+	for _, seed := range []string{"for=1.1.1.1;for=2.2.2.2", `by="_a:_b";x=y, x=y;host=""`, "for=192.0.2.60;proto=http;by=203.0.113.43", `for="[2001:db8::17]:4711", for=unknown`, `for="a\"b"`, ",;,",
 		`host="`} {
 		f.Add(seed, "192.0.2.1, [::1]:80")
 	}
@@ -72,6 +131,14 @@ func FuzzForwarded(f *testing.F) {
 		elements := make([]string, len(chain))
 		for i, pair := range chain {
 			elements[i] = rewritten(pair)
+			if twice := elements[i] + ";" + elements[i]; parseForwarded([]string{twice}) != nil {
+				t.Errorf("%q is valid, though it has a parameter twice", twice)
+			}
+			for _, node := range []string{pair.For, pair.By} {
+				if node != "" && !isNode(node) {
+					t.Errorf("%q has the node %q", forwarded, node)
+				}
+			}
 		}
 		if diff := cmp.Diff(chain, parseForwarded([]string{strings.Join(elements, ", ")})); diff != "" {
 			t.Errorf("%q as %q (-first +again):\n%s", forwarded, elements, diff)
@@ -94,6 +161,9 @@ func rewritten(pair ForwardedPair) string {
 			parameters = append(parameters, name+`="`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value)+`"`)
 		}
 	}
+	if len(parameters) == 0 {
+		return "unknown=parameter"
+	}
 	return strings.Join(parameters, ";")
 }
 
@@ -101,6 +171,9 @@ func TestParseNode(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"IPv4":                         {"192.0.2.1", "192.0.2.1"},
 		"IPv4 with a port":             {"192.0.2.1:65535", "192.0.2.1"},
+		"IPv4 with a hidden port":      {"192.0.2.1:_http", "192.0.2.1"},
+		"IPv6 with a hidden port":      {"[2001:db8::1]:_http", "2001:db8::1"},
+		"a name with a hidden port":    {"_a:_b", ""},
 		"IPv6":                         {"2001:db8::1", "2001:db8::1"},
 		"IPv6 in its longest form":     {"2001:0DB8:0:0:0:0:0:1", "2001:db8::1"},
 		"IPv6 in brackets":             {"[2001:db8::1]", "2001:db8::1"},

@@ -71,6 +71,10 @@ func TestClientChain(t *testing.T) {
 		"Forwarded": {"127.0.0.1", []string{"Forwarded", `for="[2001:db8::7]:4711";proto=https;host=example.com;by=10.0.0.1`},
 			describe.Client{Address: "2001:db8::7",
 				Forwarded: []describe.ForwardedPair{{For: "[2001:db8::7]:4711", Proto: "https", Host: "example.com", By: "10.0.0.1"}}}},
+		"Forwarded with a parameter twice": {"127.0.0.1", []string{"Forwarded", "for=1.1.1.1;for=2.2.2.2"},
+			describe.Client{Address: "127.0.0.1"}},
+		"Forwarded of a proxy that hides its client": {"127.0.0.1", []string{"Forwarded", "for=6.6.6.6, x=y"},
+			describe.Client{Forwarded: []describe.ForwardedPair{{For: "6.6.6.6"}, {}}}},
 		"both": {"127.0.0.1", []string{"Forwarded", "for=6.6.6.6", "X-Forwarded-For", "203.0.113.7"},
 			describe.Client{Address: "203.0.113.7", ForwardedFor: []string{"203.0.113.7"}, Forwarded: []describe.ForwardedPair{{For: "6.6.6.6"}}}},
 	} {

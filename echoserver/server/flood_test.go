@@ -121,7 +121,7 @@ func headerFloods(limit int) map[string]clientFlood {
 	return map[string]clientFlood{
 		"echoes that need escapes":       {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", allowed))},
 		"short echoes that need escapes": {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", 3800))},
-		"pages that need escapes": {200, overHTTP2("GET", "/?echo.format=html", withoutWindow, "forwarded", strings.Repeat(`for="<<<<<<<<",`, 90),
+		"pages that need escapes": {200, overHTTP2("GET", "/?echo.format=html", withoutWindow, "x-forwarded-for", strings.Repeat("<<<<<<<<<<<<<,", 90),
 			"x-a", strings.Repeat("<", allowed-1500))},
 		"long headers over HTTP/2":     {200, overHTTP2("GET", "/", withoutWindow, cookie(allowed)...)},
 		"delayed long headers":         {200, overHTTP2("GET", "/?echo.delay=30s", complete, cookie(allowed)...)},
