@@ -98,7 +98,9 @@ func (c *Controls) fromHeaders(headers http.Header, policy Policy) error {
 		}
 		short = strings.ToLower(short)
 		if rowOf(short).repeats {
-			values = splitHeaders(values)
+			if values = splitHeaders(values); isEmptyList(values) {
+				continue
+			}
 		}
 		if err := c.set(short, values, policy); err != nil {
 			return fmt.Errorf("%.100s: %w", name, err)

@@ -59,6 +59,12 @@ func splitHeaders(lists []string) []string {
 	return append(headers, text[begin:])
 }
 
+// isEmptyList reports whether a list has only empty elements, which mean nothing (RFC 9110, 5.6.1.2). The client of the Gateway API
+// conformance suite sends such a list with each request that sets no header.
+func isEmptyList(values []string) bool {
+	return strings.Trim(strings.Join(values, ","), ", \t") == ""
+}
+
 func checkSyntax(h Header) error {
 	if !httpguts.ValidHeaderFieldName(h.Name) {
 		return fmt.Errorf("%.100q is not a header name, which consists of letters, digits and %s", h.Name, tokenCharacters)

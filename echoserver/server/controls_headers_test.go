@@ -56,3 +56,37 @@ func TestSimilarHeadersAreAllowed(t *testing.T) {
 		}
 	}
 }
+
+// TestConformanceHeaders sets the headers that the Gateway API conformance suite sets. Safe rejects them, and says what allows them.
+func TestConformanceHeaders(t *testing.T) {
+	for _, name := range []string{"Header-Add", "Some-Other-Header", "Another-Header", "X-Header-Set", "X-Header-Add", "X-Header-Remove",
+		"X-Header-Set-2", "X-Header-Add-2", "X-Header-Remove-1", "X-Header-Echo", "x-header-set"} {
+		safe := echotest.Record(handlerOf(t), "/", "X-Echo-Set-Header", name+":val")
+		if safe.Code != http.StatusBadRequest || !strings.Contains(safe.Body.String(), "spec.server.controls: Full") {
+			t.Errorf("%s under Safe gets %d %s", name, safe.Code, safe.Body)
+		}
+		full := echotest.Record(handlerOf(t, "ECHO_CONTROLS=Full"), "/", "X-Echo-Set-Header", name+":val")
+		if full.Code != http.StatusOK || full.Header().Get(name) != "val" {
+			t.Errorf("%s under Full gets %d, %q", name, full.Code, full.Header().Get(name))
+		}
+	}
+}
+
+// TestEmptyHeaderLists sends lists without an element, as the client of the Gateway API conformance suite does with most requests.
+func TestEmptyHeaderLists(t *testing.T) {
+	for _, policy := range []string{"Safe", "Full", "None"} {
+		h := handlerOf(t, "ECHO_CONTROLS="+policy)
+		for _, list := range []string{"", ",", " , ,\t", ",,,,"} {
+			if w := echotest.Record(h, "/", "X-Echo-Set-Header", list, "X-Echo-Set-Header", list); w.Code != http.StatusOK ||
+				w.Header().Get("X-Echo-Applied") != "" {
+				t.Errorf("%q under %s gets %d %s", list, policy, w.Code, w.Body)
+			}
+		}
+	}
+	if w := echotest.Record(handlerOf(t), "/?echo.set-header="); w.Code != http.StatusBadRequest {
+		t.Errorf("an empty parameter gets %d", w.Code)
+	}
+	if w := echotest.Record(handlerOf(t), "/", "X-Echo-Set-Header", "", "X-Echo-Set-Header", "nothing"); w.Code != http.StatusBadRequest {
+		t.Errorf("a list with an element that is no header gets %d", w.Code)
+	}
+}
