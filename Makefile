@@ -48,8 +48,6 @@ CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(VERSION)
 KUBEBUILDER_ASSETS ?=
 #: more flags for `go test`, such as '-run X -v'
 TESTFLAGS ?=
-#: what `make deploy` and `make build-installer` install: config/default, or config/openshift with two replicas
-OVERLAY ?= config/default
 #: more arguments for `make run` and `make must-gather`
 ARGS ?=
 #: how long each fuzz target runs
@@ -237,17 +235,17 @@ uninstall: ## Delete all Echoes, then the CustomResourceDefinition, from the cur
 
 .PHONY: deploy
 deploy: ## Deploy the operator into the current cluster, from the images of `make images`, or from IMG, ECHO_SERVER_IMG and PATHCHECK_IMG if set.
-	@OVERLAY=$(OVERLAY) tools/make/deploy $(given_images)
+	@tools/make/deploy $(given_images)
 
 .PHONY: undeploy
 undeploy: ## Delete all Echoes, then the operator, from the current cluster.
 	@tools/make/delete-echoes
-	@kubectl=$$(tools/make/kubectl); "$$kubectl" kustomize $(OVERLAY) | "$$kubectl" delete --ignore-not-found -f -
+	@kubectl=$$(tools/make/kubectl); "$$kubectl" kustomize config/default | "$$kubectl" delete --ignore-not-found -f -
 
 .PHONY: build-installer
 build-installer: ## Write dist/install.yaml, which installs the operator from IMG, ECHO_SERVER_IMG and PATHCHECK_IMG.
 	@mkdir -p dist
-	@OVERLAY=$(OVERLAY) tools/make/installer $(IMG) $(ECHO_SERVER_IMG) $(PATHCHECK_IMG) >dist/install.yaml
+	@tools/make/installer $(IMG) $(ECHO_SERVER_IMG) $(PATHCHECK_IMG) >dist/install.yaml
 
 ##@ Cluster
 

@@ -104,7 +104,7 @@ func isReady(echo *v1.Echo) bool {
 
 // message returns the message of the status. That the operator does not report, only its clients can say.
 func message(echo *v1.Echo) string {
-	const check = "Check its pod: kubectl get pods -A -l control-plane=controller-manager"
+	const check = "Check its pods: kubectl get pods -A -l control-plane=controller-manager"
 	switch {
 	case echo.Status.Message == "":
 		return "The operator has not reported a status: it does not run, or does not watch the namespace. " + check

@@ -17,6 +17,7 @@ const (
 	services               = "services.v1."
 	deployments            = "deployments.v1.apps"
 	replicaSets            = "replicasets.v1.apps"
+	disruptionBudgets      = "poddisruptionbudgets.v1.policy"
 	jobs                   = "jobs.v1.batch"
 	endpointSlices         = "endpointslices.v1.discovery.k8s.io"
 	events                 = "events.v1.events.k8s.io"
@@ -84,7 +85,7 @@ func (g *gatherer) readOperator(ctx context.Context) {
 	if len(g.operators()) == 0 { // perhaps they may not be listed in all namespaces
 		g.list(ctx, deployments, g.operatorNamespaces(), operatorSelector, g.keep(deployments))
 	}
-	for _, kind := range []string{replicaSets, pods, services} {
+	for _, kind := range []string{replicaSets, disruptionBudgets, pods, services} {
 		g.list(ctx, kind, g.operatorNamespaces(), operatorSelector, g.keep(kind))
 	}
 	for _, namespace := range g.operatorNamespaces() {

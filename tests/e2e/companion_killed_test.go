@@ -8,7 +8,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
@@ -30,7 +28,7 @@ var _ = Describe("companions and an operator that is killed", func() {
 			createReady(ctx, l.echo)
 			for _, step := range l.steps(ctx) {
 				By(step.what)
-				awaitOperator(ctx)
+				awaitLeader(ctx)
 				since := len(l.diary.read())
 				begun := func() { l.diary.await(ctx, since, step.sign) }
 				kill(ctx, step.issue, begun)
@@ -146,14 +144,14 @@ func (l *life) expectOne(ctx context.Context, another bool) {
 		now[owner.UID] = companion.UID
 	}
 	l.last = now
-	awaitOperator(ctx)
+	awaitLeader(ctx)
 	Eventually(func(g Gomega) { g.Expect(companions(ctx, g, l.namespace)).To(HaveLen(len(l.owners))) }).WithContext(ctx).Should(Succeed())
 }
 
 // expectNone expects no companion while the operator runs.
 func (l *life) expectNone(ctx context.Context) {
 	GinkgoHelper()
-	awaitOperator(ctx)
+	awaitLeader(ctx)
 	eventuallyNone(ctx, l.namespace)
 }
 
@@ -247,12 +245,4 @@ func ownerOf(pod *corev1.Pod) types.UID {
 		return owner.UID
 	}
 	return ""
-}
-
-// awaitOperator waits until the operator holds its lease.
-func awaitOperator(ctx context.Context) {
-	GinkgoHelper()
-	pod := operatorPod(ctx)
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
-	support.EventuallyObject(ctx, k8s, lease).Should(HaveField("Spec.HolderIdentity", HaveValue(HavePrefix(pod.Name+"_"))))
 }

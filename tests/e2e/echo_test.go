@@ -172,7 +172,7 @@ var _ = Describe("an operator that is killed", func() {
 		Expect(k8s.Delete(ctx, echo)).To(Succeed())
 		Consistently(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(HaveLen(2)) }).WithContext(ctx).WithTimeout(2 * time.Second).Should(
 			Succeed())
-		scaleOperator(ctx, "1")
+		scaleOperator(ctx, operatorReplicas)
 		realcluster.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
 		expectGone(ctx, echo)
 	}, SpecTimeout(10*time.Minute))

@@ -8,20 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
-	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -93,66 +89,6 @@ func probe(ctx context.Context, echo *v1.Echo, arguments ...string) realcluster.
 	return realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL+"/e2e", arguments...).Finish(ctx)
 }
 
-// killOperator kills the operator with SIGKILL. Its Deployment starts another.
-func killOperator(ctx context.Context) {
-	GinkgoHelper()
-	killOperatorAfter(ctx, func() {})
-}
-
-// killOperatorAfter takes a step and kills the operator immediately after it. Force-deleting its pod is not enough, because the kubelet
-// sends SIGTERM first. On a cluster whose processes cannot be reached, it has to do.
-func killOperatorAfter(ctx context.Context, step func()) {
-	GinkgoHelper()
-	noteLogErrors(ctx)
-	pod := operatorPod(ctx)
-	process := realcluster.ProcessOf(pod)
-	step()
-	if process == nil {
-		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
-		return
-	}
-	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // its end waits until the kubelet would not start it again in the same pod
-	defer func() { _ = process.Signal(syscall.SIGCONT) }() // it has ended, unless something failed
-	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
-	Expect(process.Kill()).To(Succeed())
-	// The next operator would wait 15 s for the lease of the killed one.
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
-	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
-}
-
-// operatorPod returns the pod of the operator.
-func operatorPod(ctx context.Context) *corev1.Pod {
-	GinkgoHelper()
-	list := &corev1.PodList{}
-	Eventually(func(g Gomega) {
-		g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(
-			Succeed())
-		g.Expect(list.Items).To(HaveLen(1))
-		g.Expect(list.Items[0].Status.ContainerStatuses).To(ConsistOf(HaveField("State.Running", Not(BeNil()))))
-	}).WithContext(ctx).Should(Succeed())
-	return &list.Items[0]
-}
-
-// scaleOperator stops (0) or starts (1) the operator.
-func scaleOperator(ctx context.Context, replicas string) {
-	GinkgoHelper()
-	if replicas == "0" {
-		noteLogErrors(ctx)
-	}
-	realcluster.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas="+replicas)
-	realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
-	if replicas == "0" {
-		realcluster.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", "control-plane=controller-manager", waitTimeout)
-	}
-}
-
-// awaitMetricsServer waits until the operator listens, because kubectl port-forward gives up on a port without a listener.
-func awaitMetricsServer(ctx context.Context) {
-	GinkgoHelper()
-	Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, "deployment/"+operatorDeployment).
-		Should(ContainSubstring("Serving metrics server"))
-}
-
 // throughPortForward calls a function with the address of a port-forward of its own, because kubectl ends one when a connection is reset.
 func throughPortForward(ctx context.Context, g Gomega, namespace, target, port string, call func(address string)) {
 	GinkgoHelper()
@@ -184,24 +120,4 @@ func fetch(ctx context.Context, g Gomega, url, token string) string {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(response.StatusCode).To(Equal(http.StatusOK), string(body))
 	return string(body)
-}
-
-// noteLogErrors records the errors in the log of the operator, except those that the tests cause.
-func noteLogErrors(ctx context.Context) {
-	GinkgoHelper()
-	expected := []string{
-		"because it is being terminated", // the namespace of a completed test accepts no events
-		"terminal error: spec.replicas is 100",
-	}
-	var text string
-	Eventually(func(ctx context.Context) (err error) { // there is no log yet when the operator has just been killed
-		text, err = realcluster.TryKubectl(ctx, "logs", "-n", operatorNamespace, "deployment/"+operatorDeployment)
-		return err
-	}).WithContext(ctx).Should(Succeed())
-	for line := range strings.Lines(text) {
-		isExpected := slices.ContainsFunc(expected, func(e string) bool { return strings.Contains(line, e) })
-		if strings.Contains(line, `"level":"error"`) && !isExpected && !slices.Contains(logErrors, line) {
-			logErrors = append(logErrors, line)
-		}
-	}
 }

@@ -114,7 +114,7 @@ func whatIsThere(ctx context.Context, g Gomega, echo *v1.Echo) []string {
 }
 
 // metricsReader gives a service account of a namespace the documented right to read the metrics of the operator while the test runs, and
-// returns a function that reads them.
+// returns a function that reads the metrics of its leader.
 func metricsReader(ctx context.Context, namespace string) func(context.Context) string {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "create", "serviceaccount", "scraper", "-n", namespace)
@@ -126,8 +126,9 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	token := strings.TrimSpace(realcluster.Kubectl(ctx, "create", "token", "scraper", "-n", namespace))
 	return func(ctx context.Context) (page string) {
 		GinkgoHelper()
+		leader := awaitLeader(ctx)
 		Eventually(func(g Gomega) { // it may have just started, and the right may have just been given
-			throughPortForward(ctx, g, operatorNamespace, "deployment/"+operatorDeployment, "8443", func(address string) {
+			throughPortForward(ctx, g, operatorNamespace, "pod/"+leader.Name, "8443", func(address string) {
 				page = fetch(ctx, g, "https://"+address+"/metrics", token)
 			})
 		}).WithContext(ctx).Should(Succeed())

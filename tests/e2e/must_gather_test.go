@@ -50,7 +50,7 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 		for path, text := range files {
 			Expect(text).NotTo(ContainSubstring(canary), path)
 		}
-		operator := "namespaces/" + operatorNamespace + "/pods/" + operatorPod(ctx).Name + "/"
+		operator := "namespaces/" + operatorNamespace + "/pods/" + awaitLeader(ctx).Name + "/"
 		Expect(files).To(And(
 			HaveKeyWithValue("kubernetes-version.json", ContainSubstring("gitVersion")),
 			HaveKeyWithValue("not-read.txt", BeEmpty()),

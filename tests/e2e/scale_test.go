@@ -45,7 +45,7 @@ var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), f
 		}
 		realcluster.StartHollowKubelet(ctx)
 		realcluster.CreateHollowNode(ctx, k8s, in[0])
-		creator := operatorPod(ctx)
+		creator := awaitLeader(ctx)
 		createMany(ctx, in)
 		eventuallyManyReady(ctx, in)
 		expectBelowLimit(ctx, creator, "has created 2,000 Echoes")
@@ -56,7 +56,7 @@ var _ = Describe("the operator with 2,000 Echoes of two pods", Label("scale"), f
 		before := eventuallyCalm(ctx, in)
 		expectBelowLimit(ctx, creator, "has rolled out 2,000 Echoes")
 
-		restarted := restartWithMany(ctx, in, creator)
+		restarted := restartWithMany(ctx, in)
 		Consistently(func(g Gomega) string { return cmp.Diff(before, versions(ctx, g, in)) }).
 			WithContext(ctx).WithTimeout(6 * manyInterval).WithPolling(manyInterval).Should(BeEmpty())
 
@@ -89,21 +89,21 @@ func annotateMany(ctx context.Context, in []string) {
 	}
 }
 
-// restartWithMany deletes the pod of the operator, and waits until its successor has reconciled all Echoes.
-func restartWithMany(ctx context.Context, in []string, pod *corev1.Pod) *corev1.Pod {
+// restartWithMany stops all replicas of the operator, starts them again, and waits until one of them has reconciled all Echoes. It returns
+// that one.
+func restartWithMany(ctx context.Context, in []string) *corev1.Pod {
 	GinkgoHelper()
 	By("restarting the operator")
-	noteLogErrors(ctx)
-	Expect(k8s.Delete(ctx, pod)).To(Succeed())
-	realcluster.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, pod.Name, waitTimeout)
-	awaitOperator(ctx)
-	restarted := operatorPod(ctx)
+	scaleOperator(ctx, "0")
+	scaleOperator(ctx, operatorReplicas)
+	restarted := awaitLeader(ctx)
 	metrics := metricsReader(ctx, in[0])
 	reconciles := func() float64 {
 		return support.SumOfMetric(metrics(ctx), "controller_runtime_reconcile_total", `controller="echo"`)
 	}
 	Eventually(reconciles).WithContext(ctx).WithPolling(manyInterval).Should(BeNumerically(">=", many))
 	expectBelowLimit(ctx, restarted, "has been restarted with 2,000 Echoes")
+	expectBelowLimit(ctx, &replicas(ctx, Default)[1], "waits with 2,000 Echoes")
 	return restarted
 }
 

@@ -21,11 +21,11 @@ var _ = Describe("the status API", func() {
 		removeViewer(ctx)
 		DeferCleanup(removeViewer, NodeTimeout(2*time.Minute))
 
-		rights, forward, found := strings.Cut(support.Documented(page, "## Requests"), "kubectl port-forward")
+		rights, forward, found := strings.Cut(support.Documented(page, "## Requests"), "leader=")
 		Expect(found).To(BeTrue())
 		support.Run(ctx, rights)
-		awaitMetricsServer(ctx)
-		address := forwardDocumented(ctx, forward)
+		awaitMetricsServer(ctx, awaitLeader(ctx))
+		address := forwardDocumented(ctx, "leader="+forward)
 		eventuallyMay(ctx, "list", "echoes", "-n", "default")
 		said := support.Run(ctx, askAt(address, support.Documented(page, "in another terminal")))
 
@@ -51,11 +51,10 @@ func removeViewer(ctx context.Context) {
 
 // forwardDocumented starts the documented port-forward while the test runs, but on any free port of this machine, and returns the
 // address.
-func forwardDocumented(ctx context.Context, arguments string) string {
+func forwardDocumented(ctx context.Context, commands string) string {
 	GinkgoHelper()
-	Expect(arguments).To(HaveSuffix(" 8443\n"))
-	command := exec.Command("kubectl",
-		append([]string{"port-forward"}, strings.Fields(strings.Replace(arguments, " 8443\n", " :8443", 1))...)...)
+	Expect(commands).To(And(ContainSubstring("\nkubectl port-forward "), HaveSuffix(" 8443\n")))
+	command := exec.Command("bash", "-euc", strings.NewReplacer("\nkubectl", "\nexec kubectl", " 8443\n", " :8443\n").Replace(commands))
 	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { session.Terminate().Wait() })

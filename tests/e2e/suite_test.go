@@ -18,6 +18,9 @@ const (
 	operatorNamespace  = "echo-operator-system"
 	operatorDeployment = "echo-operator-controller-manager"
 	operatorLease      = "echo-operator.example.com"
+	operatorPods       = "control-plane=controller-manager"
+	// operatorReplicas is how many replicas of the operator the manifests have.
+	operatorReplicas = "2"
 	// waitTimeout is how long kubectl waits. A busy machine takes minutes for what takes seconds on an idle one.
 	waitTimeout = "--timeout=3m"
 )
@@ -37,28 +40,28 @@ func TestE2E(t *testing.T) {
 
 var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
 
-// Each spec starts with one running operator, whatever the previous spec did to it.
+// Each spec starts with all replicas of the operator ready, whatever the previous spec did to them.
 var _ = BeforeEach(func(ctx SpecContext) {
-	scaleOperator(ctx, "1")
-	awaitOperator(ctx)
+	scaleOperator(ctx, operatorReplicas)
+	awaitLeader(ctx)
 }, NodeTimeout(5*time.Minute))
 
 // The operator runs again before a spec cleans up, which deletes Echoes.
-var _ = AfterEach(func(ctx SpecContext) { scaleOperator(ctx, "1") }, NodeTimeout(5*time.Minute))
+var _ = AfterEach(func(ctx SpecContext) { scaleOperator(ctx, operatorReplicas) }, NodeTimeout(5*time.Minute))
 
 // An error in the log may come from an earlier spec than the one that reads it, so the suite fails as a whole.
 var _ = AfterSuite(func(ctx SpecContext) {
-	scaleOperator(ctx, "1")
+	scaleOperator(ctx, operatorReplicas)
 	namespaces.RemoveAllBut(ctx)
 	noteLogErrors(ctx)
 	Expect(namespaces.Stuck).To(BeEmpty(), "Echoes that did not go")
-	Expect(logErrors).To(BeEmpty(), "errors in the operator's log")
+	Expect(logErrors).To(BeEmpty(), "errors in the operator's logs")
 }, NodeTimeout(10*time.Minute))
 
 var _ = realcluster.ShowAfterFailure(
 	"get echoes,deployments,replicasets,services,pods -A -o wide",
 	"get events -A --sort-by=.lastTimestamp",
-	"logs -n "+operatorNamespace+" deployment/"+operatorDeployment+" --tail=50",
+	"logs -n "+operatorNamespace+" -l "+operatorPods+" --prefix --tail=50",
 )
 
 // sample is the first sample, and its Echo.

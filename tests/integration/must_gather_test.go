@@ -14,8 +14,10 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/clientcmd"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -75,6 +77,7 @@ var _ = Describe("must-gather", Ordered, func() {
 			in + "policy/poddisruptionbudgets.yaml": "maxUnavailable: 1",
 			at + "apps/deployments.yaml":            "image: quay.io/echo-operator/echo-operator",
 			at + "coordination.k8s.io/leases.yaml":  "holderIdentity: operator-x",
+			at + "policy/poddisruptionbudgets.yaml": "maxUnavailable: 1",
 			"cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions.yaml": "name: echoes.example.com",
 			"not-read.txt":            "the metrics of the operator: the token of a person is not sent",
 			"kubernetes-version.json": `"gitVersion"`,
@@ -140,6 +143,8 @@ func createOperatorObjects(ctx context.Context, namespace string) {
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}}})).To(Succeed())
 	Expect(k8s.Create(ctx,
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator-x", Labels: labels}, Spec: spec})).To(Succeed())
+	Expect(k8s.Create(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator", Labels: labels},
+		Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromInt32(1))}})).To(Succeed())
 	Expect(k8s.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "echo-operator.example.com"},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("operator-x")}})).To(Succeed())
 }

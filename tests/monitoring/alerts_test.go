@@ -56,7 +56,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 				g.Expect(t.Health).To(Equal("up"), "%v: %s", t.Labels, t.LastError)
 				up[t.Labels["job"]]++
 			}
-			g.Expect(up).To(Equal(map[string]int{"echo-operator": 1, "healthy": 3}))
+			g.Expect(up).To(Equal(map[string]int{"echo-operator": 2, "healthy": 3}))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(names(Default, ctx)).To(BeEmpty())
 	}, SpecTimeout(10*time.Minute))
@@ -121,7 +121,7 @@ var _ = Describe("Prometheus", Ordered, func() {
 		realcluster.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=0")
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(
 			ConsistOf("EchoOperatorDown"))
-		realcluster.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
+		realcluster.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=2")
 		Eventually(names).WithArguments(ctx).WithContext(ctx).WithTimeout(alertTimeout).WithPolling(10 * time.Second).Should(BeEmpty())
 	}, SpecTimeout(60*time.Minute))
 })

@@ -33,7 +33,7 @@ func TestMonitoring(t *testing.T) {
 var _ = BeforeSuite(func() { k8s = namespaces.Connect(0) })
 
 var _ = AfterSuite(func(ctx SpecContext) {
-	realcluster.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
+	realcluster.Kubectl(ctx, "scale", "-n", operatorNamespace, operatorDeployment, "--replicas=2")
 	realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 	namespaces.RemoveAllBut(ctx)
 	for _, kind := range []string{"clusterrolebindings", "clusterroles", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
@@ -44,5 +44,5 @@ var _ = AfterSuite(func(ctx SpecContext) {
 
 var _ = realcluster.ShowAfterFailure(
 	"get pods,echoes,servicemonitors,podmonitors,prometheusrules -A -o wide",
-	"logs -n "+operatorNamespace+" "+operatorDeployment+" --tail=50",
+	"logs -n "+operatorNamespace+" -l control-plane=controller-manager --prefix --tail=50",
 )

@@ -22,7 +22,7 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 		Should(ContainSubstring("echo-operator.v" + version(2) + " Failed"))
 	Expect(echoPods(ctx)).To(Equal(before))
 	Expect(kubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.status.readyReplicas}")).To(Equal("1"),
-		"the old operator goes on")
+		"one old replica of the operator goes on")
 
 	By("publishing a fixed version, which is not enough")
 	pointCatalogAt(ctx, version(3))

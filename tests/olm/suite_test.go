@@ -166,7 +166,8 @@ func expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) ([]string, error) {
 		all, err := realcluster.TryKubectl(ctx, "get",
-			"crd,clusterrole,clusterrolebinding,namespace,operators.operators.coreos.com,catalogsource,pod,deployment,service", "-A", "-o", "name")
+			"crd,clusterrole,clusterrolebinding,namespace,operators.operators.coreos.com,catalogsource,pod,deployment,poddisruptionbudget,service",
+			"-A", "-o", "name")
 		return slices.DeleteFunc(strings.Split(all, "\n"), func(name string) bool { return !strings.Contains(name, "echo") }), err
 	}).WithContext(ctx).Should(BeEmpty())
 }

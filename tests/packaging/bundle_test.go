@@ -16,7 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/api/pkg/manifests"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 )
 
@@ -153,6 +155,20 @@ func TestTheBundleHasTheRulesOfConfig(t *testing.T) {
 		if slices.Contains(granted, "*") || slices.Contains(granted, "secrets") || len(rule.NonResourceURLs) > 0 {
 			t.Errorf("the rule %+v grants too much", rule)
 		}
+	}
+}
+
+// TestOneOfTwoReplicasMayBeMissing: with one pod the Deployment is Available, which OLM requires, and a drain may evict the other pod.
+func TestOneOfTwoReplicasMayBeMissing(t *testing.T) {
+	deployment := bundleCSV(t).Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec
+	one := new(intstr.FromInt32(1))
+	if *deployment.Replicas != 2 || !reflect.DeepEqual(deployment.Strategy.RollingUpdate.MaxUnavailable, one) {
+		t.Errorf("there are %d replicas, and the strategy is %+v", *deployment.Replicas, deployment.Strategy.RollingUpdate)
+	}
+	budget := read[policyv1.PodDisruptionBudget](t, "bundle", "manifests",
+		"echo-operator-controller-manager_policy_v1_poddisruptionbudget.yaml").Spec
+	if !reflect.DeepEqual(budget.MaxUnavailable, one) || !reflect.DeepEqual(budget.Selector, deployment.Selector) {
+		t.Errorf("the budget is %+v, and the selector of the Deployment %v", budget, deployment.Selector)
 	}
 }
 

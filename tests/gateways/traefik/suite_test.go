@@ -38,5 +38,5 @@ var _ = realcluster.ShowAfterFailure(
 	"get pods,echoes,ingresses,cronjobs,jobs -A -o wide",
 	"get gateways,httproutes,grpcroutes,backendtlspolicies,echoes -A -o yaml",
 	"logs -A -l app=traefik --tail=50",
-	"logs -n "+operatorNamespace+" "+operatorDeployment+" --tail=50",
+	"logs -n "+operatorNamespace+" -l control-plane=controller-manager --prefix --tail=50",
 )

@@ -68,7 +68,6 @@ var _ = AfterEach(func(ctx SpecContext) {
 
 var _ = AfterSuite(func(ctx SpecContext) {
 	namespaces.RemoveAllBut(ctx)
-	realcluster.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas=1")
 	Expect(namespaces.Stuck).To(BeEmpty(), "Echoes that did not go")
 }, NodeTimeout(15*time.Minute))
 

@@ -148,8 +148,8 @@ func (c content) objects(extension, namespace string) []any {
 	// Newer versions grant the operator this, too, if it watches all namespaces.
 	cluster = append(cluster, rule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}})
 	var inside []rule
-	for _, kind := range []string{"Deployment", "Service", "ServiceAccount"} {
-		group := map[string]string{"Deployment": "apps"}[kind]
+	for _, kind := range []string{"Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"} {
+		group := map[string]string{"Deployment": "apps", "PodDisruptionBudget": "policy"}[kind]
 		inside = append(inside, manage(group, kind, c.names[kind])...)
 		// OLM watches the kinds of what it made in all namespaces.
 		cluster = append(cluster,

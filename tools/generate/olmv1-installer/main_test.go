@@ -24,6 +24,7 @@ spec:
       permissions: [{rules: [{apiGroups: [g], resources: [r], resourceNames: [own], verbs: [get]}]}]
       clusterPermissions: [{rules: [{nonResourceURLs: [/metrics], verbs: [put]}]}]`,
 		"crd.yaml":     "kind: CustomResourceDefinition\nmetadata: {name: as.g}",
+		"budget.yaml":  "kind: PodDisruptionBudget\nmetadata: {name: budget}",
 		"service.yaml": "kind: Service\nmetadata: {name: metrics}",
 		"role.yaml":    "kind: ClusterRole\nmetadata: {name: viewer}\nrules: [{apiGroups: [g], resources: [as], verbs: [list]}]",
 	} {
@@ -45,6 +46,7 @@ spec:
 		"- nonResourceURLs: - /metrics verbs: - put",
 		"- g resources: - as verbs: - list",
 		"- apps resources: - deployments resourceNames: - manager verbs: - get - update - patch - delete",
+		"- policy resources: - poddisruptionbudgets resourceNames: - budget verbs: - get - update - patch - delete",
 		`- "" resources: - services resourceNames: - metrics verbs: - get - update - patch - delete`,
 		"- serviceaccounts resourceNames: - account verbs: - get - update - patch - delete",
 		`- "" resources: - serviceaccounts verbs: - list - watch`,

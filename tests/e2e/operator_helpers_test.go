@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
+)
+
+// replicas returns the pods of the operator that are not being deleted, the leader first.
+func replicas(ctx context.Context, g Gomega) []corev1.Pod {
+	lease, list := &coordinationv1.Lease{}, &corev1.PodList{}
+	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, lease)).To(Succeed())
+	g.Expect(k8s.List(ctx, list, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})).To(
+		Succeed())
+	g.Expect(lease.Spec.HolderIdentity).NotTo(BeNil(), "the lease is released")
+	found := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() })
+	leader := slices.IndexFunc(found, func(pod corev1.Pod) bool { return strings.HasPrefix(*lease.Spec.HolderIdentity, pod.Name+"_") })
+	g.Expect(leader).NotTo(Equal(-1), "the leader is %s", *lease.Spec.HolderIdentity)
+	found[0], found[leader] = found[leader], found[0]
+	return found
+}
+
+// awaitLeader waits until a replica of the operator runs and holds the lease, and returns its pod.
+func awaitLeader(ctx context.Context) *corev1.Pod {
+	GinkgoHelper()
+	var leader corev1.Pod
+	Eventually(func(g Gomega) {
+		leader = replicas(ctx, g)[0]
+		g.Expect(leader.Status.ContainerStatuses).To(ConsistOf(HaveField("State.Running", Not(BeNil()))))
+	}).WithContext(ctx).Should(Succeed())
+	return &leader
+}
+
+// killOperator kills the leader with SIGKILL. The other replica takes over.
+func killOperator(ctx context.Context) {
+	GinkgoHelper()
+	killOperatorAfter(ctx, func() {})
+}
+
+// killOperatorAfter takes a step and kills the leader immediately after it.
+func killOperatorAfter(ctx context.Context, step func()) {
+	GinkgoHelper()
+	killAfter(ctx, awaitLeader(ctx), step)
+	// The next leader would wait 15 s for the lease of the killed one.
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorLease}}
+	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
+}
+
+// killAfter takes a step and kills a replica immediately after it. Force-deleting its pod is not enough, because the kubelet sends SIGTERM
+// first. On a cluster whose processes cannot be reached, it has to do.
+func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
+	GinkgoHelper()
+	noteLogErrors(ctx)
+	process := realcluster.ProcessOf(pod)
+	step()
+	if process == nil {
+		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		return
+	}
+	Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())  // its end waits until the kubelet would not start it again in the same pod
+	defer func() { _ = process.Signal(syscall.SIGCONT) }() // it has ended, unless something failed
+	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+	Expect(process.Kill()).To(Succeed())
+}
+
+// scaleOperator sets the number of replicas of the operator, and waits until all are ready.
+func scaleOperator(ctx context.Context, number string) {
+	GinkgoHelper()
+	if number == "0" {
+		noteLogErrors(ctx)
+	}
+	realcluster.Kubectl(ctx, "scale", "deployment", "-n", operatorNamespace, operatorDeployment, "--replicas="+number)
+	realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+	if number == "0" {
+		realcluster.Kubectl(ctx, "wait", "--for=delete", "pod", "-n", operatorNamespace, "-l", operatorPods, waitTimeout)
+	}
+}
+
+// awaitMetricsServer waits until a replica listens, because kubectl port-forward gives up on a port without a listener.
+func awaitMetricsServer(ctx context.Context, pod *corev1.Pod) {
+	GinkgoHelper()
+	Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("logs", "-n", operatorNamespace, pod.Name).
+		Should(ContainSubstring("Serving metrics server"))
+}
+
+// noteLogErrors records the errors in the logs of the operator, except those that the tests cause.
+func noteLogErrors(ctx context.Context) {
+	GinkgoHelper()
+	expected := []string{
+		"because it is being terminated", // the namespace of a completed test accepts no events
+		"terminal error: spec.replicas is 100",
+		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that ends in order
+	}
+	var text string
+	Eventually(func(ctx context.Context) (err error) { // a replica that just starts has no log yet
+		text, err = realcluster.TryKubectl(ctx, "logs", "-n", operatorNamespace, "-l", operatorPods, "--tail=-1")
+		return err
+	}).WithContext(ctx).Should(Succeed())
+	for line := range strings.Lines(text) {
+		isExpected := slices.ContainsFunc(expected, func(e string) bool { return strings.Contains(line, e) })
+		if strings.Contains(line, `"level":"error"`) && !isExpected && !slices.Contains(logErrors, line) {
+			logErrors = append(logErrors, line)
+		}
+	}
+}
