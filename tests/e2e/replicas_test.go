@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/realcluster"
+)
+
+// The limits of docs/operations.md for another replica to take over, and a second for the kubelet.
+const (
+	takeoverInOrder = 6 * time.Second
+	takeoverKilled  = 25 * time.Second
+)
+
+var _ = Describe("the two replicas of the operator", func() {
+	remove := func(ctx context.Context, pod, _ *corev1.Pod) { Expect(k8s.Delete(ctx, pod)).To(Succeed()) }
+	evictOne := func(ctx context.Context, pod, other *corev1.Pod) {
+		Expect(evict(ctx, pod)).To(Succeed())
+		err := evict(ctx, other)
+		Expect(err).To(Satisfy(apierrors.IsTooManyRequests), "one pod is not ready")
+		Expect(apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause)).To(BeTrue(), "%v", err)
+	}
+	kill := func(ctx context.Context, pod, _ *corev1.Pod) { killAfter(ctx, pod, func() {}) }
+
+	DescribeTable("take over from each other, and no Echo is affected",
+		func(ctx SpecContext, end func(ctx context.Context, pod, other *corev1.Pod), limit time.Duration) {
+			echo, expectUnaffected := watchedEcho(ctx)
+			leader, other := awaitReplicas(ctx)
+			noteLogErrors(ctx)
+			end(ctx, leader, other)
+			ended := time.Now()
+			Eventually(func(g Gomega) { g.Expect(replicas(ctx, g)[0].UID).NotTo(Equal(leader.UID)) }).
+				WithContext(ctx).WithTimeout(limit).Should(Succeed())
+			AddReportEntry("time without a leader", ReportEntryVisibilityAlways, time.Since(ended).Round(100*time.Millisecond).String())
+			expectWorks(ctx, echo)
+			expectUnaffected()
+		},
+		Entry("when the leader is deleted", SpecTimeout(10*time.Minute), remove, takeoverInOrder),
+		Entry("when the leader is evicted", SpecTimeout(10*time.Minute), evictOne, takeoverInOrder),
+		Entry("when the leader is killed", SpecTimeout(10*time.Minute), kill, takeoverKilled),
+	)
+
+	DescribeTable("keep their leader", func(ctx SpecContext, end func(ctx context.Context, pod, other *corev1.Pod)) {
+		echo, expectUnaffected := watchedEcho(ctx)
+		leader, other := awaitReplicas(ctx)
+		noteLogErrors(ctx)
+		end(ctx, other, leader)
+		expectWorks(ctx, echo)
+		Expect(replicas(ctx, Default)[0].UID).To(Equal(leader.UID))
+		expectUnaffected()
+	},
+		Entry("when the other one is deleted", SpecTimeout(10*time.Minute), remove),
+		Entry("when the other one is evicted", SpecTimeout(10*time.Minute), evictOne),
+	)
+
+	It("are replaced by a rollout, and no Echo is affected", func(ctx SpecContext) {
+		echo, expectUnaffected := watchedEcho(ctx)
+		leader, other := awaitReplicas(ctx)
+		noteLogErrors(ctx)
+		DeferCleanup(setEnvironment, "MAX_REPLICAS-", NodeTimeout(5*time.Minute))
+		setEnvironment(ctx, "MAX_REPLICAS=19")
+		expectWorks(ctx, echo)
+		for _, pod := range replicas(ctx, Default) {
+			Expect(pod.UID).NotTo(BeElementOf(leader.UID, other.UID))
+		}
+		expectUnaffected()
+	}, SpecTimeout(15*time.Minute))
+
+	It("can be one, which may be evicted, too", func(ctx SpecContext) {
+		support.Run(ctx, support.Documented("../../docs/operations.md", "To go back to one replica"))
+		realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+		leader := awaitLeader(ctx)
+		Expect(replicas(ctx, Default)).To(HaveLen(1))
+		awaitBudget(ctx, 1)
+		noteLogErrors(ctx)
+		Expect(evict(ctx, leader)).To(Succeed())
+	}, SpecTimeout(10*time.Minute))
+})
+
+// watchedEcho creates an Echo. The returned function expects that since then the Echo has never had the phase Warning, and that the
+// condition Available of the operator's Deployment, which OLM reads, has always been True.
+func watchedEcho(ctx context.Context) (*v1.Echo, func()) {
+	GinkgoHelper()
+	echo := support.Echo(namespaces.New(ctx), "watched")
+	createReady(ctx, echo)
+	awaitReplicas(ctx)
+	phases := support.Record(ctx, k8s, &v1.EchoList{}, func(e *v1.Echo) string { return e.Status.Phase }, client.InNamespace(echo.Namespace))
+	availability := support.Record(ctx, k8s, &appsv1.DeploymentList{}, available, client.InNamespace(operatorNamespace))
+	return echo, func() {
+		GinkgoHelper()
+		Expect(phases()).To(And(ContainElement(v1.PhaseUpdating), HaveEach(BeElementOf(v1.PhaseReady, v1.PhaseUpdating))))
+		Expect(availability()).To(And(ContainElement(HavePrefix("1 ")), HaveEach(HaveSuffix(" True"))))
+	}
+}
+
+// available returns how many pods of a Deployment are available, and the status of its condition Available.
+func available(d *appsv1.Deployment) string {
+	status := corev1.ConditionUnknown
+	for _, condition := range d.Status.Conditions {
+		if condition.Type == appsv1.DeploymentAvailable {
+			status = condition.Status
+		}
+	}
+	return fmt.Sprintf("%d %s", d.Status.AvailableReplicas, status)
+}
+
+// awaitReplicas waits until both replicas are ready and one of them may be evicted, and returns the leader first.
+func awaitReplicas(ctx context.Context) (leader, other *corev1.Pod) {
+	GinkgoHelper()
+	realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+	awaitBudget(ctx, 2)
+	awaitLeader(ctx)
+	found := replicas(ctx, Default)
+	Expect(found).To(HaveLen(2))
+	return &found[0], &found[1]
+}
+
+// awaitBudget waits until the PodDisruptionBudget has seen a number of healthy replicas, and allows an eviction.
+func awaitBudget(ctx context.Context, healthy int32) {
+	GinkgoHelper()
+	budget := &policyv1.PodDisruptionBudget{}
+	budget.Namespace, budget.Name = operatorNamespace, operatorDeployment
+	support.EventuallyObject(ctx, k8s, budget).Should(HaveField("Status", And(HaveField("CurrentHealthy", healthy),
+		HaveField("ExpectedPods", healthy), HaveField("DisruptionsAllowed", int32(1)))))
+}
+
+func evict(ctx context.Context, pod *corev1.Pod) error {
+	return k8s.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{})
+}
+
+// expectWorks expects that the operator carries out a change, and that both replicas are there again.
+func expectWorks(ctx context.Context, echo *v1.Echo) {
+	GinkgoHelper()
+	edit(ctx, echo, func(spec *v1.EchoSpec) { spec.Replicas = new(int32(3)) })
+	waitReady(ctx, echo)
+	awaitReplicas(ctx)
+}
+
+// setEnvironment sets an environment variable of the operator, or removes it, and waits until all replicas have been replaced.
+func setEnvironment(ctx context.Context, variable string) {
+	GinkgoHelper()
+	realcluster.Kubectl(ctx, "set", "env", "deployment", "-n", operatorNamespace, operatorDeployment, variable)
+	realcluster.Kubectl(ctx, "rollout", "status", "deployment", "-n", operatorNamespace, operatorDeployment, waitTimeout)
+}
