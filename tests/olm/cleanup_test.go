@@ -25,8 +25,8 @@ const (
 	finalizerTimeout = time.Minute
 )
 
-// k8s reads and deletes what specs left behind.
-var k8s client.Client
+// k8s reads and deletes what specs left behind, and watches objects.
+var k8s client.WithWatch
 
 // Each spec, or Ordered container, starts without the operator, in whatever state the previous one ended.
 var _ = BeforeEach(func(ctx SpecContext) {
@@ -144,6 +144,6 @@ var _ = realcluster.ShowAfterFailure(
 	"get echoes -A -o yaml",
 	"get namespaces,deployments,replicasets,services,pods -A -o wide",
 	"get events -A --sort-by=.lastTimestamp",
-	"logs -n "+operatorNamespace+" deployment/echo-operator-controller-manager --tail=50",
+	"logs -n "+operatorNamespace+" -l control-plane=controller-manager --prefix --tail=50",
 	"logs -n olm deployment/catalog-operator --tail=30",
 )

@@ -9,6 +9,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
@@ -38,6 +41,23 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		seen := realcluster.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=200", "--pods=2").Finish(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(seen.Pods).To(HaveLen(2))
+	}, SpecTimeout(10*time.Minute))
+
+	// The Deployment of the operator must stay Available with one replica.
+	It("stays Succeeded while each replica of the operator is replaced", func(ctx SpecContext) {
+		versions := &unstructured.UnstructuredList{}
+		versions.SetAPIVersion("operators.coreos.com/v1alpha1")
+		versions.SetKind("ClusterServiceVersionList")
+		phases := support.Record(ctx, k8s, versions, phaseOf, client.InNamespace(operatorNamespace))
+		numbers := support.Record(ctx, k8s, &appsv1.DeploymentList{}, func(d *appsv1.Deployment) int32 { return d.Status.AvailableReplicas },
+			client.InNamespace(operatorNamespace))
+		for _, pod := range strings.Fields(kubectl(ctx, "get", "pods", "-l", "control-plane=controller-manager", "-o", "name")) {
+			kubectl(ctx, "delete", pod, waitTimeout)
+			kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", waitTimeout)
+		}
+		Expect(numbers()).To(And(ContainElement(int32(1)), HaveEach(BeNumerically(">", 0))))
+		Expect(phases()).To(HaveEach("Succeeded"))
+		Expect(kubectl(ctx, "get", "csv", "-o", "jsonpath={.items[*].status.conditions[*].phase}")).NotTo(ContainSubstring("Failed"))
 	}, SpecTimeout(10*time.Minute))
 
 	It("adds samples and a quick start to the OpenShift console", func(ctx SpecContext) {
@@ -77,13 +97,20 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			HaveEach(Or(HavePrefix("pass "), MatchRegexp(`^suggestion:\s*echoes.example.com does not have status spec\.`)))))
 	}, SpecTimeout(20*time.Minute))
 
+	// A Subscription cannot set the number of replicas: OLM sets the number of the bundle again when the settings change.
 	It("takes its settings from the Subscription", func(ctx SpecContext) {
+		number := func(ctx context.Context) (string, error) {
+			return tryKubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.spec.replicas}")
+		}
+		kubectl(ctx, "scale", "deployment/echo-operator-controller-manager", "--replicas=1")
+		Consistently(number).WithContext(ctx).WithTimeout(10 * time.Second).Should(Equal("1"))
 		run(ctx, documented(version(0), "Settings go into the Subscription"))
 		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o",
 			"yaml").Should(SatisfyAll(
 			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 128Mi`),
 			MatchRegexp(`nodeSelector:\s+kubernetes.io/os: linux`)))
 		kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", waitTimeout)
+		Expect(number(ctx)).To(Equal("2"))
 		realcluster.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=5")
 		realcluster.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Failed", "echo/test-echo", waitTimeout)
 		Expect(realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].message}")).To(
@@ -125,3 +152,9 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			"name").Should(BeEmpty())
 	}, SpecTimeout(10*time.Minute))
 })
+
+// phaseOf returns the phase of a ClusterServiceVersion.
+func phaseOf(csv *unstructured.Unstructured) string {
+	phase, _, _ := unstructured.NestedString(csv.Object, "status", "phase")
+	return phase
+}
