@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,7 +38,7 @@ func Apply(ctx context.Context, writer client.Writer, c children.Child, live cli
 	after.SetNamespace(c.Key.Namespace)
 	after.SetName(c.Key.Name)
 	if err := writer.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
-		return nil, fmt.Errorf("applying %s %s: %w", c.Kind, c.Key, err)
+		return nil, &children.RequestError{Action: children.Applying, Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	return after, nil
 }
@@ -53,9 +54,17 @@ func DeleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 		client.PropagationPolicy(order),
 		client.Preconditions{UID: &uid, ResourceVersion: &version})
 	if err != nil {
-		return fmt.Errorf("deleting %T %s: %w", live, client.ObjectKeyFromObject(live), err)
+		return &children.RequestError{Action: children.Deleting, Kind: kindOf(live), Key: client.ObjectKeyFromObject(live), Err: err}
 	}
 	return nil
+}
+
+// kindOf returns the kind of an object, which has the name of its Go type unless it is unstructured.
+func kindOf(object client.Object) string {
+	if kind := object.GetObjectKind().GroupVersionKind().Kind; kind != "" {
+		return kind
+	}
+	return reflect.TypeOf(object).Elem().Name()
 }
 
 // DeleteCompanion deletes a companion, and no other pod of its name. It does nothing if the companion is already being deleted.

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/apply"
-	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // ChildWriter makes children as they are desired.
@@ -70,7 +69,7 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 	}
 	current := c.NewObject()
 	if err := w.Live.Get(ctx, c.Key, current); err != nil {
-		return fmt.Errorf("reading %s %s: %w", c.Kind, c.Key, err)
+		return &children.RequestError{Action: children.Reading, Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	before := current.DeepCopyObject().(client.Object)
 	if err := apply.GiveToOperator(current, renamed, c.Desired.GetAPIVersion()); err != nil {
@@ -78,7 +77,7 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := w.Client.Patch(ctx, current, patch, client.FieldOwner(children.FieldOwner)); err != nil {
-		return fmt.Errorf("taking over fields of %s %s: %w", c.Kind, c.Key, err)
+		return &children.RequestError{Action: children.TakingOver, Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	w.wrote(c.Key, before, current)
 	return nil
@@ -89,9 +88,9 @@ func (w *ChildWriter) reclaim(ctx context.Context, c children.Child, renamed *fi
 func (w *ChildWriter) replace(ctx context.Context, c children.Child, live client.Object) error {
 	if trial := c.DryRunCopy(); trial != nil && live.GetDeletionTimestamp().IsZero() {
 		err := w.Client.Create(ctx, trial, client.DryRunAll, client.FieldOwner(children.FieldOwner))
-		forbidden := apierrors.IsForbidden(err) && !status.IsQuotaExceeded(err) // the old one counts in the quota
-		if apierrors.IsInvalid(err) || forbidden || status.IsDenied(err) {
-			return fmt.Errorf("replacing %s %s: %w", c.Kind, c.Key, err)
+		forbidden := apierrors.IsForbidden(err) && !remedy.IsQuotaExceeded(err) // the old one counts in the quota
+		if apierrors.IsInvalid(err) || forbidden || remedy.IsDenied(err) {
+			return &children.RequestError{Action: children.Replacing, Kind: c.Kind, Key: c.Key, Err: err}
 		}
 	}
 	return w.remove(ctx, live)

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,7 +26,7 @@ func Find[T client.Object](ctx context.Context, reader client.Reader, key client
 func ReadChild(ctx context.Context, reader client.Reader, c children.Child) (client.Object, error) {
 	live, err := Find(ctx, reader, c.Key, c.NewObject())
 	if err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", c.Kind, c.Key, err)
+		return nil, &children.RequestError{Action: children.Reading, Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	return live, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/internal/status/checks"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
 
@@ -87,7 +88,7 @@ func (r *Reconciler) converge(ctx context.Context, echo *v1.Echo) (checks.Observ
 		check := &echo.Spec.Checks[i]
 		observed, err := r.ensure(ctx, echo, check)
 		if err != nil {
-			failed, observed.Refused = append(failed, err), err.Error()
+			failed, observed.Refused = append(failed, err), remedy.Of(err)
 		}
 		observed.Pods = pods[check.Name]
 		seen.Checks[check.Name] = observed

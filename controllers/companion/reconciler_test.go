@@ -74,7 +74,7 @@ func TestAForeignPodWithTheNameOfACompanionIsNotChanged(t *testing.T) {
 		g.Expect(r.Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
 		g.Expect(w.Writes).To(BeNil())
 	}
-	g.Expect(w.Events()).To(HaveExactElements(HavePrefix("Warning CompanionNotCreated Pod")))
+	g.Expect(w.Events()).To(HaveExactElements(HavePrefix("Warning CompanionNotCreated The Pod ")))
 }
 
 func TestAFailedWriteIsReportedToTheOwnerAndRetried(t *testing.T) {
@@ -88,7 +88,7 @@ func TestAFailedWriteIsReportedToTheOwnerAndRetried(t *testing.T) {
 	}
 	r.Now = func() time.Time { return w.Dependencies.Now().Add(controllers.Tolerance) }
 	g.Expect(r.Reconcile(t.Context(), webRequest)).Error().To(HaveOccurred(), "the failure is hidden from the work queue")
-	g.Expect(w.Events()).To(HaveExactElements(HavePrefix("Warning CompanionNotCreated applying Pod")))
+	g.Expect(w.Events()).To(HaveExactElements(HavePrefix("Warning CompanionNotCreated The Pod ")))
 }
 
 func TestAMissingEchoIsReportedToTheOwner(t *testing.T) {

@@ -1,12 +1,28 @@
 package children
 
-import "fmt"
+import (
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
 
 // InvalidSpecError is a spec that the schema accepts and the operator refuses.
-type InvalidSpecError struct{ Message string }
+type InvalidSpecError struct {
+	// Message says what is wrong, Quote what another component says about it, and Advice what to do, in sentences.
+	Message, Quote, Advice string
+}
 
 // Error implements error.
-func (e *InvalidSpecError) Error() string { return e.Message }
+func (e *InvalidSpecError) Error() string {
+	text := e.Message
+	if e.Quote != "" {
+		text += ": " + e.Quote
+	}
+	if e.Advice != "" {
+		text += ". " + e.Advice
+	}
+	return text
+}
 
 // NameConflictError is an object that has the name of a child or a companion, but was not created as one.
 type NameConflictError struct {
@@ -17,7 +33,38 @@ type NameConflictError struct {
 	Advice string
 }
 
-// Error implements error.
-func (e *NameConflictError) Error() string {
-	return fmt.Sprintf("%s %q already exists and was not created for this %s. It is not changed. %s", e.Kind, e.Name, e.For, e.Advice)
+// Text says what is wrong, without the advice.
+func (e *NameConflictError) Text() string {
+	return fmt.Sprintf("The %s %s already exists, was not created for this %s, and is not changed", e.Kind, e.Name, e.For)
 }
+
+// Error implements error.
+func (e *NameConflictError) Error() string { return e.Text() + ". " + e.Advice }
+
+// RequestError is a request for a child that failed.
+type RequestError struct {
+	Action Action
+	Kind   string
+	Key    client.ObjectKey
+	Err    error
+}
+
+// Action is what a request would have done with an object, as a participle.
+type Action string
+
+// The actions of requests.
+const (
+	Applying   Action = "applied"
+	Reading    Action = "read"
+	Replacing  Action = "replaced"
+	Deleting   Action = "deleted"
+	TakingOver Action = "taken over"
+)
+
+// Error implements error.
+func (e *RequestError) Error() string {
+	return fmt.Sprintf("%s %s cannot be %s: %v", e.Kind, e.Key, e.Action, e.Err)
+}
+
+// Unwrap returns why the request failed.
+func (e *RequestError) Unwrap() error { return e.Err }

@@ -3,8 +3,6 @@ package status
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -16,13 +14,12 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // Failure is the error of a reconcile and what it calls for. By default the reconcile is retried with exponential backoff.
 type Failure struct {
 	Err error
-	// Advice is a sentence that says what to change, empty if the error does.
-	Advice string
 	// Reason is the reason of the conditions, nil if the status stays as it is.
 	Reason v1.Reason
 	// Transient is true if the failure may go away without an edit or another action on this Echo.
@@ -60,10 +57,10 @@ func Classify(err error) *Failure {
 		return &Failure{Err: err, Reason: v1.ReasonInvalidSpec, NoRetry: true}
 	case errors.As(err, new(*children.NameConflictError)):
 		return &Failure{Err: err, Reason: v1.ReasonNameConflict, RetryAfter: LookPeriod}
-	case IsDenied(err):
+	case remedy.IsDenied(err):
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
 	case apierrors.IsInvalid(err): // retried, because other objects and the version of the API server also decide whether an object is valid
-		return &Failure{Err: err, Advice: adviceOnService(err), Reason: v1.ReasonInvalidSpec}
+		return &Failure{Err: err, Reason: v1.ReasonInvalidSpec}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &Failure{Err: err, NoRetry: true}
 	case apierrors.IsForbidden(err):
@@ -95,34 +92,16 @@ func (f *Failure) urgency() int {
 	}
 }
 
-// IsDenied reports whether a webhook or a policy of admission control denies a request. Both choose the code and the reason of the response,
-// so that only the words of the API server distinguish a denial: k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go,
-// and dispatcher.go in the directory policy/validating next to it.
-func IsDenied(err error) bool {
-	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) {
-		return false
-	}
-	message := status.Status().Message
-	_, webhook, found := strings.Cut(message, `admission webhook "`)
-	return found && strings.Contains(webhook, `" denied the request`) || strings.Contains(message, " denied request: ")
-}
-
 // forbidden returns what a 403 calls for. The API server distinguishes the cases only by their message.
 func forbidden(err error) *Failure {
 	switch message := err.Error(); {
 	case strings.Contains(message, "while custom resource definition is terminating"): // of a route; its watch reports when it is gone
 		return &Failure{Err: err, RetryAfter: definitionRetry}
-	case IsQuotaExceeded(err):
+	case remedy.IsQuotaExceeded(err):
 		return &Failure{Err: err, Reason: v1.ReasonQuotaExceeded, Transient: true}
 	default:
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
 	}
-}
-
-// IsQuotaExceeded reports whether the API server refuses a request because of a resource quota.
-func IsQuotaExceeded(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
 }
 
 // Silent reports whether a failure leaves the status as it is. It is false for nil.
@@ -143,37 +122,4 @@ func IsApplied(echo *v1.Echo) bool {
 	degraded := meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionDegraded)
 	return echo.Status.ObservedGeneration == echo.Generation && !echo.Spec.Paused && degraded != nil &&
 		degraded.Status == metav1.ConditionFalse
-}
-
-// adviceOnService returns a sentence that names the fields of the spec whose values the API server refuses in a Service, empty if it
-// refuses something else. The schema of the Echo cannot reject all of them, because they depend on the cluster.
-func adviceOnService(err error) string {
-	var refused apierrors.APIStatus
-	if !errors.As(err, &refused) || refused.Status().Details == nil || refused.Status().Details.Kind != "Service" {
-		return ""
-	}
-	var fields []string
-	for _, c := range refused.Status().Details.Causes {
-		if name := fieldOfService(c.Field); name != "" {
-			fields = append(fields, "spec.service."+name)
-		}
-	}
-	if len(fields) == 0 {
-		return ""
-	}
-	slices.Sort(fields)
-	return fmt.Sprintf("Change or remove %s of the Echo.", strings.Join(slices.Compact(fields), " and "))
-}
-
-// fieldOfService returns the name of the field of an Echo's Service from which a field of a Service comes, such as spec.ipFamilies[0],
-// empty if it comes from none. The API server spells some with a capital letter.
-func fieldOfService(path string) string {
-	_, name, _ := strings.Cut(path, ".")
-	name, _, _ = strings.Cut(name, "[")
-	for field := range reflect.TypeFor[v1.EchoService]().Fields() {
-		if own, _, _ := strings.Cut(field.Tag.Get("json"), ","); strings.EqualFold(own, name) {
-			return own
-		}
-	}
-	return ""
 }

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
@@ -65,35 +64,6 @@ func coded(code int32, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: message}}
 }
 
-// TestIsDenied has the messages of the API server: k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go, and dispatcher.go
-// in the directory policy/validating next to it.
-func TestIsDenied(t *testing.T) {
-	const webhook, policy = `admission webhook "w.example.org" denied the request`, "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"
-	for _, code := range []int32{400, 401, 403, 404, 409, 413, 422, 429, 500} {
-		for message, want := range map[string]bool{
-			webhook + ": no":                                                                  true,
-			webhook + ": exceeded quota: q":                                                   true,
-			webhook + " without explanation":                                                  true,
-			`deployments.apps "x" is forbidden: ` + policy:                                    true,
-			`deployments.apps "x" is forbidden: policy "p" denied request: no`:                true,
-			`failed calling webhook "w.example.org": no`:                                      false,
-			`admission webhook "w.example.org" does not support dry run`:                      false,
-			`deployments.apps "x" is forbidden: User "u" cannot patch resource "deployments"`: false,
-		} {
-			err := fmt.Errorf("applying: %w", coded(code, message))
-			if got := IsDenied(err); got != want {
-				t.Errorf("%d %s: got %t", code, message, got)
-			}
-			if want && Classify(err).Reason != v1.ReasonForbidden {
-				t.Errorf("%d %s: the reason is %s", code, message, Classify(err).Reason)
-			}
-		}
-	}
-	if IsDenied(nil) || IsDenied(errors.New(webhook)) {
-		t.Error("what the API server did not say is a denial")
-	}
-}
-
 func TestSilentFailuresLeaveTheStatusAsItIs(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady })
@@ -115,42 +85,4 @@ func TestNameWasTaken(t *testing.T) {
 		}
 		NewWithT(t).Expect(NameWasTaken(echo)).To(Equal(want), "%v", reason)
 	}
-}
-
-func TestAdviceOnService(t *testing.T) {
-	refused := func(kind string, paths ...string) error {
-		var all field.ErrorList
-		for _, path := range paths {
-			all = append(all, field.Invalid(field.NewPath(path), "x", "no"))
-		}
-		return fmt.Errorf("applying: %w", apierrors.NewInvalid(schema.GroupKind{Kind: kind}, "x", all))
-	}
-	for name, c := range map[string]struct {
-		err  error
-		want string
-	}{
-		"a family of another cluster": {refused("Service", "spec.ipFamilies[0]"), "Change or remove spec.service.ipFamilies of the Echo."},
-		"two fields, one twice": {refused("Service", "spec.ipFamilyPolicy", "spec.ipFamilies[0]", "spec.ipFamilies[1]"),
-			"Change or remove spec.service.ipFamilies and spec.service.ipFamilyPolicy of the Echo."},
-		"with a capital letter": {refused("Service", "spec.LoadBalancerSourceRanges[2]"),
-			"Change or remove spec.service.loadBalancerSourceRanges of the Echo."},
-		"an annotation":                 {refused("Service", "metadata.annotations"), "Change or remove spec.service.annotations of the Echo."},
-		"what no field of the Echo is":  {refused("Service", "spec.ports[0].nodePort", "spec.clusterIPs"), ""},
-		"another kind":                  {refused("Deployment", "spec.sessionAffinity"), ""},
-		"no field":                      {refused("Service"), ""},
-		"no response of the API server": {errors.New("no"), ""},
-	} {
-		NewWithT(t).Expect(adviceOnService(c.err)).To(Equal(c.want), name)
-	}
-}
-
-func TestTheStatusNamesTheFieldThatTheAPIServerRefuses(t *testing.T) {
-	g := NewWithT(t)
-	err := apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", field.ErrorList{
-		field.Invalid(field.NewPath("spec", "ipFamilies").Index(0), "IPv6", "not configured on this cluster")})
-	status := Evaluate(support.Echo("ns", "x"), Observation{}, Classify(fmt.Errorf("applying Service ns/x: %w", err)), time.Now()).Status
-	const want = `applying Service ns/x: Service "x" is invalid: spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster. ` +
-		"Change or remove spec.service.ipFamilies of the Echo."
-	g.Expect(status.Message).To(Equal(want))
-	g.Expect(status.Phase).To(Equal(v1.PhaseFailed))
 }

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 // What the Deployment controller writes into a Deployment: k8s.io/kubernetes/pkg/controller/deployment/util.
@@ -46,26 +47,48 @@ func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now
 	}
 }
 
-// String returns how many pods are ready, as a sentence.
-func (a availability) String() string {
-	return fmt.Sprintf("%d of %d pods are ready.", a.available, a.want)
+// counts returns how many pods are ready, as a sentence. Unless the message names another cause, it says that a change is being rolled out.
+func (a availability) counts(hasCause bool) string {
+	switch rolling := a.progressing && !a.ready; {
+	case a.ready && a.want == 0:
+		return "No pods are requested and none are running."
+	case rolling && a.first && !hasCause:
+		return fmt.Sprintf("The pods are starting: %d of %d are ready.", a.available, a.want)
+	case rolling && !a.first && !hasCause:
+		return fmt.Sprintf("A change is being rolled out: %d of %d pods are updated, and %d are ready.", a.updated, a.want, a.available)
+	case rolling && !a.first:
+		return fmt.Sprintf("%d of %d pods are updated, and %d are ready.", a.updated, a.want, a.available)
+	default:
+		return fmt.Sprintf("%d of %d pods are ready.", a.available, a.want)
+	}
 }
 
 // isStuck reports whether pods are missing although nothing is being rolled out, for longer than the deadline.
 func (a availability) isStuck() bool { return !a.ready && !a.progressing && a.overdue }
 
-// summary returns what the counts of pods say.
-func (a availability) summary() string {
+// rollout returns what the rollout of a change does, as a sentence.
+func (a availability) rollout() string {
 	switch {
-	case a.ready && a.want == 0:
-		return "No pods are requested and none are running."
-	case a.progressing && !a.ready:
-		return fmt.Sprintf("A change is being rolled out: %d of %d pods are updated. %s", a.updated, a.want, a)
+	case a.ready:
+		return "All changes are rolled out."
+	case a.progressing && a.first:
+		return fmt.Sprintf("The pods are being created: %d of %d exist.", a.updated, a.want)
+	case a.progressing:
+		return fmt.Sprintf("A change is being rolled out: %d of %d pods are updated.", a.updated, a.want)
 	case a.isStuck():
-		return fmt.Sprintf("%s There has been no progress for %.0f minutes.", a, desired.ProgressDeadline.Minutes())
+		return fmt.Sprintf("There has been no progress for %.0f minutes.", desired.ProgressDeadline.Minutes())
 	default:
-		return a.String()
+		return "No change is being rolled out."
 	}
+}
+
+// problem returns what the counts of pods alone show to be wrong, zero if nothing.
+func (a availability) problem() message.Problem {
+	if !a.isStuck() {
+		return message.Problem{}
+	}
+	return message.Problem{Text: a.rollout(),
+		Advice: "Check the log and the readiness probe of the pods: their container must listen on spec.port."}
 }
 
 // phase returns the phase that pods and causes lead to.
@@ -129,6 +152,14 @@ func (a availability) degradation(why causes) (metav1.ConditionStatus, v1.Reason
 	default:
 		return metav1.ConditionFalse, v1.ReasonAsExpected
 	}
+}
+
+// replicasOf returns how many pods a Deployment asks for, as the API server defaults it.
+func replicasOf(d *appsv1.Deployment) int32 {
+	if d.Spec.Replicas == nil {
+		return 1
+	}
+	return *d.Spec.Replicas
 }
 
 // isReady reports whether the pods are as desired: the Deployment controller has seen the latest spec, and all pods are updated and

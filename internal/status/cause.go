@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status/message"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // failedPodWindow is how much older than the newest pod a failed pod may be to count: an eviction long ago explains nothing, a
@@ -21,7 +23,7 @@ const failedPodWindow = time.Minute
 // cause is why pods are missing, and what to do about it. The zero value means that the cause is unknown.
 type cause struct {
 	reason  v1.Reason
-	message string
+	problem message.Problem
 	// warning is true if the phase is Warning, although a change is being rolled out.
 	warning bool
 	// lasting is true if the cause does not go away until a user acts. The Echo is degraded then.
@@ -63,8 +65,11 @@ func nodeCause(pod *corev1.Pod, node Node) cause {
 		return cause{}
 	}
 	return cause{
-		reason:  v1.ReasonNodeProblem,
-		message: fmt.Sprintf("Pod %s runs on node %s, which has a problem: %s", pod.Name, pod.Spec.NodeName, describe(node.Problems)),
+		reason: v1.ReasonNodeProblem,
+		problem: message.Problem{
+			Text:  fmt.Sprintf("Pod %s runs on node %s, which has a problem", pod.Name, pod.Spec.NodeName),
+			Quote: describe(node.Problems), Advice: "Repair the node, or delete the pod so that another node runs it.",
+		},
 		warning: true,
 	}
 }
@@ -74,8 +79,9 @@ func pauseCause(d *appsv1.Deployment) cause {
 	if !d.Spec.Paused || !rolling(d) {
 		return cause{}
 	}
-	return cause{reason: v1.ReasonDeploymentPaused, lasting: true, message: fmt.Sprintf(
-		"The rollout of the Deployment is paused. Run 'kubectl rollout resume -n %s deployment/%s' to continue it.", d.Namespace, d.Name)}
+	return cause{reason: v1.ReasonDeploymentPaused, lasting: true, problem: message.Problem{
+		Text: "The rollout of the Deployment is paused", Advice: fmt.Sprintf(
+			"Run 'kubectl rollout resume -n %s deployment/%s' to continue it.", d.Namespace, d.Name)}}
 }
 
 // creationCause returns why the API server accepts no more pods.
@@ -85,18 +91,19 @@ func creationCause(d *appsv1.Deployment) cause {
 			continue
 		}
 		if _, quota, found := strings.Cut(c.Message, "exceeded quota: "); found {
-			return cause{reason: v1.ReasonQuotaExceeded, lasting: true, message: fmt.Sprintf(
-				"The resource quota of the namespace is exceeded (%s). Raise it, or request fewer replicas or resources.", quota)}
+			return cause{reason: v1.ReasonQuotaExceeded, lasting: true, problem: message.Problem{
+				Text: "The resource quota of the namespace is exceeded", Quote: quota,
+				Advice: "Raise it, or lower spec.replicas or spec.resources."}}
 		}
 		if account := missingServiceAccount(c.Message); account != "" {
 			return serviceAccountCause(d, account)
 		}
-		message := c.Message // begins with the name of a pod that was never created
-		if _, why, found := strings.Cut(message, " is forbidden: "); found {
-			message = why
+		words := c.Message // begins with the name of a pod that was never created
+		if _, why, found := strings.Cut(words, " is forbidden: "); found {
+			words = why
 		}
-		return cause{reason: v1.ReasonPodsRejected, lasting: !isTemporary(message),
-			message: "The API server rejects the pods: " + Sentence(message)}
+		return cause{reason: v1.ReasonPodsRejected, lasting: !isTemporary(words),
+			problem: message.Problem{Text: "The API server rejects the pods", Quote: words, Advice: remedy.Creation(words)}}
 	}
 	return cause{}
 }
@@ -123,7 +130,8 @@ func missingServiceAccount(message string) string {
 // serviceAccountCause returns why the API server accepts no pods of a ServiceAccount that does not exist. No event reports to Kubernetes
 // that it was created.
 func serviceAccountCause(d *appsv1.Deployment, name string) cause {
-	return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, message: fmt.Sprintf(
-		"The ServiceAccount %q does not exist. %s Then run 'kubectl rollout restart -n %s deployment/%s', or wait up to "+
-			"17 minutes for Kubernetes to retry.", name, adviceOnServiceAccount, d.Namespace, d.Name)}
+	return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, problem: message.Problem{
+		Text: fmt.Sprintf("The ServiceAccount %s does not exist", name),
+		Advice: fmt.Sprintf("%s Then run 'kubectl rollout restart -n %s deployment/%s', or wait up to 17 minutes for Kubernetes to retry.",
+			adviceOnServiceAccount, d.Namespace, d.Name)}}
 }

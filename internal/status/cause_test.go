@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 // podWith returns a pod whose status is written in YAML.
@@ -27,7 +28,19 @@ func containerWaits(reason, message string) string {
 		`"}}}]}`
 }
 
+// whole returns a problem as flat leaves it.
+func whole(text string) message.Problem { return message.Problem{Text: text} }
+
+// flat returns a cause whose problem is one text.
+func flat(c cause) cause {
+	c.problem = whole(c.problem.String())
+	return c
+}
+
 func TestPodCause(t *testing.T) {
+	const logs = "Run 'kubectl logs --previous -n ns p -c echo' to see why."
+	const capacity, again = "Lower spec.resources.requests, request fewer replicas, or add nodes.", "If it happens again, check the node and spec.resources."
+	const selector = "Change spec.nodeSelector or spec.affinity, or label a node accordingly."
 	const crashed = `{exitCode: 2, reason: Error, message: "one\nlast words\n"}`
 	for name, c := range map[string]struct {
 		status  string
@@ -41,45 +54,45 @@ func TestPodCause(t *testing.T) {
 		"starting":           {containerWaits("ContainerCreating", ""), nil, "", false},
 		"running, not ready": {`{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`, nil, "", false},
 		"no such image": {containerWaits("ErrImagePull", "r/i:1: not found"), v1.ReasonImagePullFailed,
-			`Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
+			`Image r/i:1 cannot be pulled: "r/i:1: not found". Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
 			true},
 		"waits to pull again": {containerWaits("ImagePullBackOff",
 			"Back-off pulling image r/i:1: ErrImagePull: rpc error: code = NotFound desc = r/i:1: not found"), v1.ReasonImagePullFailed,
-			`Image "r/i:1" cannot be pulled: r/i:1: not found. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
+			`Image r/i:1 cannot be pulled: "r/i:1: not found". Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
 			true},
 		"not an image's name": {containerWaits("InvalidImageName", "couldn't parse"), v1.ReasonImagePullFailed,
-			`Image "r/i:1" cannot be pulled: couldn't parse. Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
+			`Image r/i:1 cannot be pulled: "couldn't parse". Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
 			true},
 		"another's image": {
 			`{phase: Pending, containerStatuses: [{name: mesh, image: m, state: {waiting: {reason: ErrImagePull, message: gone}}}]}`,
-			v1.ReasonImagePullFailed, `Image "m" cannot be pulled: gone.`, true},
+			v1.ReasonImagePullFailed, `Image m cannot be pulled: "gone". Check the image of this container, which another client added to the pods.`, true},
 		"a Secret is missing": {containerWaits("CreateContainerConfigError", `secret \"x\" not found`), v1.ReasonContainerNotStarted,
-			`Container "echo" of pod p cannot be started: secret "x" not found.`, true},
+			`Container echo of pod p cannot be started: "secret 'x' not found". Create the Secret, or change spec.env.`, true},
 		"no message at all": {containerWaits("PostStartHookError", ""), v1.ReasonContainerNotStarted,
-			`Container "echo" of pod p cannot be started: PostStartHookError.`, false},
+			`Container echo of pod p cannot be started: "PostStartHookError". Check spec.image, spec.args and spec.env.`, false},
 		"crashed": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: ` + crashed + `}}]}`, v1.ReasonPodsCrashing,
-			`Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`, false},
+			`Container echo of pod p terminated with exit code 2: "last words". ` + logs, false},
 		"waits after a crash": {
 			`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: ` +
 				`{terminated: ` + crashed + `}}]}`,
-			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`, false},
+			v1.ReasonPodsCrashing, `Container echo of pod p terminated with exit code 2: "last words". ` + logs, false},
 		"runs again after a crash": {
 			`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: ` + crashed + `}}]}`,
-			v1.ReasonPodsCrashing, `Container "echo" of pod p terminated with exit code 2. Its last output was "last words".`, false},
+			v1.ReasonPodsCrashing, `Container echo of pod p terminated with exit code 2: "last words". ` + logs, false},
 		"ends without an error, again and again": {
 			`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 0}}}]}`,
 			v1.ReasonPodsCrashing,
-			`Container "echo" of pod p terminated with exit code 0. Run 'kubectl logs --previous -n ns p -c echo' to see its output.`, false},
+			"Container echo of pod p terminated with exit code 0. " + logs, false},
 		"out of memory": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`,
 			v1.ReasonPodsCrashing,
-			"Container \"echo\" of pod p terminated with exit code 137 because it exceeded its memory limit: raise spec.resources.limits.memory.",
+			"Container echo of pod p terminated with exit code 137 because it exceeded its memory limit. Raise spec.resources.limits.memory.",
 			false},
 		"an init container is done": {
 			`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}}], containerStatuses: [{name: echo, state: ` +
 				`{waiting: {reason: PodInitializing}}}]}`, nil, "", false},
 		"an init container crashed": {`{phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 1}}}]}`,
 			v1.ReasonPodsCrashing,
-			`Container "i" of pod p terminated with exit code 1. Run 'kubectl logs --previous -n ns p -c i' to see its output.`, false},
+			`Container i of pod p terminated with exit code 1. Run 'kubectl logs --previous -n ns p -c i' to see why.`, false},
 		"a container that is well again, next to one that is not ready": {
 			`{phase: Running, containerStatuses: [{name: mesh, ready: true, restartCount: 1, lastState: {terminated: {exitCode: 1}}}, {name: ` +
 				`echo, state: {running: {}}}]}`, nil, "", false},
@@ -87,44 +100,44 @@ func TestPodCause(t *testing.T) {
 		"no node": {
 			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/1 nodes are available: 1 ` +
 				`Insufficient cpu."}]}`,
-			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/1 nodes are available: 1 Insufficient cpu.", false},
+			v1.ReasonUnschedulable, `Pod p cannot be scheduled: "0/1 nodes are available: 1 Insufficient cpu". ` + capacity, false},
 		"no node at all": {
 			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "no nodes available to schedule pods"}]}`,
-			v1.ReasonUnschedulable, "Pod p cannot be scheduled: no nodes available to schedule pods.", true},
+			v1.ReasonUnschedulable, `Pod p cannot be scheduled: "no nodes available to schedule pods". Add a node to the cluster.`, true},
 		"no node fits": {
 			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/1 nodes are available: 1 node(s) didn't match Pod's ` +
 				`node affinity/selector."}]}`,
-			v1.ReasonUnschedulable, "Pod p cannot be scheduled: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+			v1.ReasonUnschedulable, `Pod p cannot be scheduled: "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector". ` + selector,
 			true},
 		"those that fit are full": {
 			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) ` +
 				`didn't match Pod's node affinity/selector."}]}`,
 			v1.ReasonUnschedulable,
-			"Pod p cannot be scheduled: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector.", false},
+			`Pod p cannot be scheduled: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector". ` + capacity, false},
 		"the one that fits is cordoned": {
 			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 node(s) were unschedulable, ` +
 				`1 node(s) didn't match Pod's node affinity/selector."}]}`,
 			v1.ReasonUnschedulable,
-			"Pod p cannot be scheduled: 0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match Pod's node affinity/selector.",
+			`Pod p cannot be scheduled: "0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match Pod's node affinity/selector". ` + selector,
 			false},
 		"the one that fits is not ready": {
 			`{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "0/2 nodes are available: 1 node(s) had untolerated ` +
 				`taint(s), 1 node(s) didn't match Pod's node affinity/selector."}]}`,
 			v1.ReasonUnschedulable,
-			"Pod p cannot be scheduled: 0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) didn't match Pod's node " +
-				"affinity/selector.", false},
+			`Pod p cannot be scheduled: "0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) didn't match Pod's node ` +
+				`affinity/selector". ` + selector, false},
 		"the registry is away": {containerWaits("ErrImagePull", "dial tcp 192.0.2.1:443: i/o timeout"), v1.ReasonImagePullFailed,
-			`Image "r/i:1" cannot be pulled: dial tcp 192.0.2.1:443: i/o timeout. Check spec.image, and spec.imagePullSecrets if the registry ` +
+			`Image r/i:1 cannot be pulled: "dial tcp 192.0.2.1:443: i/o timeout". Check spec.image, and spec.imagePullSecrets if the registry ` +
 				`requires credentials.`, false},
 		"evicted": {`{phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}`, v1.ReasonPodFailed,
-			"Pod p has failed: The node was low on resource: memory.", false},
-		"ended, no message": {`{phase: Failed, reason: Evicted}`, v1.ReasonPodFailed, "Pod p has failed: Evicted.", false},
+			`Pod p has failed: "The node was low on resource: memory". ` + again, false},
+		"ended, no message": {`{phase: Failed, reason: Evicted}`, v1.ReasonPodFailed, `Pod p has failed: "Evicted". ` + again, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			pod := podWith(t, "p", c.status)
 			got := podCause(&pod)
-			g.Expect(got).To(Equal(cause{reason: c.reason, message: c.message, lasting: c.lasting}))
+			g.Expect(flat(got)).To(Equal(cause{reason: c.reason, problem: whole(c.message), lasting: c.lasting}))
 			pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 			g.Expect(podCause(&pod)).To(Equal(cause{}), "a pod that is being deleted explains nothing")
 		})
@@ -152,7 +165,8 @@ func TestCause(t *testing.T) {
 	}
 	lost := map[string]Node{"lost": {1, ProblemsOf(node(false, notReady))}, "cordoned": {1, ProblemsOf(node(true))}}
 	const running, ready, lostMessage = `{phase: Running}`, `{phase: Running, conditions: [{type: Ready, status: "True"}]}`,
-		"Pod a runs on node lost, which has a problem: Ready is Unknown: Kubelet stopped posting node status."
+		`Pod a runs on node lost, which has a problem: "Ready is Unknown: Kubelet stopped posting node status". ` +
+			"Repair the node, or delete the pod so that another node runs it."
 	starting, evicted, unpulled := containerWaits("ContainerCreating", ""), `{phase: Failed, reason: Evicted}`, containerWaits("ErrImagePull",
 		"no")
 	for name, c := range map[string]struct {
@@ -165,32 +179,35 @@ func TestCause(t *testing.T) {
 		"quota": {deployment: refused(`pods "x-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
 			pods: []corev1.Pod{pod("a", unpulled, 0)},
 			want: cause{reason: v1.ReasonQuotaExceeded,
-				message: "The resource quota of the namespace is exceeded (few, requested: pods=1, used: pods=1, limited: pods=1). Raise it, or " +
-					"request fewer replicas or resources.", lasting: true}},
+				problem: whole(`The resource quota of the namespace is exceeded: "few, requested: pods=1, used: pods=1, limited: pods=1". ` +
+					"Raise it, or lower spec.replicas or spec.resources."), lasting: true}},
 		"Pod Security": {deployment: refused(`pods "x-1" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
 			want: cause{reason: v1.ReasonPodsRejected,
-				message: `The API server rejects the pods: violates PodSecurity "restricted:latest": runAsNonRoot != true.`, lasting: true}},
+				problem: whole(`The API server rejects the pods: "violates PodSecurity 'restricted:latest': runAsNonRoot != true". ` +
+					"Change spec.podSecurityContext and spec.securityContext, or relax the Pod Security Standard of the namespace."), lasting: true}},
 		"a webhook that is away": {
 			deployment: refused(`Internal error occurred: failed calling webhook "w": no endpoints available for service "w"`),
 			want: cause{reason: v1.ReasonPodsRejected,
-				message: `The API server rejects the pods: Internal error occurred: failed calling webhook "w": no endpoints available for ` +
-					`service "w".`}},
+				problem: whole(`The API server rejects the pods: "Internal error occurred: failed calling webhook 'w': no endpoints available for ` +
+					`service 'w'". Check that the Service of the webhook is available. Kubernetes retries automatically.`)}},
 		"a namespace that is new": {deployment: refused(`error looking up service account ns/default: serviceaccount "default" not found`),
 			want: cause{reason: v1.ReasonPodsRejected,
-				message: `The API server rejects the pods: error looking up service account ns/default: serviceaccount "default" not found.`}},
+				problem: whole(`The API server rejects the pods: "error looking up service account ns/default: serviceaccount 'default' not found". ` +
+					"Change the Echo accordingly, or ask an administrator of the cluster.")}},
 		"no such ServiceAccount": {
 			deployment: refused(`pods "x-1" is forbidden: error looking up service account ns/mesh: serviceaccount "mesh" not found`),
 			want: cause{reason: v1.ReasonServiceAccountNotFound, lasting: true,
-				message: `The ServiceAccount "mesh" does not exist. Create it, or change spec.serviceAccountName. ` +
-					"Then run 'kubectl rollout restart -n ns deployment/x', or wait up to 17 minutes for Kubernetes to retry."}},
+				problem: whole(`The ServiceAccount mesh does not exist. Create it, or change spec.serviceAccountName. ` +
+					"Then run 'kubectl rollout restart -n ns deployment/x', or wait up to 17 minutes for Kubernetes to retry.")}},
 		"a webhook": {deployment: refused(`admission webhook "w" denied the request`),
-			want: cause{reason: v1.ReasonPodsRejected, message: `The API server rejects the pods: admission webhook "w" denied the request.`,
+			want: cause{reason: v1.ReasonPodsRejected, problem: whole(`The API server rejects the pods: "admission webhook 'w' denied the request". ` +
+				"Change the Echo as the policy requires, or ask its administrator for an exception."),
 				lasting: true}},
 		"the rollout is paused": {deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x"},
 			Spec: appsv1.DeploymentSpec{Paused: true}},
 			pods: []corev1.Pod{pod("a", unpulled, 0)},
 			want: cause{reason: v1.ReasonDeploymentPaused,
-				message: "The rollout of the Deployment is paused. Run 'kubectl rollout resume -n ns deployment/x' to continue it.", lasting: true}},
+				problem: whole("The rollout of the Deployment is paused. Run 'kubectl rollout resume -n ns deployment/x' to continue it."), lasting: true}},
 		"paused after its rollout": {deployment: func() *appsv1.Deployment {
 			d := seenDeployment(done, 2, 2, 1)
 			d.Spec.Paused = true
@@ -199,24 +216,24 @@ func TestCause(t *testing.T) {
 		"a refusal is over": {deployment: over},
 		"the newest counts": {deployment: &appsv1.Deployment{},
 			pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, time.Second), pod("c", unpulled, 2*time.Second)},
-			want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
+			want: cause{reason: v1.ReasonPodFailed, problem: whole(`Pod b has failed: "Evicted". If it happens again, check the node and spec.resources.`)}},
 		"evicted long ago": {deployment: &appsv1.Deployment{},
 			pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow+time.Second)}},
 		"evicted just in time": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow)},
-			want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
+			want: cause{reason: v1.ReasonPodFailed, problem: whole(`Pod b has failed: "Evicted". If it happens again, check the node and spec.resources.`)}},
 		"its node is lost": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", unpulled, 0))}, nodes: lost,
-			want: cause{reason: v1.ReasonNodeProblem, message: lostMessage, warning: true}},
+			want: cause{reason: v1.ReasonNodeProblem, problem: whole(lostMessage), warning: true}},
 		"its node is cordoned": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("cordoned", pod("a", running, 0))}, nodes: lost},
 		"ready on a lost node": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", ready, 0))}, nodes: lost},
 		"another's node":       {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("a", running, 0))}, nodes: lost},
 		"the one in its place": {deployment: &appsv1.Deployment{},
 			pods: []corev1.Pod{on("fine", pod("b", starting, 0)), on("lost", pod("a", running, time.Hour))}, nodes: lost,
-			want: cause{reason: v1.ReasonNodeProblem, message: lostMessage, warning: true}},
+			want: cause{reason: v1.ReasonNodeProblem, problem: whole(lostMessage), warning: true}},
 		"the newest evicted": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("b", evicted, time.Hour)},
-			want: cause{reason: v1.ReasonPodFailed, message: "Pod b has failed: Evicted."}},
+			want: cause{reason: v1.ReasonPodFailed, problem: whole(`Pod b has failed: "Evicted". If it happens again, check the node and spec.resources.`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(causeOf(Observation{Deployment: c.deployment, Pods: c.pods, Nodes: c.nodes})).To(Equal(c.want))
+			NewWithT(t).Expect(flat(causeOf(Observation{Deployment: c.deployment, Pods: c.pods, Nodes: c.nodes}))).To(Equal(c.want))
 		})
 	}
 }

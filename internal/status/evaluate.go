@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 // Report is the result of a reconcile.
@@ -75,22 +76,18 @@ func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now tim
 
 // record writes a verdict into a status. A condition keeps its transition time while its status stays the same.
 func record(status *v1.EchoStatus, v verdict, generation int64, now time.Time) {
-	status.Phase, status.Message = v.phase, ShortMessage(v.message)
-	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, message string) {
+	status.Phase, status.Message = v.phase, v.shortMessage()
+	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, text string) {
 		SetCondition(status, metav1.Condition{
-			Type: kind, Status: value, Reason: reason.String(), Message: ConditionMessage(message),
+			Type: kind, Status: value, Reason: reason.String(), Message: message.Truncate(text, message.MaxCondition),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
 		})
 	}
-	attention := ""
-	if v.degraded == metav1.ConditionTrue {
-		attention = v.message
-	}
-	set(v1.ConditionReady, v.ready, v.readyReason, v.message)
-	set(v1.ConditionProgressing, v.progressing, v.progressingReason, v.message)
-	set(v1.ConditionDegraded, v.degraded, v.degradedReason, attention)
-	if v.isStalled(status, now) {
-		set(v1.ConditionStalled, metav1.ConditionTrue, v.readyReason, v.message)
+	set(v1.ConditionReady, v.ready, v.readyReason, v.readyMessage())
+	set(v1.ConditionProgressing, v.progressing, v.progressingReason, v.rollout)
+	set(v1.ConditionDegraded, v.degraded, v.degradedReason, v.degradedMessage())
+	if v.isStalled(status, now) { // kstatus shows the message of this condition alone
+		set(v1.ConditionStalled, metav1.ConditionTrue, v.readyReason, v.problem.String())
 	} else {
 		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionStalled)
 	}

@@ -199,7 +199,7 @@ func TestStatusCounts(t *testing.T) {
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "theirs", Image: "no"}, {Name: "echo", Image: "i"}}
 	got := Evaluate(echo, Observation{Deployment: d}, nil, time.Now()).Status
-	const message = "A change is being rolled out: 1 of 1 pods are updated. 1 of 1 pods are ready."
+	const message = "The pods are starting: 1 of 1 are ready."
 	g.Expect(meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message).To(Equal(message), "more pods than wanted")
 	got.Conditions = nil
 	want := v1.EchoStatus{Phase: v1.PhasePending, Message: message, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, URL: "http://x.ns.svc",
@@ -250,9 +250,8 @@ func TestStatusTellsTheCauseInWords(t *testing.T) {
 	seen := Observation{Deployment: seenDeployment(going, 2, 2, 1),
 		Pods: []corev1.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
 	status := Evaluate(echo, seen, nil, time.Now()).Status
-	message := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message
-	g.Expect(message).To(ContainSubstring("1 of 2 pods are ready."))
-	g.Expect(message).To(ContainSubstring("no such thing"))
+	g.Expect(meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message).To(ContainSubstring("1 of 2 pods are ready."))
+	g.Expect(meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded).Message).To(ContainSubstring("no such thing"))
 	if want := []string{"p"}; !slices.Equal(status.Pods["Pending"], want) {
 		t.Errorf("the pods are %v", status.Pods)
 	}
@@ -263,16 +262,17 @@ func TestStatusTellsTheCauseInWords(t *testing.T) {
 // TestURLsAreThoseOfWhatIsApplied: they do not follow a spec that is not applied.
 func TestURLsAreThoseOfWhatIsApplied(t *testing.T) {
 	spec := v1.EchoSpec{Service: v1.EchoService{Port: 81}, Ingress: &v1.EchoIngress{Enabled: true, Host: "new.example.com"}}
-	seen := Observation{Service: &corev1.Service{}, Deployment: &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(0))}}}
+	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "other", Port: 1}, {Name: "http", Port: 82}}}}
+	seen := Observation{Service: service, Deployment: &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(0))}}}
 	for name, c := range map[string]struct {
 		paused  bool
 		failure *Failure
 		want    string
 	}{
 		"applied": {want: "http://e.ns.svc:81 http://new.example.com"},
-		"paused":  {paused: true, want: "http://before http://old.example.com"},
+		"paused":  {paused: true, want: "http://e.ns.svc:82 http://old.example.com"},
 		"refused": {failure: &Failure{Reason: v1.ReasonInvalidSpec, Err: errors.New("x"), NoRetry: true},
-			want: "http://before http://old.example.com"},
+			want: "http://e.ns.svc:82 http://old.example.com"},
 	} {
 		echo := &v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}, Spec: spec}
 		echo.Spec.Paused = c.paused

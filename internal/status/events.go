@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status/message"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // maxNote is the longest note of an event, in bytes: k8s.io/kubernetes/pkg/apis/core/validation.
@@ -37,7 +39,7 @@ type Transition struct {
 }
 
 // EventNote returns the note as it fits into an event.
-func (t Transition) EventNote() string { return truncate(t.Note, maxNote) }
+func (t Transition) EventNote() string { return message.Truncate(t.Note, maxNote) }
 
 // transitions returns what happened between two statuses of an Echo, given the verdict v of the second.
 func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Transition {
@@ -46,7 +48,7 @@ func transitions(before, after *v1.EchoStatus, v verdict, seen Observation) []Tr
 		news = append(news, changed(c)...)
 	}
 	if v.isNews(meta.FindStatusCondition(before.Conditions, v1.ConditionReady)) {
-		ready = []Transition{{v.event, actionReconcile, cmp.Or(v.eventNote, v.message)}}
+		ready = []Transition{{v.event, actionReconcile, cmp.Or(v.eventNote, v.message())}}
 	}
 	news = append(news, nodeTransitions(before.NodeProblems, after.NodeProblems, seen.Nodes)...)
 	return slices.Concat(news, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
@@ -59,7 +61,7 @@ func routeTransition(was *metav1.Condition, v verdict) []Transition {
 		(was.Reason == v1.ReasonRouteNotAccepted.String() || was.Reason == v1.ReasonGatewayAPIMissing.String())
 	switch {
 	case v.routes != (cause{}) && (!before || was.Reason != v.routes.reason.String()) && v.degradedReason == v.routes.reason:
-		return []Transition{{v.routes.reason, actionReconcile, v.routes.message}}
+		return []Transition{{v.routes.reason, actionReconcile, v.routes.problem.String()}}
 	case before && v.degraded != metav1.ConditionTrue && !v.final && v.routed:
 		return []Transition{{v1.EventRouteAccepted, actionReconcile, "The Gateways of the Echo use its routes again."}}
 	default:
@@ -149,14 +151,22 @@ func EchoNotFound(echo string) Transition {
 
 // CompanionNotCreated returns the transition that is reported on a pod if its companion cannot be created.
 func CompanionNotCreated(err error) Transition {
-	note := err.Error()
-	if account := missingServiceAccount(note); account != "" {
-		note = Sentence(note) + " " + adviceOnServiceAccount
+	problem := remedy.Of(err)
+	if account := missingServiceAccount(err.Error()); account != "" {
+		problem.Advice = adviceOnServiceAccount
 	}
-	return Transition{v1.EventCompanionNotCreated, actionCreateCompanion, note}
+	return Transition{v1.EventCompanionNotCreated, actionCreateCompanion, problem.String()}
 }
 
 // NotMonitored returns the transition that is reported if the PodMonitor of an Echo cannot be applied.
 func NotMonitored(err error) Transition {
-	return Transition{v1.EventNotMonitored, actionReconcile, err.Error()}
+	return Transition{v1.EventNotMonitored, actionReconcile, remedy.Of(err).String()}
+}
+
+// plural returns a number and what is counted, such as "1 pod" or "2 pods".
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

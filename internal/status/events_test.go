@@ -10,9 +10,14 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 func TestTransitions(t *testing.T) {
@@ -77,13 +82,14 @@ func TestTransitions(t *testing.T) {
 }
 
 func TestACompanionWithoutItsServiceAccount(t *testing.T) {
-	const refused = `applying Pod ns/c: pods "c" is forbidden: `
-	for message, advice := range map[string]string{
-		refused + `error looking up service account ns/mesh: serviceaccount "mesh" not found`:       ". " + adviceOnServiceAccount,
-		refused + `error looking up service account ns/default: serviceaccount "default" not found`: "",
-		refused + `no`: "",
+	for words, advice := range map[string]string{
+		`error looking up service account ns/mesh: serviceaccount "mesh" not found`:       adviceOnServiceAccount,
+		`error looking up service account ns/default: serviceaccount "default" not found`: "Change the Echo accordingly, or ask an administrator of the cluster.",
 	} {
-		NewWithT(t).Expect(CompanionNotCreated(errors.New(message)).Note).To(Equal(message + advice))
+		err := &children.RequestError{Action: children.Applying, Kind: "Pod", Key: client.ObjectKey{Namespace: "ns", Name: "c"},
+			Err: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "c", errors.New(words))}
+		want := message.Problem{Text: "The API server forbids the Pod c", Quote: `pods "c" is forbidden: ` + words, Advice: advice}
+		NewWithT(t).Expect(CompanionNotCreated(err).Note).To(Equal(want.String()))
 	}
 }
 

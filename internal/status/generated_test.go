@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	. "github.com/onsi/gomega"
@@ -22,6 +23,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -101,7 +103,8 @@ func (g generator) observation() Observation {
 // failure returns the error of a reconcile, mostly none.
 func (g generator) failure() error {
 	things := schema.GroupResource{Resource: "things"}
-	return pick[error](g, nil, nil, nil, nil, errors.New(g.text()+"!"), &children.InvalidSpecError{Message: g.text() + "!"},
+	return pick[error](g, nil, nil, nil, nil, errors.New(g.text()+"!"), &children.InvalidSpecError{Message: "Too many", Quote: g.text()},
+		&children.RequestError{Action: children.Applying, Kind: "Ingress", Err: errors.New(g.text())},
 		&children.NameConflictError{Kind: "Service", Name: "x"}, apierrors.NewForbidden(things, "x", errors.New(g.text())))
 }
 
@@ -125,9 +128,10 @@ func TestEveryStatusIsValid(t *testing.T) {
 		report, _, _ := g.reconcile(echo, now)
 		status := report.Status
 		checkConditions(t, status.Conditions)
-		if n := len(status.Message); n == 0 || n > 300 || !utf8.ValidString(status.Message) {
+		if n := len(status.Message); n > 300 || !utf8.ValidString(status.Message) {
 			t.Errorf("the message has %d bytes: %q", n, status.Message)
 		}
+		checkMessage(t, status.Message)
 		for state, names := range status.Pods {
 			if len(names) > maxPodNames {
 				t.Errorf("%d pods are %s", len(names), state)
@@ -156,6 +160,15 @@ func TestEveryStatusIsValid(t *testing.T) {
 	}
 }
 
+// checkMessage checks that a message begins with a capital letter or a number, ends with a full stop unless it is cut, and has no backslashes: what other
+// components say stands in plain quotation marks.
+func checkMessage(t *testing.T, text string) {
+	t.Helper()
+	if first, _ := utf8.DecodeRuneInString(text); !unicode.IsUpper(first) && !unicode.IsDigit(first) || !strings.HasSuffix(text, ".") || strings.ContainsAny(text, "\\\n") {
+		t.Errorf("the message %q", text)
+	}
+}
+
 // checkConditions checks that there are all three conditions, once each, that the API server accepts them, and that only an Echo that is
 // degraded and not ready is stalled.
 func checkConditions(t *testing.T, conditions []metav1.Condition) {
@@ -167,12 +180,10 @@ func checkConditions(t *testing.T, conditions []metav1.Condition) {
 		if !valid.MatchString(c.Reason) || c.LastTransitionTime.IsZero() || c.LastTransitionTime.Nanosecond() != 0 || c.ObservedGeneration != 3 {
 			t.Errorf("the condition is not valid: %+v", c)
 		}
-		if len(c.Message) > maxMessage || !utf8.ValidString(c.Message) {
+		if len(c.Message) > message.MaxCondition || !utf8.ValidString(c.Message) {
 			t.Errorf("the message of %s has %d bytes", c.Type, len(c.Message))
 		}
-		if explained := c.Message != ""; explained != (c.Type != v1.ConditionDegraded || c.Status == metav1.ConditionTrue) {
-			t.Errorf("%s is %s with the message %q", c.Type, c.Status, c.Message)
-		}
+		checkMessage(t, c.Message)
 	}
 	want := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded}
 	if stalled := meta.FindStatusCondition(conditions, v1.ConditionStalled); stalled != nil {

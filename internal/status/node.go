@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 // maxNodes is how many nodes a status names.
@@ -47,7 +48,7 @@ func ProblemsOf(node *corev1.Node) []NodeProblem {
 	for _, c := range node.Status.Conditions {
 		if name := conditionProblem(c); name != "" {
 			problems = append(problems, NodeProblem{name,
-				fmt.Sprintf("%s is %s: %s", c.Type, c.Status, Sentence(cmp.Or(c.Message, c.Reason, "no reason is given")))})
+				message.Sentence(fmt.Sprintf("%s is %s: %s", c.Type, c.Status, cmp.Or(c.Message, c.Reason, "no reason is given")))})
 		}
 	}
 	slices.SortFunc(problems, func(a, b NodeProblem) int { return cmp.Compare(a.Name, b.Name) })

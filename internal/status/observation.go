@@ -3,6 +3,7 @@ package status
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -13,6 +14,7 @@ import (
 type Observation struct {
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
+	Ingress    *networkingv1.Ingress
 	// NoDeployment is true if the Deployment is known not to exist, unless the reconcile created it.
 	NoDeployment bool
 	// Unwatched is true if a child lost the label that watches select, so that no event reports its changes.
@@ -64,6 +66,8 @@ func (o *Observation) Record(object client.Object) {
 		o.Deployment = object
 	case *corev1.Service:
 		o.Service = object
+	case *networkingv1.Ingress:
+		o.Ingress = object
 	case *gatewayv1.HTTPRoute:
 		o.HTTPRoute = object
 	case *gatewayv1.GRPCRoute:

@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/children/echopod"
+	"github.com/echo-operator/echo-operator/internal/status/message"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
-
-// maxQuote is the longest part of the last output of a container that a message quotes, in bytes.
-const maxQuote = 256
 
 // podCause returns why a pod is not ready, as far as its status shows.
 func podCause(pod *corev1.Pod) cause {
@@ -21,13 +21,14 @@ func podCause(pod *corev1.Pod) cause {
 	case podReady, podTerminating:
 		return cause{}
 	case podFailed:
-		return cause{reason: v1.ReasonPodFailed, message: fmt.Sprintf("Pod %s has failed: %s",
-			pod.Name, Sentence(cmp.Or(pod.Status.Message, pod.Status.Reason, "no reason is given")))}
+		return cause{reason: v1.ReasonPodFailed, problem: message.Problem{Text: fmt.Sprintf("Pod %s has failed", pod.Name),
+			Quote: cmp.Or(pod.Status.Message, pod.Status.Reason), Advice: "If it happens again, check the node and spec.resources."}}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
-			return cause{reason: v1.ReasonUnschedulable, lasting: lacksNode(c.Message),
-				message: fmt.Sprintf("Pod %s cannot be scheduled: %s", pod.Name, Sentence(c.Message))}
+			return cause{reason: v1.ReasonUnschedulable, lasting: lacksNode(c.Message), problem: message.Problem{
+				Text: fmt.Sprintf("Pod %s cannot be scheduled", pod.Name), Quote: withoutPreemption(c.Message),
+				Advice: remedy.Scheduling(c.Message)}}
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -40,8 +41,14 @@ func podCause(pod *corev1.Pod) cause {
 	return cause{}
 }
 
-// PodProblem returns why a pod is not ready in a sentence, empty if its status does not say.
-func PodProblem(pod *corev1.Pod) string { return podCause(pod).message }
+// withoutPreemption returns what the scheduler says of a pod without what it adds on pods that could make room.
+func withoutPreemption(words string) string {
+	words, _, _ = strings.Cut(words, " preemption: ")
+	return words
+}
+
+// PodProblem returns why a pod is not ready, zero if its status does not say.
+func PodProblem(pod *corev1.Pod) message.Problem { return podCause(pod).problem }
 
 // containerCause returns why a container does not run, or does not keep running.
 func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
@@ -55,9 +62,11 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 			return imageCause(status, waiting.Message)
 		case "", "ContainerCreating", "PodInitializing", "CrashLoopBackOff":
 		default:
+			words := cmp.Or(waiting.Message, waiting.Reason)
 			return cause{reason: v1.ReasonContainerNotStarted,
-				lasting: waiting.Reason == "CreateContainerConfigError" && !isTemporary(waiting.Message), message: fmt.Sprintf(
-					"Container %q of pod %s cannot be started: %s", status.Name, pod.Name, Sentence(cmp.Or(waiting.Message, waiting.Reason)))}
+				lasting: waiting.Reason == "CreateContainerConfigError" && !isTemporary(words), problem: message.Problem{
+					Text: fmt.Sprintf("Container %s of pod %s cannot be started", status.Name, pod.Name), Quote: words,
+					Advice: remedy.Container(words)}}
 		}
 	}
 	for _, ended := range []*corev1.ContainerStateTerminated{status.State.Terminated, status.LastTerminationState.Terminated} {
@@ -70,59 +79,58 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 
 // imageCause returns why an image cannot be pulled, in the words of the registry: the kubelet puts the state of its back-off and of
 // its gRPC call before them. Before 1.31 it says only that it waits, without those words, after each attempt.
-func imageCause(status *corev1.ContainerStatus, message string) cause {
+func imageCause(status *corev1.ContainerStatus, words string) cause {
 	for _, before := range []string{"ErrImagePull: ", " desc = "} {
-		if _, why, found := strings.Cut(message, before); found {
-			message = why
+		if _, why, found := strings.Cut(words, before); found {
+			words = why
 		}
 	}
-	advice := ""
-	if status.Name == echopod.ContainerName {
-		advice = " Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
+	advice := "Check the image of this container, which another client added to the pods."
+	switch status.Name {
+	case echopod.ContainerName:
+		advice = "Check spec.image, and spec.imagePullSecrets if the registry requires credentials."
+	case desired.CheckContainer:
+		advice = "Ask an administrator to check RELATED_IMAGE_PATHCHECK of the operator, or set spec.imagePullSecrets."
 	}
-	waits := strings.HasPrefix(message, "Back-off pulling image")
-	return cause{reason: v1.ReasonImagePullFailed, unclear: waits, lasting: !waits && !isTemporary(message),
-		message: fmt.Sprintf("Image %q cannot be pulled: %s%s", status.Image, Sentence(message), advice)}
+	waits := strings.HasPrefix(words, "Back-off pulling image")
+	return cause{reason: v1.ReasonImagePullFailed, unclear: waits, lasting: !waits && !isTemporary(words), problem: message.Problem{
+		Text: fmt.Sprintf("Image %s cannot be pulled", status.Image), Quote: words, Advice: advice}}
 }
 
 // isTemporary reports whether what the kubelet says of an image or a container, or the API server of a pod, may go away without an edit: a
 // registry, the container runtime or a webhook cannot be reached or is too busy, or a controller has not made what a new namespace or quota
 // needs. Neither has another sign for that.
-func isTemporary(message string) bool {
-	message = strings.ToLower(message)
+func isTemporary(words string) bool {
+	words = strings.ToLower(words)
 	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host",
 		"no route to host", "network is unreachable", "unexpected eof", "toomanyrequests", "too many requests", "internal server error",
 		"bad gateway", "service unavailable", "failed calling webhook", "error looking up service account", "status unknown for quota",
 		"etcdserver"},
-		func(words string) bool { return strings.Contains(message, words) })
+		func(sign string) bool { return strings.Contains(words, sign) })
 }
 
 // lacksNode reports whether the scheduler says that no node fits, and not only that those that fit are full, cordoned or not ready:
 // k8s.io/kubernetes/pkg/scheduler.
-func lacksNode(message string) bool {
+func lacksNode(said string) bool {
 	temporary := slices.ContainsFunc([]string{"Insufficient ", "Too many pods", "were unschedulable", "taint"},
-		func(words string) bool { return strings.Contains(message, words) })
-	return strings.Contains(message, "no nodes available") || strings.Contains(message, "node affinity/selector") && !temporary
+		func(words string) bool { return strings.Contains(said, words) })
+	return strings.Contains(said, "no nodes available") || strings.Contains(said, "node affinity/selector") && !temporary
 }
 
 // crashCause returns how a container terminated that should keep running.
 func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) cause {
-	message := fmt.Sprintf("Container %q of pod %s terminated with exit code %d", status.Name, pod.Name, ended.ExitCode)
 	said := lastLine(ended.Message)
-	switch {
-	case ended.Reason == "OOMKilled":
-		message += " because it exceeded its memory limit: raise spec.resources.limits.memory."
-	case said != "":
-		message += fmt.Sprintf(". Its last output was %q.", truncate(said, maxQuote))
-	default:
-		message += fmt.Sprintf(". Run 'kubectl logs --previous -n %s %s -c %s' to see its output.", pod.Namespace, pod.Name, status.Name)
+	c := cause{reason: v1.ReasonPodsCrashing, problem: message.Problem{
+		Text:  fmt.Sprintf("Container %s of pod %s terminated with exit code %d", status.Name, pod.Name, ended.ExitCode),
+		Quote: said, Advice: remedy.Crash(pod, status.Name, ended)}}
+	if ended.Reason == "OOMKilled" {
+		c.problem.Text, c.problem.Quote = c.problem.Text+" because it exceeded its memory limit", ""
 	}
 	if secret := certificateProblem(pod, status, said); secret != "" {
-		return cause{reason: v1.ReasonPodsCrashing, lasting: isLoop(status), message: fmt.Sprintf(
-			"%s Create or correct the Secret %s of type kubernetes.io/tls in the namespace %s, or set spec.tls.secretName to another Secret.",
-			message, secret, pod.Namespace)}
+		c.lasting = isLoop(status)
+		c.problem.Advice = fmt.Sprintf("Create or correct the Secret %s of type kubernetes.io/tls, or change spec.tls.secretName.", secret)
 	}
-	return cause{reason: v1.ReasonPodsCrashing, message: message}
+	return c
 }
 
 // certificateProblem returns the name of the Secret with the certificate of an echo server that ended because of it, empty if it ended for
@@ -139,4 +147,10 @@ func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said st
 // only have come late: the kubelet adds it to the volume when it starts the container again.
 func isLoop(status *corev1.ContainerStatus) bool {
 	return status.RestartCount > 1 || status.RestartCount == 1 && status.State.Running == nil
+}
+
+// lastLine returns the last line of a text that is not empty.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndex(text, "\n")+1:]
 }

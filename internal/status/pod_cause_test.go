@@ -10,11 +10,9 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-func TestCrashQuotesABoundedPiece(t *testing.T) {
-	pod := podWith(t, "p",
-		`{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1, message: "`+strings.Repeat("x", 2000)+`"}}}]}`)
-	if got := podCause(&pod); len(got.message) > 400 {
-		t.Errorf("the message has %d bytes", len(got.message))
+func TestLastLine(t *testing.T) {
+	for text, want := range map[string]string{"": "", "a": "a", "a\nb\n\n": "b", "\n": ""} {
+		NewWithT(t).Expect(lastLine(text)).To(Equal(want), "lastLine(%q)", text)
 	}
 }
 
@@ -23,10 +21,9 @@ func TestACertificateThatIsMissing(t *testing.T) {
 	const (
 		line = `echo-server: Secret \"certificate\" has no key tls.crt`
 		said = `{exitCode: 1, message: "` + line + `"}`
-		want = `Container "echo" of pod p terminated with exit code 1. Its last output was "echo-server: Secret \"certificate\" has no ` +
-			`key tls.crt".`
-		todo = " Create or correct the Secret certificate of type kubernetes.io/tls in the namespace ns, or set spec.tls.secretName to " +
-			"another Secret."
+		want = `Container echo of pod p terminated with exit code 1: "echo-server: Secret 'certificate' has no key tls.crt".`
+		todo = " Create or correct the Secret certificate of type kubernetes.io/tls, or change spec.tls.secretName."
+		logs = " Run 'kubectl logs --previous -n ns p -c echo' to see why."
 	)
 	for name, c := range map[string]struct {
 		container, secret string
@@ -42,18 +39,18 @@ func TestACertificateThatIsMissing(t *testing.T) {
 			want + todo, true},
 		"started again, after a wait": {`name: echo, restartCount: 2, state: {running: {}}, lastState: {terminated: ` + said + `}`,
 			"certificate", want + todo, true},
-		"another Secret":      {`name: echo, restartCount: 2, state: {terminated: ` + said + `}`, "other", want, false},
-		"an Echo without TLS": {`name: echo, restartCount: 2, state: {terminated: ` + said + `}`, "", want, false},
+		"another Secret":      {`name: echo, restartCount: 2, state: {terminated: ` + said + `}`, "other", want + logs, false},
+		"an Echo without TLS": {`name: echo, restartCount: 2, state: {terminated: ` + said + `}`, "", want + logs, false},
 		"another container of the pod": {`name: mesh, restartCount: 2, state: {terminated: ` + said + `}`, "certificate",
-			strings.Replace(want, "echo", "mesh", 1), false},
+			strings.Replace(want, "echo", "mesh", 1) + strings.Replace(logs, "-c echo", "-c mesh", 1), false},
 		"another cause, with that name": {`name: echo, restartCount: 2, state: {terminated: {exitCode: 1, message: "certificate of the proxy"}}`,
-			"certificate", `Container "echo" of pod p terminated with exit code 1. Its last output was "certificate of the proxy".`, false},
+			"certificate", `Container echo of pod p terminated with exit code 1: "certificate of the proxy".` + logs, false},
 	} {
 		pod := podWith(t, "p", `{phase: Running, containerStatuses: [{`+c.container+`}]}`)
 		if c.secret != "" {
 			pod.Spec.Volumes = []corev1.Volume{
 				{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: c.secret}}}}
 		}
-		NewWithT(t).Expect(podCause(&pod)).To(Equal(cause{reason: v1.ReasonPodsCrashing, message: c.message, lasting: c.lasting}), name)
+		NewWithT(t).Expect(flat(podCause(&pod))).To(Equal(cause{reason: v1.ReasonPodsCrashing, problem: whole(c.message), lasting: c.lasting}), name)
 	}
 }

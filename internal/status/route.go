@@ -3,7 +3,6 @@ package status
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +13,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/apply"
 	"github.com/echo-operator/echo-operator/internal/children/routing"
+	"github.com/echo-operator/echo-operator/internal/status/message"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // routePatience is how long the controller of a Gateway may take to say anything of a route that is new or was changed.
@@ -30,8 +31,8 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 	for _, parent := range echo.Spec.Gateway.ParentRefs {
 		key := routing.GatewayKey(echo, parent)
 		if seen.Gateways != nil && seen.Gateways[key] == nil {
-			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: fmt.Sprintf(
-				"Gateway %s does not exist. Create it, or edit spec.gateway.parentRefs.", key)}
+			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
+				Text: fmt.Sprintf("Gateway %s does not exist", key), Advice: "Create it, or change spec.gateway.parentRefs."}}
 		}
 		for _, route := range seen.routes() {
 			if c := parentCause(route, key, conditionsOf(route, echo, parent), now); c != (cause{}) {
@@ -50,13 +51,12 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 // unservedCause returns the cause that the operator cannot use a kind.
 func unservedCause(u Unserved) cause {
 	c := cause{reason: v1.ReasonGatewayAPIMissing, lasting: true}
+	c.problem = message.Problem{Text: fmt.Sprintf("The cluster does not serve %s in %s", u.Kind, routing.GatewayGroupVersion()),
+		Advice: "Install Gateway API. The operator detects it within minutes and restarts."}
 	if u.Refused != "" {
-		c.message = fmt.Sprintf("The operator cannot use the Gateway API kind %s: %s", u.Kind, Sentence(u.Refused))
-		return c
+		c.problem = message.Problem{Text: fmt.Sprintf("The operator cannot use the Gateway API kind %s", u.Kind), Quote: u.Refused,
+			Advice: "Ask an administrator to restore the roles of the operator."}
 	}
-	c.message = fmt.Sprintf(
-		"The cluster does not serve %s in %s. Install Gateway API. The operator detects it within minutes and restarts.", u.Kind,
-		routing.GatewayGroupVersion())
 	return c
 }
 
@@ -65,18 +65,18 @@ func parentCause(route client.Object, gateway client.ObjectKey, reported [][]met
 	if !isSilent(route, reported) || now.Sub(apply.AppliedAt(route)) < routePatience {
 		return refusal(route, gateway, reported)
 	}
-	return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: fmt.Sprintf(
-		"No controller has reported whether Gateway %s accepts the %s. Check that the controller of its GatewayClass is running.",
-		gateway, kindOf(route))}
+	return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
+		Text:   fmt.Sprintf("No controller has reported whether Gateway %s accepts the %s", gateway, kindOf(route)),
+		Advice: "Check that the controller of its GatewayClass is running."}}
 }
 
 // refusal returns that a Gateway does not use a route or a policy, in the words of its controllers.
 func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1.Condition) cause {
 	for _, condition := range slices.Concat(reported...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
-			text := fmt.Sprintf("Gateway %s reports a problem with the %s (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason)
-			text = Sentence(strings.TrimSuffix(text+": "+condition.Message, ": ")) // some controllers give a reason alone
-			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, message: text}
+			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
+				Text:  fmt.Sprintf("Gateway %s reports a problem with the %s (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason),
+				Quote: condition.Message, Advice: remedy.Route(condition.Reason)}} // some controllers give a reason alone
 		}
 	}
 	return cause{}

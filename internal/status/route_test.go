@@ -13,6 +13,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/routing"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -41,6 +42,7 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 		AncestorRef: gatewayv1.ParentReference{Name: "g"}, Conditions: []metav1.Condition{accepted,
 			{Type: "ResolvedRefs", Status: metav1.ConditionFalse, Reason: "InvalidCACertificateRef", Message: "no ConfigMap"}}}}}}
 	const ready, twoOfTwo = "True AllPodsReady", "2 of 2 pods are ready."
+	const otherwise = "Check spec.gateway of the Echo and the listeners of the Gateway."
 	for name, c := range map[string]struct {
 		seen Observation
 		want said
@@ -51,21 +53,23 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 		"refused": {seen: Observation{HTTPRoute: routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse,
 			Reason: "NotAllowedByListeners", Message: "the namespace is not allowed"}), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: "Gateway ns/g reports a problem with the HTTPRoute (Accepted, NotAllowedByListeners): the namespace is not allowed."}},
+				Message: `Gateway ns/g reports a problem with the HTTPRoute (Accepted, NotAllowedByListeners): "the namespace is not allowed". ` +
+					"Allow routes from this namespace in a listener of the Gateway (allowedRoutes)."}},
 		"a reference is not resolved": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "ResolvedRefs",
 			Status: metav1.ConditionFalse, Reason: "BackendNotFound", Message: "no Service"}), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: "Gateway ns/g reports a problem with the HTTPRoute (ResolvedRefs, BackendNotFound): no Service."}},
+				Message: `Gateway ns/g reports a problem with the HTTPRoute (ResolvedRefs, BackendNotFound): "no Service". ` + otherwise}},
 		"refused without a word": {seen: Observation{HTTPRoute: routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse,
 			Reason: "NoMatchingListenerHostname"}), Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: "Gateway ns/g reports a problem with the HTTPRoute (Accepted, NoMatchingListenerHostname)."}},
+				Message: "Gateway ns/g reports a problem with the HTTPRoute (Accepted, NoMatchingListenerHostname). " +
+					"Change spec.gateway.hostnames so that a listener of the Gateway matches them."}},
 		"something else is false": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "PartiallyInvalid",
 			Status: metav1.ConditionFalse}), Gateways: there},
 			want: said{Degraded: "False AsExpected"}},
 		"no Gateway": {seen: Observation{HTTPRoute: young, Gateways: routing.Gateways{}}, next: routePatience - time.Second,
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: "Gateway ns/g does not exist. Create it, or edit spec.gateway.parentRefs."}},
+				Message: "Gateway ns/g does not exist. Create it, or change spec.gateway.parentRefs."}},
 		"nobody has said anything yet": {seen: Observation{HTTPRoute: young, Gateways: there}, next: routePatience - time.Second,
 			want: said{Degraded: "False AsExpected"}},
 		"nobody says anything": {seen: Observation{HTTPRoute: routeWith(now), Gateways: there},
@@ -76,7 +80,7 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 				"Check that the controller of its GatewayClass is running."}},
 		"a policy is refused": {seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: policy, Gateways: there},
 			want: said{Degraded: "True RouteNotAccepted",
-				Message: "Gateway ns/g reports a problem with the BackendTLSPolicy (ResolvedRefs, InvalidCACertificateRef): no ConfigMap."}},
+				Message: `Gateway ns/g reports a problem with the BackendTLSPolicy (ResolvedRefs, InvalidCACertificateRef): "no ConfigMap". ` + otherwise}},
 		"nobody says anything of a policy": {
 			seen: Observation{HTTPRoute: routeWith(now, accepted), BackendTLSPolicy: &gatewayv1.BackendTLSPolicy{}, Gateways: there},
 			want: said{Degraded: "False AsExpected"}},
@@ -85,15 +89,15 @@ func TestRoutesAreACauseThatLeavesReadyAlone(t *testing.T) {
 				"Install Gateway API. The operator detects it within minutes and restarts."}},
 		"no right": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "forbidden"}}}, next: LookPeriod,
 			want: said{Degraded: "True GatewayAPIMissing",
-				Message: "The operator cannot use the Gateway API kind HTTPRoute: forbidden."}},
+				Message: `The operator cannot use the Gateway API kind HTTPRoute: "forbidden". Ask an administrator to restore the roles of the operator.`}},
 		"no right to Gateways": {seen: Observation{HTTPRoute: routeWith(now, accepted), GatewaysRefused: "forbidden"},
-			want: said{Degraded: "False AsExpected", Message: "The URL of the Gateway is unknown: forbidden."}},
+			want: said{Degraded: "False AsExpected", Message: `The URL of the Gateway is unknown: "forbidden".`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.seen.Deployment = seenDeployment(done, 2, 2, 2)
 			report := Evaluate(support.Echo("ns", "x", behindGateway), c.seen, nil, now)
 			got := saying(report)
-			if got.Ready != ready || got.Degraded != c.want.Degraded || got.Message != sentences(c.want.Message, twoOfTwo) || report.Next != c.next {
+			if got.Ready != ready || got.Degraded != c.want.Degraded || got.Message != message.Join(c.want.Message, twoOfTwo) || report.Next != c.next {
 				t.Errorf("got %+v, and another look in %s", got, report.Next)
 			}
 			if degraded := got.Degraded != "False AsExpected"; degraded != (report.Status.Phase == v1.PhaseWarning) {

@@ -50,7 +50,7 @@ func stallRows() map[v1.Reason]stallRow {
 		v1.ReasonPodsNotReady:             waits,
 		v1.ReasonProgressDeadlineExceeded: waits,
 		v1.ReasonQuotaExceeded:            waits,
-		v1.ReasonPodsRejected:              refused,
+		v1.ReasonPodsRejected:             refused,
 		v1.ReasonServiceAccountNotFound:   refused,
 		v1.ReasonDeploymentPaused:         waits,
 		v1.ReasonNodeProblem:              waits,

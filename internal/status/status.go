@@ -1,6 +1,8 @@
 package status
 
 import (
+	"cmp"
+
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -10,13 +12,16 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/routing"
 )
 
-// measure returns the status with everything but phase and conditions. What was not observed stays as it was, and so do the URLs while the
-// spec is not applied.
+// measure returns the status with everything but phase and conditions. What was not observed stays as it was, and so does the external URL
+// while the spec is not applied.
 func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	status := echo.Status.DeepCopy()
 	status.ObservedGeneration = echo.Generation
 	status.Selector = labels.SelectorFromSet(children.SelectorLabels(echo)).String()
 	measureObjects(status, seen)
+	if seen.Service != nil { // it works, whatever else fails
+		status.URL = cmp.Or(routing.LiveURL(echo, seen.Service), status.URL)
+	}
 	if failure == nil && !echo.Spec.Paused {
 		status.URL = routing.URL(echo)
 		if seen.Service != nil && !seen.GatewaysUnknown {

@@ -1,24 +1,28 @@
 package status
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
-	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/status/message"
+	"github.com/echo-operator/echo-operator/internal/status/remedy"
 )
 
 // verdict is what a reconcile means: the conditions, the phase and the message.
 type verdict struct {
 	ready, progressing, degraded                   metav1.ConditionStatus
 	readyReason, progressingReason, degradedReason v1.Reason
-	message                                        string
-	phase                                          string
+	// problem is what is wrong, and attention what is wrong and makes the Echo degraded. Both are zero if nothing is known to be wrong.
+	problem, attention message.Problem
+	// notes are sentences on what does not affect the conditions, counts how many pods are ready, and rollout what the rollout does.
+	notes           []string
+	counts, rollout string
+	phase           string
 	// stalls says when the Echo becomes stalled if it is degraded and not ready.
 	stalls stalls
 	// event is the reason of the event that reports the verdict.
@@ -32,11 +36,42 @@ type verdict struct {
 	final bool
 }
 
+// message returns the whole message: what is wrong, what to do, and the numbers.
+func (v verdict) message() string {
+	return message.Join(v.problem.String(), message.Join(v.notes...), v.counts)
+}
+
+// shortMessage returns the message as it fits into a status.
+func (v verdict) shortMessage() string {
+	return message.Short(message.MaxStatus, v.problem, slices.Concat(v.notes, []string{v.counts})...)
+}
+
+// readyMessage returns the message of the condition Ready: how many pods are ready, and why no more are. What the condition Degraded says
+// is not repeated.
+func (v verdict) readyMessage() string {
+	why := v.problem.String()
+	if v.degraded == metav1.ConditionTrue {
+		why = v.problem.Headline()
+	}
+	if v.ready == metav1.ConditionTrue {
+		why = ""
+	}
+	return message.Join(v.counts, why, message.Join(v.notes...))
+}
+
+// degradedMessage returns the message of the condition Degraded: what is wrong and what to do.
+func (v verdict) degradedMessage() string {
+	if v.degraded == metav1.ConditionTrue {
+		return v.attention.String()
+	}
+	return "No lasting problem is known."
+}
+
 // judge decides what a reconcile means.
 func judge(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) verdict {
 	switch {
 	case failure != nil:
-		return failedVerdict(seen, failure)
+		return failedVerdict(echo, seen, failure, now)
 	case echo.Spec.Paused:
 		return pausedVerdict(&echo.Status, seen, now)
 	default:
@@ -51,76 +86,61 @@ type causes struct {
 	pods, routes cause
 	// routed is true if Gateways send requests.
 	routed bool
-	// gatewayNote is why the URL of a Gateway is not known, empty if it is.
-	gatewayNote string
-	// policyNote is what the NetworkPolicy drops although the spec leads it in, empty if there is no such traffic.
-	policyNote string
-	// noRoute is why OpenShift creates no Route, empty if it creates one or if there are no Routes.
-	noRoute string
+	// notes are sentences on what does not affect the conditions.
+	notes []string
 }
 
 // causesOf returns the causes of what is seen of an Echo.
 func causesOf(echo *v1.Echo, seen Observation, pods availability, now time.Time) causes {
-	c := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now), policyNote: policyNote(echo),
-		noRoute: seen.NoRoute}
+	c := causes{pods: podsCause(echo, seen, pods), routes: routeCause(echo, seen, now), notes: notesOn(echo, seen)}
 	c.routed = c.routes == (cause{}) && children.HasGateway(echo)
-	if children.HasGateway(echo) && seen.GatewaysRefused != "" {
-		c.gatewayNote = "The URL of the Gateway is unknown: " + Sentence(seen.GatewaysRefused)
-	}
 	return c
 }
 
-// policyNote returns what the NetworkPolicy of an Echo drops although the spec leads it in, and what to change.
-func policyNote(echo *v1.Echo) string {
-	dropped := desired.DroppedTraffic(echo)
-	if len(dropped) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("The NetworkPolicy drops traffic from %s. Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from.",
-		strings.Join(dropped, " and "))
-}
-
 // podsCause returns why pods are missing, zero if none are.
-func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause {
+func podsCause(echo *v1.Echo, seen Observation, pods availability) cause {
 	if pods.ready {
 		return cause{}
 	}
-	return causeOf(seen).resolveFrom(before)
+	return causeOf(seen).resolveFrom(&echo.Status)
 }
 
 // podsVerdict returns the verdict of a reconcile that succeeded. Whether an Echo is ready depends on its pods alone.
 func podsVerdict(pods availability, why causes) verdict {
-	v := verdict{
-		routes:  why.routes,
-		routed:  why.routed,
-		message: sentences(why.pods.message, why.routes.message, why.gatewayNote, why.policyNote, why.noRoute, pods.summary()),
-		phase:   pods.phase(why),
+	v := verdict{routes: why.routes, routed: why.routed, rollout: pods.rollout(), phase: pods.phase(why), notes: why.notes}
+	v.problem = cmp.Or(why.pods.problem, why.routes.problem, pods.problem())
+	v.counts = pods.counts(v.problem != (message.Problem{}))
+	if why.pods != (cause{}) && why.routes != (cause{}) {
+		v.notes = append([]string{why.routes.problem.Headline()}, v.notes...)
 	}
 	v.ready, v.readyReason, v.event = pods.readiness(why.pods)
 	v.progressing, v.progressingReason = pods.progress()
 	v.degraded, v.degradedReason = pods.degradation(why)
+	v.attention = v.problem
+	if !pods.isStuck() && !why.pods.lasting {
+		v.attention = why.routes.problem
+	}
 	v.stalls = why.pods.stalls()
 	return v
 }
 
-// sentences joins the texts that are not empty.
-func sentences(texts ...string) string {
-	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), " ")
-}
-
 // failedVerdict returns the verdict of a reconcile that failed.
-func failedVerdict(seen Observation, failure *Failure) verdict {
+func failedVerdict(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) verdict {
+	problem := remedy.Of(failure.Err)
 	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: failure.Reason,
 		progressing: metav1.ConditionFalse, progressingReason: failure.Reason,
 		degraded: metav1.ConditionTrue, degradedReason: failure.Reason,
 		stalls:  failure.stalls(),
-		message: failure.Err.Error(),
+		problem: problem, attention: problem,
+		rollout: "The latest change is not applied completely.",
 		phase:   v1.PhaseFailed,
 		event:   failure.Reason,
 	}
-	if failure.Advice != "" {
-		v.message = Sentence(v.message) + " " + failure.Advice
+	if seen.Deployment != nil {
+		pods := availabilityOf(seen.Deployment, replicasOf(seen.Deployment), &echo.Status, now)
+		pods.progressing = false // what is rolled out is not what the spec asks for
+		v.counts = pods.counts(true)
 	}
 	if failure.Transient {
 		v.phase, v.event = v1.PhaseWarning, v1.EventNotReady
@@ -133,36 +153,45 @@ func failedVerdict(seen Observation, failure *Failure) verdict {
 
 // pausedVerdict returns the verdict on a paused Echo. Its objects are left unchanged, and are measured by their own spec.
 func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdict {
-	const paused = "The Echo is paused: changes are not applied."
+	const paused, advice = "The Echo is paused: changes are not applied.", "Set spec.paused to false to apply them."
 	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused, event: v1.EventNotReady,
-		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonPaused,
+		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonPaused, rollout: paused,
+		problem: message.Problem{Text: paused, Advice: advice},
 	}
 	d := seen.Deployment
 	if d == nil {
 		v.degraded, v.degradedReason = metav1.ConditionFalse, v1.ReasonAsExpected
-		v.message, v.phase = sentences(paused, "It has no Deployment."), v1.PhasePending
+		v.counts, v.phase = "No pods have been created.", v1.PhasePending
 		return v
 	}
-	pods := availabilityOf(d, *d.Spec.Replicas, before, now)
+	pods := availabilityOf(d, replicasOf(d), before, now)
 	pods.progressing, pods.overdue = false, false // no one waits for what is paused
-	why := causes{pods: podsCause(before, seen, pods)}
+	why := causes{}
+	if !pods.ready {
+		why.pods = causeOf(seen).resolveFrom(before)
+	}
 	if pods.ready || why.pods != (cause{}) {
 		v.ready, v.readyReason, v.event = pods.readiness(why.pods)
 	}
+	if why.pods != (cause{}) {
+		v.problem, v.attention, v.notes = why.pods.problem, why.pods.problem, []string{paused}
+	}
 	v.degraded, v.degradedReason = pods.degradation(why)
 	v.stalls = why.pods.stalls()
-	v.message, v.phase = sentences(paused, why.pods.message, pods.summary()), pods.phase(why)
+	v.counts, v.phase = pods.counts(true), pods.phase(why)
 	return v
 }
 
 // deletingVerdict returns the verdict on an Echo that is being deleted. failure is why that does not go on, nil if it does.
 func deletingVerdict(failure *Failure) verdict {
+	const deleting, draining = "The Echo is being deleted.", "Its pods are draining connections."
 	v := verdict{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonDeleting,
 		progressing: metav1.ConditionTrue, progressingReason: v1.ReasonDeleting,
 		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonDeleting,
-		message:   "The Echo is being deleted. Its pods are draining connections.",
+		counts:    message.Join(deleting, draining),
+		rollout:   draining,
 		phase:     v1.PhaseTerminating,
 		event:     v1.EventDeleteRequested,
 		eventNote: "Deleting the echo servers and waiting for them to drain connections.",
@@ -170,7 +199,8 @@ func deletingVerdict(failure *Failure) verdict {
 	}
 	if failure != nil {
 		v.degraded, v.degradedReason = metav1.ConditionTrue, failure.Reason
-		v.message = "The Echo is being deleted, but some of its objects cannot be deleted: " + failure.Err.Error()
+		v.problem, v.counts, v.rollout = remedy.Of(failure.Err), deleting, "Some objects of the Echo cannot be deleted."
+		v.attention = v.problem
 	}
 	return v
 }

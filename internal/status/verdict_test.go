@@ -12,16 +12,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // said is what the three conditions say, and the first transition.
 type said struct {
-	Ready, Progressing, Degraded string // the status and the reason
-	Message, Attention, Event    string
+	Ready, Progressing, Degraded  string // the status and the reason
+	Message                       string // of the status
+	OfReady, Rollout, OfAttention string // of the three conditions; the last one is empty if the Echo is not degraded
+	Event                         string
 }
 
 // saying returns what a report says.
@@ -31,18 +35,29 @@ func saying(report Report) said {
 		return string(c.Status) + " " + c.Reason, c.Message
 	}
 	s := said{}
-	s.Ready, s.Message = value(v1.ConditionReady)
-	s.Progressing, _ = value(v1.ConditionProgressing)
-	s.Degraded, s.Attention = value(v1.ConditionDegraded)
+	s.Message = report.Status.Message
+	s.Ready, s.OfReady = value(v1.ConditionReady)
+	s.Progressing, s.Rollout = value(v1.ConditionProgressing)
+	if s.Degraded, s.OfAttention = value(v1.ConditionDegraded); !meta.IsStatusConditionTrue(report.Status.Conditions, v1.ConditionDegraded) {
+		s.OfAttention = ""
+	}
 	if len(report.Transitions) > 0 {
 		s.Event = report.Transitions[0].Reason.EventType() + " " + report.Transitions[0].Reason.String()
 	}
 	return s
 }
 
+// noPods is the message of an Echo that is scaled to zero.
+const noPods = "No pods are requested and none are running."
+
 func TestWhatTheConditionsSay(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	const twoOfTwo, oneOfTwo, quiet = "2 of 2 pods are ready.", "1 of 2 pods are ready.", "False AsExpected"
+	const rolledOut, unchanged, incomplete = "All changes are rolled out.", "No change is being rolled out.", "The latest change is not applied completely."
+	const isPaused, late = "The Echo is paused: changes are not applied.", "There has been no progress for 10 minutes."
+	const resume, look = " Set spec.paused to false to apply them.",
+		" Check the log and the readiness probe of the pods: their container must listen on spec.port."
+	const starting, rolling = "The pods are starting: 1 of 2 are ready.", "A change is being rolled out: 1 of 2 pods are updated, and 1 are ready."
 	paused := func(e *v1.Echo) { e.Spec.Paused = true }
 	ownReplicas := func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) }
 	for name, c := range map[string]struct {
@@ -52,36 +67,46 @@ func TestWhatTheConditionsSay(t *testing.T) {
 		want   said
 	}{
 		"ready": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)},
-			want: said{"True AllPodsReady", "False RolledOut", quiet, twoOfTwo, "", "Normal Ready"}},
-		"a NetworkPolicy drops what the spec leads in": {change: func(e *v1.Echo) {
-			e.Spec.NetworkPolicy, e.Spec.Service.Type = &v1.EchoNetworkPolicy{Enabled: true}, corev1.ServiceTypeNodePort
-		}, seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)},
-			want: said{"True AllPodsReady", "False RolledOut", quiet, "The NetworkPolicy drops traffic from node ports. " +
-				"Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from. " + twoOfTwo, "", "Normal Ready"}},
-		"an Ingress without a Route": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2), NoRoute: "Set a host."},
-			want: said{"True AllPodsReady", "False RolledOut", quiet, "Set a host. " + twoOfTwo, "", "Normal Ready"}},
+			want: said{"True AllPodsReady", "False RolledOut", quiet, twoOfTwo, twoOfTwo, rolledOut, "", "Normal Ready"}},
+		"a note": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2), NoRoute: "Set a host."},
+			want: said{"True AllPodsReady", "False RolledOut", quiet, "Set a host. " + twoOfTwo, twoOfTwo + " Set a host.", rolledOut, "",
+				"Normal Ready"}},
 		"scaled to zero": {change: func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, seen: Observation{Deployment: seenDeployment(done, 0, 0, 0)},
-			want: said{"True ScaledToZero", "False RolledOut", quiet, "No pods are requested and none are running.", "", "Normal Ready"}},
-		"rolling out": {seen: Observation{Deployment: seenDeployment(going, 3, 1, 1)},
-			want: said{"False RollingOut", "True RollingOut", quiet, "A change is being rolled out: 1 of 2 pods are updated. " + oneOfTwo, "", ""}},
+			want: said{"True ScaledToZero", "False RolledOut", quiet, noPods, noPods, rolledOut, "", "Normal Ready"}},
+		"created": {seen: Observation{Deployment: seenDeployment(going, 1, 1, 1)},
+			want: said{"False RollingOut", "True RollingOut", quiet, starting, starting, "The pods are being created: 1 of 2 exist.", "", ""}},
+		"rolling out": {seen: Observation{Deployment: changedDeployment(seenDeployment(going, 3, 1, 1), secondRevision)},
+			want: said{"False RollingOut", "True RollingOut", quiet, rolling, rolling, "A change is being rolled out: 1 of 2 pods are updated.",
+				"", ""}},
 		"not ready": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 1)},
-			want: said{"False PodsNotReady", "False PodsNotReady", quiet, oneOfTwo, "", ""}},
+			want: said{"False PodsNotReady", "False PodsNotReady", quiet, oneOfTwo, oneOfTwo, unchanged, "", ""}},
 		"too late": {seen: Observation{Deployment: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1)},
 			want: said{"False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded",
-				oneOfTwo + " There has been no progress for 10 minutes.", oneOfTwo + " There has been no progress for 10 minutes.",
-				"Warning NotReady"}},
+				late + look + " " + oneOfTwo, oneOfTwo + " " + late, late, late + look, "Warning NotReady"}},
 		"paused, nothing created": {change: paused,
-			want: said{"False Paused", "False Paused", quiet, "The Echo is paused: changes are not applied. It has no Deployment.", "", ""}},
+			want: said{"False Paused", "False Paused", quiet, isPaused + resume + " No pods have been created.",
+				"No pods have been created. " + isPaused + resume, isPaused, "", ""}},
 		"paused, ready": {change: paused, seen: Observation{Deployment: changedDeployment(seenDeployment(done, 2, 2, 2), ownReplicas)},
-			want: said{"True AllPodsReady", "False Paused", quiet, "The Echo is paused: changes are not applied. " + twoOfTwo, "", "Normal Ready"}},
+			want: said{"True AllPodsReady", "False Paused", quiet, isPaused + resume + " " + twoOfTwo, twoOfTwo, isPaused, "", "Normal Ready"}},
 		"paused, not ready": {change: paused, seen: Observation{Deployment: changedDeployment(seenDeployment(going, 2, 2, 1), ownReplicas)},
-			want: said{"False Paused", "False Paused", quiet, "The Echo is paused: changes are not applied. " + oneOfTwo, "", ""}},
-		"invalid": {err: &children.InvalidSpecError{Message: "too many"},
-			want: said{"False InvalidSpec", "False InvalidSpec", "True InvalidSpec", "too many", "too many", "Warning InvalidSpec"}},
-		"a failed write": {seen: Observation{Deployment: seenDeployment(done, 2, 2, 2)}, err: errors.New("refused"),
-			want: said{"False ApplyFailed", "False ApplyFailed", "True ApplyFailed", "refused", "refused", "Warning NotReady"}},
+			want: said{"False Paused", "False Paused", quiet, isPaused + resume + " " + oneOfTwo, oneOfTwo + " " + isPaused + resume, isPaused, "", ""}},
+		"invalid": {err: &children.InvalidSpecError{Message: "Too many", Quote: "b", Advice: "Take fewer."},
+			want: said{"False InvalidSpec", "False InvalidSpec", "True InvalidSpec", `Too many: "b". Take fewer.`, "Too many.", incomplete,
+				`Too many: "b". Take fewer.`, "Warning InvalidSpec"}},
+		"invalid, with pods": {seen: Observation{Deployment: changedDeployment(seenDeployment(done, 2, 2, 2), ownReplicas)},
+			err: &children.InvalidSpecError{Message: "Too many", Advice: "Take fewer."},
+			want: said{"False InvalidSpec", "False InvalidSpec", "True InvalidSpec", "Too many. Take fewer. " + twoOfTwo, twoOfTwo + " Too many.",
+				incomplete, "Too many. Take fewer.", "Warning InvalidSpec"}},
+		"a failed write": {seen: Observation{Deployment: changedDeployment(seenDeployment(done, 2, 2, 2), ownReplicas)}, err: errors.New("refused"),
+			want: said{"False ApplyFailed", "False ApplyFailed", "True ApplyFailed",
+				`The operator cannot complete a change: "refused". The operator retries automatically. ` + twoOfTwo,
+				twoOfTwo + " The operator cannot complete a change.", incomplete,
+				`The operator cannot complete a change: "refused". The operator retries automatically.`, "Warning NotReady"}},
 		"a failed read": {err: errors.New("refused"),
-			want: said{"Unknown ApplyFailed", "False ApplyFailed", "True ApplyFailed", "refused", "refused", "Warning NotReady"}},
+			want: said{"Unknown ApplyFailed", "False ApplyFailed", "True ApplyFailed",
+				`The operator cannot complete a change: "refused". The operator retries automatically.`,
+				"The operator cannot complete a change.", incomplete,
+				`The operator cannot complete a change: "refused". The operator retries automatically.`, "Warning NotReady"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			echo := support.Echo("ns", "x")
@@ -102,13 +127,14 @@ func TestACauseChangesOnlyWhyAnEchoIsNotReady(t *testing.T) {
 	because := func(c cause) verdict { return podsVerdict(rolling, causes{pods: c}) }
 	want := because(cause{})
 	g.Expect(want.readyReason).To(Equal(v1.ReasonRollingOut))
-	want.readyReason, want.event, want.message = v1.ReasonUnschedulable, v1.EventNotReady, "No node. "+want.message
-	g.Expect(because(cause{reason: v1.ReasonUnschedulable, message: "No node."})).To(Equal(want))
+	none := message.Problem{Text: "No node"}
+	want.readyReason, want.event, want.problem, want.counts = v1.ReasonUnschedulable, v1.EventNotReady, none, rolling.counts(true)
+	g.Expect(because(cause{reason: v1.ReasonUnschedulable, problem: none})).To(Equal(want))
 	want.readyReason, want.phase = v1.ReasonNodeProblem, v1.PhaseWarning
-	g.Expect(because(cause{reason: v1.ReasonNodeProblem, message: "No node.", warning: true})).To(Equal(want))
-	want.degraded, want.degradedReason = yes, v1.ReasonNodeProblem
-	g.Expect(because(cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true})).To(Equal(want))
-	late := podsVerdict(availability{want: 2, overdue: true}, causes{pods: cause{reason: v1.ReasonNodeProblem, message: "No node.", lasting: true}})
+	g.Expect(because(cause{reason: v1.ReasonNodeProblem, problem: none, warning: true})).To(Equal(want))
+	want.degraded, want.degradedReason, want.attention = yes, v1.ReasonNodeProblem, none
+	g.Expect(because(cause{reason: v1.ReasonNodeProblem, problem: none, lasting: true})).To(Equal(want))
+	late := podsVerdict(availability{want: 2, overdue: true}, causes{pods: cause{reason: v1.ReasonNodeProblem, problem: none, lasting: true}})
 	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
 }
 
@@ -132,15 +158,17 @@ func TestADeletionThatFailsSaysSo(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	echo := support.Echo("ns", "x")
-	failed := EvaluateDeletion(echo, Observation{},
-		&Failure{Err: errors.New("deleting Service ns/x: no"), Reason: v1.ReasonForbidden, Transient: true}, now)
-	const message = "The Echo is being deleted, but some of its objects cannot be deleted: deleting Service ns/x: no"
-	want := said{"False Deleting", "True Deleting", "True Forbidden", message, message, "Normal DeleteRequested"}
+	no := &children.RequestError{Action: children.Deleting, Kind: "Service", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: errors.New("no")}
+	failed := EvaluateDeletion(echo, Observation{}, &Failure{Err: no, Reason: v1.ReasonForbidden, Transient: true}, now)
+	const why, deleting = `The Service x cannot be deleted: "no". The operator retries automatically.`, "The Echo is being deleted."
+	want := said{"False Deleting", "True Deleting", "True Forbidden", why + " " + deleting, deleting + " The Service x cannot be deleted.",
+		"Some objects of the Echo cannot be deleted.", why, "Normal DeleteRequested"}
 	g.Expect(saying(failed)).To(BeComparableTo(want))
 	echo.Status = failed.Status
 	goesOn := EvaluateDeletion(echo, Observation{}, nil, now)
-	const draining = "The Echo is being deleted. Its pods are draining connections."
-	g.Expect(saying(goesOn)).To(BeComparableTo(said{"False Deleting", "True Deleting", "False Deleting", draining, "", ""}))
+	const draining = "Its pods are draining connections."
+	g.Expect(saying(goesOn)).To(BeComparableTo(said{"False Deleting", "True Deleting", "False Deleting", deleting + " " + draining,
+		deleting + " " + draining, draining, "", ""}))
 }
 
 func TestDeletionIsTheLastWord(t *testing.T) {
@@ -155,7 +183,8 @@ func TestDeletionIsTheLastWord(t *testing.T) {
 			echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation, e.Status = 7, before })
 			report := EvaluateDeletion(echo, Observation{}, nil, now)
 			const message = "The Echo is being deleted. Its pods are draining connections."
-			want := said{"False Deleting", "True Deleting", "False Deleting", message, "", "Normal DeleteRequested"}
+			want := said{"False Deleting", "True Deleting", "False Deleting", message, message, "Its pods are draining connections.", "",
+				"Normal DeleteRequested"}
 			g.Expect(saying(report)).To(BeComparableTo(want))
 			got := report.Status
 			if got.Phase != v1.PhaseTerminating || got.ObservedGeneration != 7 || got.ReadyReplicas != before.ReadyReplicas ||

@@ -56,12 +56,12 @@ var _ = Describe("kubectl echo", func() {
 			e.Spec.Replicas, e.Spec.Image = new(int32(1)), "quay.io/echo-operator/none:1" // one pod has fewer warnings than are shown
 		})
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		expectCause(ctx, echo, v1.ReasonImagePullFailed, `"quay.io/echo-operator/none:1" cannot be pulled`)
+		expectCause(ctx, echo, v1.ReasonImagePullFailed, `Image quay.io/echo-operator/none:1 cannot be pulled`)
 		Eventually(func(g Gomega) {
 			code, output := plugin(ctx, "status", echo.Name, "-n", echo.Namespace)
 			g.Expect(code).To(Equal(1), output)
 			g.Expect(output).To(HavePrefix("Echo " + echo.Namespace + "/broken: Warning, 0/1 ready\n"))
-			g.Expect(output).To(And(ContainSubstring(`"quay.io/echo-operator/none:1" cannot be pulled`),
+			g.Expect(output).To(And(ContainSubstring(`Image quay.io/echo-operator/none:1 cannot be pulled`),
 				MatchRegexp(`(?m)^Degraded +True +ImagePullFailed `), MatchRegexp(`Pod/broken-\S+ +0/1 +(ErrImagePull|ImagePullBackOff) `),
 				MatchRegexp(`(?m) Pod/broken-\S+ +Failed +.*quay.io/echo-operator/none:1`)))
 		}).WithContext(ctx).Should(Succeed())

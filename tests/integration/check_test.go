@@ -138,7 +138,7 @@ var _ = Describe("a check", func() {
 				g.Expect(check.Result).To(Equal(v1.CheckUnknown))
 				messages[check.Name] = check.Message
 			}
-			g.Expect(messages).To(HaveKeyWithValue("path", ContainSubstring(`CronJob "web-path" already exists and was not created for this Echo.`)))
+			g.Expect(messages).To(HaveKeyWithValue("path", ContainSubstring("The CronJob web-path already exists, was not created for this Echo")))
 			g.Expect(messages).To(HaveKeyWithValue("late", ContainSubstring("spec.schedule")))
 			g.Expect(messages).To(HaveKeyWithValue("other", ContainSubstring("this operator allows only the URLs of the Echo itself")))
 			g.Expect(messages).To(HaveKeyWithValue("good", ContainSubstring("has not run yet")))

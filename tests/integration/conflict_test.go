@@ -38,7 +38,7 @@ var _ = Describe("a name that is taken", func() {
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
 		echo := support.Echo(foreign.GetNamespace(), foreign.GetName())
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		expectFailed(ctx, echo, v1.ReasonNameConflict, ContainSubstring(`"taken" already exists and was not created for this Echo`))
+		expectFailed(ctx, echo, v1.ReasonNameConflict, ContainSubstring("taken already exists, was not created for this Echo"))
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(
 			haveCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonNameConflict))
 		expectUntouched(ctx, k8s, foreign)

@@ -171,7 +171,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		Expect(admin.Create(ctx, foreign)).To(Succeed())
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseFailed),
-			HaveField("Message", HavePrefix(`HTTPRoute "taken" already exists and was not created for this Echo.`)))))
+			HaveField("Message", HavePrefix("The HTTPRoute taken already exists, was not created for this Echo")))))
 		expectUntouched(ctx, admin, foreign)
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 	})

@@ -35,7 +35,7 @@ var _ = It("a policy for TLS between a Gateway and the pods is a child like any 
 	Expect(admin.Create(ctx, foreign)).To(Succeed())
 	Expect(admin.Create(ctx, echo)).To(Succeed())
 	support.EventuallyObject(ctx, admin, echo).Should(
-		HaveField("Status.Message", HavePrefix(`BackendTLSPolicy "secure" already exists and was not created for this Echo.`)))
+		HaveField("Status.Message", HavePrefix("The BackendTLSPolicy secure already exists, was not created for this Echo")))
 
 	Expect(admin.Delete(ctx, foreign)).To(Succeed())
 	// before it checks again by itself

@@ -63,7 +63,7 @@ var _ = Describe("the status", func() {
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
 			{Name: "echo", Image: "gone:1",
 				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}}}}})
-		expectCause(ctx, echo, v1.ReasonImagePullFailed, `"gone:1" cannot be pulled: not found.`)
+		expectCause(ctx, echo, v1.ReasonImagePullFailed, `Image gone:1 cannot be pulled: "not found".`)
 
 		By("running")
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning})
@@ -104,7 +104,7 @@ var _ = Describe("the status", func() {
 		Eventually(func(g Gomega) {
 			now := echoNow(ctx, g, echo.Namespace, echo.Name)
 			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonQuotaExceeded))
-			g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring("no-services"))
+			g.Expect(now.Status.Message).To(And(HavePrefix("The Service short exceeds the resource quota"), ContainSubstring("no-services")))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(k8s.Delete(ctx, quota)).To(Succeed())
 		rollOut(ctx, echo.Namespace, echo.Name)
@@ -162,7 +162,7 @@ func expectCause(ctx context.Context, echo *v1.Echo, reason v1.Reason, message s
 	Eventually(func(g Gomega) {
 		now := echoNow(ctx, g, echo.Namespace, echo.Name)
 		g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, reason))
-		g.Expect(now.Status.Conditions[0].Message).To(ContainSubstring(message))
+		g.Expect(now.Status.Message).To(ContainSubstring(message))
 	}).WithContext(ctx).Should(Succeed())
 }
 
@@ -172,7 +172,7 @@ func expectFailed(ctx context.Context, echo *v1.Echo, reason v1.Reason, message 
 	support.EventuallyObject(ctx, k8s, echo).Should(And(
 		haveCondition(v1.ConditionReady, metav1.ConditionFalse, reason), haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, reason),
 		HaveField("Status.Phase", v1.PhaseFailed), HaveField("Status.Message", message), HaveField("Status.Conditions", ContainElement(
-			And(HaveField("Type", v1.ConditionReady), HaveField("Message", message))))))
+			And(HaveField("Type", v1.ConditionDegraded), HaveField("Message", message))))))
 }
 
 func expectPhase(ctx context.Context, echo *v1.Echo, phase string) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,37 +12,38 @@ import (
 // ValidateFields returns an *InvalidSpecError if fields of an Echo exclude each other. The schema leaves these rules to the operator, so that
 // they can change together with defaults that no schema has.
 func ValidateFields(echo *v1.Echo) error {
-	for _, problem := range []string{portClash(echo), servicePortClash(echo), missingTLS(echo), hostnameClash(echo)} {
-		if problem != "" {
-			return &children.InvalidSpecError{Message: problem}
-		}
+	if err := cmp.Or(portClash(echo), servicePortClash(echo), missingTLS(echo), hostnameClash(echo)); err != nil {
+		return err
+	}
+	return nil // not a nil pointer in an interface
+}
+
+// portClash returns why the containers cannot listen on the port for HTTPS, nil if they can.
+func portClash(echo *v1.Echo) *children.InvalidSpecError {
+	if !children.HasTLS(&echo.Spec) {
+		return nil
+	}
+	switch port := children.HTTPSPort(echo.Spec.TLS); port {
+	case echo.Spec.Port:
+		return &children.InvalidSpecError{Message: fmt.Sprintf("The port spec.tls.port %s, and so is spec.port", isOrDefaults(echo.Spec.TLS.Port, port)),
+			Advice: "Set one of them to another port, because the containers listen on both."}
+	case children.MetricsPort(echo):
+		return &children.InvalidSpecError{
+			Message: fmt.Sprintf("The port spec.tls.port %s, which is the metrics port of the echo server", isOrDefaults(echo.Spec.TLS.Port, port)),
+			Advice:  "Set spec.tls.port to another port: metrics use port 9090, or 9091 if spec.port is 9090."}
 	}
 	return nil
 }
 
-// portClash returns why the containers cannot listen on the port for HTTPS, empty if they can.
-func portClash(echo *v1.Echo) string {
-	if !children.HasTLS(&echo.Spec) {
-		return ""
-	}
-	switch port := children.HTTPSPort(echo.Spec.TLS); port {
-	case echo.Spec.Port:
-		return fmt.Sprintf("spec.tls.port %s, and so is spec.port. Set one of them to another port, because the containers listen on both.",
-			isOrDefaults(echo.Spec.TLS.Port, port))
-	case children.MetricsPort(echo):
-		return fmt.Sprintf("spec.tls.port %s, which is the metrics port of the echo server. Set spec.tls.port to another port: "+
-			"metrics use port 9090, or 9091 if spec.port is 9090.", isOrDefaults(echo.Spec.TLS.Port, port))
-	}
-	return ""
-}
-
-// servicePortClash returns why the Service cannot have the port for HTTPS, empty if it can.
-func servicePortClash(echo *v1.Echo) string {
+// servicePortClash returns why the Service cannot have the port for HTTPS, nil if it can.
+func servicePortClash(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasTLS(&echo.Spec) || children.HTTPSServicePort(echo.Spec.TLS) != echo.Spec.Service.Port {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("spec.tls.servicePort %s, and so is spec.service.port. Set one of them to another port, because the Service has both.",
-		isOrDefaults(echo.Spec.TLS.ServicePort, echo.Spec.Service.Port))
+	return &children.InvalidSpecError{
+		Message: fmt.Sprintf("The port spec.tls.servicePort %s, and so is spec.service.port",
+			isOrDefaults(echo.Spec.TLS.ServicePort, echo.Spec.Service.Port)),
+		Advice: "Set one of them to another port, because the Service has both."}
 }
 
 // isOrDefaults says which port a field has, and whether it is the default.
@@ -52,28 +54,30 @@ func isOrDefaults(field, port int32) string {
 	return fmt.Sprintf("is %d", port)
 }
 
-// missingTLS returns why Gateways cannot connect over HTTPS, empty if they can or do not.
-func missingTLS(echo *v1.Echo) string {
+// missingTLS returns why Gateways cannot connect over HTTPS, nil if they can or do not.
+func missingTLS(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil || children.HasTLS(&echo.Spec) {
-		return ""
+		return nil
 	}
-	return "spec.gateway.backendTLS requires a certificate of the echo servers. Set spec.tls.secretName, or remove spec.gateway.backendTLS."
+	return &children.InvalidSpecError{Message: "The field spec.gateway.backendTLS requires a certificate of the echo servers",
+		Advice: "Set spec.tls.secretName, or remove spec.gateway.backendTLS."}
 }
 
-// hostnameClash returns which host names of the HTTPRoute and the GRPCRoute overlap, empty if none do.
-func hostnameClash(echo *v1.Echo) string {
+// hostnameClash returns which host names of the HTTPRoute and the GRPCRoute overlap, nil if none do.
+func hostnameClash(echo *v1.Echo) *children.InvalidSpecError {
 	if !children.HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
-		return ""
+		return nil
 	}
 	for _, grpc := range echo.Spec.Gateway.GRPC.Hostnames {
 		for _, http := range echo.Spec.Gateway.Hostnames {
 			if covers(http, grpc) || covers(grpc, http) {
-				return fmt.Sprintf("%s in spec.gateway.grpc.hostnames overlaps %s in spec.gateway.hostnames. Change one of them: "+
-					"a listener accepts a host name from only one kind of route.", grpc, http)
+				return &children.InvalidSpecError{
+					Message: fmt.Sprintf("The host name %s in spec.gateway.grpc.hostnames overlaps %s in spec.gateway.hostnames", grpc, http),
+					Advice:  "Change one of them: a listener accepts a host name from only one kind of route."}
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // covers reports whether a host name, whose first label may be *, matches everything that another host name matches.

@@ -58,9 +58,8 @@ func (s PodSecurity) Validate(c children.Child) error {
 		return nil
 	}
 	return &children.InvalidSpecError{
-		Message: fmt.Sprintf("The pods violate the operator's Pod Security Standard %q: %s. "+
-			"Change spec.podSecurityContext or spec.securityContext, or ask an administrator to relax POD_SECURITY of the operator.",
-			s.level, result.ForbiddenDetail())}
+		Message: fmt.Sprintf("The pods violate the Pod Security Standard %s of the operator", s.level), Quote: result.ForbiddenDetail(),
+		Advice: "Change spec.podSecurityContext or spec.securityContext, or ask an administrator to relax POD_SECURITY of the operator."}
 }
 
 // podTemplate returns the template of the pods that a child runs, or the child if it is a pod, and whether there is one.

@@ -22,8 +22,9 @@ type Policy struct {
 // Check returns an *InvalidSpecError if the policy does not allow an Echo, or its desired children, or if fields exclude each other.
 func (p Policy) Check(echo *v1.Echo, desired ...children.Child) error {
 	if echo.Spec.DesiredReplicas() > p.MaxReplicas {
-		return &children.InvalidSpecError{Message: fmt.Sprintf("spec.replicas is %d, but this operator allows at most %d. "+
-			"Request fewer replicas, or ask an administrator to raise MAX_REPLICAS of the operator.", echo.Spec.DesiredReplicas(), p.MaxReplicas)}
+		return &children.InvalidSpecError{
+			Message: fmt.Sprintf("The field spec.replicas is %d, but the operator allows at most %d", echo.Spec.DesiredReplicas(), p.MaxReplicas),
+			Advice:  "Lower spec.replicas, or ask an administrator to raise MAX_REPLICAS of the operator."}
 	}
 	if err := ValidateFields(echo); err != nil {
 		return err
@@ -43,17 +44,16 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images child
 	switch {
 	case images.PathCheck == "":
 		return &children.InvalidSpecError{
-			Message: "This operator has no image for checks. Ask an administrator to set RELATED_IMAGE_PATHCHECK of the operator."}
+			Message: "The operator has no image for checks",
+			Advice:  "Ask an administrator to set RELATED_IMAGE_PATHCHECK of the operator."}
 	case p.AnyCheckURL:
 		return nil
 	case check.Address != "":
 		return &children.InvalidSpecError{
-			Message: fmt.Sprintf("The check sets the field address, which this operator does not allow. %s",
-				advice)}
+			Message: "The check has the field address, which the operator does not allow", Advice: advice}
 	case check.URL != "" && !isBelow(check.URL, echo.Status.ExternalURL) && !isBelow(check.URL, routing.URL(echo)):
 		return &children.InvalidSpecError{
-			Message: fmt.Sprintf("The field url of the check is %s, but this operator allows only the URLs of the Echo itself. %s", check.URL,
-				advice)}
+			Message: fmt.Sprintf("The field url of the check is %s, but the operator allows only the URLs of the Echo", check.URL), Advice: advice}
 	}
 	return nil
 }

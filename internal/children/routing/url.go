@@ -15,8 +15,21 @@ import (
 )
 
 // URL returns the URL of the echo servers inside the cluster.
-func URL(echo *v1.Echo) string {
-	return serviceURL(echo.Name+"."+echo.Namespace+".svc", echo.Spec.Service.Port)
+func URL(echo *v1.Echo) string { return internalURL(echo, echo.Spec.Service.Port) }
+
+// LiveURL returns the URL of the echo servers behind a Service as it exists, whatever the spec asks for. It is empty if the Service has no
+// HTTP port.
+func LiveURL(echo *v1.Echo, service *corev1.Service) string {
+	for _, port := range service.Spec.Ports {
+		if port.Name == children.ServicePortName(echo) {
+			return internalURL(echo, port.Port)
+		}
+	}
+	return ""
+}
+
+func internalURL(echo *v1.Echo, port int32) string {
+	return serviceURL(echo.Name+"."+echo.Namespace+".svc", port)
 }
 
 // ExternalURL returns the URL of the echo servers outside the cluster: the URL of the Ingress if there is one, otherwise of a Gateway that

@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 // action is the action of the events of checks.
@@ -110,7 +111,7 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 
 // setUnknown sets the result of a check that has none, and why.
 func setUnknown(check *v1.EchoCheckStatus, why string) {
-	check.Result, check.Message = v1.CheckUnknown, status.CheckMessage(why)
+	check.Result, check.Message = v1.CheckUnknown, message.Truncate(why, message.MaxCheck)
 }
 
 // pathsHealthy returns the condition of the checks of an Echo, and nil if there are none.
@@ -134,7 +135,7 @@ func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *me
 			}
 		}
 		if len(messages) > 0 {
-			c.Status, c.Reason, c.Message = each.status, each.reason.String(), status.ConditionMessage(strings.Join(messages, " "))
+			c.Status, c.Reason, c.Message = each.status, each.reason.String(), message.Truncate(strings.Join(messages, " "), message.MaxCondition)
 			return c
 		}
 	}

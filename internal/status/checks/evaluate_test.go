@@ -15,6 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
 	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -69,7 +70,7 @@ func TestEvaluate_result(t *testing.T) {
 		"expectations are not met": {[]corev1.Pod{found(failed)}, v1.CheckPassed, nil, v1.CheckFailed,
 			"client.address is replaced, expected kept. tls.daysLeft is not known, expected >=14."},
 		"no Echo responds": {[]corev1.Pod{found(pathverdict.Verdict{Problem: "no response from a:80"})}, "", nil, v1.CheckFailed,
-			"No Echo responds: no response from a:80."},
+			`No Echo responds: "no response from a:80".`},
 		"a run that did not finish":  {[]corev1.Pod{found(unfinished)}, "", nil, v1.CheckUnknown, "within its deadline of 60 seconds"},
 		"a run that was interrupted": {[]corev1.Pod{found(interrupted)}, v1.CheckFailed, nil, v1.CheckUnknown, "could not examine everything"},
 		"a run that crashed": {[]corev1.Pod{ended(0, 137, "")}, v1.CheckPassed, nil, v1.CheckUnknown,
@@ -100,9 +101,9 @@ func TestEvaluate_result(t *testing.T) {
 
 func TestEvaluate_refused(t *testing.T) {
 	g := NewWithT(t)
-	got, report := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed}), Runs{Refused: "CronJob is invalid"})
+	got, report := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed}), Runs{Refused: message.Problem{Text: "The CronJob is invalid", Quote: "no", Advice: "Change it."}})
 	g.Expect(got.Result).To(Equal(v1.CheckUnknown))
-	g.Expect(got.Message).To(Equal("The check cannot run: CronJob is invalid."))
+	g.Expect(got.Message).To(Equal(`The check cannot run. The CronJob is invalid: "no". Change it.`))
 	g.Expect(report.Transitions).To(HaveLen(1))
 	g.Expect(report.Transitions[0].Reason).To(Equal(v1.EventCheckUnknown))
 }
@@ -125,7 +126,7 @@ func TestEvaluate_verdictIsDue(t *testing.T) {
 		"not yet": {100 * time.Second, nil, &before, v1.CheckPassed, "", 50 * time.Second},
 		"no pod":  {3 * time.Minute, nil, &before, v1.CheckUnknown, "its Job has created no pod", 0},
 		"not scheduled": {3 * time.Minute, []corev1.Pod{unschedulable}, &before, v1.CheckUnknown,
-			"Pod of the check cannot be scheduled: 0/1 nodes are available.", 0},
+			`Pod of the check cannot be scheduled: "0/1 nodes are available". Check spec.nodeSelector,`, 0},
 		"no pod but the last": {3 * time.Minute, []corev1.Pod{ended(-3600, 0, `{"facts":1}`)}, &before, v1.CheckUnknown,
 			"its Job has created no pod", 0},
 		"a node is behind":    {3 * time.Minute, []corev1.Pod{shifted(-time.Minute)}, &before, v1.CheckPassed, "", 0},

@@ -16,7 +16,7 @@ func ValidateGroups(check *v1.EchoCheck) error {
 	for _, name := range check.Groups {
 		if !slices.Contains(known, name) {
 			return &children.InvalidSpecError{
-				Message: fmt.Sprintf("The group %s is unknown. The known groups are %s.", name, strings.Join(known, ", "))}
+				Message: fmt.Sprintf("The group %s is unknown", name), Advice: fmt.Sprintf("The known groups are %s.", strings.Join(known, ", "))}
 		}
 	}
 	return nil

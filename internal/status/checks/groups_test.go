@@ -22,7 +22,7 @@ func TestValidateGroups(t *testing.T) {
 	} {
 		err := ValidateGroups(&v1.EchoCheck{Name: "path", Groups: c.groups})
 		if invalid := (*children.InvalidSpecError)(nil); c.want == "" && err != nil ||
-			c.want != "" && (!errors.As(err, &invalid) || invalid.Message != c.want) {
+			c.want != "" && (!errors.As(err, &invalid) || invalid.Error() != c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

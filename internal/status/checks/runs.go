@@ -10,6 +10,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 const (
@@ -22,8 +23,8 @@ const (
 
 // Runs is what is known of the runs of a check.
 type Runs struct {
-	// Refused is why the check has no CronJob, empty if it has one or if the URL is not known.
-	Refused string
+	// Refused is why the check has no CronJob, zero if it has one or if the URL is not known.
+	Refused message.Problem
 	// Pods are the pods of all runs that still exist.
 	Pods []corev1.Pod
 	// Hash is the digest of the present configuration of the pods. Those of others do not count.
@@ -36,8 +37,8 @@ type Runs struct {
 // alone.
 func (r Runs) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckStatus, now time.Time) (string, time.Duration) {
 	switch {
-	case r.Refused != "":
-		return "The check cannot run: " + status.Sentence(r.Refused), 0
+	case r.Refused != (message.Problem{}):
+		return message.Problem{Text: "the check cannot run. " + message.Capital(r.Refused.Text), Quote: r.Refused.Quote, Advice: r.Refused.Advice}.String(), 0
 	case desired.CheckURL(echo, check) == "":
 		return withoutURL, 0
 	case echo.Spec.DesiredReplicas() == 0:
@@ -74,8 +75,8 @@ func (r Runs) whyNoVerdict() string {
 		return "its Job has created no pod, for example because of a quota. Check the events of the Job."
 	}
 	newest := slices.MaxFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	if problem := status.PodProblem(&newest); problem != "" {
-		return strings.ReplaceAll(problem, newest.Name, "of the check") // the name differs from run to run
+	if problem := status.PodProblem(&newest); problem != (message.Problem{}) {
+		return strings.ReplaceAll(problem.String(), newest.Name, "of the check") // the name differs from run to run
 	}
 	return "its pod did not finish in time. Check the log and the events of the pod."
 }

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/children/desired"
 	"github.com/echo-operator/echo-operator/internal/pathverdict"
-	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 // judgeRun writes what a run found into the status of its check.
@@ -30,7 +30,7 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	failed := failuresOf(v)
 	switch {
 	case len(failed) > 0:
-		current.Result, current.Message = v1.CheckFailed, status.CheckMessage(strings.Join(failed, " "))
+		current.Result, current.Message = v1.CheckFailed, message.Truncate(strings.Join(failed, " "), message.MaxCheck)
 	case v.Unfinished == pathverdict.DeadlinePassed:
 		setUnknown(current,
 			fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
@@ -45,7 +45,7 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 // failuresOf returns what a run found that should not be so.
 func failuresOf(v pathverdict.Verdict) []string {
 	if v.Problem != "" {
-		return []string{"No Echo responds: " + status.Sentence(v.Problem)}
+		return []string{message.Problem{Text: "no Echo responds", Quote: v.Problem}.String()}
 	}
 	var failed []string
 	for _, each := range v.Failed {

@@ -1,0 +1,75 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/desired"
+	"github.com/echo-operator/echo-operator/internal/status/message"
+)
+
+// maxCheckNote is the longest note on a check, in bytes.
+const maxCheckNote = 120
+
+// notesOn returns sentences on what a user should know of an Echo, and what does not affect its conditions.
+func notesOn(echo *v1.Echo, seen Observation) []string {
+	notes := []string{gatewayNote(echo, seen), policyNote(echo), ingressNote(echo, seen), checkNote(echo)}
+	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
+}
+
+// gatewayNote returns why the URL of a Gateway is unknown, empty if it is known.
+func gatewayNote(echo *v1.Echo, seen Observation) string {
+	if !children.HasGateway(echo) || seen.GatewaysRefused == "" {
+		return ""
+	}
+	return message.Problem{Text: "the URL of the Gateway is unknown", Quote: seen.GatewaysRefused}.String()
+}
+
+// policyNote returns what the NetworkPolicy of an Echo drops although the spec leads it in, and what to change.
+func policyNote(echo *v1.Echo) string {
+	dropped := desired.DroppedTraffic(echo)
+	if len(dropped) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The NetworkPolicy drops traffic from %s. Add a namespaceSelector or an ipBlock for it to spec.networkPolicy.from.",
+		strings.Join(dropped, " and "))
+}
+
+// ingressNote returns why no request can come through the Ingress, empty if nothing is known. Controllers of Ingresses set the address.
+func ingressNote(echo *v1.Echo, seen Observation) string {
+	switch ingress := seen.Ingress; {
+	case seen.NoRoute != "":
+		return seen.NoRoute
+	case !children.HasIngress(echo) || ingress == nil || len(ingress.Status.LoadBalancer.Ingress) > 0:
+		return ""
+	case echo.Spec.Ingress.ClassName == "":
+		return "The Ingress has no address yet. Unless the cluster has a default IngressClass, set spec.ingress.className."
+	default:
+		return fmt.Sprintf("The Ingress has no address yet. Check that a controller uses the IngressClass %s.", echo.Spec.Ingress.ClassName)
+	}
+}
+
+// checkNote returns the worst result of the checks of an Echo, empty if all have passed. The status before this reconcile has it: checks have
+// a reconciler of their own, and each result starts a reconcile.
+func checkNote(echo *v1.Echo) string {
+	worst := v1.EchoCheckStatus{}
+	for _, check := range echo.Status.Checks {
+		if check.Result == v1.CheckFailed || check.Result == v1.CheckUnknown && worst.Result == "" {
+			worst = check
+		}
+		if worst.Result == v1.CheckFailed {
+			break
+		}
+	}
+	switch worst.Result {
+	case v1.CheckFailed:
+		return message.Truncate(fmt.Sprintf("Check %s failed: %s", worst.Name, worst.Message), maxCheckNote)
+	case v1.CheckUnknown:
+		return message.Truncate(fmt.Sprintf("Check %s has no result: %s", worst.Name, worst.Message), maxCheckNote)
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,82 @@
+package remedy
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// rule is what to do if a message has certain words.
+type rule struct{ words, advice string }
+
+// first returns the advice of the first rule whose words are in a message, and otherwise the last argument.
+func first(message string, rules []rule, otherwise string) string {
+	for _, r := range rules {
+		if strings.Contains(message, r.words) {
+			return r.advice
+		}
+	}
+	return otherwise
+}
+
+// Scheduling says what to do if the scheduler finds no node for a pod: k8s.io/kubernetes/pkg/scheduler/framework/plugins.
+func Scheduling(message string) string {
+	return first(message, []rule{
+		{"no nodes available", "Add a node to the cluster."},
+		{"Insufficient ", "Lower spec.resources.requests, request fewer replicas, or add nodes."},
+		{"Too many pods", "Request fewer replicas, or add nodes."},
+		{"node affinity/selector", "Change spec.nodeSelector or spec.affinity, or label a node accordingly."},
+		{"anti-affinity", "Relax spec.affinity, or add nodes."},
+		{"pod affinity", "Change spec.affinity, or create the pods that it requires."},
+		{"topology spread", "Relax spec.topologySpreadConstraints, or add nodes."},
+		{"untolerated taint", "Add the taint to spec.tolerations, or remove it from a node."},
+		{"were unschedulable", "Run 'kubectl uncordon' for a node."},
+	}, "Check spec.nodeSelector, spec.tolerations, spec.affinity and spec.resources.requests.")
+}
+
+// Creation says what to do if the API server rejects the pods of an Echo. The plugins of admission control that do so are in
+// k8s.io/pod-security-admission and k8s.io/kubernetes/plugin/pkg/admission; OpenShift adds the security context constraints.
+func Creation(message string) string {
+	return first(message, []rule{
+		{"violates PodSecurity", "Change spec.podSecurityContext and spec.securityContext, or relax the Pod Security Standard of the namespace."},
+		{"security context constraint", "Allow the ServiceAccount to use a suitable SecurityContextConstraints, or change spec.securityContext."},
+		{"per Container", limitRange}, {"per Pod", limitRange},
+		{"PriorityClass", "Create the PriorityClass, or change spec.priorityClassName."},
+		{"failed calling webhook", "Check that the Service of the webhook is available. Kubernetes retries automatically."},
+		{"status unknown for quota", "Wait until Kubernetes has computed the usage of the quota. It retries automatically."},
+		{"denied", policy},
+	}, "Change the Echo accordingly, or ask an administrator of the cluster.")
+}
+
+const (
+	// limitRange says what to do about k8s.io/kubernetes/plugin/pkg/admission/limitranger.
+	limitRange = "Change spec.resources so that it fits the LimitRange of the namespace."
+	// policy says what to do about a denial by a webhook or a policy.
+	policy = "Change the Echo as the policy requires, or ask its administrator for an exception."
+)
+
+// Container says what to do if the kubelet cannot start the container of an Echo: k8s.io/kubernetes/pkg/kubelet/kuberuntime.
+func Container(message string) string {
+	return first(message, []rule{
+		{"couldn't find key", "Add the key to the Secret or ConfigMap, or change spec.env."},
+		{"secret ", "Create the Secret, or change spec.env."},
+		{"configmap ", "Create the ConfigMap, or change spec.env."},
+		{"runAsNonRoot", "Set spec.securityContext.runAsUser to a user of the image other than 0, or use an image that does not run as root."},
+		{"executable file not found", "Correct spec.args, or use an image that contains the program."},
+	}, "Check spec.image, spec.args and spec.env.")
+}
+
+// Crash says what to do if the container of an Echo has terminated.
+func Crash(pod *corev1.Pod, container string, ended *corev1.ContainerStateTerminated) string {
+	const killed = 137 // by SIGKILL, also when a liveness probe fails and the container does not stop
+	logs := fmt.Sprintf("Run 'kubectl logs --previous -n %s %s -c %s' to see why.", pod.Namespace, pod.Name, container)
+	switch {
+	case ended.Reason == "OOMKilled":
+		return "Raise spec.resources.limits.memory."
+	case ended.ExitCode == killed:
+		return "If its probe fails, make it listen on spec.port. " + logs
+	default:
+		return logs
+	}
+}

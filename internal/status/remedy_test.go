@@ -1,0 +1,150 @@
+package status
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/children"
+	"github.com/echo-operator/echo-operator/internal/children/routing"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+// troubled is an Echo with a cause, and the advice that its message gives.
+type troubled struct {
+	reason v1.Reason
+	seen   Observation
+	err    error
+	change func(*v1.Echo)
+	advice string // a regular expression
+}
+
+// withPod returns what is seen of an Echo whose pod has a status.
+func withPod(t *testing.T, status string) Observation {
+	return Observation{Deployment: seenDeployment(going, 1, 1, 0), Pods: []corev1.Pod{podWith(t, "p", status)}}
+}
+
+// scheduler returns the status of a pod for which the scheduler says something.
+func scheduler(words string) string {
+	return `{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "` + words + `"}]}`
+}
+
+// rejecting returns what is seen of an Echo whose pods the API server rejects.
+func rejecting(words string) Observation {
+	d := seenDeployment(going, 0, 0, 0)
+	d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
+		Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: words})
+	return Observation{Deployment: d}
+}
+
+// requestFailed returns the error of a request for the Ingress of an Echo.
+func requestFailed(err error) error {
+	return &children.RequestError{Action: children.Applying, Kind: "Ingress", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
+}
+
+func remedyPodCases(t *testing.T) map[string]troubled {
+	return map[string]troubled{
+		"an image":             {reason: v1.ReasonImagePullFailed, seen: withPod(t, containerWaits("ErrImagePull", "r/i:1: not found")), advice: "Check spec.image"},
+		"a Secret":             {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", `secret \"s\" not found`)), advice: "Create the Secret"},
+		"a key":                {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", "couldn't find key k in Secret ns/s")), advice: "Add the key"},
+		"a ConfigMap":          {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", `configmap \"c\" not found`)), advice: "Create the ConfigMap"},
+		"a root image":         {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", "container has runAsNonRoot and image will run as root")), advice: "runAsUser"},
+		"no such program":      {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("RunContainerError", "exec: executable file not found in $PATH")), advice: "Correct spec.args"},
+		"a crash":              {reason: v1.ReasonPodsCrashing, seen: withPod(t, `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 2}}}]}`), advice: "kubectl logs --previous"},
+		"a failed probe":       {reason: v1.ReasonPodsCrashing, seen: withPod(t, `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 137}}}]}`), advice: "listen on spec.port"},
+		"memory":               {reason: v1.ReasonPodsCrashing, seen: withPod(t, `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`), advice: "Raise spec.resources.limits.memory"},
+		"an eviction":          {reason: v1.ReasonPodFailed, seen: withPod(t, `{phase: Failed, reason: Evicted}`), advice: "check the node"},
+		"no CPU":               {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("0/1 nodes are available: 1 Insufficient cpu.")), advice: "Lower spec.resources.requests"},
+		"no label":             {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("1 node(s) didn't match Pod's node affinity/selector.")), advice: "Change spec.nodeSelector"},
+		"a taint":              {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("1 node(s) had untolerated taint(s).")), advice: "spec.tolerations"},
+		"no even spread":       {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("1 node(s) didn't match pod topology spread constraints.")), advice: "spec.topologySpreadConstraints"},
+		"anti-affinity":        {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("1 node(s) didn't match pod anti-affinity rules.")), advice: "Relax spec.affinity"},
+		"a volume":             {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("something new")), advice: "Check spec.nodeSelector"},
+		"a quota of pods":      {reason: v1.ReasonQuotaExceeded, seen: rejecting(`pods "x" is forbidden: exceeded quota: q`), advice: "Raise it, or lower"},
+		"Pod Security":         {reason: v1.ReasonPodsRejected, seen: rejecting(`pods "x" is forbidden: violates PodSecurity "restricted:latest"`), advice: "Change spec.podSecurityContext"},
+		"a LimitRange":         {reason: v1.ReasonPodsRejected, seen: rejecting(`pods "x" is forbidden: maximum memory usage per Container is 32Mi, but limit is 64Mi`), advice: "LimitRange"},
+		"a denial of pods":     {reason: v1.ReasonPodsRejected, seen: rejecting(`admission webhook "w" denied the request: no`), advice: "as the policy requires"},
+		"a priority":           {reason: v1.ReasonPodsRejected, seen: rejecting(`pods "x" is forbidden: no PriorityClass with name p was found`), advice: "PriorityClass"},
+		"a context constraint": {reason: v1.ReasonPodsRejected, seen: rejecting(`pods "x" is forbidden: unable to validate against any security context constraint`), advice: "SecurityContextConstraints"},
+		"a ServiceAccount": {reason: v1.ReasonServiceAccountNotFound,
+			seen: rejecting(`pods "x" is forbidden: error looking up service account ns/m: serviceaccount "m" not found`), advice: "Create it, or change spec.serviceAccountName"},
+		"a node": {reason: v1.ReasonNodeProblem, seen: func() Observation {
+			seen := withPod(t, `{phase: Running}`)
+			seen.Pods[0].Spec.NodeName, seen.Nodes = "n", map[string]Node{"n": {1, ProblemsOf(node(false, notReady))}}
+			return seen
+		}(), advice: "Repair the node"},
+		"a paused Deployment": {reason: v1.ReasonDeploymentPaused, seen: func() Observation {
+			d := seenDeployment(going, 1, 0, 0)
+			d.Spec.Paused = true
+			return Observation{Deployment: d}
+		}(), advice: "kubectl rollout resume"},
+		"the deadline": {reason: v1.ReasonProgressDeadlineExceeded, seen: Observation{Deployment: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1)},
+			advice: "readiness probe"},
+	}
+}
+
+func remedyOtherCases() map[string]troubled {
+	ingresses := schema.GroupResource{Resource: "ingresses"}
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Ingress"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec.ingressClassName"), "B", "no")})
+	pods, now := seenDeployment(done, 2, 2, 2), clock
+	return map[string]troubled{
+		"a class that is rejected": {reason: v1.ReasonInvalidSpec, err: requestFailed(invalid), advice: "Change or remove spec.ingress.className"},
+		"a spec that is refused":   {reason: v1.ReasonInvalidSpec, err: &children.InvalidSpecError{Message: "Too many", Advice: "Lower spec.replicas."}, advice: "Lower spec.replicas"},
+		"a name":                   {reason: v1.ReasonNameConflict, err: &children.NameConflictError{Kind: "Service", Advice: "Delete or rename it."}, advice: "Delete or rename it"},
+		"a denial":                 {reason: v1.ReasonForbidden, err: requestFailed(coded(403, `admission webhook "w" denied the request: no`)), advice: "as the policy requires"},
+		"no permission": {reason: v1.ReasonForbidden,
+			err: requestFailed(apierrors.NewForbidden(ingresses, "x", errors.New(`User "u" cannot patch resource "ingresses"`))), advice: "roles of the operator"},
+		"a quota of objects": {reason: v1.ReasonQuotaExceeded, err: requestFailed(apierrors.NewForbidden(ingresses, "x", errors.New("exceeded quota: q"))),
+			advice: "Raise the quota"},
+		"a webhook that is down": {reason: v1.ReasonApplyFailed, err: requestFailed(errors.New(`failed calling webhook "w"`)), advice: "Service of the webhook"},
+		"no Gateway": {reason: v1.ReasonRouteNotAccepted, seen: Observation{Deployment: pods, HTTPRoute: routeWith(now), Gateways: routing.Gateways{}},
+			change: behindGateway, advice: "Create it, or change spec.gateway.parentRefs"},
+		"a route that is refused": {reason: v1.ReasonRouteNotAccepted, seen: Observation{Deployment: pods, HTTPRoute: routeWith(now, metav1.Condition{
+			Type: "Accepted", Status: metav1.ConditionFalse, Reason: "NotAllowedByListeners"})}, change: behindGateway, advice: "allowedRoutes"},
+		"no Gateway API": {reason: v1.ReasonGatewayAPIMissing, seen: Observation{Deployment: pods, Unserved: []Unserved{{Kind: "HTTPRoute"}}},
+			change: behindGateway, advice: "Install Gateway API"},
+		"paused before its first rollout": {reason: v1.ReasonPaused, change: func(e *v1.Echo) { e.Spec.Paused = true }, advice: "Set spec.paused to false"},
+	}
+}
+
+// TestEveryReasonHasARemedy checks that the message of each reason that calls for action says what to do, in at most 300 bytes, for each kind
+// of cause.
+func TestEveryReasonHasARemedy(t *testing.T) {
+	covered := map[string]bool{}
+	for _, cases := range []map[string]troubled{remedyPodCases(t), remedyOtherCases()} {
+		for name, c := range cases {
+			echo := support.Echo("ns", "x")
+			if c.change != nil {
+				c.change(echo)
+			}
+			status := Evaluate(echo, c.seen, Classify(c.err), clock.Add(time.Minute)).Status
+			reported := func(condition metav1.Condition) bool { return condition.Reason == c.reason.String() }
+			if !slices.ContainsFunc(status.Conditions, reported) {
+				t.Errorf("%s: no condition has the reason %s: %+v", name, c.reason, status.Conditions)
+			}
+			if !regexp.MustCompile(c.advice).MatchString(status.Message) || len(status.Message) > 300 {
+				t.Errorf("%s: the message is %q, and should advise %q", name, status.Message, c.advice)
+			}
+			checkMessage(t, status.Message)
+			covered[c.reason.String()] = true
+		}
+	}
+	needNone := []v1.Reason{v1.ReasonAllPodsReady, v1.ReasonScaledToZero, v1.ReasonRollingOut, v1.ReasonRolledOut, v1.ReasonPodsNotReady,
+		v1.ReasonAsExpected, v1.ReasonChecksPassed, v1.ReasonCheckFailed, v1.ReasonCheckUnknown, v1.ReasonDeleting}
+	for _, reason := range reasonsOfConditions(t) {
+		if none := slices.ContainsFunc(needNone, func(r v1.Reason) bool { return r.String() == reason }); covered[reason] == none {
+			t.Errorf("%s is covered: %t", reason, covered[reason])
+		}
+	}
+}
