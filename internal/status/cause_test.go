@@ -82,7 +82,7 @@ func TestPodCause(t *testing.T) {
 		"ends without an error, again and again": {
 			`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 0}}}]}`,
 			v1.ReasonPodsCrashing,
-			"Container echo of pod p terminated with exit code 0. " + logs, false},
+			"Container echo of pod p terminated with exit code 0. If its probe fails, make it listen on spec.port. " + logs, false},
 		"out of memory": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`,
 			v1.ReasonPodsCrashing,
 			"Container echo of pod p terminated with exit code 137 because it exceeded its memory limit. Raise spec.resources.limits.memory.",

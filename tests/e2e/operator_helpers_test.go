@@ -98,7 +98,8 @@ func noteLogErrors(ctx context.Context) {
 	GinkgoHelper()
 	expected := []string{
 		"because it is being terminated", // the namespace of a completed test accepts no events
-		"terminal error: spec.replicas is 100",
+		"The field spec.replicas is 100",
+		`"name":"explained"`, // the Echoes of the specs on messages
 		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that ends in order
 	}
 	var text string

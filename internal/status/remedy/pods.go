@@ -2,6 +2,7 @@ package remedy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -69,12 +70,11 @@ func Container(message string) string {
 
 // Crash says what to do if the container of an Echo has terminated.
 func Crash(pod *corev1.Pod, container string, ended *corev1.ContainerStateTerminated) string {
-	const killed = 137 // by SIGKILL, also when a liveness probe fails and the container does not stop
 	logs := fmt.Sprintf("Run 'kubectl logs --previous -n %s %s -c %s' to see why.", pod.Namespace, pod.Name, container)
 	switch {
 	case ended.Reason == "OOMKilled":
 		return "Raise spec.resources.limits.memory."
-	case ended.ExitCode == killed:
+	case slices.Contains([]int32{0, 137, 143}, ended.ExitCode): // as by SIGTERM and SIGKILL, which the kubelet sends when a probe fails
 		return "If its probe fails, make it listen on spec.port. " + logs
 	default:
 		return logs
