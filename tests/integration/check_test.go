@@ -140,7 +140,7 @@ var _ = Describe("a check", func() {
 			}
 			g.Expect(messages).To(HaveKeyWithValue("path", ContainSubstring("The CronJob web-path already exists, was not created for this Echo")))
 			g.Expect(messages).To(HaveKeyWithValue("late", ContainSubstring("spec.schedule")))
-			g.Expect(messages).To(HaveKeyWithValue("other", ContainSubstring("this operator allows only the URLs of the Echo itself")))
+			g.Expect(messages).To(HaveKeyWithValue("other", ContainSubstring("the operator allows only the URLs of the Echo")))
 			g.Expect(messages).To(HaveKeyWithValue("good", ContainSubstring("has not run yet")))
 			g.Expect(messages).To(HaveKeyWithValue("unknown", ContainSubstring("The group others is unknown. The known groups are body, client,")))
 			g.Expect(messages).To(HaveKeyWithValue("outside", ContainSubstring("no external URL yet")))

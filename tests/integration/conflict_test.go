@@ -67,7 +67,7 @@ var _ = Describe("a name that is taken", func() {
 			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}
 		})
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Message", HavePrefix(`Ingress "taken" already exists`)))
+		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Message", HavePrefix("The Ingress taken already exists")))
 		expectUntouched(ctx, k8s, foreign)
 	})
 

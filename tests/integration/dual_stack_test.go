@@ -106,7 +106,7 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 			g.Expect(echo).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonServiceAccountNotFound))
 			g.Expect(echo.Status.Phase).To(Equal(v1.PhaseWarning))
 			g.Expect(echo.Status.Message).To(
-				ContainSubstring(`The ServiceAccount "mesh" does not exist. Create it, or change spec.serviceAccountName.`))
+				ContainSubstring("The ServiceAccount mesh does not exist. Create it, or change spec.serviceAccountName."))
 		}).WithContext(ctx).Should(Succeed())
 
 		By("the ServiceAccount being created")

@@ -117,7 +117,7 @@ var _ = Describe("behind a Gateway", Ordered, func() {
 		expectDegraded(ctx, echo, "AsExpected", "No pods are requested")
 		say(ctx, echo, metav1.ConditionFalse, "NotAllowedByListeners", "the namespace is not allowed")
 		expectDegraded(ctx, echo, "RouteNotAccepted",
-			"Gateway gateways/public reports a problem with the HTTPRoute (Accepted, NotAllowedByListeners): the namespace is not allowed.")
+			`Gateway gateways/public reports a problem with the HTTPRoute (Accepted, NotAllowedByListeners): "the namespace is not allowed". Allow routes`)
 		say(ctx, echo, metav1.ConditionTrue, "Accepted", "")
 		expectDegraded(ctx, echo, "AsExpected", "No pods are requested")
 		support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.ExternalURL", "http://early.example.com:8080"))

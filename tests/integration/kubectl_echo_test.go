@@ -87,7 +87,7 @@ Echo/web +2/2 +Ready +\S+
 	It("prints the same as JSON", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "web"))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(maxReplicas + 1)) })
-		expectFailed(ctx, echo, v1.ReasonInvalidSpec, HavePrefix("spec.replicas is 21"))
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec, ContainSubstring("spec.replicas is 21"))
 		echo = echoNow(ctx, Default, echo.Namespace, echo.Name)
 		text, _ := status(1, "web", "-n", echo.Namespace)
 		Expect(text).To(HavePrefix("Echo " + echo.Namespace + "/web: Failed, 2/21 ready\n" + echo.Status.Message + "\n"))

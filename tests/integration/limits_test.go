@@ -35,8 +35,8 @@ var _ = Describe("an Echo", func() {
 		edit(ctx, echo, func(e *v1.Echo) {
 			e.Spec.SecurityContext, e.Spec.Service.Port = &corev1.SecurityContext{Privileged: new(true)}, 81
 		})
-		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring(`"baseline"`), ContainSubstring("POD_SECURITY"),
-			ContainSubstring(`privileged (container "echo" must not set securityContext.privileged=true)`)))
+		expectFailed(ctx, echo, v1.ReasonInvalidSpec, And(ContainSubstring("Standard baseline of the operator"), ContainSubstring("POD_SECURITY"),
+			ContainSubstring("privileged (container 'echo' must not set securityContext.privileged=true)")))
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.ReadyReplicas).To(BeEquivalentTo(2))
 		Expect(deploymentNow(ctx, Default, echo.Namespace, echo.Name).Generation).To(Equal(before.Generation))
 		Expect(serviceNow(ctx, Default, echo.Namespace, echo.Name).Spec.Ports[0].Port).To(BeEquivalentTo(80))

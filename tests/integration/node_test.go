@@ -54,7 +54,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		setOneNotReady(ctx, echo)
 		expectCause(ctx, echo, v1.ReasonNodeProblem,
 			"Pod lost-1 runs on node "+node.Name+
-				", which has a problem: Ready is Unknown: Kubelet stopped posting node status. 1 of 2 pods are ready.")
+				`, which has a problem: "Ready is Unknown: Kubelet stopped posting node status". Repair the node`)
 		expectPhase(ctx, echo, v1.PhaseWarning)
 
 		By("remaining the cause during a rollout")
@@ -97,7 +97,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		Expect(k8s.Delete(ctx, node)).To(Succeed())
 		expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node was deleted.`)
 		setOneNotReady(ctx, echo)
-		expectCause(ctx, echo, v1.ReasonNodeProblem, "The node was deleted.")
+		expectCause(ctx, echo, v1.ReasonNodeProblem, `has a problem: "The node was deleted". Repair`)
 		rollOut(ctx, echo.Namespace, echo.Name)
 		expectNoWrite(ctx, echo)
 

@@ -57,7 +57,7 @@ var _ = Describe("the status", func() {
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
 				Message: "0/3 nodes are available: 3 Insufficient memory."}}})
-		expectCause(ctx, echo, v1.ReasonUnschedulable, "0/3 nodes are available: 3 Insufficient memory.")
+		expectCause(ctx, echo, v1.ReasonUnschedulable, `"0/3 nodes are available: 3 Insufficient memory". Lower spec.resources.requests`)
 
 		By("failing to pull its image")
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
@@ -67,7 +67,7 @@ var _ = Describe("the status", func() {
 
 		By("running")
 		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning})
-		expectCause(ctx, echo, v1.ReasonRollingOut, "0 of 2 pods are ready.")
+		expectCause(ctx, echo, v1.ReasonRollingOut, "The pods are starting: 0 of 2 are ready.")
 
 		By("becoming ready")
 		setPodStatus(ctx, pod,
