@@ -31,7 +31,7 @@ func examineBodyLimit(ctx context.Context, g *run.Group) error {
 }
 
 func bodyLadder() ladder {
-	return ladder{"body.max", "the largest body that arrives whole, of those that are tried",
+	return ladder{"body.max", "body.max.by", "the largest body that arrives whole, of those that are tried",
 		[]int{64 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 10 << 20, largestBody},
 		func(size int) *wire.Request {
 			path := run.PlainPath

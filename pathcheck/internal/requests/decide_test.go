@@ -265,8 +265,9 @@ func TestDecideBodies(t *testing.T) {
 	expectValue(t, "no one asks", decideExpect(0, expects), "not sent")
 	expectValue(t, "refused", decideExpect(417, refused("417")), "refused 417")
 	ladder := bodyLadder()
-	expectValue(t, "all sizes", ladder.decide(largestBody, ""), "16Mi")
-	expectValue(t, "no size", ladder.decide(0, "413"), "0")
+	expectValue(t, "all sizes", ladder.decide(largestBody, byNone, "")[0], "16Mi")
+	expectValue(t, "no size", ladder.decide(0, byProxy, "413")[0], "0")
+	expectValue(t, "no size", ladder.decide(0, byProxy, "413")[1], "proxy")
 }
 
 func TestDecideRange(t *testing.T) {

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -11,23 +12,24 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ladder is a limit that is searched for: sizes from small to large. The Echo itself takes the last one.
+// ladder is a limit that is searched for: sizes from small to large, up to the largest that an Echo can be configured to take, and beyond.
 type ladder struct {
-	fact, meaning string
-	sizes         []int
-	request       func(size int) *wire.Request
-	text          func(size int) string
-	arrived       func(size int, o run.Outcome) bool // whether the Echo received it whole
+	fact, by, meaning string
+	sizes             []int
+	request           func(size int) *wire.Request
+	text              func(size int) string
+	arrived           func(size int, o run.Outcome) bool // whether the Echo received it whole
 }
 
 func headerLadders() []ladder {
 	return []ladder{
-		{"request.headers.size", "the largest header that arrives; the Echo itself takes little more than the largest that is tried",
-			[]int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 12 << 10},
+		{"request.headers.size", "request.headers.size.by", "the largest header that arrives, of those that are tried",
+			[]int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 12 << 10, 16 << 10, 24 << 10, 31 << 10, 48 << 10, 63 << 10},
 			func(size int) *wire.Request {
 				return &wire.Request{Path: run.PlainPath, Fields: wire.Fields("X-Pathcheck-Size", strings.Repeat("x", size))}
 			}, fact.Size, headerArrived},
-		{"request.headers.number", "how many headers arrive at most; the Echo itself takes 100", []int{20, 40, 60, 80},
+		{"request.headers.number", "request.headers.number.by", "how many headers arrive at most, of those that are tried",
+			[]int{20, 40, 60, 80, 100},
 			func(size int) *wire.Request {
 				fields := make([]wire.Field, size)
 				for i := range fields {
@@ -35,8 +37,8 @@ func headerLadders() []ladder {
 				}
 				return &wire.Request{Path: run.PlainPath, Fields: fields}
 			}, strconv.Itoa, headersArrived},
-		{"request.url.size", "the longest path that arrives; the Echo itself takes little more than the longest that is tried",
-			[]int{1 << 10, 2 << 10, 4 << 10, 7 << 10},
+		{"request.url.size", "request.url.size.by", "the longest path that arrives, of those that are tried",
+			[]int{1 << 10, 2 << 10, 4 << 10, 7 << 10, 8 << 10},
 			func(size int) *wire.Request {
 				return &wire.Request{Path: run.PlainPath + "/" + strings.Repeat("x", size)}
 			}, fact.Size, pathArrived},
@@ -72,35 +74,46 @@ func examineHeaderLimits(ctx context.Context, g *run.Group) error {
 	return nil
 }
 
-// climb sends larger and larger requests until one is refused, and adds the fact.
+// Who limits what arrives.
+const (
+	byNone  = fact.None
+	byProxy = "proxy"
+	byEcho  = "Echo"
+)
+
+// climb sends larger and larger requests until one is refused, and adds the facts.
 func climb(ctx context.Context, g *run.Group, l ladder) error {
-	largest, refusal := 0, ""
+	largest := 0
 	for _, each := range l.sizes {
 		o, err := g.Ask(ctx, l.request(each))
-		if err != nil {
-			if largest > 0 && run.Over(ctx, err) == nil {
-				g.Add(l.decide(largest, "closed"))
-			}
+		switch {
+		case err != nil && largest > 0 && run.Over(ctx, err) == nil:
+			g.Add(l.decide(largest, byProxy, "closed")...)
 			return err
-		}
-		if !l.arrived(each, o) {
-			if refusal = o.Refusal; refusal == "" {
-				refusal = fmt.Sprintf("not all of it arrived, and the Echo responded with %d", o.Status)
-			}
-			break
+		case err != nil:
+			return err
+		case o.Response != nil && o.RejectedByEcho():
+			g.Add(l.decide(largest, byEcho, fmt.Sprintf("%d of the Echo itself", o.Status))...)
+			return nil
+		case !l.arrived(each, o):
+			refusal := cmp.Or(o.Refusal, "not all of it arrived")
+			g.Add(l.decide(largest, byProxy, refusal)...)
+			return nil
 		}
 		largest = each
 	}
-	g.Add(l.decide(largest, refusal))
+	g.Add(l.decide(largest, byNone, "")...)
 	return nil
 }
 
-// decide returns the fact for the largest size that arrived, and how a larger one was refused, if one was.
-func (l *ladder) decide(largest int, refusal string) fact.Fact {
-	last := l.sizes[len(l.sizes)-1]
-	received := "all"
+// decide returns the facts for the largest size that arrived, and how a larger one was refused, if one was.
+func (l *ladder) decide(largest int, by, refusal string) []fact.Fact {
+	sent, received := "up to "+l.text(l.sizes[len(l.sizes)-1]), "all"
 	if refusal != "" {
 		received = l.text(largest) + "; more is refused: " + refusal
 	}
-	return fact.New(l.fact, l.text(largest), "up to "+l.text(last), received, l.meaning)
+	return []fact.Fact{
+		fact.New(l.fact, l.text(largest), sent, received, l.meaning),
+		fact.Detail(fact.New(l.by, by, sent, received, "who refuses more: a proxy, or the Echo, so that the limit of the path may be higher")),
+	}
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -62,6 +63,16 @@ func RefusalOf(err error) string {
 		return "reset"
 	}
 	return "closed"
+}
+
+// RejectedByEcho reports whether the Echo itself rejects a request for its size. Over HTTP/1, it does so without a proof, because it does
+// not read the header that asks for one.
+func (a *Response) RejectedByEcho() bool {
+	switch a.Status {
+	case http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestURITooLong, http.StatusRequestEntityTooLarge:
+		return a.Proven && !a.Cached || bytes.HasPrefix(a.Body, []byte("echo-server: the "))
+	}
+	return false
 }
 
 // Refusal names a response that does not come from the Echo.
