@@ -85,8 +85,8 @@ func shareConnection(ctx context.Context, g *run.Group) (*seen, error) {
 			return nil, err
 		}
 		s.Nonce = wire.NewNonce()
-		r := &wire.Request{Path: run.PlainPath, Fields: wire.Fields("Connection", "keep-alive")}
-		if s.Send(r.Header(&g.Target, g.Check(s.Nonce), g.Agent)) != nil {
+		r := &wire.Request{Path: run.PlainPath, Fields: wire.Fields("Connection", "keep-alive"), Nonce: s.Nonce}
+		if s.Send(g.Header(r)) != nil {
 			all.closed = true
 			return all, run.Over(ctx, nil)
 		}

@@ -16,8 +16,13 @@ import (
 // largeMessage is the size of the larger message that is sent through a WebSocket.
 const largeMessage = 256 << 10
 
-// ExamineWebSocket opens a WebSocket and sends messages.
+// ExamineWebSocket examines WebSockets.
 func ExamineWebSocket(ctx context.Context, g *run.Group) error {
+	return g.Each(ctx, examineUpgrade, examineScheme, examineExtendedConnect)
+}
+
+// examineUpgrade opens a WebSocket and sends messages.
+func examineUpgrade(ctx context.Context, g *run.Group) error {
 	h := &webSocketHandshake{group: g}
 	connection, failed := h.dial(ctx)
 	o, err := g.Outcome(ctx, h.response, h.err)

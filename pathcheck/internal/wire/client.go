@@ -77,7 +77,7 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 		stop()
 		end()
 	}))
-	if err := s.Send(r.Header(&c.Target, c.Check(r.Nonce), c.Agent)); err != nil {
+	if err := s.Send(c.Header(r)); err != nil {
 		_ = s.Close() // writing has failed already
 		return nil, err
 	}

@@ -74,8 +74,8 @@ func (c *Client) RoundTrip(ctx context.Context, transport *http.Transport, r *Re
 		stop()
 		return nil, nil, err
 	}
-	for _, each := range append([]Field{c.Check(r.Nonce), {"User-Agent", c.Agent}, {"Accept", "application/json"}}, r.Fields...) {
-		outgoing.Header.Set(each.Name, each.Value)
+	for _, each := range c.fields(r) {
+		outgoing.Header.Add(each.Name, each.Value)
 	}
 	response, err := transport.RoundTrip(outgoing)
 	if err != nil {

@@ -45,29 +45,33 @@ func NewNonce() string {
 	return hex.EncodeToString(random[:])
 }
 
-// has reports whether a request has a field of this name.
-func (r *Request) has(name string) bool {
-	return slices.ContainsFunc(r.Fields, func(f Field) bool { return strings.EqualFold(f.Name, name) })
-}
-
 func (r *Request) methodOrGet() string { return cmp.Or(r.Method, "GET") }
 
-// Header returns the header as bytes. The connection is closed after each request, so that they do not affect each other.
-func (r *Request) Header(t *Target, check Field, agent string) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s%s HTTP/1.1\r\nHost: %s\r\n", r.methodOrGet(), t.Base, r.Path, t.Host)
-	fields := []Field{check, {"User-Agent", agent}, {"Accept", "application/json"}, {"Connection", "close"}}
+// fields returns the fields of a request in each version of HTTP.
+func (c *Client) fields(r *Request) []Field {
+	own := []Field{c.Check(r.Nonce), {"User-Agent", c.Agent}, {"Accept", "application/json"}}
+	return override(own, r.Fields)
+}
+
+// override returns fields, except those that others replace, and the others.
+func override(fields, others []Field) []Field {
+	remaining := slices.DeleteFunc(slices.Clone(fields), func(f Field) bool {
+		return slices.ContainsFunc(others, func(other Field) bool { return strings.EqualFold(f.Name, other.Name) })
+	})
+	return append(remaining, others...)
+}
+
+// Header returns the header of a request as bytes. The connection is closed after it, so that requests do not affect each other.
+func (c *Client) Header(r *Request) []byte {
+	own := Fields("Host", c.Host, "Connection", "close")
 	if r.Chunked {
-		fields = append(fields, Field{"Transfer-Encoding", "chunked"})
+		own = append(own, Field{"Transfer-Encoding", "chunked"})
 	} else if len(r.Body) > 0 {
-		fields = append(fields, Field{"Content-Length", strconv.Itoa(len(r.Body))})
+		own = append(own, Field{"Content-Length", strconv.Itoa(len(r.Body))})
 	}
-	for _, each := range fields {
-		if !r.has(each.Name) {
-			fmt.Fprintf(&b, "%s\r\n", each)
-		}
-	}
-	for _, each := range r.Fields {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s%s HTTP/1.1\r\n", r.methodOrGet(), c.Base, r.Path)
+	for _, each := range override(own, c.fields(r)) {
 		fmt.Fprintf(&b, "%s\r\n", each)
 	}
 	b.WriteString("\r\n")

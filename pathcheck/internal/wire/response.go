@@ -59,7 +59,7 @@ func RefusalOf(err error) string {
 		return "handshake"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timedOut) && timedOut.Timeout():
 		return "time out"
-	case errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, errStreamReset):
 		return "reset"
 	}
 	return "closed"

@@ -1,0 +1,42 @@
+package responses
+
+import (
+	"context"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// examineScheme sends a handshake to a path that describes requests: proxies treat it as the handshake of a WebSocket, but the Echo does not.
+func examineScheme(ctx context.Context, g *run.Group) error {
+	if reason := run.Descriptions(g.Known); reason != "" {
+		g.Skip("websocket.proto", reason)
+		return nil
+	}
+	fields := wire.Fields("Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13",
+		"Sec-WebSocket-Key", "cGF0aGNoZWNrcGF0aGNoZQ==", "Origin", g.Scheme+"://"+g.Host)
+	return g.Examine(ctx, &wire.Request{Path: run.PlainPath, Fields: fields}, decideScheme)
+}
+
+// decideScheme returns the scheme that proxies report of a handshake.
+func decideScheme(o run.Outcome) fact.Fact {
+	const name, sent = "websocket.proto", "the handshake of a WebSocket"
+	const meaning = "the scheme that proxies report of a handshake: http, https, ws or wss; applications that know only http and https reject others"
+	e := o.Described()
+	if e == nil {
+		return fact.Refused(name, sent, o.Refusal, meaning)
+	}
+	for _, header := range []string{"X-Forwarded-Proto", "Forwarded"} {
+		values := e.Reported(header, "proto")
+		received := header + ": " + strings.Join(e.Values(header), "; ")
+		switch {
+		case len(values) > 1 && header != "Forwarded": // whose elements are a list by design
+			return fact.New(name, "list", sent, received, meaning)
+		case len(values) > 0:
+			return fact.New(name, strings.ToLower(values[0]), sent, received, meaning)
+		}
+	}
+	return fact.New(name, "not reported", sent, "", meaning)
+}
