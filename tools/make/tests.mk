@@ -21,11 +21,12 @@ setup-envtest: ## Build the API server for integration tests and print its folde
 	@echo "$(call tool,apiserver)"
 
 # -count=1 because the cache of test results ignores files outside of the module.
-.PHONY: test
-test: ## Run the unit tests, and the integration tests on a real API server. Does not require root.
+.PHONY: test test-unit
+test: test-unit ## Run the unit tests, and the integration tests on a real API server. Does not require root.
+	@$(assets) $(read_only) go test -trimpath $(TESTFLAGS) $(integration)
+test-unit: ## Run the tests of `make test` without the integration tests.
 	@$(assets) go test -trimpath -timeout=30m $(TESTFLAGS) $$(go list ./... | grep -vE '/tests/(integration|reliability)$$')
 	@go test -trimpath -timeout=30m -v $(TESTFLAGS) ./tests/reliability | $(summary)
-	@$(assets) $(read_only) go test -trimpath $(TESTFLAGS) $(integration)
 	@cd tests/packaging && go test -trimpath -count=1 $(TESTFLAGS) ./...
 	@for module in $(tested_tools); do (cd "$$module" && go test -trimpath -count=1 $(TESTFLAGS) ./...); done
 
@@ -47,8 +48,8 @@ test-oldest: ## Run the integration tests on the oldest API server that is suppo
 	$(assets) $(read_only) TEST_ASSET_KUBE_APISERVER="$$oldest" go test -trimpath -count=1 $(integration) $(TESTFLAGS)
 
 .PHONY: coverage
-coverage: ## Measure the coverage of the tests, and fail below 90 %.
-	@$(assets) tools/make/coverage $(least) $(covered)
+coverage: ## Run the unit tests of the operator and the integration tests, and fail if they cover less than 90 % of its statements.
+	@$(assets) $(read_only) tools/make/coverage $(least) $(covered) $(integration) $(TESTFLAGS)
 
 # The packages that have a lock. `make test` checks that none is left out.
 raced := ./controllers/... ./internal/... ./echoserver/... ./pathcheck/... ./cmd/echo-server
