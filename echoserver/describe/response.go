@@ -4,8 +4,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
@@ -43,6 +46,7 @@ type Request struct {
 	ContentLength int64               `json:"contentLength"`         // in bytes; -1 if unknown
 	Body          *exchange.Body      `json:"body,omitempty"`
 	Trailers      map[string][]string `json:"trailers,omitempty"`
+	Raw           RawList             `json:"raw,omitempty"` // what is not UTF-8
 }
 
 // Server describes the server and its pod.
@@ -56,14 +60,15 @@ type Server struct {
 	Info     map[string]string `json:"info,omitempty"`
 }
 
-// headerNames returns the names of the fields in the header of a request of HTTP/1 in the order and case in which they were sent.
+// headerNames returns the names of the fields in the header of a request of HTTP/1 in the order and case in which they were sent. A line
+// that continues a value has none: what precedes its colon may be a part of a secret.
 func headerNames(r *http.Request) []string {
 	c := connection.Of(r)
 	if c == nil {
 		return nil
 	}
 	names, _ := c.FieldNames(r)
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return !httpguts.ValidHeaderFieldName(name) })
 }
 
 // Describer describes requests. It shows only data of the request and the settings.
@@ -123,5 +128,20 @@ func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied cont
 	if !d.ShowIdentity {
 		a.hideIdentity()
 	}
+	a.listRaw()
 	return a
+}
+
+// listRaw lists what is not UTF-8, after redaction.
+func (a *Response) listRaw() {
+	list := &a.Request.Raw
+	list.Add("path", a.Path)
+	list.Add("host", a.Host)
+	list.Add("method", a.Method)
+	if a.TLS != nil {
+		list.Add("serverName", a.TLS.ServerName)
+	}
+	a.Headers = list.AddFields("header", a.Headers)
+	a.Request.Trailers = list.AddFields("trailer", a.Request.Trailers)
+	a.Request.Query = list.AddFields("query", a.Request.Query)
 }

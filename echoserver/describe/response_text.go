@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 )
 
-// Text returns the response as plain text: the request, then the client and the server.
+// Text returns the response as plain text in UTF-8: the request, then the client and the server.
 func (a *Response) Text() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s %s\nHost: %s\n", a.Method, a.Path, a.Proto, a.Host)
@@ -23,9 +24,12 @@ func (a *Response) Text() []byte {
 		}
 	}
 	if body := a.Request.Body; body != nil {
-		fmt.Fprintf(&b, "body: %d bytes, sha256 %s\n\n%s\n", body.Size, body.SHA256, body.Data)
+		fmt.Fprintf(&b, "body: %s\n\n%s\n", body, body.Data)
 	}
-	return b.Bytes()
+	if utf8.Valid(b.Bytes()) { // nearly always
+		return b.Bytes()
+	}
+	return bytes.Map(validRune, b.Bytes())
 }
 
 // facts returns names and values; empty values are omitted by the caller.
@@ -46,6 +50,14 @@ func (a *Response) facts() [][2]string {
 	}
 	if a.Applied != nil {
 		facts = append(facts, [2]string{"applied", a.Applied.String()})
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Request.Trailers)) {
+		for _, value := range a.Request.Trailers[name] {
+			facts = append(facts, [2]string{"trailer " + printable(name), value})
+		}
+	}
+	for i := range a.Request.Raw {
+		facts = append(facts, [2]string{"raw", a.Request.Raw[i].String()})
 	}
 	return facts
 }

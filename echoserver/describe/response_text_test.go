@@ -45,11 +45,39 @@ func TestResponse_text(t *testing.T) {
 		"a body": {func(a *Response) {
 			a.Request.Body = &exchange.Body{Size: 5, SHA256: "2cf2", Data: "hello", Encoding: "utf-8"}
 		},
-			begin + end + "body: 5 bytes, sha256 2cf2\n\nhello\n"},
+			begin + end + "body: 5 bytes, sha256 2cf2, utf-8\n\nhello\n"},
+		"a body that is not text": {func(a *Response) {
+			a.Request.Body = &exchange.Body{Size: 2, SHA256: "b413", Data: "AAE=", Encoding: "base64"}
+		},
+			begin + end + "body: 2 bytes, sha256 b413, base64\n\nAAE=\n"},
+		"a body that looks like base64": {func(a *Response) {
+			a.Request.Body = &exchange.Body{Size: 4, SHA256: "4512", Data: "AAE=", Encoding: "utf-8"}
+		},
+			begin + end + "body: 4 bytes, sha256 4512, utf-8\n\nAAE=\n"},
+		"trailers": {func(a *Response) {
+			a.Request.Trailers = map[string][]string{"X-B": {"2"}, "X-A": {"1", ""}, "X-Unsent": nil}
+		},
+			begin + end + "trailer X-A: 1\ntrailer X-B: 2\n"},
+		"what is not UTF-8": {func(a *Response) {
+			a.Path, a.Host = "/\xe9", "\xff"
+			a.Headers = map[string][]string{"A": {"caf\xe9", "\uFFFD", "\xe2\x82"}}
+			a.Request.Trailers = map[string][]string{"B": {"\xfe\xff"}}
+			a.Request.Query = map[string][]string{"q\n": {"", "\xe9"}, "\xff": {"1"}}
+			a.listRaw()
+		},
+			"GET /\uFFFD HTTP/1.1\nHost: \uFFFD\nA: caf\uFFFD\nA: \uFFFD\nA: \uFFFD\uFFFD\n" + end +
+				"trailer B: \uFFFD\uFFFD\n" +
+				"raw: where=path; index=0; base64=L+k=\n" +
+				"raw: where=host; index=0; base64=/w==\n" +
+				"raw: where=header; name=A; index=0; base64=Y2Fm6Q==\n" +
+				"raw: where=header; name=A; index=2; base64=4oI=\n" +
+				"raw: where=trailer; name=B; index=0; base64=/v8=\n" +
+				"raw: where=query; name=\"q\\n\"; index=1; base64=6Q==\n" +
+				"raw: where=query; name=\uFFFD; index=0; base64=MQ==; nameBase64=/w==\n"},
 		"a truncated body has its whole size": {func(a *Response) {
 			a.Request.Body = &exchange.Body{Size: 1 << 40, SHA256: "00", Data: "a\nb", Encoding: "utf-8", Truncated: true}
 		},
-			begin + end + "body: 1099511627776 bytes, sha256 00\n\na\nb\n"},
+			begin + end + "body: 1099511627776 bytes, sha256 00, utf-8, truncated\n\na\nb\n"},
 	} {
 		a := bare
 		c.change(&a)

@@ -303,7 +303,9 @@ type Call struct {
 	ClientAddress string  `protobuf:"bytes,6,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
 	Server        *Server `protobuf:"bytes,7,opt,name=server,proto3" json:"server,omitempty"`
 	// Only with TLS.
-	Tls           *TLS `protobuf:"bytes,8,opt,name=tls,proto3" json:"tls,omitempty"`
+	Tls *TLS `protobuf:"bytes,8,opt,name=tls,proto3" json:"tls,omitempty"`
+	// What is not UTF-8, at most 250 values. The other fields have U+FFFD for it.
+	Raw           []*Raw `protobuf:"bytes,9,rep,name=raw,proto3" json:"raw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -394,6 +396,13 @@ func (x *Call) GetTls() *TLS {
 	return nil
 }
 
+func (x *Call) GetRaw() []*Raw {
+	if x != nil {
+		return x.Raw
+	}
+	return nil
+}
+
 type Metadata struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -446,6 +455,78 @@ func (x *Metadata) GetValue() string {
 	return ""
 }
 
+// Raw is a value that is not UTF-8.
+type Raw struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// metadata, authority or serverName.
+	Where string `protobuf:"bytes,1,opt,name=where,proto3" json:"where,omitempty"`
+	// The key of the metadata.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The number of the value among those with the same key, starting at 0.
+	Index         uint32 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
+	Value         []byte `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Raw) Reset() {
+	*x = Raw{}
+	mi := &file_echo_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Raw) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Raw) ProtoMessage() {}
+
+func (x *Raw) ProtoReflect() protoreflect.Message {
+	mi := &file_echo_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Raw.ProtoReflect.Descriptor instead.
+func (*Raw) Descriptor() ([]byte, []int) {
+	return file_echo_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Raw) GetWhere() string {
+	if x != nil {
+		return x.Where
+	}
+	return ""
+}
+
+func (x *Raw) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Raw) GetIndex() uint32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Raw) GetValue() []byte {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
 // Server describes the pod that responded.
 type Server struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -466,7 +547,7 @@ type Server struct {
 
 func (x *Server) Reset() {
 	*x = Server{}
-	mi := &file_echo_proto_msgTypes[6]
+	mi := &file_echo_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -478,7 +559,7 @@ func (x *Server) String() string {
 func (*Server) ProtoMessage() {}
 
 func (x *Server) ProtoReflect() protoreflect.Message {
-	mi := &file_echo_proto_msgTypes[6]
+	mi := &file_echo_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -491,7 +572,7 @@ func (x *Server) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Server.ProtoReflect.Descriptor instead.
 func (*Server) Descriptor() ([]byte, []int) {
-	return file_echo_proto_rawDescGZIP(), []int{6}
+	return file_echo_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Server) GetNamespace() string {
@@ -579,7 +660,7 @@ type TLS struct {
 
 func (x *TLS) Reset() {
 	*x = TLS{}
-	mi := &file_echo_proto_msgTypes[7]
+	mi := &file_echo_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +672,7 @@ func (x *TLS) String() string {
 func (*TLS) ProtoMessage() {}
 
 func (x *TLS) ProtoReflect() protoreflect.Message {
-	mi := &file_echo_proto_msgTypes[7]
+	mi := &file_echo_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +685,7 @@ func (x *TLS) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TLS.ProtoReflect.Descriptor instead.
 func (*TLS) Descriptor() ([]byte, []int) {
-	return file_echo_proto_rawDescGZIP(), []int{7}
+	return file_echo_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TLS) GetVersion() string {
@@ -665,7 +746,7 @@ const file_echo_proto_rawDesc = "" +
 	"\bmessages\x18\x01 \x01(\x04R\bmessages\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\x12\x16\n" +
 	"\x06sha256\x18\x03 \x01(\tR\x06sha256\x12!\n" +
-	"\x04call\x18\x04 \x01(\v2\r.echo.v1.CallR\x04call\"\xa1\x02\n" +
+	"\x04call\x18\x04 \x01(\v2\r.echo.v1.CallR\x04call\"\xc1\x02\n" +
 	"\x04Call\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x1c\n" +
 	"\tauthority\x18\x02 \x01(\tR\tauthority\x12-\n" +
@@ -675,10 +756,16 @@ const file_echo_proto_rawDesc = "" +
 	"\x0eremote_address\x18\x05 \x01(\tR\rremoteAddress\x12%\n" +
 	"\x0eclient_address\x18\x06 \x01(\tR\rclientAddress\x12'\n" +
 	"\x06server\x18\a \x01(\v2\x0f.echo.v1.ServerR\x06server\x12\x1e\n" +
-	"\x03tls\x18\b \x01(\v2\f.echo.v1.TLSR\x03tls\"2\n" +
+	"\x03tls\x18\b \x01(\v2\f.echo.v1.TLSR\x03tls\x12\x1e\n" +
+	"\x03raw\x18\t \x03(\v2\f.echo.v1.RawR\x03raw\"2\n" +
 	"\bMetadata\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xce\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"[\n" +
+	"\x03Raw\x12\x14\n" +
+	"\x05where\x18\x01 \x01(\tR\x05where\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
+	"\x05index\x18\x03 \x01(\rR\x05index\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\fR\x05value\"\xce\x02\n" +
 	"\x06Server\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x18\n" +
 	"\aingress\x18\x02 \x01(\tR\aingress\x12\x18\n" +
@@ -720,7 +807,7 @@ func file_echo_proto_rawDescGZIP() []byte {
 	return file_echo_proto_rawDescData
 }
 
-var file_echo_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_echo_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_echo_proto_goTypes = []any{
 	(*EchoRequest)(nil),          // 0: echo.v1.EchoRequest
 	(*EchoResponse)(nil),         // 1: echo.v1.EchoResponse
@@ -728,30 +815,32 @@ var file_echo_proto_goTypes = []any{
 	(*ClientStreamResponse)(nil), // 3: echo.v1.ClientStreamResponse
 	(*Call)(nil),                 // 4: echo.v1.Call
 	(*Metadata)(nil),             // 5: echo.v1.Metadata
-	(*Server)(nil),               // 6: echo.v1.Server
-	(*TLS)(nil),                  // 7: echo.v1.TLS
-	nil,                          // 8: echo.v1.Server.InfoEntry
+	(*Raw)(nil),                  // 6: echo.v1.Raw
+	(*Server)(nil),               // 7: echo.v1.Server
+	(*TLS)(nil),                  // 8: echo.v1.TLS
+	nil,                          // 9: echo.v1.Server.InfoEntry
 }
 var file_echo_proto_depIdxs = []int32{
 	4,  // 0: echo.v1.EchoResponse.call:type_name -> echo.v1.Call
 	4,  // 1: echo.v1.ClientStreamResponse.call:type_name -> echo.v1.Call
 	5,  // 2: echo.v1.Call.metadata:type_name -> echo.v1.Metadata
-	6,  // 3: echo.v1.Call.server:type_name -> echo.v1.Server
-	7,  // 4: echo.v1.Call.tls:type_name -> echo.v1.TLS
-	8,  // 5: echo.v1.Server.info:type_name -> echo.v1.Server.InfoEntry
-	0,  // 6: echo.v1.Echo.Unary:input_type -> echo.v1.EchoRequest
-	2,  // 7: echo.v1.Echo.ServerStream:input_type -> echo.v1.ServerStreamRequest
-	0,  // 8: echo.v1.Echo.ClientStream:input_type -> echo.v1.EchoRequest
-	0,  // 9: echo.v1.Echo.BidiStream:input_type -> echo.v1.EchoRequest
-	1,  // 10: echo.v1.Echo.Unary:output_type -> echo.v1.EchoResponse
-	1,  // 11: echo.v1.Echo.ServerStream:output_type -> echo.v1.EchoResponse
-	3,  // 12: echo.v1.Echo.ClientStream:output_type -> echo.v1.ClientStreamResponse
-	1,  // 13: echo.v1.Echo.BidiStream:output_type -> echo.v1.EchoResponse
-	10, // [10:14] is the sub-list for method output_type
-	6,  // [6:10] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	7,  // 3: echo.v1.Call.server:type_name -> echo.v1.Server
+	8,  // 4: echo.v1.Call.tls:type_name -> echo.v1.TLS
+	6,  // 5: echo.v1.Call.raw:type_name -> echo.v1.Raw
+	9,  // 6: echo.v1.Server.info:type_name -> echo.v1.Server.InfoEntry
+	0,  // 7: echo.v1.Echo.Unary:input_type -> echo.v1.EchoRequest
+	2,  // 8: echo.v1.Echo.ServerStream:input_type -> echo.v1.ServerStreamRequest
+	0,  // 9: echo.v1.Echo.ClientStream:input_type -> echo.v1.EchoRequest
+	0,  // 10: echo.v1.Echo.BidiStream:input_type -> echo.v1.EchoRequest
+	1,  // 11: echo.v1.Echo.Unary:output_type -> echo.v1.EchoResponse
+	1,  // 12: echo.v1.Echo.ServerStream:output_type -> echo.v1.EchoResponse
+	3,  // 13: echo.v1.Echo.ClientStream:output_type -> echo.v1.ClientStreamResponse
+	1,  // 14: echo.v1.Echo.BidiStream:output_type -> echo.v1.EchoResponse
+	11, // [11:15] is the sub-list for method output_type
+	7,  // [7:11] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_echo_proto_init() }
@@ -765,7 +854,7 @@ func file_echo_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_echo_proto_rawDesc), len(file_echo_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

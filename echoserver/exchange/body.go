@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -40,6 +41,15 @@ type Body struct {
 	Data      string `json:"data"`
 	Encoding  string `json:"encoding"` // of Data: utf-8 or base64
 	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// String describes the body without its data.
+func (b *Body) String() string {
+	text := fmt.Sprintf("%d bytes, sha256 %s, %s", b.Size, b.SHA256, b.Encoding)
+	if b.Truncated {
+		text += ", truncated"
+	}
+	return text
 }
 
 // ReadBody reads the whole body of a request and keeps its beginning. It returns nil if the body is empty.

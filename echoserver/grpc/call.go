@@ -25,8 +25,9 @@ const (
 	betweenMessages = 10 * time.Minute
 	// messageFactor is how often a message is held: as received, which takes up to twice its size, and as decoded or as a response.
 	messageFactor = 3
-	// descriptionFactor is how often a header is held that a response describes: each second byte can need three, in the message and as sent.
-	descriptionFactor = 4
+	// descriptionFactor is how often a header is held that a response describes, in the message and as sent: each second byte can need three,
+	// and all are listed again if they are not UTF-8.
+	descriptionFactor = 6
 	// callCost is what a call holds besides its request, in bytes: the state of connect, and a deeper stack.
 	callCost = 8 << 10
 	// streamCost is what a stream holds in addition, in bytes: it lasts long, and has a goroutine that waits for the end of the server.

@@ -23,12 +23,20 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	client := h.Describer.Client(r)
 	described := &echov1.Call{Method: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), RequestId: utf8Text(c.ID),
 		RemoteAddress: client.Remote, ClientAddress: client.Address, Server: h.describeServer()}
-	eachMetadata(h.Describer.Redaction.Apply(r.Header), func(key, value string) {
+	var raw describe.RawList
+	raw.Add("authority", r.Host)
+	metadata := raw.AddFields("metadata", h.Describer.Redaction.Apply(r.Header))
+	eachMetadata(metadata, func(key, value string) {
 		described.Metadata = append(described.Metadata, &echov1.Metadata{Key: key, Value: value})
 	})
 	if state := describe.DescribeTLS(tlsserver.State(r)); state != nil {
+		raw.Add("serverName", state.ServerName)
 		described.Tls = &echov1.TLS{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
 			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
+	}
+	for _, each := range raw {
+		described.Raw = append(described.Raw, &echov1.Raw{Where: each.Where, Name: strings.ToLower(each.Name), Index: uint32(each.Index),
+			Value: each.Base64})
 	}
 	return described, nil
 }

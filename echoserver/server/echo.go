@@ -43,7 +43,7 @@ func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 
 // respond writes the response.
 func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *controls.Controls, body *exchange.Body) {
-	worst := worstResponse(e, body, desired.Size)
+	worst := worstResponse(e, r, body, desired.Size)
 	if worst > 0 && !e.Acquire(worst) {
 		h.exhausted(e)
 		return

@@ -130,8 +130,8 @@ func TestTextOfRequest(t *testing.T) {
 		"ECHO_INFO_COLOR=blue"))
 	for proto, client := range echotest.Clients(t) {
 		for name, c := range map[string]struct{ body, end string }{
-			"text":   {"hello", "body: 5 bytes, sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824\n\nhello\n"},
-			"binary": {"\xff\x00", "body: 2 bytes, sha256 ea5dbf9596d187e9500f23e9a680109475341cf4e81f7e043f7d97152c10772f\n\n/wA=\n"},
+			"text":   {"hello", "body: 5 bytes, sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824, utf-8\n\nhello\n"},
+			"binary": {"\xff\x00", "body: 2 bytes, sha256 ea5dbf9596d187e9500f23e9a680109475341cf4e81f7e043f7d97152c10772f, base64\n\n/wA=\n"},
 		} {
 			got := echotest.Send(t, client, http.MethodPut, server.URL+"/a?b=c", c.body, "Accept", "text/plain", "X-Request-Id", "id", "User-Agent",
 				"", "X-A", "1")

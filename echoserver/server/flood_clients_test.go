@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/http2"
@@ -148,6 +149,14 @@ func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
 func manyFields(number, size int) (fields []string) {
 	for i := range number {
 		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK adds 32 to each
+	}
+	return fields
+}
+
+// listedFields returns fields of together about a size whose values are not UTF-8.
+func listedFields(number, size int) (fields []string) {
+	for i := range number {
+		fields = append(fields, "x-"+strconv.Itoa(i), strings.Repeat("\xff", size/number-10))
 	}
 	return fields
 }

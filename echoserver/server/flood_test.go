@@ -92,6 +92,7 @@ func floods() map[string]clientFlood {
 		"event streams over HTTP/2":     {200, overHTTP2("GET", "/-/sse", complete)},
 		"windows of zero over HTTP/2":   {200, overHTTP2("GET", "/?echo.size=1000000", withoutWindow)},
 		"echoes that nobody reads":      {200, overHTTP2("GET", "/"+strings.Repeat("x", 8000), withoutWindow)},
+		"echoes that list bytes":        {200, overHTTP2("GET", "/?"+strings.Repeat("%ff&", 199), withoutWindow)},
 		"stalled streams over HTTP/2":   {200, overHTTP2("POST", "/-/body", withBody)},
 		"long frames over HTTP/2":       {200, longFrame},
 		"incomplete bodies":             {2000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n" + echotest.Payload(65535))},
@@ -121,6 +122,10 @@ func headerFloods(limit int) map[string]clientFlood {
 	return map[string]clientFlood{
 		"echoes that need escapes":       {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", allowed))},
 		"short echoes that need escapes": {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", 3800))},
+		"echoes that list many bytes": {200, overHTTP2("GET", "/?"+strings.Repeat("%ff&", 199), withoutWindow,
+			listedFields(90, allowed-10_000)...)},
+		"texts that list many bytes": {200, overHTTP2("GET", "/?echo.format=text&"+strings.Repeat("%ff&", 199), withoutWindow,
+			listedFields(90, allowed-10_000)...)},
 		"pages that need escapes": {200, overHTTP2("GET", "/?echo.format=html", withoutWindow, "x-forwarded-for", strings.Repeat("<<<<<<<<<<<<<,", 90),
 			"x-a", strings.Repeat("<", allowed-1500))},
 		"long headers over HTTP/2":     {200, overHTTP2("GET", "/", withoutWindow, cookie(allowed)...)},

@@ -3,9 +3,11 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,17 +72,18 @@ func TestCallsWithoutMemory(t *testing.T) {
 	}
 }
 
-// FuzzCall sends anything to the methods. Whatever comes, no memory remains acquired.
+// FuzzCall sends anything to the methods. Whatever comes, no memory remains acquired, the response is bounded, and secrets are not in it.
 func FuzzCall(f *testing.F) {
 	paths := []string{unaryPath, echov1.EchoServerStreamProcedure, echov1.EchoClientStreamProcedure, bidiPath, gatewayAPI,
 		healthCheckProcedure, reflectionPath}
 	types := []string{"application/grpc", "application/grpc+json", "application/grpc-web", "application/connect+json", "application/json"}
-	f.Add(uint(0), uint(0), []byte("\x00\x00\x00\x00\x07\x0a\x05hello"))
-	f.Add(uint(1), uint(0), []byte("\x00\x00\x00\x00\x05\x0a\x01a\x18\x03"))
-	f.Add(uint(3), uint(0), []byte("\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"))
-	f.Add(uint(0), uint(4), []byte(`{"message": "hello", "data": "AA=="}`))
-	f.Add(uint(6), uint(0), []byte("\x00\x00\x00\x00\x06\x22\x04echo"))
-	f.Fuzz(func(t *testing.T, path, contentType uint, body []byte) {
+	f.Add(uint(0), uint(0), []byte("\x00\x00\x00\x00\x07\x0a\x05hello"), "caf\xe9")
+	f.Add(uint(1), uint(0), []byte("\x00\x00\x00\x00\x05\x0a\x01a\x18\x03"), "a")
+	f.Add(uint(3), uint(0), []byte("\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"), "\xff\xfe")
+	f.Add(uint(0), uint(4), []byte(`{"message": "hello", "data": "AA=="}`), "caf\xe9")
+	f.Add(uint(6), uint(0), []byte("\x00\x00\x00\x00\x06\x22\x04echo"), "")
+	const credential = "credential-\xe9-9b2d"
+	f.Fuzz(func(t *testing.T, path, contentType uint, body []byte, value string) {
 		h := handlerOf(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // of a stream of responses with an interval
 		defer cancel()
@@ -88,12 +91,19 @@ func FuzzCall(f *testing.F) {
 		r.ProtoMajor = 2
 		r.Header.Set("Content-Type", types[contentType%uint(len(types))])
 		r.Header.Set("Connect-Protocol-Version", "1")
+		r.Header.Set("X-Name", value)
+		r.Header.Set("X-Api-Key", credential)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if used := h.budget.Requests.Used.Load(); used != 0 {
 			t.Errorf("%d bytes remain acquired", used)
 		}
-		if w.Body.Len() > 4*len(body)+10*exchange.MaxLogged && r.RequestURI != echov1.EchoServerStreamProcedure {
+		for _, secret := range []string{"credential-", base64.RawStdEncoding.EncodeToString([]byte(credential))} {
+			if strings.Contains(w.Body.String(), secret) && !strings.Contains(string(body)+value, secret) {
+				t.Errorf("the response contains a secret: %q", w.Body)
+			}
+		}
+		if w.Body.Len() > 4*len(body)+6*len(value)+10*exchange.MaxLogged && r.RequestURI != echov1.EchoServerStreamProcedure {
 			t.Errorf("the response to %d bytes has %d", len(body), w.Body.Len())
 		}
 	})

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -9,13 +11,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/echo-operator/echo-operator/echoserver/describe"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 )
 
-// FuzzResponse asks for anything and holds every response to what must never happen: a secret of the environment shown, a stranger's
-// text served as HTML, JSON that is none.
+// FuzzResponse asks for anything and holds every response to what must never happen: a secret of the environment or of a header shown, a
+// stranger's text served as HTML, JSON that is none, bytes that cannot be restored, a response without bounds.
 func FuzzResponse(f *testing.F) {
-	const canary = "canary-4f1c9a"
+	const canary, credential = "canary-4f1c9a", "credential-\xe9-9b2d"
 	f.Setenv("SECRET", canary)
 	for _, seed := range []struct{ path, query, name, value, body string }{
 		{"/", "", "Accept", "text/html", "<b>"},
@@ -24,6 +28,9 @@ func FuzzResponse(f *testing.F) {
 		{"/$SECRET", "echo.set-header=Content-Type:text/html", "Forwarded", `for="`, "\xff"},
 		{"/-/ws", "echo.size=10", "X-Echo-Set-Header", "content-type: image/svg+xml", "x"},
 		{"/-/body", "", "Content-Type", "text/html", "<b>"},
+		{"/caf\xe9", "q=caf%E9&%E8=1&%E9=2&\xff", "X-Name", "caf\xe9", "\x00\x01"},
+		{"/a%2F-%2Fbody", "echo.format=text&%ff", "\xff", "\uFFFD", "AAE="},
+		{"/", strings.Repeat("%ff&", 30), "X-Forwarded-For", "\xff, \xfe", "<<<<"},
 	} {
 		f.Add(seed.path, seed.query, seed.name, seed.value, seed.body)
 	}
@@ -32,25 +39,80 @@ func FuzzResponse(f *testing.F) {
 		close(h.life.ending) // nothing is held back
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 		r.URL = &url.URL{Path: path, RawQuery: query}
+		if parsed, err := url.ParseRequestURI(path); err == nil {
+			r.URL.Path, r.URL.RawPath = parsed.Path, parsed.RawPath
+		}
 		r.RequestURI = path + "?" + query
 		r.Header.Set(name, value)
+		r.Header.Set("X-Api-Key", credential)
 		w := httptest.NewRecorder()
-		route := routeOf(path)
+		route := routeOf(routedPath(r.URL))
 		if route == routeEvents || route == routeBody || grpc.IsCall(r) { // a recorder cannot stream, and FuzzCall sends calls
 			return
 		}
 		h.ServeHTTP(w, r)
 
-		if given := w.Body.String() + log.String(); strings.Contains(given, canary) && !strings.Contains(path+query+name+value+body, canary) {
-			t.Errorf("the secret is given away: %s", given)
+		sent := path + query + name + value + body
+		given := w.Body.String() + log.String()
+		for _, secret := range []string{canary, "credential-", base64.RawStdEncoding.EncodeToString([]byte(credential))} {
+			if strings.Contains(given, secret) && !strings.Contains(sent, secret) {
+				t.Errorf("the secret is given away: %s", given)
+			}
 		}
 		if route != routeWebSocket {
 			checkContent(t, w.Header(), w.Body.String())
+			checkBound(t, w, len(path)+len(query)+len(name)+len(value), len(body))
+		}
+		if route == routeEcho {
+			checkRestored(t, r.RequestURI, h.redaction.Apply(r.Header), w)
 		}
 		if logged := log.String(); logged != "" && !json.Valid([]byte(logged)) {
 			t.Errorf("logged: %s", logged)
 		}
 	})
+}
+
+// checkBound holds the length of an echo to a limit that depends on the length of the request, and on how much of its body is shown.
+func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
+	t.Helper()
+	const fixed, listed, escape = 12 << 10, 250 * describe.RawCost, 6 // the page; what is not UTF-8; the longest escape
+	limit := fixed + listed + 3*escape*header + escape*min(body, exchange.MaxShown)
+	if w.Body.Len() > limit && !strings.Contains(w.Header().Get("X-Echo-Applied"), "size=") {
+		t.Errorf("the response to %d bytes and a body of %d has %d, the limit is %d", header, body, w.Body.Len(), limit)
+	}
+}
+
+// checkRestored restores the path and the headers of a request from an echo in JSON. The headers are redacted already.
+func checkRestored(t *testing.T, path string, headers http.Header, w *httptest.ResponseRecorder) {
+	t.Helper()
+	if w.Header().Get("Content-Type") != "application/json" || w.Header().Get("X-Echo-Applied") != "" || w.Code != http.StatusOK {
+		return
+	}
+	var echo decoded
+	if err := json.Unmarshal(w.Body.Bytes(), &echo); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]string{}
+	for _, raw := range echo.Request.Raw {
+		listed[fmt.Sprint(raw.Where, raw.Name, raw.Index)] = string(raw.Base64)
+	}
+	restore := func(where, name string, index int, shown string) string {
+		if value, ok := listed[fmt.Sprint(where, name, index)]; ok {
+			return value
+		}
+		return shown
+	}
+	if got := restore("path", "", 0, echo.Path); got != path {
+		t.Errorf("the path %q is restored as %q", path, got)
+	}
+	for name, values := range headers {
+		shownName := string([]rune(name))
+		for i, value := range values {
+			if got := restore("header", shownName, i, echo.Headers[shownName][i]); got != value {
+				t.Errorf("the header %q: %q is restored as %q", name, value, got)
+			}
+		}
+	}
 }
 
 // checkContent holds a response to a type that fits what it is, and that no browser runs.

@@ -61,6 +61,20 @@ func TestMarkupStaysText(t *testing.T) {
 	tab.expectNoErrors(t, server)
 }
 
+// TestRawValues shows a parameter whose bytes are Latin-1.
+func TestRawValues(t *testing.T) {
+	server := clients.Start(t)
+	tab := open(t, nil)
+	tab.do(t, chromedp.Navigate("http://"+server+"/?q=caf%E9"), chromedp.WaitVisible("#echo table"))
+	text := run(t, tab, chromedp.Text("#echo"))
+	for _, want := range []string{"caf\uFFFD", "where=query; name=q; index=0; base64=Y2Fm6Q=="} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not show %q:\n%s", want, text)
+		}
+	}
+	tab.expectNoErrors(t, server)
+}
+
 func TestWebSocketPage(t *testing.T) {
 	server := clients.Start(t)
 	tab := open(t, nil)

@@ -1,0 +1,125 @@
+package describe
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxRaw is the maximum number of values that are listed because they are not UTF-8. All fields of a header and of a trailer fit. The
+	// parameters of a query may not, but the path contains them.
+	maxRaw = 250
+	// RawCost is how much longer a response becomes by a value in this list, in bytes, in addition to its name and the value itself.
+	RawCost = 80
+)
+
+// Raw is a value of a request that is not UTF-8. Where it is shown, each byte that is not is U+FFFD.
+type Raw struct {
+	Where      string `json:"where"`
+	Name       string `json:"name,omitempty"`
+	Index      int    `json:"index"`  // among the values that are shown with the name
+	Base64     []byte `json:"base64"` // null if there is only a name
+	NameBase64 []byte `json:"nameBase64,omitempty"`
+}
+
+// RawList lists the values that are not UTF-8.
+type RawList []Raw
+
+// Add adds a value, unless it is UTF-8.
+func (l *RawList) Add(where, value string) {
+	if !utf8.ValidString(value) {
+		l.append(Raw{Where: where, Base64: []byte(value)})
+	}
+}
+
+// AddFields adds the values that are not UTF-8, or whose names are not. It returns the fields with names that are UTF-8: JSON would write two
+// names that differ only in other bytes as one.
+func (l *RawList) AddFields(where string, fields map[string][]string) map[string][]string {
+	if countRaw(fields) == 0 { // nearly always
+		return fields
+	}
+	shown := make(map[string][]string, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		shownName := validText(name)
+		var nameBytes []byte
+		if !utf8.ValidString(name) {
+			nameBytes = []byte(name)
+		}
+		for i, value := range fields[name] {
+			if nameBytes != nil || !utf8.ValidString(value) {
+				l.append(Raw{Where: where, Name: shownName, Index: len(shown[shownName]) + i, Base64: []byte(value), NameBase64: nameBytes})
+			}
+		}
+		if nameBytes != nil && len(fields[name]) == 0 {
+			l.append(Raw{Where: where, Name: shownName, NameBase64: nameBytes})
+		}
+		shown[shownName] = append(shown[shownName], fields[name]...)
+	}
+	return shown
+}
+
+func (l *RawList) append(raw Raw) {
+	if len(*l) < maxRaw {
+		*l = append(*l, raw)
+	}
+}
+
+// MostRaw returns an upper bound of the number of values of a request that are listed.
+func MostRaw(r *http.Request) int {
+	most := countRaw(r.Header) + countRaw(r.Trailer) + strings.Count(r.URL.RawQuery, "%")
+	for _, text := range []string{r.RequestURI, r.Host, r.Method} {
+		if !utf8.ValidString(text) {
+			most++
+		}
+	}
+	if !utf8.ValidString(r.URL.RawQuery) {
+		most += maxParameters
+	}
+	return min(most, maxRaw)
+}
+
+// countRaw returns how many values of fields are not UTF-8. A name that is not counts, too.
+func countRaw(fields map[string][]string) (count int) {
+	for name, values := range fields {
+		if !utf8.ValidString(name) {
+			count += max(1, len(values))
+			continue
+		}
+		for _, value := range values {
+			if !utf8.ValidString(value) {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// validText returns a text with U+FFFD for each byte that is not UTF-8, as JSON has it.
+func validText(text string) string { return strings.Map(validRune, text) }
+
+// validRune is for functions that map characters: they pass U+FFFD for each byte that is not UTF-8.
+func validRune(r rune) rune { return r }
+
+// String returns the value as the page shows it.
+func (r *Raw) String() string {
+	var b strings.Builder
+	b.WriteString("where=" + r.Where)
+	if r.Name != "" {
+		b.WriteString("; name=" + printable(r.Name))
+	}
+	fmt.Fprintf(&b, "; index=%d", r.Index)
+	for _, part := range []struct {
+		name string
+		data []byte
+	}{{"base64", r.Base64}, {"nameBase64", r.NameBase64}} {
+		if part.data != nil {
+			b.WriteString("; " + part.name + "=" + base64.StdEncoding.EncodeToString(part.data))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,141 @@
+package describe
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRawList_AddFields(t *testing.T) {
+	for name, c := range map[string]struct {
+		fields, shown map[string][]string
+		want          RawList
+	}{
+		"no field":                 {nil, nil, nil},
+		"UTF-8":                    {map[string][]string{"A": {"é", "\uFFFD", ""}}, map[string][]string{"A": {"é", "\uFFFD", ""}}, nil},
+		"a field without values":   {map[string][]string{"A": nil}, map[string][]string{"A": nil}, nil},
+		"Latin-1":                  {map[string][]string{"A": {"caf\xe9"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("caf\xe9")}}},
+		"the second value":         {map[string][]string{"A": {"a", "\xe9", "b"}}, nil, RawList{{Where: "w", Name: "A", Index: 1, Base64: []byte("\xe9")}}},
+		"an overlong slash":        {map[string][]string{"A": {"\xc0\xaf"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("\xc0\xaf")}}},
+		"half of a surrogate pair": {map[string][]string{"A": {"\xed\xa0\xbd"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("\xed\xa0\xbd")}}},
+		"beyond Unicode":           {map[string][]string{"A": {"\xf4\x90\x80\x80"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("\xf4\x90\x80\x80")}}},
+		"half of a character":      {map[string][]string{"A": {"\xe2\x82"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("\xe2\x82")}}},
+		"UTF-16 with its mark":     {map[string][]string{"A": {"\xff\xfea\x00"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("\xff\xfea\x00")}}},
+		"sorted by name": {map[string][]string{"B": {"\xe9"}, "A": {"\xe8"}}, nil,
+			RawList{{Where: "w", Name: "A", Base64: []byte("\xe8")}, {Where: "w", Name: "B", Base64: []byte("\xe9")}}},
+		"names that look the same": {map[string][]string{"\xfe": {"1"}, "\xff": {"2", "3"}, "\uFFFD": {"4"}},
+			map[string][]string{"\uFFFD": {"4", "1", "2", "3"}},
+			RawList{{Where: "w", Name: "\uFFFD", Index: 1, Base64: []byte("1"), NameBase64: []byte("\xfe")},
+				{Where: "w", Name: "\uFFFD", Index: 2, Base64: []byte("2"), NameBase64: []byte("\xff")},
+				{Where: "w", Name: "\uFFFD", Index: 3, Base64: []byte("3"), NameBase64: []byte("\xff")}}},
+		"a name without values": {map[string][]string{"\xff": nil}, map[string][]string{"\uFFFD": nil},
+			RawList{{Where: "w", Name: "\uFFFD", NameBase64: []byte("\xff")}}},
+	} {
+		if c.shown == nil {
+			c.shown = c.fields
+		}
+		var list RawList
+		shown := list.AddFields("w", c.fields)
+		if diff := cmp.Diff(c.want, list); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(c.shown, shown); diff != "" {
+			t.Errorf("%s: shown are (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestRawList_bound(t *testing.T) {
+	var list RawList
+	for i := range maxRaw {
+		list.AddFields("query", map[string][]string{fmt.Sprint(i): {"\xff", "\xfe"}})
+	}
+	list.Add("path", "\xff")
+	if len(list) != maxRaw || list[maxRaw-1].Index != 1 {
+		t.Errorf("%d values are listed, the last is %+v", len(list), list[maxRaw-1])
+	}
+}
+
+// TestPlainRequestsAreNotListed checks that looking for what is not UTF-8 allocates nothing for a request without it.
+func TestPlainRequestsAreNotListed(t *testing.T) {
+	r := &http.Request{Method: http.MethodGet, RequestURI: "/shop?color=blue", URL: &url.URL{RawQuery: "color=blue"},
+		Header: http.Header{"Accept": {"*/*"}, "User-Agent": {"curl/8.5.0"}, "X-Name": {"café"}}}
+	a := Response{Path: r.RequestURI, Host: "a", Method: r.Method, Headers: r.Header,
+		Request: Request{Query: map[string][]string{"color": {"blue"}}}}
+	count := testing.AllocsPerRun(1000, func() {
+		a.listRaw()
+		if a.Request.Raw != nil || MostRaw(r) != 0 {
+			t.Errorf("listed are %+v", a.Request.Raw)
+		}
+	})
+	if count > 0 {
+		t.Errorf("%g allocations", count)
+	}
+}
+
+// FuzzRaw lists anything, and restores it from what is shown and what is listed.
+func FuzzRaw(f *testing.F) {
+	f.Add("/caf\xe9", "X-Name", "caf\xe9", "q=caf%E9&%E8=1&%E9=2")
+	f.Add("/", "\xff", "\uFFFD", "\xff=\xfe&\uFFFD=1&%ff&")
+	f.Fuzz(func(t *testing.T, path, name, value, query string) {
+		values, _ := url.ParseQuery(query)
+		r := &http.Request{RequestURI: path, URL: &url.URL{RawQuery: query}, Header: http.Header{name: {"a", value}}}
+		a := Response{Path: path, Headers: r.Header, Request: Request{Query: values}}
+		if strings.Count(query, "&") >= maxParameters {
+			return // Describe does not parse as many
+		}
+		a.listRaw()
+		if len(a.Request.Raw) > MostRaw(r) {
+			t.Errorf("%d are listed, at most %d are expected", len(a.Request.Raw), MostRaw(r))
+		}
+		if got := restored(a.Request.Raw, "path", map[string][]string{"": {validText(path)}})[""][0]; got != path {
+			t.Errorf("the path is restored as %q", got)
+		}
+		if diff := cmp.Diff(map[string][]string{name: {"a", value}}, restored(a.Request.Raw, "header", a.Headers)); diff != "" {
+			t.Errorf("the header (-sent +restored):\n%s", diff)
+		}
+		if diff := cmp.Diff(map[string][]string(values), restored(a.Request.Raw, "query", a.Request.Query)); diff != "" {
+			t.Errorf("the query (-sent +restored):\n%s", diff)
+		}
+		if text := string(a.Text()); !utf8.ValidString(text) {
+			t.Errorf("the text is not UTF-8: %q", text)
+		}
+	})
+}
+
+// restored returns fields with the bytes that are listed for them.
+func restored(list RawList, where string, shown map[string][]string) map[string][]string {
+	fields := map[string][]string{}
+	for name, values := range shown {
+		for index, value := range values {
+			name, value := name, validText(value)
+			for _, raw := range list {
+				if raw.Where == where && raw.Name == name && raw.Index == index {
+					value = string(raw.Base64)
+					if raw.NameBase64 != nil {
+						name = string(raw.NameBase64)
+					}
+					break
+				}
+			}
+			fields[name] = append(fields[name], value)
+		}
+	}
+	return fields
+}
+
+// TestRaw_String compares the text of a value with what the page shows, which has the names of the JSON in their order.
+func TestRaw_String(t *testing.T) {
+	raw := Raw{Where: "query", Name: "a\nb", Index: 2, Base64: []byte{}, NameBase64: []byte("\xff")}
+	if got, want := raw.String(), `where=query; name="a\nb"; index=2; base64=; nameBase64=/w==`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := (&Raw{Where: "trailer", NameBase64: []byte("\xff")}).String(); strings.Contains(got, "; base64") {
+		t.Errorf("a name without a value is %s", got)
+	}
+}

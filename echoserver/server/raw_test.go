@@ -1,0 +1,279 @@
+package server
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
+)
+
+// latin1 is not UTF-8.
+const latin1 = "caf\xe9"
+
+// TestRawValues sends what is not UTF-8 wherever a request can have it, over both protocols.
+func TestRawValues(t *testing.T) {
+	h := handlerOf(t)
+	server := serve(t, h)
+	raw := func(where, name string, index int, value string) describe.Raw {
+		return describe.Raw{Where: where, Name: name, Index: index, Base64: []byte(value)}
+	}
+	for name, c := range map[string]struct {
+		path    string
+		headers []string
+		trailer string
+		want    describe.RawList
+	}{
+		"nothing":               {"/caf%C3%A9?q=caf%C3%A9", []string{"X-Name", "café", "X-Name", "caf\uFFFD"}, "é", nil},
+		"a header":              {"/", []string{"X-Name", latin1}, "", describe.RawList{raw("header", "X-Name", 0, latin1)}},
+		"the second of several": {"/", []string{"X-Name", "a", "X-Name", latin1}, "", describe.RawList{raw("header", "X-Name", 1, latin1)}},
+		"a forwarding header, which is parsed": {"/", []string{"X-Forwarded-For", "1.1.1.1, \xff"}, "",
+			describe.RawList{raw("header", "X-Forwarded-For", 0, "1.1.1.1, \xff")}},
+		"a request ID":        {"/", []string{"X-Request-Id", "id\xff"}, "", describe.RawList{raw("header", "X-Request-Id", 0, "id\xff")}},
+		"an overlong slash":   {"/", []string{"X-Name", "..\xc0\xaf"}, "", describe.RawList{raw("header", "X-Name", 0, "..\xc0\xaf")}},
+		"a trailer":           {"/", nil, latin1, describe.RawList{raw("trailer", "X-Sum", 0, latin1)}},
+		"an escaped query":    {"/?a=1&q=a&q=caf%E9", nil, "", describe.RawList{raw("query", "q", 1, latin1)}},
+		"a query of old form": {"/?q=%82%A0+b", nil, "", describe.RawList{raw("query", "q", 0, "\x82\xa0 b")}},
+		"a path":              {"/" + latin1, nil, "", describe.RawList{raw("path", "", 0, "/"+latin1)}},
+		"an escaped path":     {"/caf%E9", nil, "", nil}, // as it came
+		"a path with a query": {"/?q=\xff", nil, "", describe.RawList{raw("path", "", 0, "/?q=\xff"), raw("query", "q", 0, "\xff")}},
+		"names of parameters": {"/?%E8=1&%E9=2", nil, "",
+			describe.RawList{{Where: "query", Name: "\uFFFD", Base64: []byte("1"), NameBase64: []byte("\xe8")},
+				{Where: "query", Name: "\uFFFD", Index: 1, Base64: []byte("2"), NameBase64: []byte("\xe9")}}},
+		"all": {"/" + latin1 + "?q=%E9", []string{"X-Name", latin1}, latin1, describe.RawList{raw("path", "", 0, "/"+latin1+"?q=%E9"),
+			raw("header", "X-Name", 0, latin1), raw("trailer", "X-Sum", 0, latin1), raw("query", "q", 0, "\xe9")}},
+	} {
+		for proto, client := range echotest.Clients(t) {
+			got := decode(t, sendRaw(t, client, server.URL, c.path, c.trailer, c.headers...))
+			if diff := cmp.Diff(c.want, got.Request.Raw); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", name, proto, diff)
+			}
+			if !strings.HasPrefix(got.Path, "/") || c.trailer != "" && len(got.Request.Trailers["X-Sum"]) != 1 {
+				t.Errorf("%s, %s: the values are not where they were: %+v", name, proto, got.Request)
+			}
+		}
+	}
+}
+
+// sendRaw sends a request whose path is sent as it is given, and which has a trailer unless that is empty. It returns the response.
+func sendRaw(t *testing.T, client *http.Client, address, path, trailer string, headers ...string) string {
+	t.Helper()
+	target, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, target.RawQuery, _ = strings.Cut(path, "?")
+	target.Opaque = path
+	r := &http.Request{Method: http.MethodPost, URL: target, Host: target.Host, Header: http.Header{"User-Agent": {""}}}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	if trailer != "" {
+		r.Body, r.Trailer = io.NopCloser(strings.NewReader("a")), http.Header{"X-Sum": {trailer}}
+	}
+	response, err := client.Do(r.WithContext(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	return echotest.Reply{Response: response}.Whole(t).Text
+}
+
+// TestRawValues_pseudoHeaders sends what only HTTP/2 lets pass.
+func TestRawValues_pseudoHeaders(t *testing.T) {
+	connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
+	text := sentOverHTTP2(t, connection, headerBlockTo("a\xff.example", "G\xe9T", "/"))
+	want := describe.RawList{{Where: "host", Base64: []byte("a\xff.example")}, {Where: "method", Base64: []byte("G\xe9T")}}
+	if got := decode(t, text); got.Host != "a\uFFFD.example" || !cmp.Equal(want, got.Request.Raw) {
+		t.Errorf("the request is %+v", got)
+	}
+}
+
+// TestRawValues_serverName sends a server name that no certificate has.
+func TestRawValues_serverName(t *testing.T) {
+	s := serveTLS(t, "")
+	config := s.config()
+	config.ServerName, config.InsecureSkipVerify = "first\xff", true
+	for proto, client := range tlsClients(t, config) {
+		got := decode(t, echotest.Send(t, client, http.MethodGet, "https://"+s.address, "").Text)
+		want := describe.RawList{{Where: "serverName", Base64: []byte("first\xff")}}
+		if diff := cmp.Diff(want, got.Request.Raw); diff != "" || got.TLS.ServerName != "first\uFFFD" {
+			t.Errorf("%s: the name is %q (-want +got):\n%s", proto, got.TLS.ServerName, diff)
+		}
+	}
+}
+
+// sentOverHTTP2 sends the header of a request, and returns the body of the response.
+func sentOverHTTP2(t *testing.T, connection net.Conn, block []byte) string {
+	t.Helper()
+	framer, err := greet(connection, complete)
+	if err = errors.Join(err, writeHeader(framer, 1, block, true, true)); err != nil {
+		t.Fatal(err)
+	}
+	var body bytes.Buffer
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, ok := frame.(*http2.DataFrame); ok {
+			body.Write(data.Data())
+			if data.StreamEnded() {
+				return body.String()
+			}
+		}
+	}
+}
+
+// TestRawValues_formats compares the list in all formats, which are UTF-8.
+func TestRawValues_formats(t *testing.T) {
+	h := handlerOf(t)
+	for format, want := range map[string]string{
+		"json": `"raw":[{"where":"header","name":"X-Name","index":0,"base64":"Y2Fm6Q=="}]`,
+		"html": `"raw":[{"where":"header","name":"X-Name","index":0,"base64":"Y2Fm6Q=="}]`,
+		"text": "\nraw: where=header; name=X-Name; index=0; base64=Y2Fm6Q==\n",
+	} {
+		got := echotest.Record(h, "/?echo.format="+format, "X-Name", latin1, "Accept", "application/json").Body.String()
+		if !strings.Contains(got, want) || !utf8.ValidString(got) {
+			t.Errorf("%s: it is UTF-8: %t: %s", format, utf8.ValidString(got), got)
+		}
+	}
+}
+
+// TestRawValues_redacted sends secrets that are not UTF-8, some over several lines. No format contains any part of them.
+func TestRawValues_redacted(t *testing.T) {
+	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,X-Custom,X-Sum")
+	const secret = "hunter2\xe9"
+	server := serve(t, h)
+	for _, format := range []string{"json", "text", "html"} {
+		for proto, client := range echotest.Clients(t) {
+			got := sendRaw(t, client, server.URL, "/?echo.format="+format, secret, "Authorization", "Bearer "+secret, "Cookie", "a="+secret,
+				"X-Forwarded-For", secret, "X-Custom", secret)
+			expectHidden(t, proto+" "+format, got, secret)
+		}
+		folded := echotest.Exchanged(t, echotest.Dial(t, server.URL), "GET /?echo.format="+format+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"+
+			"Authorization: Bearer\r\n hunter2:\xe9\r\n\thunter2\r\n\r\n")
+		expectHidden(t, "several lines, "+format, folded, "hunter2")
+	}
+}
+
+// expectHidden fails the test if a text contains a secret, as it is or in base64, or a list of what is not UTF-8.
+func expectHidden(t *testing.T, name, text, secret string) {
+	t.Helper()
+	encoded, err := json.Marshal([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"hunter2", strings.Trim(string(encoded), `"=`), `"raw"`, "raw: "} {
+		if strings.Contains(text, part) {
+			t.Errorf("%s: the response contains %q: %s", name, part, text)
+		}
+	}
+	if !strings.Contains(text, "[redacted: ") {
+		t.Errorf("%s: nothing is redacted: %s", name, text)
+	}
+}
+
+// TestEchoIsBounded sends requests of about the maximum size of which each part is not UTF-8 or needs escapes.
+func TestEchoIsBounded(t *testing.T) {
+	h := handlerOf(t)
+	for name, query := range map[string]string{"escaped": strings.Repeat("%ff&", 199), "bytes": strings.Repeat("\xff=\xff&", 199),
+		"one": strings.Repeat("\xff", 7000)} {
+		for _, format := range []string{"application/json", "text/plain", "text/html"} {
+			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("<", 2*exchange.MaxShown)))
+			r.URL.RawQuery, r.RequestURI = query, "/?"+query
+			r.Header.Set("Accept", format)
+			for i := range 98 {
+				r.Header.Set("X-"+strconv.Itoa(i), strings.Repeat("\xff", 300))
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			size, _ := connection.MeasureHeader(r)
+			if w.Code != http.StatusOK {
+				t.Errorf("%s, %s: the status is %d", name, format, w.Code)
+			}
+			checkBound(t, w, int(size.Bytes), 2*exchange.MaxShown)
+			if used := h.budget.Requests.Used.Load(); used != 0 {
+				t.Errorf("%s, %s: %d bytes remain acquired", name, format, used)
+			}
+		}
+	}
+}
+
+// TestBodiesAsText sends bodies whose data looks the same in base64, or is more than the text shows.
+func TestBodiesAsText(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	long := strings.Repeat("x", exchange.MaxShown)
+	for name, c := range map[string]struct{ body, end string }{
+		"two bytes":                     {"\x00\x01", ", base64\n\nAAE=\n"},
+		"what they look like in base64": {"AAE=", ", utf-8\n\nAAE=\n"},
+		"Latin-1":                       {latin1, ", base64\n\nY2Fm6Q==\n"},
+		"UTF-16":                        {"\xff\xfea\x00", ", base64\n\n//5hAA==\n"},
+		"an escape of a terminal":       {"\x1b[2J", ", base64\n\nG1sySg==\n"},
+		"lines":                         {"raw: a\n\nb\r\n", ", utf-8\n\nraw: a\n\nb\r\n\n"},
+		"the limit":                     {long, ", utf-8\n\n" + long + "\n"},
+		"more than the limit":           {long + "y", ", utf-8, truncated\n\n" + long + "\n"},
+		"more, within a character":      {long[1:] + "éy", ", utf-8, truncated\n\n" + long[1:] + "\n"},
+		"more bytes than the limit": {"\xff" + long, ", base64, truncated\n\n" +
+			base64.StdEncoding.EncodeToString([]byte("\xff"+long[1:])) + "\n"},
+	} {
+		for proto, client := range echotest.Clients(t) {
+			got := echotest.Send(t, client, http.MethodPost, server.URL, c.body, "Accept", "text/plain", "X-Name", latin1).Text
+			if !strings.HasSuffix(got, c.end) || !utf8.ValidString(got) {
+				t.Errorf("%s, %s: it is UTF-8: %t, and ends in %q", name, proto, utf8.ValidString(got), got[max(0, len(got)-len(c.end)-20):])
+			}
+		}
+	}
+}
+
+// TestRawValues_calls sends metadata that are not UTF-8, which gRPC forbids and no server on the path has to notice.
+func TestRawValues_calls(t *testing.T) {
+	server := serve(t, handlerOf(t, "ECHO_REDACT_HEADERS=X-Custom"))
+	headers := []string{"X-Name", "a", "X-Name", latin1, "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2\xe9", "X-Custom", "hunter2\xe9"}
+	want := []*echov1.Raw{{Where: "metadata", Name: "x-name", Index: 1, Value: []byte(latin1)}}
+	expect := func(name string, call *echov1.Call) {
+		t.Helper()
+		if diff := cmp.Diff(want, call.GetRaw(), protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	status, message := called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+unaryPath, echoRequest(t, "hello"), headers...)
+	response := &echov1.EchoResponse{}
+	if err := proto.Unmarshal(message, response); err != nil || status != "0 " || bytes.Contains(message, []byte("hunter2")) {
+		t.Errorf("the status is %s, %v, the response %q", status, err, message)
+	}
+	expect("gRPC", response.GetCall())
+	for protocol, client := range echotest.Clients(t) {
+		got := echotest.Send(t, client, http.MethodPost, server.URL+unaryPath, `{"message":"hello"}`,
+			append(headers, "Connect-Protocol-Version", "1", "Content-Type", "application/json")...)
+		response := &echov1.EchoResponse{}
+		if err := protojson.Unmarshal([]byte(got.Text), response); err != nil || strings.Contains(got.Text, "hunter2") {
+			t.Errorf("Connect over %s: %v in %s", protocol, err, got.Text)
+		}
+		expect("Connect over "+protocol, response.GetCall())
+	}
+	status, message = called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+gatewayAPI, echoRequest(t, ""), headers...)
+	if status != "0 " || !bytes.Contains(message, []byte("caf\uFFFD")) { // its messages are those of the conformance suite
+		t.Errorf("the status is %s, the response %q", status, message)
+	}
+}
