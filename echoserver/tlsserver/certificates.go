@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
 const (
@@ -30,8 +32,9 @@ type Certificates struct {
 	log      *slog.Logger
 	current  atomic.Pointer[certificatePair]
 	// Only one goroutine uses the rest.
-	loaded  secretFiles // the files of current
-	failure failure
+	loaded         secretFiles // the files of current
+	failure        failure
+	emptyAuthority bool // the last ca.crt was empty, which is reported once
 }
 
 // failure is why files cannot be used. The zero value is no failure.
@@ -105,8 +108,12 @@ func (c *Certificates) Rotate() {
 // load reads the files and uses them if they have changed.
 func (c *Certificates) load() (secretFiles, error) {
 	files, err := c.settings.read()
-	if err != nil || c.current.Load() != nil && files == c.loaded {
+	if err != nil {
 		return files, err
+	}
+	c.replaceEmptyAuthority(&files)
+	if c.current.Load() != nil && files == c.loaded {
+		return files, nil
 	}
 	pair, err := c.settings.pair(&files)
 	if err != nil {
@@ -116,4 +123,19 @@ func (c *Certificates) load() (secretFiles, error) {
 	c.current.Store(pair)
 	c.metrics.Expiry.Store(pair.expiry.Unix())
 	return files, nil
+}
+
+// replaceEmptyAuthority replaces an empty ca.crt, which some issuers write, by the last one, at the start by none. Clients that need not show
+// a certificate lose nothing by that.
+func (c *Certificates) replaceEmptyAuthority(files *secretFiles) {
+	isEmpty := files.authority.exists && certificates.IsEmpty([]byte(files.authority.content)) &&
+		c.settings.ClientCertificate == ClientCertificateRequest
+	if isEmpty {
+		files.authority = c.loaded.authority
+	}
+	if isEmpty && !c.emptyAuthority {
+		c.metrics.ReloadFailures.Add(1)
+		c.log.Warn("key ca.crt is empty: the last one stays, at the start none", "source", c.settings.source())
+	}
+	c.emptyAuthority = isEmpty
 }

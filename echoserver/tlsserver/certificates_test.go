@@ -2,6 +2,7 @@ package tlsserver
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -78,4 +79,43 @@ func TestCertificates_rotations(t *testing.T) {
 			t.Errorf("the expiry is %d, want %d", metrics.Expiry.Load(), want)
 		}
 	})
+}
+
+// TestCertificates_emptyAuthority starts with an empty ca.crt and gets one later: the certificate is served and rotated all the time, and
+// each time that ca.crt becomes empty is logged and counted once.
+func TestCertificates_emptyAuthority(t *testing.T) {
+	a := echotest.NewAuthority(t, "a")
+	first, second := a.Issue(t, "first"), a.Issue(t, "second")
+	const empty = "\ufeff\r\n"
+	volume, log, metrics := echotest.NewSecretVolume(t, echotest.SecretKeys(first, empty)), &echotest.LockedBuffer{}, &Metrics{}
+	s := Settings{Folder: volume.Folder, ClientCertificate: ClientCertificateRequest}
+	c, err := AwaitCertificates(t.Context(), s, metrics, slog.New(slog.NewJSONHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range []struct {
+		pair      echotest.Issued
+		authority string
+		serves    string
+		verifies  bool
+		failures  int64
+	}{
+		{first, empty, "first", false, 1},
+		{first, a.PEM, "first", true, 1},
+		{first, empty, "first", true, 2},
+		{second, empty, "second", true, 2},
+		{second, a.PEM, "second", true, 2},
+		{second, "broken", "second", true, 3},
+		{second, "", "second", false, 3}, // removed on purpose
+	} {
+		volume.Update(t, echotest.SecretKeys(step.pair, step.authority))
+		c.Rotate()
+		c.Rotate()
+		pair := c.current.Load()
+		verifies := verify([]*x509.Certificate{pair.config.Certificates[0].Leaf}, pair.authority) != nil
+		if got := pair.config.Certificates[0].Leaf.Subject.CommonName; got != step.serves || verifies != step.verifies ||
+			metrics.ReloadFailures.Load() != step.failures || strings.Count(log.String(), `"level":"WARN"`) != int(step.failures) {
+			t.Errorf("step %d: it serves %s, verifies: %t, %d failures, and the log is %s", i, got, verifies, metrics.ReloadFailures.Load(), log)
+		}
+	}
 }

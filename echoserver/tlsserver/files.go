@@ -8,8 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
+
+	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
 // The files of the folder, which are keys of the Secret.
@@ -106,25 +107,20 @@ func parsePair(files *secretFiles) (tls.Certificate, error) {
 			return tls.Certificate{}, fmt.Errorf("key %s is missing: create the Secret, or remove spec.tls", each.name)
 		}
 	}
-	certificate, err := tls.X509KeyPair([]byte(files.certificate.content), []byte(files.key.content))
-	switch {
-	case err == nil:
-		return certificate, nil
-	case strings.Contains(err.Error(), "does not match public key"):
-		return certificate, fmt.Errorf("keys %s and %s do not match", certificateFile, keyFile)
-	}
-	return certificate, fmt.Errorf("keys %s and %s are not a certificate and its private key as PEM: %s", certificateFile, keyFile,
-		strings.TrimPrefix(err.Error(), "tls: "))
+	return certificates.Pair([]byte(files.certificate.content), []byte(files.key.content))
 }
 
 // parseAuthority returns the certificates that verify clients. It is never nil, which would mean the certificates of the system.
 func (s *Settings) parseAuthority(file secretFile) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	switch {
-	case !file.exists && s.ClientCertificate == ClientCertificateRequire:
+	if !file.exists && s.ClientCertificate == ClientCertificateRequire {
 		return nil, fmt.Errorf("key %s is missing: spec.tls.clientCertificate %s needs it", authorityFile, ClientCertificateRequire)
-	case file.exists && !pool.AppendCertsFromPEM([]byte(file.content)):
-		return nil, fmt.Errorf("key %s contains no certificate as PEM", authorityFile)
+	}
+	if !file.exists {
+		return x509.NewCertPool(), nil
+	}
+	pool, err := certificates.Pool([]byte(file.content))
+	if err != nil {
+		return nil, fmt.Errorf("key %s: %w", authorityFile, err)
 	}
 	return pool, nil
 }

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
 // ServingCertificate is the certificate of an endpoint: tls.crt and tls.key of a folder, and a self-signed one until they are there. That
@@ -47,7 +50,7 @@ func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 // load reads the files. It reports each problem once.
 func (s *ServingCertificate) load() {
-	loaded, err := tls.LoadX509KeyPair(filepath.Join(s.folder, "tls.crt"), filepath.Join(s.folder, "tls.key"))
+	loaded, err := readPair(s.folder)
 	switch {
 	case err == nil:
 		s.current, s.problem = &loaded, ""
@@ -55,6 +58,18 @@ func (s *ServingCertificate) load() {
 		s.problem = err.Error()
 		s.log.Info("The certificate cannot be used. The endpoint keeps the last one.", "folder", s.folder, "cause", s.problem)
 	}
+}
+
+func readPair(folder string) (tls.Certificate, error) {
+	certificate, err := os.ReadFile(filepath.Join(folder, "tls.crt"))
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := os.ReadFile(filepath.Join(folder, "tls.key"))
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return certificates.Pair(certificate, key)
 }
 
 func selfSigned() (*tls.Certificate, error) {

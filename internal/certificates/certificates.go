@@ -1,0 +1,93 @@
+// Package certificates reads certificates in PEM. Unlike the standard library it skips nothing that a file was meant to contain.
+package certificates
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	kind = "CERTIFICATE"
+	// byteOrderMark begins files of some editors. Before the first block it would hide that block.
+	byteOrderMark = "\xef\xbb\xbf"
+)
+
+// IsEmpty reports whether a file has nothing but blanks.
+func IsEmpty(file []byte) bool { return len(bytes.TrimSpace(withoutMark(file))) == 0 }
+
+// Parse returns the certificates of a file, at least one.
+func Parse(file []byte) ([]*x509.Certificate, error) {
+	var all []*x509.Certificate
+	blocks, rest := 0, withoutMark(file)
+	begun := bytes.Count(rest, []byte("-----BEGIN "))
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		blocks++
+		if block.Type != kind && strings.HasSuffix(block.Type, kind) {
+			return nil, fmt.Errorf("block %d is a %s, which is not read: write it as a %s", blocks, block.Type, kind)
+		}
+		if block.Type != kind {
+			continue // such as a private key
+		}
+		each, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("block %d is not a certificate: %w", blocks, err)
+		}
+		all = append(all, each)
+	}
+	if blocks != begun {
+		return nil, fmt.Errorf("%d of its %d blocks are not PEM: each line -----BEGIN and -----END is complete and not indented",
+			begun-blocks, begun)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("it contains no certificate as PEM")
+	}
+	return all, nil
+}
+
+// Pool returns the certificates of a file as authorities.
+func Pool(file []byte) (*x509.CertPool, error) {
+	all, err := Parse(file)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	for _, each := range all {
+		pool.AddCert(each)
+	}
+	return pool, nil
+}
+
+// Pair returns the certificate of tls.crt with the key of tls.key.
+func Pair(certificates, key []byte) (tls.Certificate, error) {
+	key = withoutMark(key)
+	pair, err := tls.X509KeyPair(withoutMark(certificates), key)
+	if err != nil && !strings.Contains(err.Error(), "does not match public key") {
+		return pair, fmt.Errorf("keys tls.crt and tls.key are not a certificate and its private key as PEM: %s",
+			strings.TrimPrefix(err.Error(), "tls: "))
+	}
+	chain, problem := Parse(certificates)
+	switch {
+	case problem != nil:
+		return pair, fmt.Errorf("key tls.crt: %w", problem)
+	case err == nil:
+		return pair, nil
+	}
+	for i, each := range chain {
+		if _, err := tls.X509KeyPair(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: each.Raw}), key); err == nil {
+			return pair, fmt.Errorf("key tls.crt: the certificate of the key is not the first one, but number %d: put it before its authorities",
+				i+1)
+		}
+	}
+	return pair, errors.New("keys tls.crt and tls.key do not match")
+}
+
+func withoutMark(file []byte) []byte { return bytes.TrimPrefix(file, []byte(byteOrderMark)) }
