@@ -1,6 +1,7 @@
 package pathcheck
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 // Command is the command line of the programs that examine paths.
 type Command struct {
 	address, direct, name, source, groups, ca, output string
+	credentials                                       credentials
 	expect                                            []Expectation
 	deadline                                          time.Duration
 }
@@ -32,6 +34,12 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.groups, "groups", "", "what to examine, separated by commas: "+strings.Join(all,
 		", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
 	flags.StringVar(&c.ca, "ca-file", "", "a file of PEM certificates to trust in addition to the certificates of browsers")
+	flags.StringArrayVarP(&c.credentials.headers, "header", "H", nil,
+		"a header for each request, as 'Name: value', where the path requires a login or a key; no report has the value; can be repeated")
+	flags.StringVar(&c.credentials.headerFile, "header-file", "",
+		"a file with a header in each line, as --header, for values that lists of processes must not have")
+	flags.StringVar(&c.credentials.certificate, "cert", "", "a file with a client certificate in PEM, for servers that ask for one")
+	flags.StringVar(&c.credentials.key, "key", "", "a file with the private key of --cert in PEM; the file of --cert if it is empty")
 	flags.StringVar(&c.direct, "direct", "", "the URL of the same Echo that bypasses the proxies, to compare latencies")
 	flags.StringVarP(&c.output, "output", "o", "text", "text, json, html, or expect: YAML for a check of an Echo that expects what was found")
 	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "how long it may take; then it reports what it knows")
@@ -69,7 +77,13 @@ func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (
 }
 
 func (c *Command) options(url, version string) (*Options, error) {
-	o := &Options{URL: url, Address: c.address, Direct: c.direct, Expect: c.expect, Version: version, Deadline: c.deadline}
+	headers, invalid := c.credentials.readHeaders()
+	certificate, noCertificate := c.credentials.readCertificate()
+	if err := cmp.Or(invalid, noCertificate); err != nil {
+		return nil, err
+	}
+	o := &Options{URL: url, Address: c.address, Direct: c.direct, Headers: headers, Certificate: certificate, Expect: c.expect,
+		Version: version, Deadline: c.deadline}
 	if c.deadline <= 0 {
 		return nil, fmt.Errorf("--deadline: %s is not longer than 0s", c.deadline)
 	}

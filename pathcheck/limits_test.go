@@ -22,7 +22,8 @@ func TestRun_limits(t *testing.T) {
 	}{
 		"no limit of the path": {"", changes(nothing), map[string]string{"request.headers.size": "31Ki", "request.headers.size.by": "Echo",
 			"request.headers.number": "80", "request.headers.number.by": "Echo", "request.url.size": "7Ki", "request.url.size.by": "Echo"}},
-		"an Echo that takes less": {small, changes(nothing), map[string]string{"request.headers.size": "12Ki", "request.headers.size.by": "Echo"}},
+		"an Echo that takes less": {small, changes(nothing), map[string]string{"request.headers.size": "12Ki",
+			"request.headers.size.by": "Echo"}},
 		"an Echo that takes more": {large, changes(nothing), map[string]string{"request.headers.size": "63Ki",
 			"request.headers.size.by": fact.None}},
 		"HTTP/2 to the Echo": {"", overHTTP2, map[string]string{"request.headers.size": "31Ki", "request.headers.size.by": "Echo",

@@ -2,6 +2,7 @@ package pathcheck
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"net"
@@ -23,8 +24,11 @@ type Options struct {
 	Echo    proof.Echo // which Echo must respond; the zero value accepts any
 	Groups  []string   // which are examined; empty for all but those that take pods out or take long
 	CA      []byte     // PEM of certificates that are trusted in addition to the roots of browsers
+	Headers []Header   // of each request to the URL, for paths that require them; no report has their values
 	Expect  []Expectation
 	Version string // of this program
+
+	Certificate *tls.Certificate // that is shown to servers that ask for one; may be nil
 
 	Deadline time.Duration // how long the run takes at most
 }
@@ -49,9 +53,9 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
-	c := &wire.Client{Target: t, Limits: wire.NewLimits(), Echo: o.Echo, Agent: "echo-pathcheck/" + o.Version}
-	if o.Source.IsValid() {
-		c.Source = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.Source, 0))
+	c, err := o.newClient(t)
+	if err != nil {
+		return nil, err
 	}
 	report := newReport(o, &c.Target)
 	if k, err := run.Meet(ctx, c); err != nil {
@@ -62,5 +66,18 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	}
 	report.Requests, report.Bytes = c.Limits.Sent(), c.Limits.Used()
 	report.finish(o.Expect)
+	report.hide(newSecrets(o.Headers))
 	return report, nil
+}
+
+// newClient returns the client of a run. It sends headers only to a server whose certificate is trusted, because they may be secrets.
+func (o *Options) newClient(t wire.Target) (c *wire.Client, err error) {
+	t.Certificate = o.Certificate
+	if o.Source.IsValid() {
+		t.Source = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.Source, 0))
+	}
+	if len(o.Headers) > 0 {
+		t.Roots, err = wire.Roots(o.CA)
+	}
+	return &wire.Client{Target: t, Limits: wire.NewLimits(), Echo: o.Echo, Agent: "echo-pathcheck/" + o.Version, Headers: o.Headers}, err
 }

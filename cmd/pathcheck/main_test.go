@@ -30,10 +30,29 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"--source=x http://a":                "--source: ",
 		"--ca-file=/nowhere http://a":        "--ca-file: open /nowhere",
 		"--ca-file=main.go http://127.0.0.1": "the file of certificates has no certificate in PEM",
-		"--direct=x http://a":                `"x" is not a URL`,
+		"--direct=x http://a":                `"x" has no scheme: write http://x or https://x`,
 		"ftp://a":                            `"ftp://a" is not a URL such as`,
+		"a.example:8080":                     `"a.example:8080" has no scheme: write http://a.example:8080 or https://a.example:8080`,
+		"10.0.0.1:80/shop --groups=body":     `"10.0.0.1:80/shop" has no scheme: write http://10.0.0.1:80/shop or`,
+		"[::1]:80":                           `"[::1]:80" has no scheme: write http://[::1]:80 or`,
+		"localhost":                          `"localhost" has no scheme: write http://localhost or`,
+		"http://a --expect a":                "is not an expectation such as client.address=kept",
+		"http://a --unknown":                 "unknown flag: --unknown",
+		"http://a --groups body --expect a=b http://b": "it requires one URL",
+		"-H X-Key:hunter2 -H hunter2 http://a":         "--header: number 2 is not a header such as 'X-Api-Key: value', in quotes",
+		"--header X-Key: http://a":                     "--header: number 1 is not a header",
+		"-H X-Key: hunter2":                            "--header: number 1 is not a header",
+		"http://a --header Host:hunter2":               "--header: number 1 is Host, which pathcheck sets itself",
+		"http://a -H sec-websocket-key:hunter2":        "is Sec-Websocket-Key, which pathcheck sets itself",
+		"--header-file=/nowhere http://a":              "--header-file: open /nowhere",
+		"--header-file=main.go http://a":               "--header-file: line 1 is not a header",
+		"--cert=main.go http://a":                      "--cert: tls: failed to find any PEM data",
+		"--key=main.go http://a":                       "--key: it requires --cert",
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(line)...)
+		if strings.Contains(stderr, "hunter2") {
+			t.Errorf("%s: the error has a value of a header: %s", line, stderr)
+		}
 		if code != 2 || stdout != "" || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: the exit code is %d, and it printed %q and %q", line, code, stdout, stderr)
 		}

@@ -21,7 +21,10 @@ The exit code is 0 if all expectations are met, 1 if one is not or no Echo respo
   kubectl echo path https://shop.example.com/
 
   # Fail unless bodies of 10 MiB arrive, and clients cannot spoof their address
-  kubectl echo path https://shop.example.com/ --expect 'body.max=>=10Mi' --expect client.spoofable=no`,
+  kubectl echo path https://shop.example.com/ --expect 'body.max=>=10Mi' --expect client.spoofable=no
+
+  # Examine a path that requires a token, which is in a file as Authorization: Bearer ...
+  kubectl echo path https://shop.example.com/ --header-file=headers`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, urls []string) error {
 			if len(urls) != 1 {

@@ -23,15 +23,17 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 		"status --follow": "error: unknown flag: --follow\nSee 'kubectl echo status --help' for usage",
 		"status one two": "error: at most one name is allowed, and none across all namespaces\nSee 'kubectl echo status " +
 			"--help' for usage",
-		"status one -A":            "error: at most one name is allowed",
-		"test":                     "error: it requires one name",
-		"test one two":             "error: it requires one name",
-		"test one --requests=0":    "--requests of at least 1",
-		"test one --requests=many": `error: invalid argument "many" for "--requests"`,
-		"test one --path=x":        "a --path that begins with /",
-		"path":                     "error: it requires one URL",
-		"path ftp://a":             `error: "ftp://a" is not a URL such as`,
-		"path a --expect=b":        `error: invalid argument "b" for "--expect"`,
+		"status one -A":             "error: at most one name is allowed",
+		"test":                      "error: it requires one name",
+		"test one two":              "error: it requires one name",
+		"test one --requests=0":     "--requests of at least 1",
+		"test one --requests=many":  `error: invalid argument "many" for "--requests"`,
+		"test one --path=x":         "a --path that begins with /",
+		"path":                      "error: it requires one URL",
+		"path ftp://a":              `error: "ftp://a" is not a URL such as`,
+		"path a --expect=b":         `error: invalid argument "b" for "--expect"`,
+		"path a.example:80 -o json": `error: "a.example:80" has no scheme: write http://a.example:80 or https://a.example:80`,
+		"path http://a -H hunter2":  "error: --header: number 1 is not a header such as 'X-Api-Key: value', in quotes",
 	} {
 		code, stdout, stderr := run(t, strings.Fields(line)...)
 		if code != 2 || stdout != "" || !strings.HasPrefix(stderr, "error: ") || !strings.Contains(stderr, want) {
@@ -46,7 +48,7 @@ func TestHelp(t *testing.T) {
 		"--help":        {"kubectl echo [command]"},
 		"status --help": {"kubectl echo status [NAME] [flags]", "  kubectl echo status -A", "--all-namespaces", "--namespace"},
 		"test --help":   {"kubectl echo test NAME [flags]", "neither kube-proxy nor NetworkPolicies", "--requests", "--path", "--tls"},
-		"path --help":   {"kubectl echo path URL [flags]", "--expect", "requires no right on the cluster", "--groups"},
+		"path --help":   {"kubectl echo path URL [flags]", "--expect", "requires no right on the cluster", "--groups", "-H, --header"},
 		"--version":     {"kubectl echo version dev"},
 	} {
 		code, stdout, stderr := run(t, strings.Fields(line)...)
@@ -61,7 +63,7 @@ func TestHelp(t *testing.T) {
 func TestPath(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
-	code, stdout, stderr := run(t, "path", server.URL)
+	code, stdout, stderr := run(t, "path", server.URL, "--header", "X-Api-Key: hunter2", "--expect", "client.address=kept")
 	if code != 1 || stderr != "" || !strings.Contains(stdout, "the response 404 does not prove that it comes from an Echo") {
 		t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout, stderr)
 	}

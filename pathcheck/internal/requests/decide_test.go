@@ -143,10 +143,11 @@ func TestDecideAddress(t *testing.T) {
 		"Forwarded by the node": {"10.0.0.1:1", http.Header{"Forwarded": {`for=10.0.0.1;by=192.0.2.7`}}, "replaced", "Forwarded"},
 		"Forwarded, hidden":     {"10.0.0.1:1", http.Header{"Forwarded": {`for=_hidden;by=10.0.0.1, for=unknown`}}, "lost", fact.None},
 		"X-Real-IP":             {"10.0.0.1:1", http.Header{"X-Real-Ip": {"192.0.2.7"}}, fact.Kept, "X-Real-Ip"},
-		"CloudFront":            {"10.0.0.1:1", http.Header{"Cloudfront-Viewer-Address": {"192.0.2.7:5"}}, fact.Kept, "Cloudfront-Viewer-Address"},
-		"a header of its own":   {"10.0.0.1:1", http.Header{"X-Shop-Visitor": {"192.0.2.7"}}, fact.Kept, "X-Shop-Visitor"},
-		"a header of servers":   {"10.0.0.1:1", http.Header{"X-Forwarded-Host": {"192.0.2.7"}}, "lost", fact.None},
-		"an address elsewhere":  {"10.0.0.1:1", http.Header{"X-Upstream": {"10.0.0.3"}}, "lost", fact.None},
+		"CloudFront": {"10.0.0.1:1", http.Header{"Cloudfront-Viewer-Address": {"192.0.2.7:5"}}, fact.Kept,
+			"Cloudfront-Viewer-Address"},
+		"a header of its own":  {"10.0.0.1:1", http.Header{"X-Shop-Visitor": {"192.0.2.7"}}, fact.Kept, "X-Shop-Visitor"},
+		"a header of servers":  {"10.0.0.1:1", http.Header{"X-Forwarded-Host": {"192.0.2.7"}}, "lost", fact.None},
+		"an address elsewhere": {"10.0.0.1:1", http.Header{"X-Upstream": {"10.0.0.3"}}, "lost", fact.None},
 	} {
 		e := &wire.Description{Headers: c.headers}
 		e.Client.RemoteAddress = c.peer

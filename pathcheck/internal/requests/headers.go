@@ -24,7 +24,7 @@ func ordinaryHeaders() []wire.Field {
 }
 
 func examineHeaders(ctx context.Context, g *run.Group) error {
-	sent := ordinaryHeaders()
+	sent := wire.Without(ordinaryHeaders(), g.Headers)
 	o, err := g.Ask(ctx, &wire.Request{Path: run.PlainPath, Fields: sent})
 	if err != nil {
 		return err
@@ -34,7 +34,8 @@ func examineHeaders(ctx context.Context, g *run.Group) error {
 		g.Add(fact.Refused("request.headers.removed", "a request with the headers of browsers", o.Refusal, "which headers do not arrive"))
 		return nil
 	}
-	g.Add(decideLost(sent, e), decideAdded(sent, e), decideChanged(sent, e), decideCase("x-PathCheck-cAsE", e),
+	all := slices.Concat(sent, g.Headers)
+	g.Add(decideLost(all, e), decideAdded(all, e), decideChanged(sent, e), decideCase("x-PathCheck-cAsE", e),
 		decideOrder([]string{"X-Pathcheck-B", "X-Pathcheck-A", "X-Pathcheck-C"}, e), decideTwice("X-Pathcheck-Twice", e))
 	return nil
 }

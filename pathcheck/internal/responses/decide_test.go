@@ -101,7 +101,7 @@ func TestDecideTrust(t *testing.T) {
 			expectValue(t, name, f, c.want[i])
 		}
 	}
-	pool, err := roots(nil)
+	pool, err := wire.Roots(nil)
 	if err != nil || pool.Equal(x509.NewCertPool()) {
 		t.Errorf("the roots are %v, %v", pool, err)
 	}

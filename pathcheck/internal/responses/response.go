@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -134,10 +135,14 @@ func decideCompression(o run.Outcome) fact.Fact {
 		return fact.Refused(name, sent, o.Refusal, meaning)
 	}
 	value := o.Header.Get("Content-Encoding")
-	if value == "" {
-		value = fact.None
+	received := "Content-Encoding: " + cmp.Or(value, fact.None)
+	switch value {
+	case "gzip", "br", "zstd":
+		return fact.New(name, value, sent, received, meaning)
+	case "":
+		return fact.New(name, fact.None, sent, received, meaning)
 	}
-	return fact.New(name, value, sent, "Content-Encoding: "+value, meaning)
+	return fact.New(name, "another", sent, received, meaning)
 }
 
 func examineEarlyHints(ctx context.Context, g *run.Group) error {

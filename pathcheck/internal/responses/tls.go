@@ -5,13 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/crypto/x509roots/fallback/bundle"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/run"
@@ -23,7 +20,7 @@ func ExamineTLS(ctx context.Context, g *run.Group) error {
 	if g.Scheme != "https" {
 		return run.NotApplicable("the URL has no TLS")
 	}
-	roots, err := roots(g.CA)
+	roots, err := wire.Roots(g.CA)
 	if err != nil {
 		return err
 	}
@@ -34,24 +31,6 @@ func ExamineTLS(ctx context.Context, g *run.Group) error {
 		fact.Detail(fact.New("tls.cipher", strings.TrimPrefix(tls.CipherSuiteName(state.CipherSuite), "TLS_"), "",
 			tls.CipherSuiteName(state.CipherSuite), "the cipher suite that the server chooses, which also depends on the machine of the client")))
 	return g.Each(ctx, examineProtocols, examineOldest, examineEnd)
-}
-
-// roots returns the authorities that are trusted: the roots of browsers, and given ones in PEM.
-func roots(ca []byte) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	for root := range bundle.Roots() {
-		certificate, err := x509.ParseCertificate(root.Certificate)
-		if err != nil {
-			return nil, fmt.Errorf("a root of the program is not valid: %w", err)
-		}
-		if root.Constraint == nil {
-			pool.AddCert(certificate)
-		} else {
-			pool.AddCertWithConstraint(certificate, root.Constraint)
-		}
-	}
-	pool.AppendCertsFromPEM(ca)
-	return pool, nil
 }
 
 // decideTrust judges a chain as a client would that trusts the roots.
@@ -180,7 +159,8 @@ func examineEnd(ctx context.Context, g *run.Group) error {
 		g.Add(decideEnd(e, nil, 0))
 		return nil
 	}
-	older := &wire.Client{Target: g.Target, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent, MaxTLS: tls.VersionTLS12}
+	older := &wire.Client{Target: g.Target, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent, Headers: g.Headers,
+		MaxTLS: tls.VersionTLS12}
 	a, err := older.Do(ctx, &wire.Request{Path: run.PlainPath})
 	o, err := g.Outcome(ctx, a, err)
 	if err != nil {

@@ -24,8 +24,8 @@ func examineExtendedConnect(ctx context.Context, g *run.Group) error {
 
 func decideExtendedConnect(announced bool, a *wire.Response, err error) fact.Fact {
 	const name, sent = "websocket.http2", "a WebSocket over HTTP/2 (RFC 8441)"
-	const meaning = "whether the path announces WebSockets over HTTP/2, and forwards them; browsers use them as soon as they are announced, and " +
-		"do not fall back to HTTP/1.1"
+	const meaning = "whether the path announces WebSockets over HTTP/2, and forwards them; browsers use them as soon as they are " +
+		"announced, and do not fall back to HTTP/1.1"
 	const announcement = "SETTINGS_ENABLE_CONNECT_PROTOCOL of 1"
 	switch {
 	case !announced && err != nil:

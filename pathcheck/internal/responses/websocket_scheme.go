@@ -2,6 +2,7 @@ package responses
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
@@ -9,7 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// examineScheme sends a handshake to a path that describes requests: proxies treat it as the handshake of a WebSocket, but the Echo does not.
+// examineScheme sends a handshake to a path that describes requests: proxies treat it as the handshake of a WebSocket, but the Echo does
+// not.
 func examineScheme(ctx context.Context, g *run.Group) error {
 	if reason := run.Descriptions(g.Known); reason != "" {
 		g.Skip("websocket.proto", reason)
@@ -23,7 +25,8 @@ func examineScheme(ctx context.Context, g *run.Group) error {
 // decideScheme returns the scheme that proxies report of a handshake.
 func decideScheme(o run.Outcome) fact.Fact {
 	const name, sent = "websocket.proto", "the handshake of a WebSocket"
-	const meaning = "the scheme that proxies report of a handshake: http, https, ws or wss; applications that know only http and https reject others"
+	const meaning = "the scheme that proxies report of a handshake: http, https, ws or wss; applications that know only http and https " +
+		"reject others"
 	e := o.Described()
 	if e == nil {
 		return fact.Refused(name, sent, o.Refusal, meaning)
@@ -34,8 +37,10 @@ func decideScheme(o run.Outcome) fact.Fact {
 		switch {
 		case len(values) > 1 && header != "Forwarded": // whose elements are a list by design
 			return fact.New(name, "list", sent, received, meaning)
-		case len(values) > 0:
+		case len(values) > 0 && slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(values[0])):
 			return fact.New(name, strings.ToLower(values[0]), sent, received, meaning)
+		case len(values) > 0:
+			return fact.New(name, "another", sent, received, meaning)
 		}
 	}
 	return fact.New(name, "not reported", sent, "", meaning)

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
@@ -52,14 +53,23 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	k := &Known{Plain: a, describe: a.Description != nil}
 	if k.describe {
 		k.Base = strings.TrimSuffix(a.Description.Path, PlainPath)
+		for _, each := range c.Headers { // what this program sends is no work of the path
+			delete(a.Description.Headers, http.CanonicalHeaderKey(each.Name))
+		}
 	}
+	k.findControls(ctx, c)
+	return k, nil
+}
+
+// findControls finds out what requests can control.
+func (k *Known) findControls(ctx context.Context, c *wire.Client) {
 	const controls = PlainPath + "?echo.size=1"
 	controlled, err := c.Do(ctx, &wire.Request{Path: controls})
 	if err != nil || !controlled.Proven {
 		controlled, err = c.Do(ctx, &wire.Request{Path: controls}) // it may have failed by chance
 	}
 	if err != nil || !controlled.Proven {
-		return k, nil //nolint:nilerr // a proxy refuses such queries, and the groups say so
+		return // a proxy refuses such queries, and the groups say so
 	}
 	k.Controls = controlled.Header.Get("X-Echo-Applied") != "" && controlled.Size == 1
 	if k.Controls {
@@ -67,5 +77,4 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 		full, err := c.Do(ctx, &wire.Request{Path: PlainPath + "?echo.set-header=" + name + ":1"})
 		k.Full = err == nil && full.Proven && full.Header.Get(name) != ""
 	}
-	return k, nil
 }

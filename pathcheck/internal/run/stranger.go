@@ -1,9 +1,11 @@
 package run
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
@@ -14,7 +16,11 @@ import (
 func networkReason(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
+	var untrusted *tls.CertificateVerificationError
 	switch {
+	case errors.As(err, &untrusted):
+		return "the certificate is not trusted (" + untrusted.Err.Error() +
+			"), so that the headers were not sent: name its authority by --ca-file"
 	case errors.As(err, &dns) && dns.IsTimeout:
 		return "DNS does not respond"
 	case errors.As(err, &dns):
@@ -35,7 +41,14 @@ func stranger(c *wire.Client, a *wire.Response) error {
 	}
 	text := fmt.Sprintf("the response %d does not prove that it comes from %s, so nothing more was sent", a.Status, what)
 	if location := a.Header.Get("Location"); location != "" {
-		return fmt.Errorf("%s; it redirects to %s: check that URL", text, fact.Cut(fact.Printable(location), fact.MaxText))
+		return fmt.Errorf("%s; it redirects to %s: check that URL, or use --header-file if that is a login", text,
+			fact.Cut(fact.Printable(location), fact.MaxText))
+	}
+	if a.RejectedByEcho() {
+		return fmt.Errorf("the Echo rejects the first request with %d: the headers that were given are too long", a.Status)
+	}
+	if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
+		return fmt.Errorf("%s: if the path requires a login, an API key or a client certificate, use --header-file or --cert", text)
 	}
 	return fmt.Errorf("%s: the URL leads elsewhere, the image is not the operator's echo server or an older one, "+
 		"or a proxy drops the headers %s or %s",

@@ -13,10 +13,11 @@ import (
 // Client sends requests to a target.
 type Client struct {
 	Target
-	Limits *Limits
-	Echo   proof.Echo
-	Agent  string
-	MaxTLS uint16 // the latest version of TLS that is offered; 0 for any
+	Limits  *Limits
+	Echo    proof.Echo
+	Agent   string
+	Headers []Field // of each request, unless it has others of the same name
+	MaxTLS  uint16  // the latest version of TLS that is offered; 0 for any
 
 	mutex  sync.Mutex
 	nonces []string

@@ -50,15 +50,14 @@ func (r *Request) methodOrGet() string { return cmp.Or(r.Method, "GET") }
 // fields returns the fields of a request in each version of HTTP.
 func (c *Client) fields(r *Request) []Field {
 	own := []Field{c.Check(r.Nonce), {"User-Agent", c.Agent}, {"Accept", "application/json"}}
-	return override(own, r.Fields)
+	return append(Without(append(Without(own, c.Headers), c.Headers...), r.Fields), r.Fields...)
 }
 
-// override returns fields, except those that others replace, and the others.
-func override(fields, others []Field) []Field {
-	remaining := slices.DeleteFunc(slices.Clone(fields), func(f Field) bool {
+// Without returns fields, except those with the names of others.
+func Without(fields, others []Field) []Field {
+	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool {
 		return slices.ContainsFunc(others, func(other Field) bool { return strings.EqualFold(f.Name, other.Name) })
 	})
-	return append(remaining, others...)
 }
 
 // Header returns the header of a request as bytes. The connection is closed after it, so that requests do not affect each other.
@@ -71,7 +70,8 @@ func (c *Client) Header(r *Request) []byte {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s%s HTTP/1.1\r\n", r.methodOrGet(), c.Base, r.Path)
-	for _, each := range override(own, c.fields(r)) {
+	fields := c.fields(r)
+	for _, each := range append(Without(own, fields), fields...) {
 		fmt.Fprintf(&b, "%s\r\n", each)
 	}
 	b.WriteString("\r\n")

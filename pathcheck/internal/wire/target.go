@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -20,11 +21,17 @@ type Target struct {
 	Dial   string   // host and port
 	Base   string   // the path of the Echo, which does not end in a slash
 	Source net.Addr // the address to send from; nil leaves that to the system
+
+	Certificate *tls.Certificate // that is shown to servers that ask for one; may be nil
+	Roots       *x509.CertPool   // that must verify the server; nil for none
 }
 
 // ParseTarget parses a URL. The address, if it is not empty, is an IP address or name, with or without a port, and replaces the host of the
 // URL.
 func ParseTarget(text, address string) (Target, error) {
+	if u, err := url.Parse("http://" + text); !strings.Contains(text, "://") && err == nil && isPlain(u) {
+		return Target{}, fmt.Errorf("%q has no scheme: write http://%[1]s or https://%[1]s", text)
+	}
 	u, err := url.Parse(text)
 	if err != nil {
 		return Target{}, err
@@ -79,10 +86,14 @@ func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
 	return &countedConn{c, l}, nil
 }
 
-// TLSConfig returns the settings for a protocol. Nothing is verified: whether the certificate is trusted is a fact.
+// TLSConfig returns the settings for a protocol. Without roots nothing is verified: whether the certificate is trusted is a fact.
 func (t *Target) TLSConfig(protocols ...string) *tls.Config {
-	return &tls.Config{ServerName: t.Name, InsecureSkipVerify: true, NextProtos: protocols, MinVersion: tls.VersionTLS10,
-		CipherSuites: cipherSuites()}
+	config := &tls.Config{ServerName: t.Name, InsecureSkipVerify: t.Roots == nil, RootCAs: t.Roots, NextProtos: protocols,
+		MinVersion: tls.VersionTLS10, CipherSuites: cipherSuites()}
+	if t.Certificate != nil { // whatever authorities the server names
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return t.Certificate, nil }
+	}
+	return config
 }
 
 // cipherSuites returns what Go offers, and the exchange of keys by RSA, which browsers offer, too: some servers accept no other.

@@ -1,0 +1,89 @@
+package pathcheck
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// Header is a header that each request has.
+type Header = wire.Field
+
+// credentials are the flags for what a path requires of clients.
+type credentials struct {
+	headers                      []string
+	headerFile, certificate, key string
+}
+
+// readHeaders returns the headers, those of the file first. No error has a value.
+func (c *credentials) readHeaders() (headers []Header, err error) {
+	if c.headerFile != "" {
+		content, err := os.ReadFile(c.headerFile)
+		if err != nil {
+			return nil, fmt.Errorf("--header-file: %w", err)
+		}
+		for i, line := range strings.Split(string(content), "\n") {
+			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+				continue
+			}
+			header, err := parseHeader(line)
+			if err != nil {
+				return nil, fmt.Errorf("--header-file: line %d %w", i+1, err)
+			}
+			headers = append(headers, header)
+		}
+	}
+	for i, text := range c.headers {
+		header, err := parseHeader(text)
+		if err != nil {
+			return nil, fmt.Errorf("--header: number %d %w", i+1, err)
+		}
+		headers = append(headers, header)
+	}
+	return headers, nil
+}
+
+// readCertificate returns nil without a certificate.
+func (c *credentials) readCertificate() (*tls.Certificate, error) {
+	switch {
+	case c.certificate == "" && c.key == "":
+		return nil, nil //nolint:nilnil // most paths require none
+	case c.certificate == "":
+		return nil, errors.New("--key: it requires --cert")
+	}
+	pair, err := tls.LoadX509KeyPair(c.certificate, cmp.Or(c.key, c.certificate))
+	if err != nil {
+		return nil, fmt.Errorf("--cert: %w", err)
+	}
+	return &pair, nil
+}
+
+// parseHeader parses Name: value. An error goes on after what is parsed.
+func parseHeader(text string) (Header, error) {
+	name, value, _ := strings.Cut(text, ":")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	switch {
+	case !httpguts.ValidHeaderFieldName(name) || value == "" || !httpguts.ValidHeaderFieldValue(value):
+		return Header{}, errors.New("is not a header such as 'X-Api-Key: value', in quotes")
+	case isReserved(name):
+		return Header{}, fmt.Errorf("is %s, which pathcheck sets itself", http.CanonicalHeaderKey(name))
+	}
+	return Header{Name: name, Value: value}, nil
+}
+
+// isReserved reports whether requests would be other ones with a header, or responses not be understood.
+func isReserved(name string) bool {
+	name = http.CanonicalHeaderKey(name)
+	return strings.HasPrefix(name, "Sec-Websocket-") || slices.Contains([]string{proof.RequestHeader, "Host", "Accept", "Connection",
+		"Content-Length", "Expect", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}, name)
+}

@@ -1,0 +1,121 @@
+package pathcheck
+
+import (
+	"cmp"
+	"encoding/base64"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// longSecret is the length from which a secret, or a part of one, is hidden wherever it is. A shorter one is hidden as a word, because it
+	// can be in other words by chance, and one below shortSecret is none: 1 or true are anywhere.
+	longSecret, shortSecret = 8, 4
+
+	hidden = "[hidden]"
+)
+
+// secrets are texts that no report has, long ones first: values of headers, parts of them, and other forms.
+type secrets []string
+
+func newSecrets(headers []Header) (all secrets) {
+	for _, each := range headers {
+		for _, text := range append(partsOf(each.Value), each.Value) {
+			quoted := strconv.QuoteToASCII(text)
+			all = append(all, text, quoted[1:len(quoted)-1], url.QueryEscape(text), url.PathEscape(text))
+		}
+	}
+	all = slices.DeleteFunc(all, func(text string) bool { return len(text) < shortSecret })
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return slices.Compact(all)
+}
+
+// partsOf returns what proxies take from a value: a token without its scheme, a cookie of several, the payload of a JWT, or the password of
+// Basic.
+func partsOf(value string) (parts []string) {
+	_, token, _ := strings.Cut(value, " ")
+	parts = append(parts, token)
+	for cookie := range strings.SplitSeq(value, ";") {
+		_, content, _ := strings.Cut(cookie, "=")
+		parts = append(parts, content)
+	}
+	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(" \t,;=&.:\"'", r) }) {
+		if len(part) < longSecret {
+			continue
+		}
+		parts = append(parts, part)
+		if decoded, err := base64.RawStdEncoding.DecodeString(part); err == nil && utf8.Valid(decoded) {
+			_, password, _ := strings.Cut(string(decoded), ":")
+			parts = append(parts, string(decoded), password)
+		}
+	}
+	return parts
+}
+
+// hide returns a text without secrets, and without the beginning of one where the text was cut.
+func (s secrets) hide(text string) string {
+	for _, secret := range s {
+		if len(secret) < longSecret {
+			text = hideWord(text, secret)
+			continue
+		}
+		text = strings.ReplaceAll(text, secret, hidden)
+		for _, end := range []string{"...", "#"} { // of fact.Cut and fact.New
+			if !strings.Contains(text, end) {
+				continue
+			}
+			for length := len(secret) - 1; length >= shortSecret; length-- {
+				text = strings.ReplaceAll(text, secret[:length]+end, hidden+end)
+			}
+		}
+	}
+	return text
+}
+
+// hideWord hides a word where no letter or digit is next to it.
+func hideWord(text, word string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, word)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		if endsInWord(b.String()) || endsInWord(firstByte(after)) {
+			b.WriteString(word)
+		} else {
+			b.WriteString(hidden)
+		}
+		text = after
+	}
+}
+
+func firstByte(text string) string { return text[:min(1, len(text))] }
+
+func endsInWord(text string) bool {
+	if text == "" {
+		return false
+	}
+	last := text[len(text)-1]
+	return last >= '0' && last <= '9' || last >= 'a' && last <= 'z' || last >= 'A' && last <= 'Z'
+}
+
+// hide removes secrets from a report, whatever servers have sent back. A value of a fact that is a short word remains: it is one of this
+// program.
+func (r *Report) hide(s secrets) {
+	long := slices.DeleteFunc(slices.Clone(s), func(secret string) bool { return len(secret) < longSecret })
+	r.Problem = s.hide(r.Problem)
+	for i := range r.Facts {
+		f := &r.Facts[i]
+		f.Value, f.Sent, f.Received = long.hide(f.Value), s.hide(f.Sent), s.hide(f.Received)
+	}
+	for i := range r.NotTested {
+		r.NotTested[i].Reason = s.hide(r.NotTested[i].Reason)
+	}
+	for i := range r.Expected {
+		r.Expected[i].Got = long.hide(r.Expected[i].Got)
+	}
+}
