@@ -51,7 +51,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		phases := support.Record(ctx, k8s, versions, phaseOf, client.InNamespace(operatorNamespace))
 		numbers := support.Record(ctx, k8s, &appsv1.DeploymentList{}, func(d *appsv1.Deployment) int32 { return d.Status.AvailableReplicas },
 			client.InNamespace(operatorNamespace))
-		for _, pod := range strings.Fields(kubectl(ctx, "get", "pods", "-l", "control-plane=controller-manager", "-o", "name")) {
+		for pod := range strings.FieldsSeq(kubectl(ctx, "get", "pods", "-l", "control-plane=controller-manager", "-o", "name")) {
 			kubectl(ctx, "delete", pod, waitTimeout)
 			kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", waitTimeout)
 		}
