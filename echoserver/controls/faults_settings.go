@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -44,12 +45,23 @@ func ParseFaults(text string) ([]Fault, error) {
 // parseFault parses a fault. Errors begin with the rest of the path of the field, and a colon.
 func parseFault(data []byte) (Fault, error) {
 	var s faultSetting
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&s); err != nil {
+	if err := decodeStrictly(data, &s); err != nil {
 		return Fault{}, fmt.Errorf(": %w", err)
 	}
 	return s.fault()
+}
+
+// decodeStrictly decodes JSON that has no unknown fields, and nothing after it.
+func decodeStrictly(data []byte, target any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(target); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something after the list")
+	}
+	return nil
 }
 
 func (s *faultSetting) fault() (Fault, error) {

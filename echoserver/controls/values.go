@@ -1,7 +1,6 @@
 package controls
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -69,7 +68,7 @@ func parseSize(text string) (*int, error) {
 // ParseDefaultHeaders parses the headers that are added to every response.
 func ParseDefaultHeaders(text string) ([]Header, error) {
 	var headers []Header
-	if err := json.Unmarshal([]byte(text), &headers); err != nil {
+	if err := decodeStrictly([]byte(text), &headers); err != nil {
 		return nil, fmt.Errorf(`not a list such as [{"name": "Retry-After", "value": "7"}]: %w`, err)
 	}
 	for _, each := range headers {

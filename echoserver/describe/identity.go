@@ -18,8 +18,8 @@ type Identity struct {
 	Info   map[string]string `json:"-"`
 }
 
-// infoPrefix is the prefix of variables that the response includes: ECHO_INFO_COLOR=blue becomes COLOR: blue.
-const infoPrefix = "ECHO_INFO_"
+// InfoPrefix is the prefix of variables that the response includes: ECHO_INFO_COLOR=blue becomes COLOR: blue.
+const InfoPrefix = "ECHO_INFO_"
 
 // Identify returns the identity that the environment contains.
 func Identify(env map[string]string) Identity {
@@ -34,7 +34,7 @@ func Identify(env map[string]string) Identity {
 		Info:      map[string]string{},
 	}
 	for name, value := range env {
-		if short, ok := strings.CutPrefix(name, infoPrefix); ok {
+		if short, ok := strings.CutPrefix(name, InfoPrefix); ok {
 			i.Info[short] = value
 		}
 	}

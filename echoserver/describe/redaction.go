@@ -17,9 +17,10 @@ type Redaction struct {
 	names []string // additional ones, canonical
 }
 
-// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing.
+// ParseRedaction parses the names of additional headers to redact; "none" redacts nothing. Names with quotes, asterisks and the
+// like are refused: HTTP allows them, but whoever writes them here means something else.
 func ParseRedaction(text string) (Redaction, error) {
-	if text == "none" {
+	if isNone(text) {
 		return Redaction{off: true}, nil
 	}
 	var r Redaction
@@ -27,13 +28,15 @@ func ParseRedaction(text string) (Redaction, error) {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		if !httpguts.ValidHeaderFieldName(name) {
-			return r, fmt.Errorf("%q is neither none nor a list of header names such as X-Token,X-Session", text)
+		if isNone(name) || !httpguts.ValidHeaderFieldName(name) || strings.ContainsAny(name, "!#$%&'*+^`|~") {
+			return Redaction{}, fmt.Errorf("%q is neither none nor a list of header names such as X-Token,X-Session", text)
 		}
 		r.names = append(r.names, http.CanonicalHeaderKey(name))
 	}
 	return r, nil
 }
+
+func isNone(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "none") }
 
 // hides reports whether the values of a header are redacted. The name is canonical.
 func (r *Redaction) hides(name string) bool {

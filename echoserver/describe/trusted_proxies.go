@@ -23,13 +23,25 @@ func ParseTrustedProxies(text string) ([]netip.Prefix, error) {
 	return trusted, nil
 }
 
+// mappedBits is the length of the prefix of all IPv4-mapped addresses.
+const mappedBits = 96
+
 func parsePrefix(text string) (netip.Prefix, error) {
 	if strings.Contains(text, "/") {
-		return netip.ParsePrefix(text)
+		return parseCIDR(text)
 	}
 	address, err := netip.ParseAddr(text)
 	if err != nil {
 		return netip.Prefix{}, err
 	}
 	return address.Unmap().Prefix(address.Unmap().BitLen())
+}
+
+// parseCIDR returns an IPv4-mapped CIDR as the IPv4 CIDR that it means, because addresses are compared as IPv4.
+func parseCIDR(text string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil || !prefix.Addr().Is4In6() {
+		return prefix, err
+	}
+	return prefix.Addr().Unmap().Prefix(prefix.Bits() - mappedBits)
 }

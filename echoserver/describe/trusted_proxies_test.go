@@ -18,6 +18,10 @@ func TestParseTrustedProxies(t *testing.T) {
 		"an IPv4-mapped IPv6 address":   {"::ffff:10.0.0.1", []string{"10.0.0.1/32"}},
 		"an address with a zone":        {"fe80::1%eth0", []string{"fe80::1/128"}},
 		"a list in order":               {"192.168.0.0/16,10.0.0.1,::1", []string{"192.168.0.0/16", "10.0.0.1/32", "::1/128"}},
+		"an IPv4-mapped CIDR":           {"::ffff:10.0.0.0/104", []string{"10.0.0.0/8"}},
+		"all IPv4-mapped addresses":     {"::ffff:0:0/96", []string{"0.0.0.0/0"}},
+		"one IPv4-mapped address":       {"::ffff:a00:1/128", []string{"10.0.0.1/32"}},
+		"a CIDR with bits of the host":  {"10.1.2.3/8", []string{"10.1.2.3/8"}},
 		"spaces and empty list entries": {" 10.0.0.0/8 ,, ::1 ,", []string{"10.0.0.0/8", "::1/128"}},
 	} {
 		trusted, err := ParseTrustedProxies(c.text)
@@ -37,17 +41,35 @@ func TestParseTrustedProxies(t *testing.T) {
 
 func TestParseTrustedProxiesRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, refused string }{
-		"a host name":               {"proxy.example", "proxy.example"},
-		"an address with a port":    {"10.0.0.1:80", "10.0.0.1:80"},
-		"an IPv4 prefix of 33 bits": {"10.0.0.0/33", "10.0.0.0/33"},
-		"a CIDR with a zone":        {"fe80::%eth0/64", "fe80::%eth0/64"},
-		"separated by spaces":       {"10.0.0.1 10.0.0.2", "10.0.0.1 10.0.0.2"},
-		"the second of a list":      {"10.0.0.0/8, proxy ,::1", "proxy"},
+		"a host name":                     {"proxy.example", "proxy.example"},
+		"an address with a port":          {"10.0.0.1:80", "10.0.0.1:80"},
+		"an IPv4 prefix of 33 bits":       {"10.0.0.0/33", "10.0.0.0/33"},
+		"a mapped CIDR with too few bits": {"::ffff:10.0.0.0/8", "::ffff:10.0.0.0/8"},
+		"a CIDR with a zone":              {"fe80::%eth0/64", "fe80::%eth0/64"},
+		"separated by spaces":             {"10.0.0.1 10.0.0.2", "10.0.0.1 10.0.0.2"},
+		"the second of a list":            {"10.0.0.0/8, proxy ,::1", "proxy"},
 	} {
 		trusted, err := ParseTrustedProxies(c.text)
 		want := `"` + c.refused + `" is not an address or a CIDR such as 10.0.0.0/8`
 		if err == nil || err.Error() != want || trusted != nil {
 			t.Errorf("%s: got %v and the error %v, want the error %s", name, trusted, err, want)
+		}
+	}
+}
+
+// TestTrustedSpellings sends a request from 10.1.2.9 through a proxy that is trusted in several spellings.
+func TestTrustedSpellings(t *testing.T) {
+	for _, spelling := range []string{"10.1.2.9", "::ffff:10.1.2.9", "10.0.0.0/8", "10.1.2.3/8", "::ffff:10.0.0.0/104", "::ffff:0:0/96",
+		" 10.1.2.9/32 ,"} {
+		trusted, err := ParseTrustedProxies(spelling)
+		if err != nil {
+			t.Errorf("%q: %v", spelling, err)
+		}
+		for _, remote := range []string{"10.1.2.9:80", "[::ffff:10.1.2.9]:80"} {
+			r := &http.Request{RemoteAddr: remote, Header: http.Header{"X-Forwarded-For": {"203.0.113.7"}}}
+			if got := describeClient(r, trusted).Address; got != "203.0.113.7" {
+				t.Errorf("%q does not match %s: the client is %s", spelling, remote, got)
+			}
 		}
 	}
 }

@@ -60,6 +60,9 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 		attributes = append(attributes, "https", public[1].Addr().String())
 	}
 	log.Info("listening", attributes...)
+	if len(s.unknown) > 0 {
+		log.Warn("environment variables that begin with ECHO_ are not settings and have no effect", "names", s.unknown)
+	}
 	if s.controls == controls.Full {
 		log.Warn("controls are Full: requests can set headers that proxies, caches and browsers act upon; use this only in private networks")
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +34,8 @@ type Settings struct {
 	identity       describe.Identity
 	showIdentity   bool
 	tls            tlsserver.Settings
-	version        string // of the program
+	unknown        []string // variables that look like settings
+	version        string   // of the program
 }
 
 // option is a setting. Its environment variable is ECHO_ and the name of the flag: for drain-delay it is ECHO_DRAIN_DELAY.
@@ -42,6 +45,17 @@ type option struct {
 	usage       string
 	parse       func(string) error
 }
+
+// clean removes what files and templates leave around a value: blanks, line ends and a byte order mark. All of a body is meant.
+func (o option) clean(text string) string {
+	if o.flag == bodyFlag {
+		return text
+	}
+	return strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
+}
+
+// bodyFlag is the flag of the default body.
+const bodyFlag = "response-body"
 
 func (o option) variable() string {
 	return "ECHO_" + strings.ToUpper(strings.ReplaceAll(o.flag, "-", "_"))
@@ -69,7 +83,7 @@ func (s *Settings) options() []option {
 		{"controls", "Safe", "what requests can control: Safe, Full (only for private networks) or None",
 			controls.Into(&s.controls, controls.OneOf("is not Safe, Full or None", controls.Safe, controls.Full, controls.None))},
 		{"identity", "true", "whether responses include pod, node, addresses and version", controls.Into(&s.showIdentity, controls.ParseBoolean)},
-		{"response-body", "", "the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
+		{bodyFlag, "", "the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
 	}, tlsOptions(&s.tls)...)
 }
 
@@ -93,9 +107,9 @@ func ParseSettings(arguments, environ []string, help io.Writer) (Settings, error
 		return s, err
 	}
 	for _, o := range s.options() {
-		name, text := o.variable(), env[o.variable()]
+		name, text := o.variable(), o.clean(env[o.variable()])
 		if fromFlag, ok := given[o.flag]; ok {
-			name, text = "--"+o.flag, fromFlag
+			name, text = "--"+o.flag, o.clean(fromFlag)
 		} else if text == "" {
 			text = o.defaultText
 		}
@@ -103,7 +117,56 @@ func ParseSettings(arguments, environ []string, help io.Writer) (Settings, error
 			return s, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return s, s.response.Consistent()
+	s.unknown = s.unknownVariables(env)
+	return s, errors.Join(s.response.Consistent(), s.consistent())
+}
+
+// consistent returns an error if settings that are valid on their own exclude each other.
+func (s *Settings) consistent() error {
+	if s.tls.Address == "" && s.tls.ClientCertificate != tlsserver.ClientCertificateNone {
+		return errors.New("ECHO_TLS_CLIENT_CERTIFICATE: no port has TLS: set ECHO_TLS_ADDR, such as :8443")
+	}
+	addresses := []struct{ name, address string }{
+		{"ECHO_HTTP_ADDR", s.httpAddress}, {"ECHO_ADMIN_ADDR", s.AdminAddress}, {"ECHO_TLS_ADDR", s.tls.Address}}
+	for i, each := range addresses {
+		for _, other := range addresses[:i] {
+			if overlap(each.address, other.address) {
+				return fmt.Errorf("%s: %q needs a port that %s, %q, does not have", each.name, each.address, other.name, other.address)
+			}
+		}
+	}
+	return nil
+}
+
+// overlap reports whether no two servers can listen on both addresses. Port 0 is a port that is free.
+func overlap(a, b string) bool {
+	hostA, portA, _ := net.SplitHostPort(a)
+	hostB, portB, _ := net.SplitHostPort(b)
+	number, err := strconv.Atoi(portA)
+	other, otherErr := strconv.Atoi(portB)
+	return err == nil && otherErr == nil && number == other && number != 0 && (hostA == hostB || isAny(hostA) || isAny(hostB))
+}
+
+func isAny(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || err == nil && ip.Unmap().IsUnspecified()
+}
+
+// unknownVariables returns the variables that begin like settings and are none, without those that Kubernetes sets for Services.
+func (s *Settings) unknownVariables(env map[string]string) []string {
+	known := map[string]bool{}
+	for _, o := range s.options() {
+		known[o.variable()] = true
+	}
+	ofService := regexp.MustCompile(`_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_[0-9]+_[A-Z]+(_.*)?)?$`)
+	var unknown []string
+	for name := range env {
+		if strings.HasPrefix(name, "ECHO_") && !known[name] && !strings.HasPrefix(name, describe.InfoPrefix) && !ofService.MatchString(name) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
 }
 
 // parseFlags returns the values of the flags that are set.
@@ -139,14 +202,20 @@ func environment(list []string) map[string]string {
 }
 
 func parseAddress(text string) (string, error) {
-	_, port, err := net.SplitHostPort(text)
+	host, port, err := net.SplitHostPort(text)
 	if err == nil {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
-	if err != nil {
+	if err != nil || !isHost(host) {
 		return "", fmt.Errorf("%q is not an address such as :8080 or 127.0.0.1:8080", text)
 	}
 	return text, nil
+}
+
+// isHost reports whether a text is empty, an IP address, or a name that is none: 127.0.0.256 is neither.
+func isHost(text string) bool {
+	_, err := netip.ParseAddr(text)
+	return err == nil || text == "" || regexp.MustCompile(`^[-_.0-9A-Za-z]*[A-Za-z][-_.0-9A-Za-z]*$`).MatchString(text)
 }
 
 func parseDrainDelay(text string) (time.Duration, error) {
@@ -157,13 +226,20 @@ func parseDrainDelay(text string) (time.Duration, error) {
 	return delay, nil
 }
 
+func parseFolder(text string) (string, error) {
+	if text == "" {
+		return "", errors.New(`"" is not a folder such as /etc/echo-server/tls`)
+	}
+	return text, nil
+}
+
 func asIs(text string) (string, error) { return text, nil }
 
 // tlsOptions returns the settings of HTTPS; they are parsed into s.
 func tlsOptions(s *tlsserver.Settings) []option {
 	return []option{
 		{"tls-addr", "", "the address to serve HTTP/1.1 and HTTP/2 with TLS on; empty serves none", optional(&s.Address, parseAddress)},
-		{"tls-dir", "/etc/echo-server/tls", "the folder of tls.crt, tls.key and ca.crt", controls.Into(&s.Folder, asIs)},
+		{"tls-dir", "/etc/echo-server/tls", "the folder of tls.crt, tls.key and ca.crt", controls.Into(&s.Folder, parseFolder)},
 		{"tls-secret", "", "the name of the Secret that tls-dir is a volume of, for messages", controls.Into(&s.Secret, asIs)},
 		{"tls-client-certificate", tlsserver.ClientCertificateNone, "whether clients have a certificate: None, Request or Require",
 			controls.Into(&s.ClientCertificate, controls.OneOf("is not None, Request or Require",
