@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/echo-operator/echo-operator/internal/commandline"
 	"github.com/echo-operator/echo-operator/internal/operator"
 	"github.com/echo-operator/echo-operator/internal/watch"
 )
@@ -29,12 +29,6 @@ func main() {
 	os.Exit(execute(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
-// usageError is a command line that is not valid. Its exit code and the usage that is shown with it distinguish it from a failure.
-type usageError struct{ error }
-
-// Unwrap returns the cause.
-func (e usageError) Unwrap() error { return e.error }
-
 // execute runs a command line and returns the exit code: 0, 1 for a failure, 2 for a command line that is not valid.
 func execute(arguments []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	root := newRoot(getenv)
@@ -44,16 +38,16 @@ func execute(arguments []string, getenv func(string) string, stdout, stderr io.W
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	command, err := root.ExecuteC()
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, new(usageError)):
-		_, _ = fmt.Fprintf(stderr, "echo-operator: %v\n\n%s", err, command.UsageString())
-		return 2
-	default:
-		_, _ = fmt.Fprintf(stderr, "echo-operator: %v\n", err)
-		return 1
 	}
+	code := 1
+	if errors.As(err, new(*commandline.UsageError)) {
+		code = 2
+		_, _ = fmt.Fprintln(stderr, command.UsageString()) // above the error, which remains in view
+	}
+	_, _ = fmt.Fprintf(stderr, "echo-operator: %v\n", err)
+	return code
 }
 
 // newRoot returns the command without a name, which runs the operator.
@@ -63,6 +57,7 @@ func newRoot(getenv func(string) string) *cobra.Command {
 		Use:               "manager",
 		Short:             "Run the Echo Operator",
 		Long:              "Run the Echo Operator on the cluster of KUBECONFIG, or on the cluster that it runs in.",
+		Version:           version,
 		Args:              noArguments,
 		SilenceErrors:     true, // reported by execute
 		SilenceUsage:      true,
@@ -74,7 +69,8 @@ func newRoot(getenv func(string) string) *cobra.Command {
 			return operator.Run(ctrl.SetupSignalHandler(), options)
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &commandline.UsageError{Err: err} })
+	root.SetVersionTemplate(versionLine())
 	options.AddFlags(root.Flags(), getenv)
 	root.Flags().SortFlags = false
 	return root
@@ -91,7 +87,7 @@ func newWatch() *cobra.Command {
 		Args: cobra.ArbitraryArgs, // checked by Complete
 		RunE: func(c *cobra.Command, arguments []string) error {
 			if err := options.Complete(arguments, c.Flags()); err != nil {
-				return usageError{err}
+				return &commandline.UsageError{Err: err}
 			}
 			return runWatch(c, options)
 		},
@@ -129,10 +125,12 @@ func newVersion() *cobra.Command {
 		Short: "Print the version",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return write(c, fmt.Sprintf("echo-operator %s (%s %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
+			return write(c, versionLine())
 		},
 	}
 }
+
+func versionLine() string { return commandline.Version("echo-operator", version) }
 
 // newHelp returns the command that prints the help of another one. That of cobra prints the help of manager for an unknown command.
 func newHelp() *cobra.Command {
@@ -163,7 +161,7 @@ func write(c *cobra.Command, text string) error {
 // noArguments refuses arguments.
 func noArguments(c *cobra.Command, arguments []string) error {
 	if err := cobra.NoArgs(c, arguments); err != nil {
-		return usageError{err}
+		return &commandline.UsageError{Err: err}
 	}
 	return nil
 }

@@ -43,11 +43,11 @@ func TestCommandLinesThatAreNotValid(t *testing.T) {
 			code, stdout, stderr := run(strings.Fields(line)...)
 			g.Expect(code).To(Equal(2))
 			g.Expect(stdout).To(BeEmpty())
-			said, usage, found := strings.Cut(stderr, "\n\nUsage:\n  manager")
-			if !found || !strings.HasPrefix(said, "echo-operator: ") || !strings.Contains(said, c.message) || strings.Contains(said, "\n") {
-				t.Errorf("it does not say in one line %q: %s", c.message, stderr)
+			usage, said, found := strings.Cut(stderr, "\n\necho-operator: ")
+			if !found || !strings.Contains(said, c.message) || strings.Count(said, "\n") != 1 {
+				t.Errorf("it does not say in the last line %q: %s", c.message, stderr)
 			}
-			if !strings.Contains("  manager"+usage, c.usage) {
+			if !strings.HasPrefix(usage, "Usage:\n  manager") || !strings.Contains(usage+"\n", c.usage) {
 				t.Errorf("the usage is of another command: %s", stderr)
 			}
 		})
@@ -101,9 +101,11 @@ func TestHelp(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	code, stdout, stderr := run("version")
-	if code != 0 || stderr != "" || !regexp.MustCompile(`^echo-operator dev \(go1\.\S+ \w+/\w+\)\n$`).MatchString(stdout) {
-		t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout, stderr)
+	for _, argument := range []string{"version", "--version"} {
+		code, stdout, stderr := run(argument)
+		if code != 0 || stderr != "" || !regexp.MustCompile(`^echo-operator dev \(go1\.\S+ \w+/\w+\)\n$`).MatchString(stdout) {
+			t.Errorf("%s: the exit code is %d, and it printed %q and %q", argument, code, stdout, stderr)
+		}
 	}
 }
 
@@ -129,13 +131,6 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 		if code != 1 || stderr.String() != "echo-operator: broken pipe\n" {
 			t.Errorf("%s: the exit code is %d, and it printed %q", command, code, stderr)
 		}
-	}
-}
-
-func TestAUsageErrorHasACause(t *testing.T) {
-	cause := errors.New("no")
-	if err := error(usageError{cause}); !errors.Is(err, cause) || err.Error() != "no" {
-		t.Errorf("got %v", err)
 	}
 }
 

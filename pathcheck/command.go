@@ -28,26 +28,28 @@ type Command struct {
 // Flags adds the flags of the command.
 func (c *Command) Flags(flags *pflag.FlagSet) {
 	all, optIn := GroupNames()
-	flags.StringVar(&c.address, "address", "", "the address to send the requests to, with or without a port, instead of what DNS says")
-	flags.StringVar(&c.source, "source", "", "the address to send the requests from, on a machine with several")
-	flags.StringVar(&c.name, "name", "", "which Echo must respond, as NAMESPACE/NAME; any if it is empty")
-	flags.StringVar(&c.groups, "groups", "", "what to examine, separated by commas: "+strings.Join(all,
+	flags.StringVar(&c.address, "address", "", "the `ADDRESS` to send the requests to, with or without a port, instead of what DNS says")
+	flags.StringVar(&c.source, "source", "", "the `ADDRESS` to send the requests from, on a machine with several")
+	flags.StringVar(&c.name, "name", "", "which Echo must respond, as `NAMESPACE/NAME`; any if it is empty")
+	flags.StringVar(&c.groups, "groups", "", "what to examine, `GROUPS` separated by commas: "+strings.Join(all,
 		", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
-	flags.StringVar(&c.ca, "ca-file", "", "a file of PEM certificates to trust in addition to the certificates of browsers")
+	flags.StringVar(&c.ca, "ca-file", "", "a `FILE` of PEM certificates to trust in addition to the certificates of browsers")
 	flags.StringArrayVarP(&c.credentials.headers, "header", "H", nil,
-		"a header for each request, as 'Name: value', where the path requires a login or a key; no report has the value; can be repeated")
+		"a header for each request, as `'NAME: VALUE'`, where the path requires a login or a key; no report has the value; can be repeated")
 	flags.StringVar(&c.credentials.headerFile, "header-file", "",
-		"a file with a header in each line, as --header, for values that lists of processes must not have")
-	flags.StringVar(&c.credentials.certificate, "cert", "", "a file with a client certificate in PEM, for servers that ask for one")
-	flags.StringVar(&c.credentials.key, "key", "", "a file with the private key of --cert in PEM; the file of --cert if it is empty")
-	flags.StringVar(&c.direct, "direct", "", "the URL of the same Echo that bypasses the proxies, to compare latencies")
-	flags.StringVarP(&c.output, "output", "o", "text", "text, json, html, or expect: YAML for a check of an Echo that expects what was found")
-	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "how long it may take; then it reports what it knows")
-	flags.Func("expect", "a fact and its value, such as client.address=kept or body.max=>=10Mi; can be repeated", func(text string) error {
-		e, err := ParseExpectation(text)
-		c.expect = append(c.expect, e)
-		return err
-	})
+		"a `FILE` with a header in each line, as --header, for values that lists of processes must not have")
+	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM, for servers that ask for one")
+	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key of --cert in PEM; the file of --cert if it is empty")
+	flags.StringVar(&c.direct, "direct", "", "the `URL` of the same Echo that bypasses the proxies, to compare latencies")
+	flags.StringVarP(&c.output, "output", "o", "text",
+		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for a check of an Echo that expects what was found")
+	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute, "the `DURATION` it may take, such as 90s; then it reports what it knows")
+	flags.Func("expect", "a fact and its value, `FACT=VALUE`, such as client.address=kept or body.max=>=10Mi; can be repeated",
+		func(text string) error {
+			e, err := ParseExpectation(text)
+			c.expect = append(c.expect, e)
+			return err
+		})
 }
 
 // formats returns the values of --output.

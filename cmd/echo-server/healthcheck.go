@@ -18,7 +18,7 @@ const healthcheckTimeout = 2 * time.Second
 // healthcheck returns why the server with these settings is not ready, nil if it is. It is a command because container engines run one in
 // the container, whose image has no other program.
 func healthcheck(ctx context.Context, arguments, environ []string, help io.Writer) error {
-	settings, err := server.ParseSettings(arguments, environ, help)
+	settings, err := server.ParseSettings(version, arguments, environ, help)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 func TestLocalAddresses(t *testing.T) {
@@ -64,8 +65,8 @@ func TestHealthcheck(t *testing.T) {
 		t.Errorf("an address that is none: %v", err)
 	}
 	var help strings.Builder
-	if err := healthcheck(t.Context(), []string{"--help"}, nil, &help); !errors.Is(err, flag.ErrHelp) ||
-		!strings.Contains(help.String(), "-admin-addr") {
+	if err := healthcheck(t.Context(), []string{"--help"}, nil, &help); !errors.Is(err, pflag.ErrHelp) ||
+		!strings.Contains(help.String(), "--admin-addr ") {
 		t.Errorf("--help: %v, %q", err, &help)
 	}
 }

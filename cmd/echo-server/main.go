@@ -4,14 +4,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/pflag"
+
 	"github.com/echo-operator/echo-operator/echoserver/server"
+	"github.com/echo-operator/echo-operator/internal/commandline"
 	"github.com/echo-operator/echo-operator/internal/memory"
 )
 
@@ -23,21 +24,21 @@ func main() {
 		exitOn(healthcheck(context.Background(), os.Args[2:], os.Environ(), os.Stdout), 1) // Docker reserves other codes
 		return
 	}
-	settings, err := server.ParseSettings(os.Args[1:], os.Environ(), os.Stdout)
+	settings, err := server.ParseSettings(version, os.Args[1:], os.Environ(), os.Stdout)
 	exitOn(err, 2)
 	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
 	memory.CollectSeldom()
 	exitOn(server.Run(untilSignal(), settings, version, slog.New(slog.NewJSONHandler(os.Stderr, nil))), 1)
 }
 
-// exitOn exits the process with a code if there is an error, and prints it. Asking for help is none.
+// exitOn exits the process with a code if there is an error, and prints it. Asking for the help or the version is none.
 func exitOn(err error, code int) {
 	switch {
 	case err == nil:
-	case errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, pflag.ErrHelp):
 		os.Exit(0)
 	default:
-		fmt.Fprintln(os.Stderr, "echo-server: "+err.Error())
+		commandline.Report(os.Stderr, "echo-server", err)
 		os.Exit(code)
 	}
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 
+	"github.com/echo-operator/echo-operator/internal/commandline"
 	"github.com/echo-operator/echo-operator/internal/mustgather"
 )
 
@@ -26,7 +26,7 @@ func main() {
 	err := mustgather.Run(ctx, version, os.Args[1:], os.Getenv, os.Stdout)
 	stop()
 	if err != nil && !errors.Is(err, pflag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "gather: "+err.Error())
+		commandline.Report(os.Stderr, "gather", err)
 		os.Exit(1)
 	}
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -13,12 +12,15 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/echo-operator/echo-operator/internal/commandline"
 	"github.com/echo-operator/echo-operator/internal/memory"
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
 // version is set by the linker.
 var version = "dev"
+
+const usage = "pathcheck [flags] URL"
 
 func main() {
 	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
@@ -33,17 +35,15 @@ func main() {
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)
-	flags.Usage = func() {} // an error is one line
 	command.Flags(flags)
 	verdict := flags.String("verdict-file", "",
-		"a file for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then 0 whatever it says")
-	err := flags.Parse(arguments)
+		"a `FILE` for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code is then 0 whatever it says")
+	err := commandline.Parse(flags, usage, version, arguments, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
-		_, _ = fmt.Fprint(stdout, "usage: pathcheck [flags] URL\n", flags.FlagUsages())
 		return 0
 	}
 	if err == nil && flags.NArg() != 1 {
-		err = errors.New("it requires one URL")
+		err = &commandline.UsageError{Usage: usage, Err: errors.New("it requires one URL")}
 	}
 	if err == nil {
 		var report *pathcheck.Report
@@ -54,7 +54,7 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 			err = errors.New("interrupted, the report is not complete")
 		}
 	}
-	_, _ = fmt.Fprintln(stderr, "pathcheck: "+err.Error())
+	commandline.Report(stderr, "pathcheck", err)
 	return 2
 }
 
@@ -62,7 +62,7 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 func finish(report *pathcheck.Report, verdict string, stderr io.Writer) int {
 	if verdict != "" {
 		if err := os.WriteFile(verdict, report.Verdict(), 0o644); err != nil {
-			_, _ = fmt.Fprintln(stderr, "pathcheck: "+err.Error())
+			commandline.Report(stderr, "pathcheck", err)
 			return 2
 		}
 		return 0

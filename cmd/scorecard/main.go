@@ -5,28 +5,42 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/echo-operator/echo-operator/internal/commandline"
 	"github.com/echo-operator/echo-operator/internal/scorecard"
 )
 
+// version is set by the linker.
+var version = "dev"
+
+const usage = "echo-scorecard TEST   # descriptors, examples, permissions or restricted; the bundle is in /bundle"
+
 func main() {
+	flags := pflag.NewFlagSet("echo-scorecard", pflag.ContinueOnError)
+	if err := commandline.Parse(flags, usage, version, os.Args[1:], os.Stdout); errors.Is(err, pflag.ErrHelp) {
+		return
+	} else if err != nil {
+		commandline.Report(os.Stderr, flags.Name(), err)
+		os.Exit(2)
+	}
 	// The log of a pod includes stderr, but scorecard expects only the result.
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := scorecard.Run(ctx, strings.Join(os.Args[1:], " "), "/bundle", os.Getenv("SCORECARD_NAMESPACE"))
+	status := scorecard.Run(ctx, strings.Join(flags.Args(), " "), "/bundle", os.Getenv("SCORECARD_NAMESPACE"))
 	stop()
 	if err := json.NewEncoder(os.Stdout).Encode(status); err != nil {
-		fmt.Fprintln(os.Stderr, "echo-scorecard: "+err.Error())
+		commandline.Report(os.Stderr, flags.Name(), err)
 		os.Exit(1)
 	}
 }

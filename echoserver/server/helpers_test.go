@@ -25,7 +25,7 @@ import (
 // settingsOf returns the settings that an environment gives.
 func settingsOf(t testing.TB, environ ...string) Settings {
 	t.Helper()
-	s, err := ParseSettings(nil, environ, io.Discard)
+	s, err := ParseSettings("dev", nil, environ, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

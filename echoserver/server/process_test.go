@@ -100,9 +100,9 @@ func TestBadSettingsEndTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, argument := range []string{"--nonsense", "--drain-delay=soon"} {
+	for argument, lines := range map[string]int{"--nonsense": 3, "--drain-delay=soon": 1} { // 3 with the usage
 		output, err := exec.Command(path, argument).CombinedOutput()
-		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || bytes.Count(output, []byte("\n")) != 1 {
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || bytes.Count(output, []byte("\n")) != lines {
 			t.Errorf("%s: %v, %s", argument, err, output)
 		}
 	}

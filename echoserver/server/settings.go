@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -13,11 +12,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
+	"github.com/echo-operator/echo-operator/internal/commandline"
 )
+
+const usage = "echo-server [flags]\n       echo-server healthcheck [flags]   # whether the server with these flags is ready"
 
 // Settings contains the flags and environment variables of the server.
 type Settings struct {
@@ -64,26 +68,28 @@ func (o option) variable() string {
 // options returns all settings; they are parsed into s.
 func (s *Settings) options() []option {
 	return append([]option{
-		{"http-addr", ":8080", "the address to serve HTTP/1.1 and HTTP/2 without TLS on", controls.Into(&s.httpAddress, parseAddress)},
-		{"admin-addr", ":9090", "the address to serve /metrics, /livez and /readyz on", controls.Into(&s.AdminAddress, parseAddress)},
-		{"drain-delay", "5s", "how long to respond after SIGTERM before stopping", controls.Into(&s.drainDelay, parseDrainDelay)},
-		{"trusted-proxies", "", "addresses and CIDRs of proxies whose X-Forwarded-For and Forwarded are trusted, separated by commas",
+		{"http-addr", ":8080", "the `ADDRESS` to serve HTTP/1.1 and HTTP/2 without TLS on", controls.Into(&s.httpAddress, parseAddress)},
+		{"admin-addr", ":9090", "the `ADDRESS` to serve /metrics, /livez and /readyz on", controls.Into(&s.AdminAddress, parseAddress)},
+		{"drain-delay", "5s", "how long to respond after SIGTERM before stopping, a `DURATION` such as 500ms",
+			controls.Into(&s.drainDelay, parseDrainDelay)},
+		{"trusted-proxies", "", "`ADDRESSES` and CIDRs of proxies whose X-Forwarded-For and Forwarded are trusted, separated by commas",
 			controls.Into(&s.trustedProxies, describe.ParseTrustedProxies)},
-		{"redact-headers", "", "additional request headers to redact, separated by commas; none redacts nothing",
+		{"redact-headers", "", "`NAMES` of additional request headers to redact, separated by commas; none redacts nothing",
 			controls.Into(&s.redaction, describe.ParseRedaction)},
 		{"max-header-bytes", strconv.Itoa(connection.DefaultHeaderBytes),
-			"the maximum size of a request header in bytes, the request line included",
+			"the maximum size of a request header in `BYTES`, from 8192 to 65536, the request line included",
 			controls.Into(&s.maxHeaderBytes, connection.ParseHeaderBytes)},
-		{"response-status", "", "the default status of responses", optional(&s.response.Status, controls.ParseStatus)},
-		{"response-delay", "", "the default delay of responses", optional(&s.response.Delay, controls.ParseDelay)},
-		{"response-headers", "", `headers to add to responses, such as [{"name": "Retry-After", "value": "7"}]`,
+		{"response-status", "", "the default `STATUS` of responses, from 200 to 599", optional(&s.response.Status, controls.ParseStatus)},
+		{"response-delay", "", "the default delay of responses, a `DURATION` of up to 30s", optional(&s.response.Delay, controls.ParseDelay)},
+		{"response-headers", "", "`JSON` with headers to add to responses, such as [{\"name\": \"Retry-After\", \"value\": \"7\"}]",
 			optional(&s.response.Headers, controls.ParseDefaultHeaders)},
-		{"response-faults", "", `faults of some responses, such as [{"percentage": 30, "statusCode": 503}]`,
+		{"response-faults", "", "`JSON` with faults of some responses, such as [{\"percentage\": 30, \"statusCode\": 503}]",
 			optional(&s.faults, controls.ParseFaults)},
-		{"controls", "Safe", "what requests can control: Safe, Full (only for private networks) or None",
+		{"controls", "Safe", "the `LEVEL` of what requests can control: Safe, Full (only for private networks) or None",
 			controls.Into(&s.controls, controls.OneOf("is not Safe, Full or None", controls.Safe, controls.Full, controls.None))},
-		{"identity", "true", "whether responses include pod, node, addresses and version", controls.Into(&s.showIdentity, controls.ParseBoolean)},
-		{bodyFlag, "", "the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
+		{"identity", "true", "`true|false`: whether responses include pod, node, addresses and version",
+			controls.Into(&s.showIdentity, controls.ParseBoolean)},
+		{bodyFlag, "", "the `TEXT` that is the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
 	}, tlsOptions(&s.tls)...)
 }
 
@@ -98,11 +104,11 @@ func optional[T any](target *T, parse func(string) (T, error)) func(string) erro
 }
 
 // ParseSettings parses flags and environment variables. Flags take precedence. An empty variable is the same as an unset one. Errors
-// contain the name of the flag or variable and describe the valid values.
-func ParseSettings(arguments, environ []string, help io.Writer) (Settings, error) {
+// contain the name of the flag or variable and describe the valid values. After --help or --version it returns pflag.ErrHelp.
+func ParseSettings(version string, arguments, environ []string, stdout io.Writer) (Settings, error) {
 	env := environment(environ)
 	s := Settings{identity: describe.Identify(env)}
-	given, err := parseFlags(s.options(), arguments, help)
+	given, err := parseFlags(s.options(), version, arguments, stdout)
 	if err != nil {
 		return s, err
 	}
@@ -170,23 +176,20 @@ func (s *Settings) unknownVariables(env map[string]string) []string {
 }
 
 // parseFlags returns the values of the flags that are set.
-func parseFlags(options []option, arguments []string, help io.Writer) (map[string]string, error) {
-	flags := flag.NewFlagSet("echo-server", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // an error is one line, not the usage
+func parseFlags(options []option, version string, arguments []string, stdout io.Writer) (map[string]string, error) {
+	flags := pflag.NewFlagSet("echo-server", pflag.ContinueOnError)
 	given := map[string]string{}
 	for _, o := range options {
-		flags.Func(o.flag, fmt.Sprintf("%s (environment: %s; default %q)", o.usage, o.variable(), o.defaultText), func(text string) error {
+		usage := fmt.Sprintf("%s (environment variable: %s; default %q)", o.usage, o.variable(), o.defaultText)
+		flags.Func(o.flag, usage, func(text string) error {
 			given[o.flag] = text
 			return nil
 		})
 	}
-	err := flags.Parse(arguments)
-	if errors.Is(err, flag.ErrHelp) {
-		flags.SetOutput(help)
-		flags.PrintDefaults()
-	}
+	err := commandline.Parse(flags, usage, version, arguments, stdout)
 	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q: settings are flags such as --http-addr=:8080", flags.Arg(0))
+		err = &commandline.UsageError{Usage: usage,
+			Err: fmt.Errorf("unexpected argument %q: settings are flags such as --http-addr=:8080", flags.Arg(0))}
 	}
 	return given, err
 }
@@ -238,15 +241,15 @@ func asIs(text string) (string, error) { return text, nil }
 // tlsOptions returns the settings of HTTPS; they are parsed into s.
 func tlsOptions(s *tlsserver.Settings) []option {
 	return []option{
-		{"tls-addr", "", "the address to serve HTTP/1.1 and HTTP/2 with TLS on; empty serves none", optional(&s.Address, parseAddress)},
-		{"tls-dir", "/etc/echo-server/tls", "the folder of tls.crt, tls.key and ca.crt", controls.Into(&s.Folder, parseFolder)},
-		{"tls-secret", "", "the name of the Secret that tls-dir is a volume of, for messages", controls.Into(&s.Secret, asIs)},
-		{"tls-client-certificate", tlsserver.ClientCertificateNone, "whether clients have a certificate: None, Request or Require",
+		{"tls-addr", "", "the `ADDRESS` to serve HTTP/1.1 and HTTP/2 with TLS on; empty serves none", optional(&s.Address, parseAddress)},
+		{"tls-dir", "/etc/echo-server/tls", "the `FOLDER` of tls.crt, tls.key and ca.crt", controls.Into(&s.Folder, parseFolder)},
+		{"tls-secret", "", "the `NAME` of the Secret that tls-dir is a volume of, for messages", controls.Into(&s.Secret, asIs)},
+		{"tls-client-certificate", tlsserver.ClientCertificateNone, "the `MODE` of client certificates: None, Request or Require",
 			controls.Into(&s.ClientCertificate, controls.OneOf("is not None, Request or Require",
 				tlsserver.ClientCertificateNone, tlsserver.ClientCertificateRequest, tlsserver.ClientCertificateRequire))},
-		{"tls-min-version", "VersionTLS12", "the lowest version of TLS: VersionTLS12 or VersionTLS13",
+		{"tls-min-version", "VersionTLS12", "the lowest `VERSION` of TLS: VersionTLS12 or VersionTLS13",
 			controls.Into(&s.MinVersion, tlsserver.ParseVersion)},
-		{"tls-ciphers", "", "the cipher suites of TLS 1.2 by their IANA names, separated by commas; the cipher suites of TLS 1.3 are fixed",
+		{"tls-ciphers", "", "the `CIPHERS` of TLS 1.2 by their IANA names, separated by commas; the cipher suites of TLS 1.3 are fixed",
 			optional(&s.Ciphers, tlsserver.ParseCiphers)},
 	}
 }

@@ -69,7 +69,7 @@ func parseSetting(flag, text string) (Settings, error) {
 	if strings.HasPrefix(flag, "tls-") && flag != "tls-addr" {
 		environ = append(environ, "ECHO_TLS_ADDR=:8443")
 	}
-	return ParseSettings(nil, environ, io.Discard)
+	return ParseSettings("dev", nil, environ, io.Discard)
 }
 
 // TestSpellings checks that no text of a setting is accepted and then means something else.
@@ -118,7 +118,7 @@ func TestSettingsThatExcludeEachOther(t *testing.T) {
 		"--http-addr=127.0.0.1:80 --admin-addr=[::1]:80":   "",
 		"--http-addr=:0 --admin-addr=:0":                   "",
 	} {
-		_, err := ParseSettings(strings.Fields(arguments), nil, io.Discard)
+		_, err := ParseSettings("dev", strings.Fields(arguments), nil, io.Discard)
 		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", arguments, err, want)
 		}
@@ -127,7 +127,7 @@ func TestSettingsThatExcludeEachOther(t *testing.T) {
 
 // TestVariablesThatAreNoSettings has a typing error among what Kubernetes sets for Services with the names echo and echo-web.
 func TestVariablesThatAreNoSettings(t *testing.T) {
-	s, err := ParseSettings(nil, []string{"ECHO_TRUSTED_PROXY=10.0.0.0/8", "ECHO_ADMIN_ADDRESS=:1", "ECHO_INFO_COLOR=blue",
+	s, err := ParseSettings("dev", nil, []string{"ECHO_TRUSTED_PROXY=10.0.0.0/8", "ECHO_ADMIN_ADDRESS=:1", "ECHO_INFO_COLOR=blue",
 		"ECHO_PORT=tcp://10.0.0.1:80", "ECHO_SERVICE_HOST=10.0.0.1", "ECHO_SERVICE_PORT=80", "ECHO_SERVICE_PORT_HTTP=80", "ECHO_PORT_80_TCP=tcp://10.0.0.1:80",
 		"ECHO_WEB_PORT_80_TCP_ADDR=10.0.0.1", "ECHO_DRAIN_DELAY=1s"}, io.Discard)
 	if want := []string{"ECHO_ADMIN_ADDRESS", "ECHO_TRUSTED_PROXY"}; err != nil || !slices.Equal(s.unknown, want) {

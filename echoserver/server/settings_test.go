@@ -3,20 +3,21 @@ package server
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 func TestSettings(t *testing.T) {
-	s, err := ParseSettings(nil,
+	s, err := ParseSettings("dev", nil,
 		[]string{"ECHO_HTTP_ADDR=:1", "ECHO_DRAIN_DELAY=2s", "ECHO_TRUSTED_PROXIES=10.0.0.0/8,::1", "POD_NAME=p", "ECHO_ADMIN_ADDR="}, nil)
 	if err != nil || s.httpAddress != ":1" || s.AdminAddress != ":9090" || s.drainDelay != 2*time.Second || len(s.trustedProxies) != 2 ||
 		s.identity.Pod != "p" {
 		t.Errorf("from the environment: %+v, %v", s, err)
 	}
-	s, err = ParseSettings([]string{"--http-addr=:2", "-response-status", "418"},
+	s, err = ParseSettings("dev", []string{"--http-addr=:2", "--response-status", "418"},
 		[]string{"ECHO_HTTP_ADDR=:1", "ECHO_RESPONSE_STATUS=nonsense"}, nil)
 	if err != nil || s.httpAddress != ":2" || s.response.Status != 418 || s.drainDelay != 5*time.Second {
 		t.Errorf("flags win: %+v, %v", s, err)
@@ -25,7 +26,7 @@ func TestSettings(t *testing.T) {
 
 func TestSettingsRefused(t *testing.T) {
 	for given, why := range map[string]string{
-		"--nonsense":                          "flag provided but not defined: -nonsense",
+		"--nonsense":                          "unknown flag: --nonsense",
 		"argument":                            `unexpected argument "argument"`,
 		"--drain-delay=soon":                  `--drain-delay: "soon" is not a duration such as 5s or 500ms`,
 		"--http-addr=":                        `--http-addr: "" is not an address such as :8080`,
@@ -62,7 +63,7 @@ func TestSettingsRefused(t *testing.T) {
 		} else {
 			arguments = []string{given}
 		}
-		if _, err := ParseSettings(arguments, environ, nil); err == nil || !strings.Contains(err.Error(), why) ||
+		if _, err := ParseSettings("dev", arguments, environ, nil); err == nil || !strings.Contains(err.Error(), why) ||
 			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %s", given, err, why)
 		}
@@ -72,7 +73,7 @@ func TestSettingsRefused(t *testing.T) {
 // TestFlagsMirrorEnvironment holds the help to all settings.
 func TestFlagsMirrorEnvironment(t *testing.T) {
 	var help bytes.Buffer
-	if _, err := ParseSettings([]string{"--help"}, nil, &help); !errors.Is(err, flag.ErrHelp) {
+	if _, err := ParseSettings("dev", []string{"--help"}, nil, &help); !errors.Is(err, pflag.ErrHelp) {
 		t.Errorf("--help: %v", err)
 	}
 	for _, name := range []string{"HTTP_ADDR", "ADMIN_ADDR", "DRAIN_DELAY", "TRUSTED_PROXIES", "REDACT_HEADERS", "RESPONSE_STATUS",

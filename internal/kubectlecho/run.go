@@ -16,6 +16,8 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/echo-operator/echo-operator/internal/commandline"
 )
 
 // errNo ends a command whose result is no: an Echo is not Ready, or a request failed.
@@ -43,18 +45,23 @@ func Run(version string, arguments []string, stdout, stderr io.Writer) int {
 	root.SetArgs(arguments)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	if err := root.ExecuteContext(context.Background()); errors.Is(err, errNo) {
+	root.SetVersionTemplate(commandline.Version("kubectl-echo", version))
+	command, err := root.ExecuteContextC(context.Background())
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errNo):
 		return 1
-	} else if err != nil {
-		_, _ = fmt.Fprintf(stderr, "error: %v\n", err)
-		return 2
+	case command == root: // it runs nothing that can fail, so the command line is not valid
+		err = usage(root, err)
 	}
-	return 0
+	commandline.Report(stderr, "error", err)
+	return 2
 }
 
 // usage returns the error of a command line that is not valid.
 func usage(c *cobra.Command, err error) error {
-	return fmt.Errorf("%w\nSee '%s --help' for usage", err, c.CommandPath())
+	return &commandline.UsageError{Usage: c.UseLine() + "   # see '" + c.CommandPath() + " --help'", Err: err}
 }
 
 // yes returns errNo unless the result of a command is yes.

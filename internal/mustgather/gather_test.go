@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -117,7 +118,7 @@ func TestUnknownArgumentsAreRefused(t *testing.T) {
 }
 
 func TestInAPodTheFolderIsTheOneThatOcCopies(t *testing.T) {
-	o, err := parse(nil, func(string) string { return "10.0.0.1" })
+	o, err := parse("dev", nil, func(string) string { return "10.0.0.1" }, io.Discard)
 	if err != nil || o.folder != "/must-gather" || o.timeout < time.Minute {
 		t.Errorf("the options are %+v: %v", o, err)
 	}

@@ -11,7 +11,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/echo-operator/echo-operator/internal/commandline"
 )
+
+const usage = "gather [flags]"
 
 // options are what the command line says.
 type options struct {
@@ -23,33 +27,33 @@ type options struct {
 	version           string // of this program
 }
 
-func parse(arguments []string, getenv func(string) string) (options, error) {
-	o, folder := options{}, "must-gather-"+time.Now().UTC().Format("20060102-150405")
+func parse(version string, arguments []string, getenv func(string) string, out io.Writer) (options, error) {
+	o, folder := options{version: version}, "must-gather-"+time.Now().UTC().Format("20060102-150405")
 	if getenv("KUBERNETES_SERVICE_HOST") != "" {
 		folder = "/must-gather" // from where oc copies it
 	}
 	flags := pflag.NewFlagSet("gather", pflag.ContinueOnError)
-	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "the namespaces of the Echoes; not set: all")
-	flags.StringVar(&o.operatorNamespace, "operator-namespace", "", "the namespace of the operator; not set: it is searched for")
-	flags.StringVar(&o.folder, "dest-dir", folder, "the folder to write to")
-	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to read at most; what was read until then is written")
+	flags.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "the `NAMESPACES` of the Echoes, separated by commas; not set: all")
+	flags.StringVar(&o.operatorNamespace, "operator-namespace", "", "the `NAMESPACE` of the operator; not set: it is searched for")
+	flags.StringVar(&o.folder, "dest-dir", folder, "the `FOLDER` to write to")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute,
+		"how long to read at most, a `DURATION` such as 90s; what was read until then is written")
 	flags.StringVar(&o.metricsAccount, "metrics-account", "",
 		"a service account, as `NAMESPACE/NAME`, that may read the metrics of the operator: "+
 			"a token of ten minutes is requested for it. In a pod its own token is used; elsewhere the metrics are not read without this flag")
-	err := flags.Parse(arguments)
+	err := commandline.Parse(flags, usage, version, arguments, out)
 	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unknown argument %q", flags.Arg(0))
+		err = &commandline.UsageError{Usage: usage, Err: fmt.Errorf("unknown argument %q", flags.Arg(0))}
 	}
 	return o, err
 }
 
 // Run collects everything. It fails only if nothing can be read or written: what cannot be read is listed in what it writes.
 func Run(ctx context.Context, version string, arguments []string, getenv func(string) string, out io.Writer) error {
-	o, err := parse(arguments, getenv)
+	o, err := parse(version, arguments, getenv, out)
 	if err != nil {
 		return err
 	}
-	o.version = version
 	g, err := newGatherer(o, out)
 	if err != nil {
 		return err

@@ -41,14 +41,14 @@ var _ = Describe("the commands of the program", Ordered, func() {
 		return startProgram([]string{"KUBECONFIG=" + admin}, arguments...)
 	}
 
-	DescribeTable("rejects invalid arguments, prints the usage, and exits with code 2",
+	DescribeTable("rejects invalid arguments below the usage, and exits with code 2",
 		func(message, usage string, arguments ...string) {
 			session := run(arguments...)
 			Eventually(session).Should(gexec.Exit(2))
 			Expect(session.Out.Contents()).To(BeEmpty())
 			output := string(session.Err.Contents())
-			Expect(output).To(HavePrefix("echo-operator: " + message))
-			Expect(output).To(And(ContainSubstring("Usage:\n  manager"), ContainSubstring(usage)))
+			Expect(output).To(And(HavePrefix("Usage:\n  manager"), ContainSubstring(usage)))
+			Expect(output).To(ContainSubstring("\n\necho-operator: " + message))
 		},
 		Entry("a command", `unknown command "up" for "manager"`, "--leader-elect", "up"),
 		Entry("a flag of the operator", "unknown flag: --follow", "manager [command]", "--follow"),

@@ -1,0 +1,59 @@
+package commandline
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/spf13/pflag"
+)
+
+// Version returns the line that --version prints.
+func Version(program, version string) string {
+	return fmt.Sprintf("%s %s (%s %s/%s)\n", program, version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// UsageError is a command line that is not valid. Errors of other kinds, such as a file that is missing, are printed without the usage.
+type UsageError struct {
+	// Usage is printed above the error, so that the error remains the last line.
+	Usage string
+	Err   error
+}
+
+// Error implements error.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Parse parses the flags of a program whose usage begins with a line such as "pathcheck [flags] URL", and adds --help and --version. If
+// one of these two is given, it prints what was asked for, and returns pflag.ErrHelp: there is nothing to run.
+func Parse(flags *pflag.FlagSet, usage, version string, arguments []string, stdout io.Writer) error {
+	flags.Usage = func() {} // printed by Report
+	flags.BoolP("help", "h", false, "print this help")
+	printVersion := flags.Bool("version", false, "print the version")
+	err := flags.Parse(arguments)
+	if err != nil {
+		return &UsageError{Usage: usage, Err: err}
+	}
+	if help, _ := flags.GetBool("help"); help {
+		_, err = fmt.Fprintf(stdout, "Usage: %s\n\nFlags:\n%s", usage, flags.FlagUsages())
+	} else if *printVersion {
+		_, err = io.WriteString(stdout, Version(flags.Name(), version))
+	} else {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return pflag.ErrHelp
+}
+
+// Report prints an error as the last line, below the usage if the command line is not valid.
+func Report(stderr io.Writer, program string, err error) {
+	if invalid := new(UsageError); errors.As(err, &invalid) {
+		_, _ = fmt.Fprintf(stderr, "Usage: %s\n", invalid.Usage)
+	}
+	_, _ = fmt.Fprintf(stderr, "%s: %v\n", program, err)
+}
