@@ -25,7 +25,7 @@ type credentials struct {
 	headerFile, certificate, key string
 }
 
-// readHeaders returns the headers, those of the file first. No error has a value.
+// readHeaders returns the headers of the file, and then of the flags. No error has a value.
 func (c *credentials) readHeaders() (headers []Header, err error) {
 	if c.headerFile != "" {
 		content, err := os.ReadFile(c.headerFile)

@@ -150,7 +150,7 @@ func TestCommand_certificate(t *testing.T) {
 	}
 }
 
-// TestCommand_headerFile reads headers from a file, and sends them with those of the flags.
+// TestCommand_headerFile sends the headers of a file and of flags.
 func TestCommand_headerFile(t *testing.T) {
 	address, _ := startEcho(t)
 	file := filepath.Join(t.TempDir(), "headers")

@@ -30,7 +30,7 @@ func TestRun_limits(t *testing.T) {
 			"request.url.size.by": "Echo"}},
 		"16 KiB, as many load balancers": {"", refuseIf(400, longer(16<<10)), map[string]string{"request.headers.size": "16Ki",
 			"request.headers.size.by": "proxy"}},
-		"the same status as that of the Echo": {"", refuseIf(431, longer(24<<10)), map[string]string{"request.headers.size": "24Ki",
+		"the status of the Echo": {"", refuseIf(431, longer(24<<10)), map[string]string{"request.headers.size": "24Ki",
 			"request.headers.size.by": "proxy"}},
 		"48 KiB before an Echo that takes more": {large, refuseIf(431, longer(48<<10)), map[string]string{"request.headers.size": "48Ki",
 			"request.headers.size.by": "proxy"}},

@@ -6,9 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/echo-operator/echo-operator/pathcheck/internal/fact"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
+
+// maxOthers is how many headers are tested that are not in the table, and maxName the maximum length of their names.
+const maxOthers, maxName = 4, 64
 
 // addressHeader is a header in which proxies report the address of the client.
 type addressHeader struct {
@@ -46,7 +51,7 @@ func decideAddress(local netip.Addr, e *wire.Description) []fact.Fact {
 	facts := func(value, by, received string) []fact.Fact {
 		return []fact.Fact{
 			fact.New("client.address", value, sent, received, "whether the address from which this program sends arrives, as the address of "+
-				"the connection or in a header; replaced means another address, such as that of a NAT, a node or a load balancer"),
+				"the connection or in a header; replaced means another address, such as of a NAT, a node or a load balancer"),
 			fact.New("client.address.by", by, sent, received, "what reports the address of the client to the application"),
 		}
 	}
@@ -90,13 +95,19 @@ func namesOf(headers []addressHeader) (names []string) {
 func otherHeaders(local netip.Addr, e *wire.Description) (names []string) {
 	known := namesOf(addressHeaders())
 	for name := range e.Headers {
-		ofServer := strings.Contains(name, "Host") || strings.Contains(name, "Server") // which can have the same address
-		if !ofServer && !slices.Contains(known, name) && slices.Contains(reportedAddresses(name, e), local) {
+		if isOfClients(name) && !slices.Contains(known, name) && slices.Contains(reportedAddresses(name, e), local) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return names[:min(len(names), maxOthers)]
+}
+
+// isOfClients reports whether a header can be about a client, and be sent. A server chooses the name. Headers about servers can have the same
+// address.
+func isOfClients(name string) bool {
+	return httpguts.ValidHeaderFieldName(name) && len(name) <= maxName && !isHop(name) && !strings.HasPrefix(name, "Content-") &&
+		!strings.Contains(name, "Host") && !strings.Contains(name, "Server")
 }
 
 // reportedAddresses returns the addresses of clients in a header. Unknown and obfuscated ones (RFC 7239, 6.2 and 6.3) are none.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -179,6 +180,14 @@ func TestDecideSpoofing(t *testing.T) {
 	two := spoofings([]string{"X-A", "X-B"})
 	other := two[slices.IndexFunc(two, func(s spoofing) bool { return s.fact == "client.spoofable.other" })]
 	expectValue(t, "one of two", decideSpoofing(other, came(func(e *wire.Description) { e.Headers.Set("X-A", spoofed) })), fact.Yes)
+	hostile := &wire.Description{Headers: http.Header{}}
+	for _, name := range []string{"X-A: 1\r\nX-B", "Transfer-Encoding", "Content-Length", "", strings.Repeat("X", 100), "X-Own", "X-1", "X-2",
+		"X-3"} {
+		hostile.Headers[name] = []string{"192.0.2.7"}
+	}
+	if got := otherHeaders(netip.MustParseAddr("192.0.2.7"), hostile); !slices.Equal(got, []string{"X-1", "X-2", "X-3", "X-Own"}) {
+		t.Errorf("the headers %q would be sent", got)
+	}
 	added := []string{"X-Forwarded-For"}
 	expectValue(t, "nothing to strip", decideStripping(nil, run.Outcome{}), fact.None)
 	expectValue(t, "kept", decideStripping(added, came(func(e *wire.Description) { e.Headers.Set("X-Forwarded-For", "a") })), fact.No)

@@ -58,13 +58,13 @@ func (r *report) decide(e *wire.Description) (value, by, received string) {
 			continue
 		}
 		received = name + ": " + strings.Join(e.Values(name), "; ")
-		isWanted := func(value string) bool {
+		isRight := func(value string) bool {
 			return slices.ContainsFunc(r.want, func(want string) bool { return strings.EqualFold(want, value) })
 		}
 		switch {
 		case len(values) > 1 && name != "Forwarded": // whose elements are a list by design
 			return "list", name, received
-		case slices.ContainsFunc(values, isWanted):
+		case slices.ContainsFunc(values, isRight):
 			return "reported", name, received
 		}
 		return "wrong", name, received
