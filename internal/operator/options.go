@@ -6,12 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
@@ -63,7 +61,7 @@ type Options struct {
 	// Traces is true if spans are sent. They are configured by the environment alone, as OpenTelemetry specifies.
 	Traces bool
 
-	watchNamespace, maxReplicas, podSecurity, checkURLs, level string // as given; level by the environment
+	watchNamespace, maxReplicas, podSecurity, checkURLs, level string // as given
 
 	// missing are the rights that are missing in Namespaces. Such namespaces are not watched.
 	missing missingRights
@@ -89,6 +87,8 @@ func (o *Options) settings() []setting {
 			"ClusterServiceVersion from which OLM installed the operator; OLM sets it"},
 		{&o.Images.EchoServer, "echo-server-image", "RELATED_IMAGE_ECHO_SERVER", "", "image of Echoes without spec.image; required"},
 		{&o.Images.PathCheck, "pathcheck-image", "RELATED_IMAGE_PATHCHECK", "", "image of checks; empty for no checks"},
+		{&o.level, logLevelFlag, logLevelVariable, "",
+			fmt.Sprintf("log level: error, info, debug or a number from 1 (debug) to %d (most verbose)", mostVerbose)},
 	}
 }
 
@@ -104,18 +104,22 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "",
 		"namespace of the lease; defaults to the namespace of the pod")
 	for _, s := range o.settings() {
-		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
+		flags.StringVar(s.value, s.flag, cmp.Or(clean(getenv(s.environment)), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}
-	o.Traces, o.level = tracing.Enabled(getenv), getenv(logLevelVariable)
+	o.Traces = tracing.Enabled(getenv)
 	libraries := flag.NewFlagSet("", flag.ContinueOnError)
 	config.RegisterFlags(libraries)
 	o.Log.BindFlags(libraries)
-	libraries.Lookup(logLevelFlag).Usage += " (environment variable: " + logLevelVariable + ")"
-	flags.AddGoFlagSet(libraries)
+	libraries.VisitAll(func(f *flag.Flag) {
+		if f.Name != logLevelFlag { // the logger takes 257 for 1
+			flags.AddGoFlag(f)
+		}
+	})
 }
 
 // Complete checks the settings after the flags were parsed. Its errors name the setting and say what would be valid.
 func (o *Options) Complete() error {
+	o.clean()
 	if o.Images.EchoServer == "" {
 		return errors.New("no echo server image: set RELATED_IMAGE_ECHO_SERVER or --echo-server-image")
 	}
@@ -134,21 +138,22 @@ func (o *Options) Complete() error {
 	if o.Policy.PodSecurity, err = policy.NewPodSecurity(o.podSecurity); err != nil {
 		return fmt.Errorf("POD_SECURITY: %w", err)
 	}
-	return o.completeLogLevel()
+	return cmp.Or(o.checkAddresses(), checkImage("RELATED_IMAGE_ECHO_SERVER", o.Images.EchoServer),
+		checkImage("RELATED_IMAGE_PATHCHECK", o.Images.PathCheck), o.checkLease(), o.completeLogLevel())
 }
 
-// completeLogLevel reads the level from the environment if no flag sets it, and rejects a level that would log the content of objects.
+// completeLogLevel reads the level, and rejects one that would log the content of objects.
 func (o *Options) completeLogLevel() error {
-	if o.level != "" && o.Log.Level == nil {
+	number, err := strconv.Atoi(o.level)
+	isValid := err != nil || number >= 1 && number <= mostVerbose
+	if o.level != "" && isValid {
 		libraries := flag.NewFlagSet("", flag.ContinueOnError)
 		o.Log.BindFlags(libraries)
-		if err := libraries.Set(logLevelFlag, o.level); err != nil {
-			return fmt.Errorf("%s: %w", logLevelVariable, err)
-		}
+		isValid = libraries.Set(logLevelFlag, o.level) == nil
 	}
-	if level := o.logLevel(); level < -mostVerbose || level > zapcore.FatalLevel {
-		return fmt.Errorf("%s: it must be error, info, debug or a number from 1 (debug) to %d (most verbose); "+
-			"more would write the content of objects, such as environment variables, into the log", logLevelVariable, mostVerbose)
+	if !isValid {
+		return fmt.Errorf("%s: it must be error, info, debug or a number from 1 (debug) to %d (most verbose), not %q; "+
+			"more would write the content of objects, such as environment variables, into the log", logLevelVariable, mostVerbose, o.level)
 	}
 	return nil
 }
@@ -163,27 +168,4 @@ func (o *Options) logLevel() zapcore.Level {
 	default:
 		return zapcore.InfoLevel
 	}
-}
-
-func parseNamespaces(list string) ([]string, error) {
-	var namespaces []string
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		if name == "" {
-			continue
-		}
-		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-			return nil, fmt.Errorf("WATCH_NAMESPACE: %q is not a valid namespace name: %s", name, problems[0])
-		}
-		namespaces = append(namespaces, name)
-	}
-	return namespaces, nil
-}
-
-func parseMaxReplicas(text string) (int32, error) {
-	limit, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || limit < 1 || limit > schemaMaxReplicas {
-		return 0, fmt.Errorf("MAX_REPLICAS: %q is not a whole number from 1 to %d", text, schemaMaxReplicas)
-	}
-	return int32(limit), nil
 }

@@ -72,11 +72,11 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 			"LOG_LEVEL: it must be error, info, debug or a number from 1 (debug) to 7"},
 		"a level that overflows": {"--zap-log-level=200", []string{image}, "LOG_LEVEL: it must be"},
 		"the highest level":      {"--zap-log-level=10", []string{image}, "such as environment variables"},
-		"an invalid variable":    {"", []string{image, "LOG_LEVEL=loud"}, `LOG_LEVEL: invalid log level "loud"`},
+		"an invalid variable":    {"", []string{image, "LOG_LEVEL=loud"}, `LOG_LEVEL: it must be error, info, debug or a number from 1 (debug) to 7 (most verbose), not "loud"`},
 		"a variable with bodies": {"", []string{image, "LOG_LEVEL=8"}, "LOG_LEVEL: it must be"},
 		"an invalid namespace":   {"", []string{image, "WATCH_NAMESPACE=a,B_C"}, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`},
 		"an unknown flag":        {"--follow", []string{image}, "unknown flag: --follow"},
-		"an invalid log level":   {"--zap-log-level=loud", []string{image}, "zap-log-level"},
+		"an invalid log level":   {"--zap-log-level=loud", []string{image}, "LOG_LEVEL: it must be"},
 		"a flag without a text":  {"--max-replicas", []string{image}, "flag needs an argument"},
 	} {
 		_, err := parse(c.arguments, c.environment...)

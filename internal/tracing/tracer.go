@@ -29,8 +29,9 @@ type Tracer struct {
 
 // Enabled reports whether the environment has the address of a collector and does not disable traces.
 func Enabled(getenv func(string) string) bool {
-	disabled := strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || getenv("OTEL_TRACES_EXPORTER") == "none"
-	return !disabled && getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+	is := func(name, value string) bool { return strings.EqualFold(strings.TrimSpace(getenv(name)), value) }
+	disabled := is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none")
+	return !disabled && !(is("OTEL_EXPORTER_OTLP_ENDPOINT", "") && is("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""))
 }
 
 // New returns a tracer, the zero value if it is not enabled. The libraries read all other environment variables themselves.

@@ -1,0 +1,93 @@
+package operator
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// clean removes what files and templates leave around a value: blanks, line ends and a byte order mark.
+func clean(text string) string { return strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) }
+
+// clean cleans all texts.
+func (o *Options) clean() {
+	texts := []*string{&o.MetricsAddress, &o.MetricsCertPath, &o.ProbeAddress, &o.LeaderElectionNamespace}
+	for _, each := range o.settings() {
+		texts = append(texts, each.value)
+	}
+	for _, text := range texts {
+		*text = clean(*text)
+	}
+}
+
+// parseNamespaces returns the names of a list, none for all namespaces. A list of separators alone may come from a template without its
+// values: it must not widen what the operator watches.
+func parseNamespaces(list string) ([]string, error) {
+	var namespaces []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" || slices.Contains(namespaces, name) {
+			continue
+		}
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, fmt.Errorf("WATCH_NAMESPACE: %q is not a valid namespace name: %s", name, problems[0])
+		}
+		namespaces = append(namespaces, name)
+	}
+	if list != "" && namespaces == nil {
+		return nil, fmt.Errorf("WATCH_NAMESPACE: %q has no name: leave it empty for all namespaces", list)
+	}
+	return namespaces, nil
+}
+
+func parseMaxReplicas(text string) (int32, error) {
+	limit, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || limit < 1 || limit > schemaMaxReplicas {
+		return 0, fmt.Errorf("MAX_REPLICAS: %q is not a whole number from 1 to %d", text, schemaMaxReplicas)
+	}
+	return int32(limit), nil
+}
+
+// checkAddresses rejects addresses that cannot be served, which would end the operator much later, and empty ones: controller-runtime has a
+// default for the metrics, and takes an empty address of the probes for none.
+func (o *Options) checkAddresses() error {
+	const metrics, probes = "--metrics-bind-address", "--health-probe-bind-address"
+	for name, address := range map[string]string{metrics: o.MetricsAddress, probes: o.ProbeAddress} {
+		_, port, err := net.SplitHostPort(address)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		if err != nil && address != disabled {
+			return fmt.Errorf("%s: %q is neither an address such as :8443 or 127.0.0.1:8443 nor %s", name, address, disabled)
+		}
+	}
+	if _, port, _ := net.SplitHostPort(o.MetricsAddress); o.MetricsAddress == o.ProbeAddress && o.MetricsAddress != disabled && port != "0" {
+		return fmt.Errorf("%s: %q is the address of %s, too", probes, o.ProbeAddress, metrics)
+	}
+	return nil
+}
+
+// disabled is the address of what is not served.
+const disabled = "0"
+
+// checkImage rejects what no container runtime can pull, so that not each Echo fails for it.
+func checkImage(name, image string) error {
+	const registry = `(([-.a-zA-Z0-9]+|\[[:0-9a-fA-F]+\])(:[0-9]+)?/)?`
+	pattern := regexp.MustCompile("^" + registry + `[a-z0-9]+([-._/]+[a-z0-9]+)*(:[-.\w]+)?(@\w+:\w+)?$`)
+	if image != "" && !pattern.MatchString(image) {
+		return fmt.Errorf("%s: %q is not an image such as registry.example.com/echo/echo-server:1.0: no quotes, no scheme, the path in lower case", name, image)
+	}
+	return nil
+}
+
+func (o *Options) checkLease() error {
+	if problems := validation.IsDNS1123Label(o.LeaderElectionNamespace); o.LeaderElectionNamespace != "" && len(problems) > 0 {
+		return fmt.Errorf("--leader-election-namespace: %q is not a valid namespace name: %s", o.LeaderElectionNamespace, problems[0])
+	}
+	return nil
+}
