@@ -28,7 +28,8 @@ func main() {
 	exitOn(err, 2)
 	memory.SetLimit(os.DirFS("/sys/fs/cgroup"))
 	memory.CollectSeldom()
-	exitOn(server.Run(untilSignal(), settings, version, slog.New(slog.NewJSONHandler(os.Stderr, nil))), 1)
+	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: settings.LogLevel}))
+	exitOn(server.Run(untilSignal(), settings, version, log), 1)
 }
 
 // exitOn exits the process with a code if there is an error, and prints it. Asking for the help or the version is none.

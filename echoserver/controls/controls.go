@@ -33,6 +33,7 @@ type Controls struct {
 	Connection ConnectionFault // empty means that the response is sent
 	percentage int             // the share of the requests to which the controls apply; 0 means all
 	EarlyHints bool            // whether a response with status 103 comes first
+	Handshake  bool            // whether the first message of a WebSocket is the echo of its handshake
 	failures   int             // to how many requests with the same key the controls apply; 0 means all
 	fault      int             // the number of the configured fault that applies, starting at 1; 0 means none
 	requested  requested

@@ -51,6 +51,9 @@ func (c *Chooser) For(r *http.Request) (Controls, error) {
 	if err != nil {
 		return desired, err
 	}
+	if desired.Handshake {
+		return desired, errors.New("handshake: only a WebSocket has one, at a path that ends in /-/ws")
+	}
 	return c.decide(r, desired), nil
 }
 

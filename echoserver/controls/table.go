@@ -24,7 +24,7 @@ type control struct {
 
 // table returns all controls. X-Echo-Applied and the description of a request have their order. A new control is a row here and a field of
 // controls.
-func table() [11]control {
+func table() [12]control {
 	return [...]control{
 		{name: "status", set: (*Controls).setStatus, value: Controls.statusValue, varies: true},
 		{name: "delay", set: (*Controls).setDelay, value: Controls.delayValue, varies: true},
@@ -35,6 +35,7 @@ func table() [11]control {
 		{name: "failures", set: (*Controls).setFailures, value: Controls.failuresValue, varies: true},
 		{name: "early-hints", set: (*Controls).setEarlyHints, value: func(c Controls) any { return orNil(c.EarlyHints) }},
 		{name: "connection", set: (*Controls).setConnection, value: Controls.connectionValue, varies: true},
+		{name: "handshake", set: (*Controls).setHandshake, value: func(c Controls) any { return orNil(c.Handshake) }},
 		{name: "fault", value: Controls.faultIndex},
 		{name: "body", value: Controls.bodyValue, isHidden: true},
 	}
@@ -116,6 +117,10 @@ func (c *Controls) setEarlyHints(values []string, policy Policy) error {
 
 func (c *Controls) setConnection(values []string, policy Policy) error {
 	return Into(&c.Connection, policy.parseConnection)(values[0])
+}
+
+func (c *Controls) setHandshake(values []string, _ Policy) error {
+	return Into(&c.Handshake, ParseBoolean)(values[0])
 }
 
 func (c Controls) statusValue() any { return orNil(c.Status) }

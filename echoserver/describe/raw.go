@@ -14,8 +14,8 @@ const (
 	// maxRaw is the maximum number of values that are listed because they are not UTF-8. All fields of a header and of a trailer fit. The
 	// parameters of a query may not, but the path contains them.
 	maxRaw = 250
-	// RawCost is how much longer a response becomes by a value in this list, in bytes, in addition to its name and the value itself.
-	RawCost = 80
+	// rawCost is how much longer a response becomes by a value in this list, in bytes, in addition to its name and the value itself.
+	rawCost = 80
 )
 
 // Raw is a value of a request that is not UTF-8. Where it is shown, each byte that is not is U+FFFD.
@@ -37,8 +37,8 @@ func (l *RawList) Add(where, value string) {
 	}
 }
 
-// AddFields adds the values that are not UTF-8, or whose names are not. It returns the fields with names that are UTF-8: JSON would write two
-// names that differ only in other bytes as one.
+// AddFields adds the values that are not UTF-8, or whose names are not. It returns the fields with names that are UTF-8: JSON would write
+// two names that differ only in other bytes as one.
 func (l *RawList) AddFields(where string, fields map[string][]string) map[string][]string {
 	if countRaw(fields) == 0 { // nearly always
 		return fields
@@ -69,8 +69,8 @@ func (l *RawList) append(raw Raw) {
 	}
 }
 
-// MostRaw returns an upper bound of the number of values of a request that are listed.
-func MostRaw(r *http.Request) int {
+// mostRaw returns an upper bound of the number of values of a request that are listed.
+func mostRaw(r *http.Request) int {
 	most := countRaw(r.Header) + countRaw(r.Trailer) + strings.Count(r.URL.RawQuery, "%")
 	for _, text := range []string{r.RequestURI, r.Host, r.Method} {
 		if !utf8.ValidString(text) {

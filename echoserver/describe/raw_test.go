@@ -12,6 +12,8 @@ import (
 )
 
 func TestRawList_AddFields(t *testing.T) {
+	one := func(value string) map[string][]string { return map[string][]string{"A": {value}} }
+	listed := func(value string) RawList { return RawList{{Where: "w", Name: "A", Base64: []byte(value)}} }
 	for name, c := range map[string]struct {
 		fields, shown map[string][]string
 		want          RawList
@@ -19,13 +21,14 @@ func TestRawList_AddFields(t *testing.T) {
 		"no field":                 {nil, nil, nil},
 		"UTF-8":                    {map[string][]string{"A": {"é", "\uFFFD", ""}}, map[string][]string{"A": {"é", "\uFFFD", ""}}, nil},
 		"a field without values":   {map[string][]string{"A": nil}, map[string][]string{"A": nil}, nil},
-		"Latin-1":                  {map[string][]string{"A": {"caf\xe9"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("caf\xe9")}}},
-		"the second value":         {map[string][]string{"A": {"a", "\xe9", "b"}}, nil, RawList{{Where: "w", Name: "A", Index: 1, Base64: []byte("\xe9")}}},
-		"an overlong slash":        {map[string][]string{"A": {"\xc0\xaf"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("\xc0\xaf")}}},
-		"half of a surrogate pair": {map[string][]string{"A": {"\xed\xa0\xbd"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("\xed\xa0\xbd")}}},
-		"beyond Unicode":           {map[string][]string{"A": {"\xf4\x90\x80\x80"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("\xf4\x90\x80\x80")}}},
-		"half of a character":      {map[string][]string{"A": {"\xe2\x82"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("\xe2\x82")}}},
-		"UTF-16 with its mark":     {map[string][]string{"A": {"\xff\xfea\x00"}}, nil, RawList{{Where: "w", Name: "A", Base64: []byte("\xff\xfea\x00")}}},
+		"Latin-1":                  {one("caf\xe9"), nil, listed("caf\xe9")},
+		"an overlong slash":        {one("\xc0\xaf"), nil, listed("\xc0\xaf")},
+		"half of a surrogate pair": {one("\xed\xa0\xbd"), nil, listed("\xed\xa0\xbd")},
+		"beyond Unicode":           {one("\xf4\x90\x80\x80"), nil, listed("\xf4\x90\x80\x80")},
+		"half of a character":      {one("\xe2\x82"), nil, listed("\xe2\x82")},
+		"UTF-16 with its mark":     {one("\xff\xfea\x00"), nil, listed("\xff\xfea\x00")},
+		"the second value": {map[string][]string{"A": {"a", "\xe9", "b"}}, nil,
+			RawList{{Where: "w", Name: "A", Index: 1, Base64: []byte("\xe9")}}},
 		"sorted by name": {map[string][]string{"B": {"\xe9"}, "A": {"\xe8"}}, nil,
 			RawList{{Where: "w", Name: "A", Base64: []byte("\xe8")}, {Where: "w", Name: "B", Base64: []byte("\xe9")}}},
 		"names that look the same": {map[string][]string{"\xfe": {"1"}, "\xff": {"2", "3"}, "\uFFFD": {"4"}},
@@ -69,7 +72,7 @@ func TestPlainRequestsAreNotListed(t *testing.T) {
 		Request: Request{Query: map[string][]string{"color": {"blue"}}}}
 	count := testing.AllocsPerRun(1000, func() {
 		a.listRaw()
-		if a.Request.Raw != nil || MostRaw(r) != 0 {
+		if a.Request.Raw != nil || mostRaw(r) != 0 {
 			t.Errorf("listed are %+v", a.Request.Raw)
 		}
 	})
@@ -90,8 +93,8 @@ func FuzzRaw(f *testing.F) {
 			return // Describe does not parse as many
 		}
 		a.listRaw()
-		if len(a.Request.Raw) > MostRaw(r) {
-			t.Errorf("%d are listed, at most %d are expected", len(a.Request.Raw), MostRaw(r))
+		if len(a.Request.Raw) > mostRaw(r) {
+			t.Errorf("%d are listed, at most %d are expected", len(a.Request.Raw), mostRaw(r))
 		}
 		if got := restored(a.Request.Raw, "path", map[string][]string{"": {validText(path)}})[""][0]; got != path {
 			t.Errorf("the path is restored as %q", got)

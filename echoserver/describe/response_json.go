@@ -3,6 +3,9 @@ package describe
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // maxIndented is the maximum size of JSON that is indented, in bytes: people read no longer one, and indentation takes as long as encoding.
@@ -31,4 +34,11 @@ func (a *Response) encode(forHTML bool, indent string) []byte {
 	encoder.SetIndent("", indent)
 	_ = encoder.Encode(a) // a buffer never fails, and all types can be encoded
 	return b.Bytes()
+}
+
+// MaxBytes returns the maximum size of the description of a request with a body, in bytes: JSON needs up to six bytes for one, the
+// parameters of a query are in it twice, and what is not UTF-8 is listed.
+func MaxBytes(e *exchange.Exchange, r *http.Request, b *exchange.Body) int64 {
+	const escape = 6
+	return escape*(e.DescribedSize(b)+int64(len(r.URL.RawQuery))) + int64(rawCost*mostRaw(r))
 }

@@ -110,16 +110,13 @@ func (filler) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// worstResponse returns how much memory a response can take at most, in bytes, in addition to what the cost of the request includes. If it
-// describes the request, JSON needs up to six bytes for one, the parameters of a query are in it twice, and what is not UTF-8 is listed;
-// text of a given size is copied from a buffer.
+// worstResponse returns how much memory a response can take at most, in bytes, in addition to what the cost of the request includes. Text
+// of a given size is copied from a buffer.
 func worstResponse(e *exchange.Exchange, r *http.Request, b *exchange.Body, size *int) int64 {
 	if size != nil {
 		return int64(min(*size, copyBuffer))
 	}
-	const escape = 6
-	described := e.DescribedSize(b) + int64(len(r.URL.RawQuery))
-	if worst := escape*described + int64(describe.RawCost*describe.MostRaw(r)); worst > 2*connection.IncludedResponse {
+	if worst := describe.MaxBytes(e, r, b); worst > 2*connection.IncludedResponse {
 		return worst
 	}
 	return 0

@@ -1,12 +1,16 @@
 package server
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
@@ -87,4 +91,49 @@ func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Durati
 		panic(http.ErrAbortHandler) // makes net/http close the connection
 	}
 	return false
+}
+
+// echoHandshake returns the echo of the handshake of a WebSocket in JSON if the handshake asks for it, and the memory that was acquired for
+// it. It returns false if it has rejected the handshake.
+func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []byte, acquired int64, ok bool) {
+	desired, err := h.chooser.ForHandshake(r)
+	switch {
+	case err != nil:
+		exchange.Reject(e, http.StatusBadRequest, err.Error())
+		return nil, 0, false
+	case !desired.Handshake:
+		return nil, 0, true
+	}
+	acquired = describe.MaxBytes(e, r, nil)
+	if !e.Acquire(acquired) {
+		h.exhausted(e)
+		return nil, 0, false
+	}
+	applied := desired.Applied()
+	h.metrics.applied(applied)
+	e.Header().Set("X-Echo-Applied", applied.String())
+	describer := *h.describer
+	describer.ShowIdentity = h.showIdentity && (h.controls == controls.Full || isSameOrigin(r))
+	return bytes.TrimSpace(describer.Describe(e, r, applied, nil).CompactJSON(false)), acquired, true
+}
+
+// isSameOrigin reports whether a handshake comes from a page of this server or from no page. Browsers let a page of any origin read the
+// messages of a WebSocket, but not the responses to other requests.
+func isSameOrigin(r *http.Request) bool {
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && (origin.Host == r.Host || r.Header["Origin"] == nil)
+}
+
+// logHandshake logs a request for a WebSocket at debug, with its echo: a proxy may have removed what makes it a handshake. There is no line
+// if there is no memory for it.
+func (h *handler) logHandshake(e *exchange.Exchange, r *http.Request) {
+	if !h.log.Enabled(r.Context(), slog.LevelDebug) {
+		return
+	}
+	cost := describe.MaxBytes(e, r, nil)
+	if !e.Acquire(cost) {
+		return
+	}
+	h.log.LogAttrs(r.Context(), slog.LevelDebug, "handshake", slog.String("id", e.ID), slog.Any("echo", h.describer.Describe(e, r, nil, nil)))
+	e.Release(cost)
 }

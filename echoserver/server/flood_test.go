@@ -126,7 +126,8 @@ func headerFloods(limit int) map[string]clientFlood {
 			listedFields(90, allowed-10_000)...)},
 		"texts that list many bytes": {200, overHTTP2("GET", "/?echo.format=text&"+strings.Repeat("%ff&", 199), withoutWindow,
 			listedFields(90, allowed-10_000)...)},
-		"pages that need escapes": {200, overHTTP2("GET", "/?echo.format=html", withoutWindow, "x-forwarded-for", strings.Repeat("<<<<<<<<<<<<<,", 90),
+		"pages that need escapes": {200, overHTTP2("GET", "/?echo.format=html", withoutWindow, "x-forwarded-for",
+			strings.Repeat("<<<<<<<<<<<<<,", 90),
 			"x-a", strings.Repeat("<", allowed-1500))},
 		"long headers over HTTP/2":     {200, overHTTP2("GET", "/", withoutWindow, cookie(allowed)...)},
 		"delayed long headers":         {200, overHTTP2("GET", "/?echo.delay=30s", complete, cookie(allowed)...)},
@@ -152,6 +153,8 @@ func headerFloods(limit int) map[string]clientFlood {
 		"incomplete headers":             {2000, writes("GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", allowed))},
 		"escapes over HTTP/1.1": {2000,
 			writes("GET /?echo.delay=1s HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("\xff", allowed) + "\r\n\r\n")},
+		"unread echoes of handshakes": {1000, writes("GET /-/ws?echo.handshake=true HTTP/1.1\r\n" + validHandshake + "X-A: " +
+			strings.Repeat("\xff", allowed-1000) + "\r\n\r\n")},
 		"many fields": {2000,
 			writes("GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A:\r\n", 95) + "X-A: " + strings.Repeat("x", allowed-1000))},
 		"idle after long headers": {2000, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", allowed) + "\r\n\r\n")},

@@ -46,7 +46,7 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 	client := func(r *http.Request) string { return describe.ClientAddress(r, s.trustedProxies) }
 	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, client)
 	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Rejected: metrics.Rejected,
-		Page: h.pages.WebSocket.Serve}
+		Page: h.pages.WebSocket.Serve, Log: h.logHandshake, First: h.echoHandshake}
 	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Delay: s.response.Delay, Controls: s.controls != controls.None,
 		Delays:  h.delays,
 		Metrics: metrics, Ending: life.ending, NotReady: life.notReady})

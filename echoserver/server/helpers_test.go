@@ -44,7 +44,7 @@ func handlerOf(t testing.TB, environ ...string) *handler {
 func loggedHandler(t testing.TB, environ ...string) (*handler, *echotest.LockedBuffer) {
 	t.Helper()
 	h, log := handlerOf(t, environ...), &echotest.LockedBuffer{}
-	h.log = slog.New(slog.NewJSONHandler(log, nil))
+	h.log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: h.LogLevel}))
 	return h, log
 }
 

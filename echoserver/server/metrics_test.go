@@ -90,7 +90,7 @@ func TestMetrics(t *testing.T) {
 			"code=200,listener=admin,method=GET,proto=HTTP/1.1": 1},
 		"echo_controls_total": {"control=status": 1, "control=set-header": 2, "control=delay": 0, "control=size": 0, "control=format": 0,
 			"control=body": 0, "control=early-hints": 0, "control=percentage": 0, "control=failures": 0, "control=connection": 0,
-			"control=fault": 0, "control=grpc-status": 0},
+			"control=fault": 0, "control=grpc-status": 0, "control=handshake": 0},
 		"echo_rejected_total": {"reason=body": 0, "reason=connections": 0, "reason=delays": 0, "reason=grpc_message": 0, "reason=handshakes": 0,
 			"reason=header": 0, "reason=memory": 0, "reason=websocket_message": 0},
 		"echo_grpc_requests_total":     {"code=UNIMPLEMENTED,method=other": 1},

@@ -115,6 +115,18 @@ func TestBadSettingsEndTheProgram(t *testing.T) {
 	}
 }
 
+// TestHandshakesAreLogged sets the level of the log of the real program.
+func TestHandshakesAreLogged(t *testing.T) {
+	for level, want := range map[string]int{"info": 0, "debug": 1} {
+		p := start(t, "ECHO_LOG_LEVEL="+level)
+		_ = echotest.Send(t, http.DefaultClient, http.MethodGet, p.url+"/-/ws", "")
+		echotest.Until(t, "the request is logged", func() bool { return strings.Contains(p.log.String(), `"msg":"request"`) })
+		if got := strings.Count(p.log.String(), `"level":"DEBUG","msg":"handshake"`); got != want {
+			t.Errorf("%s: %d lines in %s", level, got, p.log)
+		}
+	}
+}
+
 // TestFullControlsAreLogged checks that the log warns of them at start, and only of them.
 func TestFullControlsAreLogged(t *testing.T) {
 	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "None": 0} {

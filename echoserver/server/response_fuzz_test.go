@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
-	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 )
@@ -37,14 +37,7 @@ func FuzzResponse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, query, name, value, body string) {
 		h, log := loggedHandler(t, "SECRET="+canary)
 		close(h.life.ending) // nothing is held back
-		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
-		r.URL = &url.URL{Path: path, RawQuery: query}
-		if parsed, err := url.ParseRequestURI(path); err == nil {
-			r.URL.Path, r.URL.RawPath = parsed.Path, parsed.RawPath
-		}
-		r.RequestURI = path + "?" + query
-		r.Header.Set(name, value)
-		r.Header.Set("X-Api-Key", credential)
+		r := requestOf(path, query, body, name, value, "X-Api-Key", credential)
 		w := httptest.NewRecorder()
 		route := routeOf(routedPath(r.URL))
 		if route == routeEvents || route == routeBody || grpc.IsCall(r) { // a recorder cannot stream, and FuzzCall sends calls
@@ -52,13 +45,12 @@ func FuzzResponse(f *testing.F) {
 		}
 		h.ServeHTTP(w, r)
 
-		sent := path + query + name + value + body
-		given := w.Body.String() + log.String()
-		for _, secret := range []string{canary, "credential-", base64.RawStdEncoding.EncodeToString([]byte(credential))} {
-			if strings.Contains(given, secret) && !strings.Contains(sent, secret) {
-				t.Errorf("the secret is given away: %s", given)
-			}
+		handshake := handshakeOf(h, r)
+		if !json.Valid(handshake) || !utf8.Valid(handshake) {
+			t.Errorf("the echo of a handshake is %q", handshake)
 		}
+		expectNoSecrets(t, w.Body.String()+string(handshake)+log.String(), path+query+name+value+body, canary, "credential-",
+			base64.RawStdEncoding.EncodeToString([]byte(credential)))
 		if route != routeWebSocket {
 			checkContent(t, w.Header(), w.Body.String())
 			checkBound(t, w, len(path)+len(query)+len(name)+len(value), len(body))
@@ -72,10 +64,43 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
+// expectNoSecrets fails the test if what is given has a secret that was not sent.
+func expectNoSecrets(t *testing.T, given, sent string, secrets ...string) {
+	t.Helper()
+	for _, secret := range secrets {
+		if strings.Contains(given, secret) && !strings.Contains(sent, secret) {
+			t.Errorf("the secret is given away: %s", given)
+		}
+	}
+}
+
+// requestOf returns a request with headers.
+func requestOf(path, query, body string, headers ...string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	r.URL = &url.URL{Path: path, RawQuery: query}
+	if parsed, err := url.ParseRequestURI(path); err == nil {
+		r.URL.Path, r.URL.RawPath = parsed.Path, parsed.RawPath
+	}
+	r.RequestURI = path + "?" + query
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// handshakeOf returns the first message of a WebSocket whose handshake has the headers of a request, as JSON.
+func handshakeOf(h *handler, r *http.Request) []byte {
+	handshake := r.Clone(r.Context())
+	handshake.Header.Del("X-Echo-Handshake")
+	handshake.URL.RawQuery = "echo.handshake=true"
+	text, _, _ := h.echoHandshake(exchange.New(httptest.NewRecorder(), handshake), handshake)
+	return text
+}
+
 // checkBound holds the length of an echo to a limit that depends on the length of the request, and on how much of its body is shown.
 func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	t.Helper()
-	const fixed, listed, escape = 12 << 10, 250 * describe.RawCost, 6 // the page; what is not UTF-8; the longest escape
+	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // the page; what is not UTF-8; the longest escape
 	limit := fixed + listed + 3*escape*header + escape*min(body, exchange.MaxShown)
 	if w.Body.Len() > limit && !strings.Contains(w.Header().Get("X-Echo-Applied"), "size=") {
 		t.Errorf("the response to %d bytes and a body of %d has %d, the limit is %d", header, body, w.Body.Len(), limit)

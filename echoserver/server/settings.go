@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"regexp"
@@ -40,6 +41,8 @@ type Settings struct {
 	tls            tlsserver.Settings
 	unknown        []string // variables that look like settings
 	version        string   // of the program
+	// LogLevel is the lowest level of log lines.
+	LogLevel slog.Level
 }
 
 // option is a setting. Its environment variable is ECHO_ and the name of the flag: for drain-delay it is ECHO_DRAIN_DELAY.
@@ -89,6 +92,8 @@ func (s *Settings) options() []option {
 			controls.Into(&s.controls, controls.OneOf("is not Safe, Full or None", controls.Safe, controls.Full, controls.None))},
 		{"identity", "true", "`true|false`: whether responses include pod, node, addresses and version",
 			controls.Into(&s.showIdentity, controls.ParseBoolean)},
+		{"log-level", "info", "the lowest `LEVEL` of log lines: info, or debug, which adds the handshakes of WebSockets",
+			controls.Into(&s.LogLevel, parseLogLevel)},
 		{bodyFlag, "", "the `TEXT` that is the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
 	}, tlsOptions(&s.tls)...)
 }
@@ -234,6 +239,16 @@ func parseFolder(text string) (string, error) {
 		return "", errors.New(`"" is not a folder such as /etc/echo-server/tls`)
 	}
 	return text, nil
+}
+
+func parseLogLevel(text string) (slog.Level, error) {
+	switch text {
+	case "info":
+		return slog.LevelInfo, nil
+	case "debug":
+		return slog.LevelDebug, nil
+	}
+	return 0, fmt.Errorf("%q is neither info nor debug", text)
 }
 
 func asIs(text string) (string, error) { return text, nil }

@@ -42,12 +42,12 @@ func TestSettingsRefused(t *testing.T) {
 		"ECHO_MAX_HEADER_BYTES=65537":         "ECHO_MAX_HEADER_BYTES: ",
 		"ECHO_CONTROLS=full":                  `ECHO_CONTROLS: "full" is not Safe, Full or None`,
 		"ECHO_IDENTITY=no":                    `ECHO_IDENTITY: "no" is neither true nor false`,
+		"ECHO_LOG_LEVEL=verbose":              `ECHO_LOG_LEVEL: "verbose" is neither info nor debug`,
 		"ECHO_TLS_ADDR=8443":                  `ECHO_TLS_ADDR: "8443" is not an address such as :8080`,
 		"ECHO_TLS_CLIENT_CERTIFICATE=require": `ECHO_TLS_CLIENT_CERTIFICATE: "require" is not None, Request or Require`,
 		"ECHO_TLS_MIN_VERSION=VersionTLS11":   `ECHO_TLS_MIN_VERSION: "VersionTLS11" is not VersionTLS12 or VersionTLS13`,
 		"ECHO_TLS_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256": `ECHO_TLS_CIPHERS: "ECDHE-RSA-AES128-GCM-SHA256" is not the IANA name of a cipher ` +
-			`suite that this server has: ` +
-			"the secure ones are TLS_AES_128_GCM_SHA256, ",
+			"suite that this server has: the secure ones are TLS_AES_128_GCM_SHA256, ",
 		"--tls-ciphers=TLS_AES_128_GCM_SHA256,":                               `--tls-ciphers: "" is not the IANA name`,
 		"ECHO_RESPONSE_STATUS=199":                                            "ECHO_RESPONSE_STATUS: ",
 		"ECHO_RESPONSE_DELAY=31s":                                             "ECHO_RESPONSE_DELAY: ",
@@ -78,7 +78,7 @@ func TestFlagsMirrorEnvironment(t *testing.T) {
 	}
 	for _, name := range []string{"HTTP_ADDR", "ADMIN_ADDR", "DRAIN_DELAY", "TRUSTED_PROXIES", "REDACT_HEADERS", "RESPONSE_STATUS",
 		"RESPONSE_DELAY", "RESPONSE_HEADERS", "RESPONSE_BODY", "RESPONSE_FAULTS", "CONTROLS", "IDENTITY", "TLS_ADDR", "TLS_DIR", "TLS_SECRET",
-		"TLS_CLIENT_CERTIFICATE", "TLS_MIN_VERSION", "TLS_CIPHERS"} {
+		"TLS_CLIENT_CERTIFICATE", "TLS_MIN_VERSION", "TLS_CIPHERS", "LOG_LEVEL"} {
 		if mirrored := "-" + strings.ToLower(strings.ReplaceAll(name, "_", "-")); !strings.Contains(help.String(), mirrored+" ") ||
 			!strings.Contains(help.String(), "ECHO_"+name+";") {
 			t.Errorf("%s is not in the help:\n%s", name, &help)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
 // What frames have (RFC 6455, 5.2).
@@ -47,18 +49,32 @@ const validHandshake = "Host: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n
 // openRaw opens a WebSocket and sends frames with the request already.
 func openRaw(t *testing.T, connection net.Conn, frames ...string) *rawClient {
 	t.Helper()
-	request := "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Join(frames, "")
+	c, response := handshake(t, connection, "/-/ws", nil, frames...)
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("the response is %s", response.Status)
+	}
+	return c
+}
+
+// handshake sends a handshake for a target with additional headers, and frames with it. The headers are sent as they are given.
+func handshake(t *testing.T, connection net.Conn, target string, headers []string, frames ...string) (*rawClient, echotest.Reply) {
+	t.Helper()
+	request := "GET " + target + " HTTP/1.1\r\n" + validHandshake
+	for i := 0; i < len(headers); i += 2 {
+		request += headers[i] + ": " + headers[i+1] + "\r\n"
+	}
+	request += "\r\n" + strings.Join(frames, "")
 	go func() { _, _ = io.WriteString(connection, request) }() // the server may close before it has read all
 	c := &rawClient{Conn: connection, reader: bufio.NewReader(connection)}
 	response, err := http.ReadResponse(c.reader, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = response.Body.Close() // there is none
 	if response.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("the response is %s", response.Status)
+		return c, echotest.Reply{Response: response}.Whole(t)
 	}
-	return c
+	_ = response.Body.Close() // there is none
+	return c, echotest.Reply{Response: response}
 }
 
 // send sends frames, each with a packet of its own.

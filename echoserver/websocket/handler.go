@@ -18,11 +18,15 @@ import (
 
 // Handler echoes the messages of WebSockets.
 type Handler struct {
-	Ending   <-chan struct{}           // closed when the server stops
-	Sessions *sync.WaitGroup           // of WebSockets, for which http.Server does not wait
-	Open     *atomic.Int64             // the number of WebSockets
-	Rejected func(reason string)       // counts a message that is rejected because of a limit
-	Page     func(http.ResponseWriter) // responds with a page that opens a WebSocket
+	Ending   <-chan struct{}                         // closed when the server stops
+	Sessions *sync.WaitGroup                         // of WebSockets, for which http.Server does not wait
+	Open     *atomic.Int64                           // the number of WebSockets
+	Rejected func(reason string)                     // counts a message that is rejected because of a limit
+	Page     func(http.ResponseWriter)               // responds with a page that opens a WebSocket
+	Log      func(*exchange.Exchange, *http.Request) // logs a request for a WebSocket, which may be none
+	// First returns the first message that a handshake asks for, nil for none. It acquires the memory for the message, and returns its size.
+	// It returns false if it has rejected the handshake.
+	First func(*exchange.Exchange, *http.Request) (text []byte, acquired int64, ok bool)
 }
 
 // Serve echoes the messages of a WebSocket. It responds to other requests with the page.
@@ -32,6 +36,7 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 		exchange.Reject(e, http.StatusMethodNotAllowed, "a WebSocket requires GET")
 		return
 	}
+	h.Log(e, r)
 	if !isHandshake(r) {
 		h.Page(e)
 		return
@@ -39,6 +44,10 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	subprotocol, status, err := checkHandshake(r)
 	if err != nil {
 		rejectHandshake(e, status, err)
+		return
+	}
+	text, acquired, ok := h.First(e, r)
+	if !ok {
 		return
 	}
 	h.Sessions.Add(1) // before the connection is hijacked
@@ -51,15 +60,20 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	h.Open.Add(1)
 	defer h.Open.Add(-1)
 	session := &session{exchange: e, socket: socket, connection: connection}
+	if text != nil {
+		session.first = &message{exchange: e, chunks: [][]byte{text}, reserved: acquired}
+	}
 	if limit := session.run(h.Ending); limit != "" {
 		h.Rejected(limit)
 	}
 }
 
-// accept responds to a valid handshake. Any origin may connect: it receives only what it sent, and gateways change the Host
-// header that the library would compare it with. Compressors would hold memory outside of the budget.
+// accept responds to a valid handshake. Any origin may connect: it receives only what it sent, with what proxies have added,
+// and gateways change the Host header that the library would compare it with. Compressors would hold memory outside of the budget.
 func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessionConnection) (*websocket.Conn, error) {
-	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { return name != proof.ResponseHeader }) // the others mean nothing here
+	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // the others mean nothing here
+		return name != proof.ResponseHeader && name != "X-Echo-Applied"
+	})
 	socket, err := websocket.Accept(upgrade{e, c}, r, &websocket.AcceptOptions{
 		Subprotocols:       []string{subprotocol},
 		InsecureSkipVerify: true,

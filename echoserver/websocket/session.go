@@ -16,6 +16,7 @@ type session struct {
 	exchange   *exchange.Exchange
 	socket     *websocket.Conn
 	connection *sessionConnection
+	first      *message // sent before any message is received; nil for none
 }
 
 // run returns messages until the WebSocket has ended. It returns the limit that ended it, empty if there is none.
@@ -35,7 +36,7 @@ func (s *session) run(ending <-chan struct{}) (limit string) {
 		case <-done:
 		}
 	}()
-	var err error
+	err := s.sendFirst()
 	for err == nil {
 		err = s.echo()
 	}
@@ -45,6 +46,17 @@ func (s *session) run(ending <-chan struct{}) (limit string) {
 	}
 	s.close(code, reason)
 	return limit
+}
+
+// sendFirst sends the first message, if there is one.
+func (s *session) sendFirst() error {
+	if s.first == nil {
+		return nil
+	}
+	err := s.send(websocket.MessageText, s.first.chunks)
+	s.first.release()
+	s.first = nil // it can be large
+	return err
 }
 
 // echo receives a message and sends it back.
