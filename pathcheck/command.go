@@ -35,7 +35,7 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 		", ")+"; all but "+strings.Join(optIn, " and ")+" if it is empty")
 	flags.StringVar(&c.ca, "ca-file", "", "a `FILE` of PEM certificates to trust in addition to the certificates of browsers")
 	flags.StringArrayVarP(&c.credentials.headers, "header", "H", nil,
-		"a header for each request, as `'NAME: VALUE'`, where the path requires a login or a key; no report has the value; can be repeated")
+		"a `HEADER` for each request, such as 'X-Api-Key: value', where the path requires it; no report has the value; can be repeated")
 	flags.StringVar(&c.credentials.headerFile, "header-file", "",
 		"a `FILE` with a header in each line, as --header, for values that lists of processes must not have")
 	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM, for servers that ask for one")

@@ -132,6 +132,18 @@ func TestRun_problemsHaveNoSecrets(t *testing.T) {
 	}
 }
 
+// TestReport_hide checks each text of a report that can come from a server.
+func TestReport_hide(t *testing.T) {
+	const secret = marker + "-" + marker
+	r := &Report{Problem: secret, Facts: []Fact{{Name: "a", Value: secret, Sent: secret, Received: secret}, {Name: "b", Value: "kept"}},
+		NotTested: []NotTested{{Name: "c", Reason: secret}}, Expected: []Result{{Expectation{"a", "kept"}, secret, false}}}
+	r.hide(newSecrets([]Header{{Name: "A", Value: secret}, {Name: "B", Value: "kept"}}))
+	expectNoSecrets(t, r)
+	if r.Facts[1].Value != "kept" {
+		t.Errorf("a value of this program is hidden: %v", r.Facts[1])
+	}
+}
+
 func TestSecrets_hide(t *testing.T) {
 	long, short := strings.Repeat("0123456789", 60), "4711"
 	s := newSecrets([]Header{{Name: "A", Value: "Bearer " + long}, {Name: "B", Value: short}, {Name: "C", Value: "1"}})
