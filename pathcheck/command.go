@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
-
-	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
 // Command is the command line of the programs that examine paths.
@@ -63,9 +59,8 @@ func FormatNames() []string { return slices.Sorted(maps.Keys(formats())) }
 
 // Run examines the path of a URL, and writes the report.
 func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (*Report, error) {
-	write, ok := formats()[c.output]
-	if !ok {
-		return nil, fmt.Errorf("--output: %q is not text, json, html or expect", c.output)
+	if err := c.checkOutput(); err != nil {
+		return nil, err
 	}
 	options, err := c.options(url, version)
 	if err != nil {
@@ -75,7 +70,14 @@ func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	return report, write(report, out)
+	return report, formats()[c.output](report, out)
+}
+
+func (c *Command) checkOutput() error {
+	if _, ok := formats()[c.output]; !ok {
+		return fmt.Errorf("--output: %q is not text, json, html or expect", c.output)
+	}
+	return nil
 }
 
 func (c *Command) options(url, version string) (*Options, error) {
@@ -84,34 +86,18 @@ func (c *Command) options(url, version string) (*Options, error) {
 	if err := cmp.Or(invalid, noCertificate); err != nil {
 		return nil, err
 	}
-	o := &Options{URL: url, Address: c.address, Direct: c.direct, Headers: headers, Certificate: certificate, Expect: c.expect,
-		Version: version, Deadline: c.deadline}
+	o := &Options{URL: strings.TrimSpace(url), Address: strings.TrimSpace(c.address), Direct: strings.TrimSpace(c.direct), Headers: headers,
+		Certificate: certificate, Expect: c.expect, Version: version, Deadline: c.deadline}
 	if c.deadline <= 0 {
 		return nil, fmt.Errorf("--deadline: %s is not longer than 0s", c.deadline)
 	}
-	if c.groups != "" {
-		o.Groups = strings.Split(c.groups, ",")
+	if err := o.checkAddresses(); err != nil {
+		return nil, err
 	}
-	if c.name != "" {
-		namespace, name, ok := strings.Cut(c.name, "/")
-		if !ok || namespace == "" || name == "" {
-			return nil, fmt.Errorf("--name: %q is not NAMESPACE/NAME", c.name)
-		}
-		o.Echo = proof.Echo{Namespace: namespace, Name: name}
-	}
-	if c.source != "" {
-		source, err := netip.ParseAddr(c.source)
-		if err != nil {
-			return nil, fmt.Errorf("--source: %w", err)
-		}
-		o.Source = source
-	}
-	if c.ca != "" {
-		data, err := os.ReadFile(c.ca)
-		if err != nil {
-			return nil, fmt.Errorf("--ca-file: %w", err)
-		}
-		o.CA = data
-	}
-	return o, nil
+	var errs [4]error
+	o.Groups, errs[0] = parseGroups(c.groups)
+	o.Echo, errs[1] = parseName(c.name)
+	o.Source, errs[2] = parseSource(c.source)
+	o.CA, errs[3] = readAuthorities(c.ca)
+	return o, cmp.Or(errs[:]...)
 }

@@ -32,7 +32,7 @@ func (c *credentials) readHeaders() (headers []Header, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("--header-file: %w", err)
 		}
-		for i, line := range strings.Split(string(content), "\n") {
+		for i, line := range strings.Split(strings.TrimPrefix(string(content), byteOrderMark), "\n") {
 			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 				continue
 			}
@@ -41,6 +41,9 @@ func (c *credentials) readHeaders() (headers []Header, err error) {
 				return nil, fmt.Errorf("--header-file: line %d %w", i+1, err)
 			}
 			headers = append(headers, header)
+		}
+		if headers == nil {
+			return nil, fmt.Errorf("--header-file: %s has no header such as X-Api-Key: value", c.headerFile)
 		}
 	}
 	for i, text := range c.headers {

@@ -28,7 +28,7 @@ func ParseExpectation(text string) (Expectation, error) {
 	if !ok || !regexp.MustCompile(`^[a-zA-Z0-9.]+$`).MatchString(e.Name) || e.Want == "" {
 		return e, fmt.Errorf("%q is not an expectation such as client.address=kept or body.max=>=10Mi", text)
 	}
-	if regexp.MustCompile(`^[<>] ?[0-9]+([KMG]i)?$`).MatchString(e.Want) {
+	if regexp.MustCompile(`^=?[<>] ?[0-9]+([KMG]i)?$`).MatchString(e.Want) {
 		return e, fmt.Errorf("%q: write >= or <= before a number", text)
 	}
 	if bound, _, isBound := e.bound(); isBound {

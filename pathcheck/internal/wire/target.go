@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -74,7 +75,9 @@ func dialAddress(address, port string) (string, error) {
 
 // isPlain reports whether a URL has a scheme, a host, maybe a port and a path, and nothing else.
 func isPlain(u *url.URL) bool {
-	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), "80"), 10, 16)
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" &&
+		err == nil && port != 0
 }
 
 // Connect opens a connection that counts.

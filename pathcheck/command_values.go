@@ -1,0 +1,85 @@
+package pathcheck
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/internal/certificates"
+	"github.com/echo-operator/echo-operator/internal/proof"
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// byteOrderMark begins files of some editors.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// checkAddresses names the flag of an address that is not valid.
+func (o *Options) checkAddresses() error {
+	if _, err := wire.ParseTarget("http://localhost", o.Address); err != nil {
+		return fmt.Errorf("--address: %w", err)
+	}
+	if o.Direct == "" {
+		return nil
+	}
+	if _, err := wire.ParseTarget(o.Direct, ""); err != nil {
+		return fmt.Errorf("--direct: %w", err)
+	}
+	return nil
+}
+
+// parseGroups returns nil for an empty text. A list of commas alone is not empty: it does not mean all groups.
+func parseGroups(text string) ([]string, error) {
+	var groups []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			groups = append(groups, name)
+		}
+	}
+	if strings.TrimSpace(text) != "" && groups == nil {
+		return nil, fmt.Errorf("--groups: %q names no group: leave it empty for all that are examined by default", text)
+	}
+	return groups, nil
+}
+
+// parseName refuses what no Echo is named, which no response could prove.
+func parseName(text string) (proof.Echo, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return proof.Echo{}, nil
+	}
+	if !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`).MatchString(text) {
+		return proof.Echo{}, fmt.Errorf("--name: %q is not NAMESPACE/NAME, such as shop/web", text)
+	}
+	namespace, name, _ := strings.Cut(text, "/")
+	return proof.Echo{Namespace: namespace, Name: name}, nil
+}
+
+func parseSource(text string) (netip.Addr, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return netip.Addr{}, nil
+	}
+	source, err := netip.ParseAddr(text)
+	if err != nil {
+		return source, fmt.Errorf("--source: %q is not an IP address without a port, such as 192.0.2.1", text)
+	}
+	return source.Unmap(), nil
+}
+
+// readAuthorities returns the certificates of a file, all that it was meant to have.
+func readAuthorities(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--ca-file: %w", err)
+	}
+	if _, err := certificates.Parse(data); err != nil {
+		return nil, fmt.Errorf("--ca-file: %s: %w", file, err)
+	}
+	return bytes.TrimPrefix(data, []byte(byteOrderMark)), nil
+}
