@@ -60,6 +60,10 @@ func TestPodCause(t *testing.T) {
 			"Back-off pulling image r/i:1: ErrImagePull: rpc error: code = NotFound desc = r/i:1: not found"), v1.ReasonImagePullFailed,
 			`Image r/i:1 cannot be pulled: "r/i:1: not found". Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
 			true},
+		"wrapped errors of containerd": {containerWaits("ErrImagePull", `rpc error: code = NotFound desc = failed to pull and unpack image \"r/i:1\": `+
+			`failed to resolve reference \"r/i:1\": r/i:1: not found`), v1.ReasonImagePullFailed,
+			`Image r/i:1 cannot be pulled: "r/i:1: not found". Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
+			true},
 		"not an image's name": {containerWaits("InvalidImageName", "couldn't parse"), v1.ReasonImagePullFailed,
 			`Image r/i:1 cannot be pulled: "couldn't parse". Check spec.image, and spec.imagePullSecrets if the registry requires credentials.`,
 			true},

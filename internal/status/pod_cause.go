@@ -85,6 +85,13 @@ func imageCause(status *corev1.ContainerStatus, words string) cause {
 			words = why
 		}
 	}
+	for strings.HasPrefix(words, "failed to ") { // containerd names the image in each error that it wraps
+		_, why, found := strings.Cut(words, `": `)
+		if !found {
+			break
+		}
+		words = why
+	}
 	advice := "Check the image of this container, which another client added to the pods."
 	switch status.Name {
 	case echopod.ContainerName:

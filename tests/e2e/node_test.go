@@ -61,7 +61,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 			`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`
 		for _, echo := range []*v1.Echo{one, other} {
 			eventuallyTold(ctx, echo, lost)
-			expectNotReady(ctx, echo, v1.ReasonNodeProblem, "runs on node "+node+", which has a problem: Ready is Unknown")
+			expectNotReady(ctx, echo, v1.ReasonNodeProblem, "runs on node "+node+", which has a problem: \"Ready is Unknown")
 			eventuallyNodeProblems(ctx, echo, map[string][]string{node: {"NotReady"}})
 		}
 
@@ -83,8 +83,8 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseWarning),
-		HaveField("Conditions", ContainElement(And(HaveField("Type", v1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
-			HaveField("Reason", reason.String()), HaveField("Message", ContainSubstring(message))))))))
+		HaveField("Message", ContainSubstring(message)), HaveField("Conditions", ContainElement(And(HaveField("Type", v1.ConditionReady),
+			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason.String())))))))
 }
 
 // eventuallyNodeProblems waits until the status of an Echo reports these nodes, possibly in another reconcile than its pods.

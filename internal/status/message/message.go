@@ -59,7 +59,7 @@ func Short(limit int, p Problem, others ...string) string {
 		quoted := left - len(`: ""`)
 		switch {
 		case p.Quote != "" && quoted >= min(minQuote, len(p.Quote)):
-			p.Quote = Truncate(p.Quote, quoted)
+			p.Quote = elide(p.Quote, quoted)
 			return Join(p.String(), Join(others...))
 		case left >= 0:
 			p.Quote = ""
@@ -108,6 +108,16 @@ func trimmed(text string) string { return strings.TrimRight(text, ". \n") }
 func Capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// elide shortens a text to at most limit bytes by its middle: an error that others wrapped says at its end what happened.
+func elide(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	head := max(limit-len(ellipsis), 0) / 2
+	tail := max(limit-len(ellipsis)-head, 0)
+	return strings.ToValidUTF8(text[:head], "") + ellipsis + strings.ToValidUTF8(text[len(text)-tail:], "")
 }
 
 // Truncate shortens a text to at most limit bytes without splitting a character.

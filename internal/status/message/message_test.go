@@ -60,7 +60,7 @@ func TestShort(t *testing.T) {
 		want    string
 	}{
 		"all fits":        {200, problem, []string{"A note.", count}, `No pods: "a very long explanation of what is wrong". Change it. A note. 0 of 2 pods are ready.`},
-		"a quote is cut":  {80, problem, []string{count}, `No pods: "a very long explanation of what...". Change it. 0 of 2 pods are ready.`},
+		"a quote is cut":  {80, problem, []string{count}, `No pods: "a very long exp...of what is wrong". Change it. 0 of 2 pods are ready.`},
 		"no room for it":  {50, problem, []string{count}, "No pods. Change it. 0 of 2 pods are ready."},
 		"a short quote":   {60, Problem{Text: "no pods", Quote: "x", Advice: advice}, []string{count}, `No pods: "x". Change it. 0 of 2 pods are ready.`},
 		"no room for all": {30, problem, []string{"A note.", count}, "No pods. Change it. A note."},
