@@ -21,12 +21,8 @@ func secretKey(name string) corev1.EnvVarSource {
 	return corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: "x"}}
 }
 
-// withResources returns a change of the memory limit and the CPU request.
-func withResources(memory, cpu string) func(*v1.EchoSpec) {
-	return func(s *v1.EchoSpec) {
-		s.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse(memory)},
-			Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("1Mi")}}
-	}
+func tooMuchCPU(s *v1.EchoSpec) {
+	s.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1k")}}
 }
 
 // podMessages are the cases in which the kubelet, the scheduler or a container says what is wrong.
@@ -50,13 +46,12 @@ func podMessages() []explained {
 		of("a crash", v1.ReasonPodsCrashing, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "soon"}} },
 			"Container echo .*exit code 2: .*ECHO_DRAIN_DELAY.*kubectl logs"),
 		of("an unknown argument", v1.ReasonPodsCrashing, func(s *v1.EchoSpec) { s.Args = []string{"--none"} }, "Container echo .*exit code.*kubectl logs"),
-		of("too little memory", v1.ReasonPodsCrashing, withResources("6Mi", "1m"), "Container echo .*exit code 137.*spec.resources.limits.memory"),
 		of("a port that nothing listens on", v1.ReasonPodsCrashing, func(s *v1.EchoSpec) {
 			s.Image, s.Env = realcluster.Image("other-server"), []corev1.EnvVar{{Name: "ECHO_HTTP_ADDR", Value: ":9999"}}
 		}, "Container echo .*listen on spec.port"),
 		of("no node with a label", v1.ReasonUnschedulable, func(s *v1.EchoSpec) { s.NodeSelector = v1.Labels{"example.com/none": "such"} },
 			"Pod .* cannot be scheduled: .*Change spec.nodeSelector"),
-		of("no node with enough CPU", v1.ReasonUnschedulable, withResources("32Mi", "1k"), "Pod .* cannot be scheduled: .*Insufficient cpu.*Lower spec.resources.requests"),
+		of("no node with enough CPU", v1.ReasonUnschedulable, tooMuchCPU, "Pod .* cannot be scheduled: .*Insufficient cpu.*Lower spec.resources.requests"),
 		of("no topology domain", v1.ReasonUnschedulable, func(s *v1.EchoSpec) {
 			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "example.com/none",
 				WhenUnsatisfiable: corev1.DoNotSchedule}}

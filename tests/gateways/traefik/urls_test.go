@@ -79,7 +79,7 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 		Expect(seen).To(HaveKeyWithValue("tls.ends", "both"))
 		By("saying so when the authority is gone, by the policy or by the route")
 		Expect(k8s.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})).To(Succeed())
-		expectDegraded(ctx, namespace, name, v1.ReasonRouteNotAccepted.String(), `configmap "`+name+`" not found`)
+		expectDegraded(ctx, namespace, name, v1.ReasonRouteNotAccepted.String(), "configmap '"+name+"' not found")
 		AddReportEntry("message", echoNow(ctx, Default, namespace, name).Status.Message)
 	}, SpecTimeout(10*time.Minute))
 
