@@ -98,6 +98,7 @@ func noteLogErrors(ctx context.Context) {
 	GinkgoHelper()
 	expected := []string{
 		"because it is being terminated", // the namespace of a completed test accepts no events
+		`"error":"namespaces \"e2e-`,     // or is gone
 		"The field spec.replicas is 100",
 		`"name":"explained`, // the Echoes of the specs on messages
 		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that ends in order
