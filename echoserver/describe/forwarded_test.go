@@ -78,7 +78,7 @@ func TestParseForwarded_rules(t *testing.T) {
 		"for=_a;ext=1;EXT=2": false, `for="_a";for=unknown`: false, "for=1.1.1.1;;for=2.2.2.2": false,
 		"for=1.1.1.1, for=1.1.1.1": true, "for=_a;by=_a": true,
 
-		// quoted, if the value has other characters than those of a token (4)
+		// quoted, if the value is not a token (4)
 		"for=192.0.2.1:80": false, `for="192.0.2.1:80"`: true, "for=[2001:db8::1]": false, `for="[2001:db8::1]"`: true,
 		"for=[2001:db8::1]:80": false, "host=localhost:8080": false, `host="localhost:8080"`: true, `for="192.0.2.1"`: true,
 		`proto="https"`: true, `x="a, b; c=d"`: true, "x=a/b": false,

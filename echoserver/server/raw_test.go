@@ -194,7 +194,7 @@ func expectHidden(t *testing.T, name, text, secret string) {
 	}
 }
 
-// TestEchoIsBounded sends requests of about the maximum size of which each part is not UTF-8 or needs escapes.
+// TestEchoIsBounded sends requests of about the maximum size. Each part is not UTF-8, or needs escapes.
 func TestEchoIsBounded(t *testing.T) {
 	h := handlerOf(t)
 	for name, query := range map[string]string{"escaped": strings.Repeat("%ff&", 199), "bytes": strings.Repeat("\xff=\xff&", 199),
@@ -273,7 +273,7 @@ func TestRawValues_calls(t *testing.T) {
 		expect("Connect over "+protocol, response.GetCall())
 	}
 	status, message = called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+gatewayAPI, echoRequest(t, ""), headers...)
-	if status != "0 " || !bytes.Contains(message, []byte("caf\uFFFD")) { // its messages are those of the conformance suite
+	if status != "0 " || !bytes.Contains(message, []byte("caf\uFFFD")) { // the conformance suite defines its messages
 		t.Errorf("the status is %s, the response %q", status, message)
 	}
 }

@@ -52,6 +52,7 @@ func spellings() map[string]struct {
 		"response-body": {" \ufeffbody\r\n", nil},
 		"controls":      {"Full", []spelling{{text: "full", refused: "Safe, Full or None"}, {text: "Full,None", refused: "Safe, Full or None"}}},
 		"identity":      {"false", []spelling{{text: "False", refused: "true nor false"}, {text: "0", refused: "true nor false"}}},
+		"log-level":     {"debug", []spelling{{text: "DEBUG", refused: "info nor debug"}, {text: "warn", refused: "info nor debug"}}},
 		"tls-dir":       {"/tls", nil},
 		"tls-secret":    {"web-tls", nil},
 		"tls-client-certificate": {"Request", []spelling{{text: "request", refused: "None, Request or Require"},

@@ -188,7 +188,7 @@ func TestHandshakeEcho_rejected(t *testing.T) {
 	}
 }
 
-// TestHandshakeLog asks for WebSockets, some of which cannot be. The log has their headers at debug, and no others.
+// TestHandshakeLog asks for WebSockets. Some of the requests cannot become one. The log has their headers at debug, and no others.
 func TestHandshakeLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		level  string
