@@ -32,15 +32,24 @@ func TestRun_schemeOfHandshake(t *testing.T) {
 		proxy func(string) http.Handler
 		want  string
 	}{
-		"nothing":                       {changes(nothing), "not reported"},
-		"wss (Traefik)":                 {ofHandshake("X-Forwarded-Proto", "wss"), "wss"},
-		"ws":                            {ofHandshake("X-Forwarded-Proto", "WS"), "ws"},
-		"https":                         {ofHandshake("X-Forwarded-Proto", "https"), "https"},
-		"http":                          {ofHandshake("X-Forwarded-Proto", "http"), "http"},
-		"a list":                        {ofHandshake("X-Forwarded-Proto", "wss, http"), "list"},
-		"two lines":                     {ofHandshake("X-Forwarded-Proto", "wss", "ws"), "list"},
-		"Forwarded":                     {ofHandshake("Forwarded", "for=10.0.0.1;proto=wss, for=10.0.0.2;proto=http"), "wss"},
-		"handshakes are refused":        {refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), "refused 403"},
+		"nothing":                {changes(nothing), "not reported"},
+		"wss (Traefik)":          {ofHandshake("X-Forwarded-Proto", "wss"), "wss"},
+		"ws":                     {ofHandshake("X-Forwarded-Proto", "WS"), "ws"},
+		"https":                  {ofHandshake("X-Forwarded-Proto", "https"), "https"},
+		"http":                   {ofHandshake("X-Forwarded-Proto", "http"), "http"},
+		"a list":                 {ofHandshake("X-Forwarded-Proto", "wss, http"), "list"},
+		"two lines":              {ofHandshake("X-Forwarded-Proto", "wss", "ws"), "list"},
+		"Forwarded":              {ofHandshake("Forwarded", "for=10.0.0.1;proto=wss, for=10.0.0.2;proto=http"), "wss"},
+		"handshakes are refused": {refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), "refused 403"},
+		"by the path of the WebSocket": {changes(func(r *httputil.ProxyRequest) {
+			if r.In.URL.Path == "/-/ws" {
+				r.Out.Header.Set("X-Forwarded-Proto", "wss")
+			}
+		}), "wss"},
+		"without the query": {changes(func(r *httputil.ProxyRequest) {
+			r.Out.URL.RawQuery = ""
+			r.Out.Header.Set("X-Forwarded-Proto", "ws")
+		}), "ws"},
 		"handshakes are not recognized": {changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Upgrade") }), "not reported"},
 	} {
 		t.Run(name, func(t *testing.T) {

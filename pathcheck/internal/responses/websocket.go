@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/coder/websocket"
 
@@ -18,11 +19,18 @@ const largeMessage = 256 << 10
 
 // ExamineWebSocket examines WebSockets.
 func ExamineWebSocket(ctx context.Context, g *run.Group) error {
-	return g.Each(ctx, examineUpgrade, examineScheme, examineExtendedConnect)
+	handshake, err := examineUpgrade(ctx, g)
+	if err != nil {
+		return err
+	}
+	if err := examineScheme(ctx, g, handshake); err != nil {
+		return err
+	}
+	return examineExtendedConnect(ctx, g)
 }
 
-// examineUpgrade opens a WebSocket and sends messages.
-func examineUpgrade(ctx context.Context, g *run.Group) error {
+// examineUpgrade opens a WebSocket and sends messages. It returns the handshake as the Echo received it, or nil.
+func examineUpgrade(ctx context.Context, g *run.Group) (*wire.Description, error) {
 	h := &webSocketHandshake{group: g}
 	connection, failed := h.dial(ctx)
 	o, err := g.Outcome(ctx, h.response, h.err)
@@ -33,23 +41,34 @@ func examineUpgrade(ctx context.Context, g *run.Group) error {
 		defer func() { _ = connection.CloseNow() }() // it needs no closing handshake
 	}
 	if err != nil || o.Refusal != "" || o.Status != http.StatusSwitchingProtocols {
-		return err
+		return nil, err
 	}
 	g.Add(decideSubprotocol(o.Header.Get("Sec-WebSocket-Protocol")))
+	var handshake *wire.Description
+	if failed == nil && strings.Contains(o.Header.Get("X-Echo-Applied"), "handshake") {
+		handshake, failed = readHandshake(ctx, connection)
+	}
 	for _, size := range []int{100, largeMessage} {
 		if failed == nil {
 			failed = exchangeMessage(ctx, connection, wire.Filler(size))
 		}
 		if failed != nil {
 			if ended := g.Interrupted(ctx, failed); ended != nil {
-				return ended
+				return nil, ended
 			}
 			g.Add(decideMessages(size, failed))
-			return nil
+			return handshake, nil
 		}
 	}
 	g.Add(decideMessages(largeMessage, nil))
-	return nil
+	return handshake, nil
+}
+
+// readHandshake reads the first message of the Echo, which it was asked for.
+func readHandshake(ctx context.Context, c *websocket.Conn) (*wire.Description, error) {
+	c.SetReadLimit(wire.MaxBody)
+	_, data, err := c.Read(ctx)
+	return wire.ParseDescription(data), err
 }
 
 func decideUpgrade(o run.Outcome) fact.Fact {

@@ -32,7 +32,11 @@ func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) 
 	for _, name := range []string{"Sec-WebSocket-Version", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol"} {
 		fields = append(fields, wire.Field{Name: name, Value: r.Header.Get(name)})
 	}
-	s, err := h.group.Open(r.Context(), &wire.Request{Path: "/-/ws", Fields: fields})
+	path := "/-/ws"
+	if h.group.Known.Controls {
+		path += "?echo.handshake=true"
+	}
+	s, err := h.group.Open(r.Context(), &wire.Request{Path: path, Fields: fields})
 	if err != nil {
 		h.err = err
 		return nil, err

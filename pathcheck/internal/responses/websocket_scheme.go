@@ -10,9 +10,13 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// examineScheme sends a handshake to a path that describes requests: proxies treat it as the handshake of a WebSocket, but the Echo does
-// not.
-func examineScheme(ctx context.Context, g *run.Group) error {
+// examineScheme uses the handshake that was received. If there is none, it sends one to a path that describes requests: proxies treat it as
+// the handshake of a WebSocket, but the Echo does not.
+func examineScheme(ctx context.Context, g *run.Group, received *wire.Description) error {
+	if received != nil {
+		g.Add(decideScheme(run.Outcome{Response: &wire.Response{Description: received}}))
+		return nil
+	}
 	if reason := run.Descriptions(g.Known); reason != "" {
 		g.Skip("websocket.proto", reason)
 		return nil

@@ -55,7 +55,7 @@ func handshakeWith(t *testing.T, server http.Handler) *webSocketHandshake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &webSocketHandshake{group: &run.Group{Client: &wire.Client{Target: target, Limits: wire.NewLimits()}}}
+	return &webSocketHandshake{group: &run.Group{Known: &run.Known{}, Client: &wire.Client{Target: target, Limits: wire.NewLimits()}}}
 }
 
 // TestExchangeMessage reads what a path may make of a message (RFC 6455, 5.4).

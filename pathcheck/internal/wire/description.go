@@ -33,11 +33,8 @@ type Description struct {
 // sent. Each takes much more memory than its bytes.
 const maxTexts = 20_000
 
-// parseDescription returns nil for a response that does not describe a request.
-func parseDescription(contentType string, body []byte) *Description {
-	if !strings.HasPrefix(contentType, "application/json") {
-		return nil
-	}
+// ParseDescription returns nil for what does not describe a request.
+func ParseDescription(body []byte) *Description {
 	if bytes.Count(body, []byte{'"'}) > 2*maxTexts {
 		return nil
 	}

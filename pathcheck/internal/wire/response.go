@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -41,7 +42,9 @@ func (a *Response) readBody(response *http.Response, limit int64) {
 	rest, _ := io.Copy(io.Discard, io.LimitReader(response.Body, limit-int64(len(a.Body))+1))
 	a.Size = int64(len(a.Body)) + rest
 	a.Trailers = response.Trailer
-	a.Description = parseDescription(response.Header.Get("Content-Type"), a.Body)
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		a.Description = ParseDescription(a.Body)
+	}
 }
 
 func addressOf(address net.Addr) netip.AddrPort {
