@@ -48,20 +48,25 @@ func examineUpgrade(ctx context.Context, g *run.Group) (*wire.Description, error
 	if failed == nil && strings.Contains(o.Header.Get("X-Echo-Applied"), "handshake") {
 		handshake, failed = readHandshake(ctx, connection)
 	}
+	return handshake, examineMessages(ctx, g, connection, failed)
+}
+
+// examineMessages sends messages, unless that has failed already.
+func examineMessages(ctx context.Context, g *run.Group, c *websocket.Conn, failed error) error {
 	for _, size := range []int{100, largeMessage} {
 		if failed == nil {
-			failed = exchangeMessage(ctx, connection, wire.Filler(size))
+			failed = exchangeMessage(ctx, c, wire.Filler(size))
 		}
 		if failed != nil {
 			if ended := g.Interrupted(ctx, failed); ended != nil {
-				return nil, ended
+				return ended
 			}
 			g.Add(decideMessages(size, failed))
-			return handshake, nil
+			return nil
 		}
 	}
 	g.Add(decideMessages(largeMessage, nil))
-	return handshake, nil
+	return nil
 }
 
 // readHandshake reads the first message of the Echo, which it was asked for.
