@@ -14,9 +14,9 @@ func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
 	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // slog.Logger would look up the caller, which is slower
 	line.AddAttrs(
 		slog.String("id", e.ID),
-		slog.String("method", Truncate(r.Method)),
-		slog.String("host", Truncate(r.Host)),
-		slog.String("path", Truncate(r.URL.Path)),
+		slog.String("method", printable(r.Method)),
+		slog.String("host", printable(r.Host)),
+		slog.String("path", printable(rawPath(r))),
 		slog.String("proto", r.Proto),
 		slog.Int("status", e.StatusOrOK()),
 		slog.Int64("bytes", e.written),

@@ -33,6 +33,16 @@ func Reject(w http.ResponseWriter, status int, why string) {
 	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may have disconnected
 }
 
+// Gets reports whether the method is GET or HEAD. It rejects other requests for something that requires GET.
+func Gets(w http.ResponseWriter, r *http.Request, what string) bool {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return true
+	}
+	w.Header().Set("Allow", "GET, HEAD")
+	Reject(w, http.StatusMethodNotAllowed, what+" requires GET")
+	return false
+}
+
 // SetDeadlines sets the deadlines of an exchange; the zero time means none. If it fails, reading and writing fail too.
 func SetDeadlines(w http.ResponseWriter, deadline time.Time) {
 	controller := http.NewResponseController(w)

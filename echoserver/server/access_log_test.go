@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestAccessLog(t *testing.T) {
 		t.Fatalf("%v in %s", err, log)
 	}
 	for key, want := range map[string]any{"msg": "request", "level": "INFO", "id": "id-7", "method": "GET", "host": "example.com",
-		"path": "/a\nb", "proto": "HTTP/1.1",
+		"path": "/a%0ab", "proto": "HTTP/1.1",
 		"status": 418.0, "remote": "192.0.2.1:1234"} {
 		if line[key] != want {
 			t.Errorf("%s is %v, want %v", key, line[key], want)
@@ -37,5 +38,61 @@ func TestAccessLog(t *testing.T) {
 	echotest.Record(h, "/"+strings.Repeat("x", 60_000))
 	if length := len(log.String()) - before; length > 2*exchange.MaxLogged {
 		t.Errorf("a line has %d bytes", length)
+	}
+}
+
+// TestAccessLog_path sends paths, of which the log has what came, without queries and passwords.
+func TestAccessLog_path(t *testing.T) {
+	h, log := loggedHandler(t)
+	url := serve(t, h).URL
+	for target, want := range map[string]string{
+		"/a%2Fb":                           "/a%2Fb",
+		"/a%2fb?k=hunter2":                 "/a%2fb",
+		"/%61%0a%1b":                       "/%61%0a%1b",
+		"/a/../b//c/./d":                   "/a/../b//c/./d",
+		"/caf\xc3\xa9":                     "/caf\u00e9",
+		"/caf\xe9":                         `/caf\xe9`,
+		"/\xc2\x9b2J":                      `/\u009b2J`,
+		"/+;a=b":                           "/+;a=b",
+		"http://u:hunter2@a/b%2Fc?hunter2": "/b%2Fc",
+		"http://u:hunter2@a?hunter2":       "",
+		"hunter2:a":                        "",
+	} {
+		before := len(log.String())
+		got := echotest.Exchanged(t, echotest.Dial(t, url), "GET "+target+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		checkLoggedPath(t, target, log.String()[before:], want)
+		if !strings.HasPrefix(got, "HTTP/1.1 200 ") {
+			t.Errorf("%s: the response is %q", target, got)
+		}
+	}
+	for target, want := range map[string]string{"/a%2Fb?hunter2": "/a%2Fb", "/%61\u009b2J": `/%61\u009b2J`, "*": "*"} {
+		before := len(log.String())
+		conn := echotest.Dial(t, url)
+		framer, err := greet(conn, complete)
+		if err != nil {
+			t.Fatal(err)
+		}
+		method := http.MethodGet
+		if target == "*" {
+			method = http.MethodOptions
+		}
+		writeRequest(t, framer, 1, headerBlockTo("a\u202e", method, target))
+		statuses(t, framer, 1)
+		echotest.Until(t, "it is logged", func() bool { return len(log.String()) > before })
+		checkLoggedPath(t, target, log.String()[before:], want)
+		if !strings.Contains(log.String()[before:], `"host":"a\\u202e"`) {
+			t.Errorf("the host is shown as it came: %s", log.String()[before:])
+		}
+	}
+	if strings.Contains(log.String(), "hunter2") {
+		t.Errorf("a secret is logged: %s", log)
+	}
+}
+
+func checkLoggedPath(t *testing.T, target, logged, want string) {
+	t.Helper()
+	var line struct{ Path *string }
+	if err := json.Unmarshal([]byte(logged), &line); err != nil || line.Path == nil || *line.Path != want {
+		t.Errorf("%q: the line is %s, %v, want %q", target, logged, err, want)
 	}
 }

@@ -24,7 +24,7 @@ func TestPagesAreServed(t *testing.T) {
 			t.Errorf("%s: the page opens no WebSocket", proto)
 		}
 		got = echotest.Send(t, client, http.MethodPost, server.URL+"/-/ws", "")
-		if got.StatusCode != http.StatusMethodNotAllowed || got.Header.Get("Allow") != "GET" {
+		if got.StatusCode != http.StatusMethodNotAllowed || got.Header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: POST gets %d", proto, got.StatusCode)
 		}
 		got = echotest.Send(t, client, http.MethodGet, server.URL+"/", "", "Accept", "text/html")

@@ -13,16 +13,17 @@ import (
 // events sends a server-sent event immediately and then one each interval, until the client disconnects or the server stops. If a
 // proxy buffers, events arrive late or together. A client that connects again gets the numbers after the last one that it received.
 func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Duration) {
-	if r.Method != http.MethodGet {
-		e.Header().Set("Allow", http.MethodGet)
-		exchange.Reject(e, http.StatusMethodNotAllowed, "an event stream requires GET")
+	if !exchange.Gets(e, r, "an event stream") {
+		return
+	}
+	e.Header().Set("Content-Type", "text/event-stream")
+	if r.Method == http.MethodHead {
 		return
 	}
 	if !e.Acquire(exchange.WaitingCost) {
 		h.exhausted(e)
 		return
 	}
-	e.Header().Set("Content-Type", "text/event-stream")
 	controller := http.NewResponseController(e)
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

@@ -31,9 +31,7 @@ type Handler struct {
 
 // Serve echoes the messages of a WebSocket. It responds to other requests with the page.
 func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
-	if r.Method != http.MethodGet {
-		e.Header().Set("Allow", http.MethodGet)
-		exchange.Reject(e, http.StatusMethodNotAllowed, "a WebSocket requires GET")
+	if !exchange.Gets(e, r, "a WebSocket") {
 		return
 	}
 	h.Log(e, r)

@@ -13,9 +13,10 @@ import (
 
 const version = "13"
 
-// isHandshake returns whether a request asks for the protocol WebSocket. HTTP/1.0 and HTTP/2 have no upgrades.
+// isHandshake returns whether a request asks for the protocol WebSocket. HTTP/1.0 and HTTP/2 have no upgrades, and neither has HEAD.
 func isHandshake(r *http.Request) bool {
-	return r.ProtoMajor == 1 && r.ProtoMinor >= 1 && httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
+	return r.Method == http.MethodGet && r.ProtoMajor == 1 && r.ProtoMinor >= 1 &&
+		httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
 }
 
 // checkHandshake returns the first sub-protocol that a request for a WebSocket offers, empty for none, or the status and the reason to

@@ -1,0 +1,54 @@
+package exchange
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// rawPath returns the path of a request as it came. It contains neither the query nor, of a whole URL, the user and the host.
+func rawPath(r *http.Request) string {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	if strings.HasPrefix(path, "/") || path == "*" {
+		return path
+	}
+	_, path, _ = strings.Cut(path, ":") // after the scheme
+	path = strings.TrimPrefix(path, "//")
+	if begin := strings.IndexByte(path, '/'); begin >= 0 && r.URL.Opaque == "" {
+		return path[begin:]
+	}
+	return ""
+}
+
+// printable returns the beginning of a text from a request. Control characters and bytes that are not UTF-8 are escaped: a terminal could
+// act upon the ones, and the log would replace the others.
+func printable(text string) string {
+	text = Truncate(text)
+	if strings.IndexFunc(text, mustEscape) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		char, size := utf8.DecodeRuneInString(rest)
+		switch {
+		case char == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, rest[0])
+		case mustEscape(char):
+			fmt.Fprintf(&b, `\u%04x`, char)
+		default:
+			b.WriteString(rest[:size])
+		}
+		rest = rest[size:]
+	}
+	return b.String()
+}
+
+// mustEscape includes what changes the direction of text (Unicode's category Cf). U+FFFD may stand for a byte that is not UTF-8.
+func mustEscape(char rune) bool {
+	if char < utf8.RuneSelf {
+		return unicode.IsControl(char)
+	}
+	return char == utf8.RuneError || unicode.In(char, unicode.Cc, unicode.Cf)
+}
