@@ -3,15 +3,13 @@ package connection
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
 // PlainText is the media type of texts.
@@ -32,8 +30,8 @@ type Bounds struct {
 	Budget *Budget
 	// OpenConnections is the number of connections.
 	OpenConnections *atomic.Int64
-	// Rejected counts a request or connection that is rejected because of a limit.
-	Rejected       func(reason string)
+	// Reporter counts what is rejected because of a limit, and reports what net/http rejects.
+	Reporter       *rejections.Reporter
 	MaxHeaderBytes int
 	Log            *slog.Logger
 }
@@ -52,9 +50,11 @@ type Connection struct {
 	rejecting      atomic.Int64 // requests that are rejected because of the budget
 
 	inHeader atomic.Bool // of HTTP/1
+	handled  atomic.Bool // a handler has the request of HTTP/1, so that a response is the handler's
 
 	// What follows is used by one goroutine at a time: that which reads.
 	isHTTP2   bool
+	frames    *rejections.Frames // of HTTP/2
 	header    rawHeader
 	rejection error // ends the connection
 }
@@ -98,8 +98,16 @@ func Of(r *http.Request) *Connection {
 	return c
 }
 
-// HeaderParsed is called when a header of HTTP/1 was parsed: what follows is a body.
-func (c *Connection) HeaderParsed() { c.inHeader.Store(false) }
+// Handle wraps the handler of an http.Server. When a handler is called, the header of HTTP/1 was parsed, and what follows is a body.
+func Handle(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := Of(r); c != nil && !c.isHTTP2 {
+			c.inHeader.Store(false)
+			c.handled.Store(true)
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
 
 // FieldNames returns the names of the fields in the header of a request of HTTP/1, in the order and case in which they were sent. It
 // returns false if they are not known.
@@ -129,88 +137,7 @@ func TrackState(c net.Conn, state http.ConnState) {
 		c.releaseHeader()
 		c.header.restart()
 		c.inHeader.Store(true)
-	}
-}
-
-// Read implements net.Conn.
-func (c *Connection) Read(p []byte) (int, error) {
-	if c.rejection != nil { // net/http reads again after it has looked for HTTP/2
-		return 0, c.rejection
-	}
-	if c.isHTTP2 {
-		// net/http decodes the headers of up to five times as many requests as a connection can have in progress, if clients reset them.
-		// Their handlers run first, so that they end or are accounted for.
-		runtime.Gosched()
-	}
-	n, err := c.Conn.Read(p)
-	switch {
-	case n == 0 || c.isHTTP2:
-	case c.inHeader.Load():
-		c.rejection = c.meter(p[:n])
-	case len(p) == 1: // net/http waits for the next request while it handles one
-		c.header.ahead = p[0]
-		c.header.hasAhead = true
-	default: // a body, with which the beginning of the next request may come
-		c.header.nextIsPartial = true
-	}
-	if c.rejection != nil {
-		return 0, c.rejection
-	}
-	return n, err
-}
-
-// meter accounts for a piece of a header of HTTP/1, or finds that the protocol is HTTP/2.
-func (c *Connection) meter(piece []byte) error {
-	rest := c.header.add(piece)
-	c.inHeader.Store(!c.header.ended)
-	c.header.nextIsPartial = len(rest) > 0
-	if c.header.isPreface() {
-		return c.upgrade()
-	}
-	size := c.header.size()
-	if rejected := CheckHeader(size, c.bounds.MaxHeaderBytes); rejected != nil {
-		rejected.Log(c.bounds.Log, c.RemoteAddr().String(), c.header.longestField())
-		return c.reject(rejected.Status, LimitHeader, rejected.Reason)
-	}
-	more := max(0, size.Bytes-IncludedHeader)*HeaderFactor - c.reservedHeader.Load()
-	if more > 0 && !c.acquire(&c.bounds.Budget.Requests, &c.reservedHeader, more) {
-		return c.reject(http.StatusServiceUnavailable, LimitMemory, OverBudget)
-	}
-	return nil
-}
-
-// upgrade accounts for a connection of HTTP/2.
-func (c *Connection) upgrade() error {
-	if !c.acquire(&c.bounds.Budget.Connections, &c.cost, http2Cost+int64(DecoderFactor*c.bounds.MaxHeaderBytes)) {
-		c.bounds.Rejected(LimitMemory)
-		return errRejected
-	}
-	c.isHTTP2 = true
-	return nil
-}
-
-// reject responds to a request that has not been parsed.
-func (c *Connection) reject(status int, reason, why string) error {
-	c.bounds.Rejected(reason)
-	text := "echo-server: " + why + "\n"
-	retry := ""
-	if status == http.StatusServiceUnavailable {
-		retry = "Retry-After: 1\r\n"
-	}
-	err := c.SetDeadline(time.Now().Add(lingerTimeout))
-	_, written := fmt.Fprintf(c.Conn,
-		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
-			"%sConnection: close\r\n\r\n%s", status, http.StatusText(status), PlainText, len(text), retry, text)
-	if errors.Join(err, written) == nil {
-		c.linger()
-	}
-	return errRejected
-}
-
-// linger ends the sending side, and waits until the client has the response. What the client still sends is not parsed.
-func (c *Connection) linger() {
-	if errors.Join(c.CloseWrite(), c.SetReadDeadline(time.Now().Add(lingerTimeout))) == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(c.Conn, int64(c.bounds.MaxHeaderBytes))) // until the client closes
+		c.handled.Store(false)
 	}
 }
 

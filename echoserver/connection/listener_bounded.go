@@ -34,7 +34,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			}
 		}
 		l.release()
-		l.bounds.Rejected(LimitConnections)
+		l.bounds.Reporter.Count(LimitConnections)
 		_ = c.Close() // there is nowhere to report the error
 	}
 }

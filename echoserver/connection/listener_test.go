@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
 // newTestBounds returns the default bounds of connections.
 func newTestBounds() *Bounds {
-	return &Bounds{Budget: NewBudget(unlimitedMemory), OpenConnections: &atomic.Int64{}, Rejected: func(string) {},
+	return &Bounds{Budget: NewBudget(unlimitedMemory), OpenConnections: &atomic.Int64{},
+		Reporter:       rejections.NewReporter(echotest.Quiet(), func(string) {}),
 		MaxHeaderBytes: DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
@@ -63,12 +65,12 @@ func TestListenDualStack_servesBoth(t *testing.T) {
 func TestBoundedListener_limit(t *testing.T) {
 	inner, b := echotest.ListenLocally(t), newTestBounds()
 	var refusals atomic.Int64
-	b.Rejected = func(reason string) {
+	b.Reporter = rejections.NewReporter(echotest.Quiet(), func(reason string) {
 		if reason != LimitConnections {
 			t.Errorf("the reason is %s", reason)
 		}
 		refusals.Add(1)
-	}
+	})
 	refused := func() int { return int(refusals.Load()) }
 	listener := &boundedListener{Listener: inner, limit: 2, cost: Cost, bounds: b}
 	accepted := make(chan net.Conn)

@@ -8,6 +8,13 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
+const (
+	// maxEmptyLines is how much is skipped before a request line, in bytes. net/http skips as much after a POST.
+	maxEmptyLines = 4
+	// readerSize is the size of the buffer into which net/http reads from a connection, in bytes.
+	readerSize = 4096
+)
+
 // preface is the part of what an HTTP/2 connection begins with (RFC 9113, 3.4) that looks like a header.
 const preface = "PRI * HTTP/2.0\r\n\r\n"
 
@@ -18,13 +25,16 @@ type rawHeader struct {
 	lines       int    // number of complete ones
 	ended       bool   // the empty line was read
 
-	line          int  // length of the line that is not complete
-	begun         bool // not the first one of its connection
-	isPartial     bool // its beginning may have been read with the request before
-	nextIsPartial bool
+	line       int    // length of the line that is not complete
+	emptyLines []byte // that were skipped before it
+	begun      bool   // not the first one of its connection
+	isPartial  bool   // its beginning may have been read with the request before
+	deadlines  int    // how many were set since the request before
 
 	ahead    byte // the first byte of the next header, which net/http reads while it handles the request
 	hasAhead bool
+	held     byte // the same, but net/http does not get it yet: it may be an empty line
+	isHeld   bool
 }
 
 // restart begins the next header of a connection.
@@ -33,11 +43,47 @@ func (h *rawHeader) restart() {
 	if cap(data) > IncludedHeader { // the cost of an idle connection does not include it
 		data = nil
 	}
-	*h = rawHeader{data: data, begun: true, isPartial: h.nextIsPartial}
+	*h = rawHeader{data: data, begun: true, isPartial: true, held: h.held, isHeld: h.isHeld}
 	if hasAhead {
 		h.add([]byte{ahead})
 	}
 }
+
+// locate is called before each piece with the space in the buffer of net/http. While net/http waits for a header, with the first deadline,
+// the buffer is empty but for the byte that was read ahead, or it contains the beginning of the header.
+func (h *rawHeader) locate(space int) {
+	if h.begun && len(h.data) <= 1 && len(h.emptyLines) == 0 {
+		h.isPartial = h.deadlines != 1 || space+len(h.data) != readerSize
+	}
+}
+
+// skipEmptyLines returns how much of the first piece is to be skipped (RFC 9112, 2.2).
+func (h *rawHeader) skipEmptyLines(piece []byte) (skipped int) {
+	if len(h.data) > 0 || h.isPartial {
+		return 0
+	}
+	for skipped < len(piece) && len(h.emptyLines) < maxEmptyLines && isLineEnd(piece[skipped]) {
+		h.emptyLines = append(h.emptyLines, piece[skipped])
+		skipped++
+	}
+	return skipped
+}
+
+func isLineEnd(b byte) bool { return b == '\r' || b == '\n' }
+
+// lookAhead takes a byte that follows a request. It returns how many bytes net/http gets: an end of a line is held back until locate knows
+// whether it is before a header or within one.
+func (h *rawHeader) lookAhead(next byte) int {
+	if isLineEnd(next) {
+		h.held, h.isHeld = next, true
+		return 0
+	}
+	h.ahead, h.hasAhead = next, true
+	return 1
+}
+
+// isRead reports whether there is a header, or the server has had one.
+func (h *rawHeader) isRead() bool { return h.begun || len(h.data)+len(h.emptyLines) > 0 }
 
 // add adds a piece and returns what follows the header: a body, another request, or HTTP/2.
 func (h *rawHeader) add(piece []byte) (rest []byte) {

@@ -7,6 +7,6 @@ const (
 	HeaderTimeout = 10 * time.Second
 	// IdleTimeout is longer than the idle timeout of load balancers, so that they close connections and not the server.
 	IdleTimeout = 620 * time.Second
-	// lingerTimeout is how long the end of a rejected request is awaited. Otherwise a reset could destroy the response before it arrives.
-	lingerTimeout = 500 * time.Millisecond
+	// LingerTimeout is how long the end of a rejected request is awaited. Otherwise a reset could destroy the response before it arrives.
+	LingerTimeout = 500 * time.Millisecond
 )

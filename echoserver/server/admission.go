@@ -21,7 +21,6 @@ func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	size, longestField := connection.MeasureHeader(r)
 	e.HeaderSize = size.Bytes
 	if r.ProtoMajor == 1 {
-		c.HeaderParsed()
 		if len(r.TransferEncoding) > 0 && isAmbiguous(c, r) {
 			e.Header().Set("Connection", "close") // another server may have read the request differently (RFC 9112, 6.1)
 		}

@@ -209,7 +209,7 @@ func TestLongLineAfterBody(t *testing.T) {
 func TestAdminPortAlwaysAccepts(t *testing.T) {
 	h := handlerOf(t)
 	inner := echotest.ListenLocally(t)
-	server := newServer(newAdmin(h.life, h.metrics), connection.DefaultHeaderBytes, echotest.Quiet())
+	server := newServer(newAdmin(h.life, h.metrics), connection.DefaultHeaderBytes, boundsOf(h.metrics).Reporter)
 	listener := connection.NewEvictingListener(inner, 3)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -235,7 +235,7 @@ func TestAdminPortAlwaysAccepts(t *testing.T) {
 func TestAdminServerIsSmall(t *testing.T) {
 	h := handlerOf(t)
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = newAdminServer(newAdmin(h.life, h.metrics), echotest.Quiet())
+	server.Config = newAdminServer(newAdmin(h.life, h.metrics), boundsOf(h.metrics).Reporter)
 	server.Start()
 	t.Cleanup(server.Close)
 	long := "GET /livez HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", maxAdminHeaders+3*4096) + "\r\n\r\n"

@@ -77,6 +77,7 @@ func hostileHeaders(limit int) map[string]string {
 		"a cookie":                  field("Cookie", "a=b;"),
 		"invalid UTF-8":             field("X-A", "\xff"),
 		"rejected":                  field("X-A", strings.Repeat("a", connection.DecoderFactor)),
+		"rejected at the end":       "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: "+strings.Repeat("b", limit/110)+"\r\n", 95) + "A : b\r\n\r\n",
 	}
 }
 
@@ -123,6 +124,8 @@ func hostileRequests() map[string]string {
 		"a body in chunks of 16 bytes":    chunks(16),
 		"a page":                          strings.Replace(post(strings.Repeat("<", 65_000)), "Host", "Accept: text/html\r\nHost", 1),
 		"a text":                          strings.Replace(post(strings.Repeat("a\n", 32_500)), "Host", "Accept: text/plain\r\nHost", 1),
+		"an invalid request line":         "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n",
+		"the PROXY protocol":              proxyV2 + "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
 		"too many fields":                 header(slices.Repeat([]string{"A:"}, 8000)...),
 		"a request line that is too long": "GET /" + strings.Repeat("x", 65_000) + " HTTP/1.1\r\nHost: a\r\n\r\n",
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
 // settingsOf returns the settings that an environment gives.
@@ -57,22 +58,29 @@ func metricsOf(b *connection.Budget) *metrics {
 func serve(t *testing.T, h http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = newServer(h, connection.DefaultHeaderBytes, echotest.Quiet())
-	b := boundsOf(metricsOf(connection.NewBudget(connection.AvailableMemory())))
-	if h, ok := h.(*handler); ok {
-		b = boundsOf(h.metrics)
-		b.Log = h.log
-	}
+	b := boundsFor(h)
+	server.Config = newServer(h, connection.DefaultHeaderBytes, b.Reporter)
 	server.Listener = connection.NewBoundedListener(server.Listener, connection.Cost, b)
 	server.Start()
 	t.Cleanup(server.Close)
 	return server
 }
 
+// boundsFor returns the default bounds of the connections of a handler, with its metrics and its log.
+func boundsFor(h http.Handler) *connection.Bounds {
+	own, ok := h.(*handler)
+	if !ok {
+		return boundsOf(metricsOf(connection.NewBudget(connection.AvailableMemory())))
+	}
+	b := boundsOf(own.metrics)
+	b.Log, b.Reporter = own.log, rejections.NewReporter(own.log, own.metrics.Rejected)
+	return b
+}
+
 // boundsOf returns the default bounds of connections.
 func boundsOf(m *metrics) *connection.Bounds {
-	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Rejected: m.Rejected,
-		MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
+	return &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections,
+		Reporter: rejections.NewReporter(echotest.Quiet(), m.Rejected), MaxHeaderBytes: connection.DefaultHeaderBytes, Log: echotest.Quiet()}
 }
 
 // decoded is a response of a server. What was applied to it has no type of its own.

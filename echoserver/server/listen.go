@@ -6,16 +6,17 @@ import (
 	"net"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
 // listenPublic listens on the HTTP port, and on the HTTPS port if there is one. Their connections have one limit and one budget.
-func listenPublic(ctx context.Context, s Settings, m *metrics, log *slog.Logger) ([]net.Listener, error) {
+func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *rejections.Reporter, log *slog.Logger) ([]net.Listener, error) {
 	var public []net.Listener
-	b := &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Rejected: m.Rejected,
+	b := &connection.Bounds{Budget: m.budget, OpenConnections: &m.connections, Reporter: reporter,
 		MaxHeaderBytes: s.maxHeaderBytes, Log: log}
 	if s.tls.Address != "" { // first, because the server must not be ready without a certificate
-		secure, err := listenTLS(ctx, s.tls, m, log)
+		secure, err := listenTLS(ctx, s.tls, m, b)
 		if err != nil {
 			return nil, err
 		}
@@ -30,8 +31,8 @@ func listenPublic(ctx context.Context, s Settings, m *metrics, log *slog.Logger)
 }
 
 // listenTLS waits for the certificate and then listens.
-func listenTLS(ctx context.Context, s tlsserver.Settings, m *metrics, log *slog.Logger) (net.Listener, error) {
-	certificates, err := tlsserver.AwaitCertificates(ctx, s, &m.tls, log)
+func listenTLS(ctx context.Context, s tlsserver.Settings, m *metrics, b *connection.Bounds) (net.Listener, error) {
+	certificates, err := tlsserver.AwaitCertificates(ctx, s, &m.tls, b.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func listenTLS(ctx context.Context, s tlsserver.Settings, m *metrics, log *slog.
 	}
 	m.exposeTLS()
 	go certificates.Follow(ctx)
-	return tlsserver.NewListener(listener, certificates, m.Rejected), nil
+	return tlsserver.NewListener(listener, certificates, b.Reporter), nil
 }
 
 func closeAll(listeners []net.Listener) {

@@ -12,9 +12,9 @@ import (
 func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *echotest.MemoryListener) {
 	t.Helper()
 	listener := echotest.NewMemoryListener()
-	server := newServer(h, connection.DefaultHeaderBytes, echotest.Quiet())
-	bounded := connection.NewBoundedListener(listener, connection.Cost,
-		boundsOf(metricsOf(connection.NewBudget(connection.AvailableMemory()))))
+	b := boundsFor(h)
+	server := newServer(h, connection.DefaultHeaderBytes, b.Reporter)
+	bounded := connection.NewBoundedListener(listener, connection.Cost, b)
 	go func() { _ = server.Serve(bounded) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return server, listener

@@ -14,11 +14,12 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 
-// The reasons of echo_rejected_total.
+// The reason of echo_rejected_total for bodies.
 const (
 	limitBody = "body"
 )
@@ -55,8 +56,7 @@ func newMetrics(version string, b *connection.Budget, draining func() bool) *met
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "echo_http_request_duration_seconds",
 			Help: "The duration of requests in seconds.", Buckets: buckets()}),
 		controls: counters("echo_controls_total", "Controls applied to responses.", "control"),
-		rejected: counters("echo_rejected_total", "Requests, connections and messages that were rejected or truncated because of a limit.",
-			"reason"),
+		rejected: counters("echo_rejected_total", "Requests, connections and messages that were rejected or truncated.", "reason"),
 	}
 	m.registry.MustRegister(m.requests, m.calls, m.duration, m.controls, m.rejected)
 	m.registry.MustRegister(m.gauges(version, draining)...)
@@ -102,9 +102,9 @@ func (m *metrics) startWithZero() {
 	for _, control := range append(controls.Names(), grpc.ControlStatus) {
 		m.controls.WithLabelValues(control)
 	}
-	for _, reason := range []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes,
-		connection.LimitHeader, connection.LimitMemory, websocket.LimitMessage,
-		grpc.LimitMessage} {
+	limits := []string{limitBody, connection.LimitConnections, exchange.LimitDelays, tlsserver.LimitHandshakes, connection.LimitHeader,
+		connection.LimitMemory, websocket.LimitMessage, grpc.LimitMessage}
+	for _, reason := range append(limits, rejections.Reasons()...) {
 		m.rejected.WithLabelValues(reason)
 	}
 }
@@ -153,7 +153,7 @@ func (m *metrics) Called(method, status string) { m.calls.WithLabelValues(method
 // Applied implements Metrics.
 func (m *metrics) Applied(control string) { m.controls.WithLabelValues(control).Inc() }
 
-// Rejected counts a request or message that was rejected or truncated because of a limit.
+// Rejected counts what was rejected or truncated.
 func (m *metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }
 
 func knownProto(r *http.Request) string {

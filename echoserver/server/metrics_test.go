@@ -13,6 +13,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -83,6 +84,11 @@ func TestMetrics(t *testing.T) {
 	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(read))); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
+	reasons := map[string]float64{}
+	for _, reason := range append(rejections.Reasons(), "body", "connections", "delays", "grpc_message", "handshakes", "header", "memory",
+		"websocket_message") {
+		reasons["reason="+reason] = 0
+	}
 	for name, want := range map[string]map[string]float64{
 		"echo_http_requests_total": {
 			"code=503,listener=http,method=GET,proto=HTTP/1.1": 1, "code=200,listener=http,method=GET,proto=HTTP/1.1": 1,
@@ -91,8 +97,7 @@ func TestMetrics(t *testing.T) {
 		"echo_controls_total": {"control=status": 1, "control=set-header": 2, "control=delay": 0, "control=size": 0, "control=format": 0,
 			"control=body": 0, "control=early-hints": 0, "control=percentage": 0, "control=failures": 0, "control=connection": 0,
 			"control=fault": 0, "control=grpc-status": 0, "control=handshake": 0},
-		"echo_rejected_total": {"reason=body": 0, "reason=connections": 0, "reason=delays": 0, "reason=grpc_message": 0, "reason=handshakes": 0,
-			"reason=header": 0, "reason=memory": 0, "reason=websocket_message": 0},
+		"echo_rejected_total":          reasons,
 		"echo_grpc_requests_total":     {"code=UNIMPLEMENTED,method=other": 1},
 		"echo_draining":                {"": 0},
 		"echo_websocket_connections":   {"": 0},

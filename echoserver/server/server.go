@@ -10,6 +10,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
 const (
@@ -36,7 +37,8 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 	s.version = version
 	life := newLifecycle()
 	metrics := newMetrics(version, connection.NewBudget(connection.AvailableMemory()), life.draining.Load)
-	public, err := listenPublic(ctx, s, metrics, log)
+	reporter := rejections.NewReporter(log, metrics.Rejected)
+	public, err := listenPublic(ctx, s, metrics, reporter, log)
 	if err != nil {
 		return err
 	}
@@ -47,8 +49,8 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 	}
 
 	handler := newHandler(s, port(public[0]), life, metrics, log)
-	server := newServer(handler, s.maxHeaderBytes, log)
-	admin := newAdminServer(newAdmin(life, metrics), log)
+	server := newServer(handler, s.maxHeaderBytes, reporter)
+	admin := newAdminServer(newAdmin(life, metrics), reporter)
 	defer func() { _ = admin.Close() }()
 	ended := make(chan error, 3)
 	for _, listener := range public {
@@ -77,12 +79,12 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 
 // newServer returns a server for HTTP/1.1, and HTTP/2 without TLS with prior knowledge (RFC 9113, 3.3), on the same port. It decodes
 // headers larger than maxHeaderBytes, which the connection rejects for HTTP/1.1 and the handler for HTTP/2.
-func newServer(handler http.Handler, maxHeaderBytes int, log *slog.Logger) *http.Server {
+func newServer(handler http.Handler, maxHeaderBytes int, reporter *rejections.Reporter) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
-		Handler:           handler,
+		Handler:           connection.Handle(handler),
 		Protocols:         protocols,
 		ReadHeaderTimeout: connection.HeaderTimeout,
 		ReadTimeout:       requestTimeout,
@@ -94,19 +96,20 @@ func newServer(handler http.Handler, maxHeaderBytes int, log *slog.Logger) *http
 			MaxReadFrameSize:              maxFrame,
 			SendPingTimeout:               pingTimeout,
 			WriteByteTimeout:              exchange.ResponseTimeout,
+			CountError:                    reporter.CountError,
 		},
 		ConnContext:                  connection.WithConnection,
 		ConnState:                    connection.TrackState,
 		IdleTimeout:                  connection.IdleTimeout,
 		MaxHeaderBytes:               connection.DecoderFactor * maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is echoed too
-		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog:                     reporter.ErrorLog(),
 	}
 }
 
 // newAdminServer returns a server for few clients, which need no long headers and no HTTP/2.
-func newAdminServer(handler http.Handler, log *slog.Logger) *http.Server {
-	server := newServer(handler, maxAdminHeaders, log)
+func newAdminServer(handler http.Handler, reporter *rejections.Reporter) *http.Server {
+	server := newServer(handler, maxAdminHeaders, reporter)
 	server.Protocols.SetUnencryptedHTTP2(false)
 	server.MaxHeaderBytes = maxAdminHeaders // no handler rejects larger ones
 	return server

@@ -3,12 +3,14 @@ package server
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"log/slog"
 	"net"
 	"net/http"
 	"testing"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
 	"github.com/echo-operator/echo-operator/echoserver/tlsserver"
 )
 
@@ -19,7 +21,8 @@ type secured struct {
 	address      string // host and port
 	certificates *tlsserver.Certificates
 	volume       *echotest.SecretVolume
-	authority    *echotest.Authority // of the server
+	authority    *echotest.Authority   // of the server
+	log          echotest.LockedBuffer // of rejections
 }
 
 // serveTLS serves a handler as the program does, over real connections with TLS. The certificate is of the name "first".
@@ -40,10 +43,12 @@ func secureWith(t *testing.T, inner net.Listener, clientAuthority string, enviro
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.certificates, s.server = certificates, newServer(s.handler, connection.DefaultHeaderBytes, echotest.Quiet())
+	b := boundsOf(s.metrics)
+	b.Reporter = rejections.NewReporter(slog.New(slog.NewJSONHandler(&s.log, nil)), s.metrics.Rejected)
+	s.certificates, s.server = certificates, newServer(s.handler, connection.DefaultHeaderBytes, b.Reporter)
 	go func() {
-		_ = s.server.Serve(connection.NewBoundedListener(tlsserver.NewListener(inner, certificates, s.metrics.Rejected),
-			connection.TLSConnectionCost, boundsOf(s.metrics)))
+		_ = s.server.Serve(connection.NewBoundedListener(tlsserver.NewListener(inner, certificates, b.Reporter),
+			connection.TLSConnectionCost, b))
 	}()
 	t.Cleanup(func() { _ = s.server.Close() })
 	return s

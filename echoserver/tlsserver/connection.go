@@ -4,15 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"io"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
-	"time"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
 // Connection is a connection with TLS that net/http takes for one without: it neither is a *tls.Conn nor has the method
@@ -20,6 +17,7 @@ import (
 type Connection struct {
 	net.Conn  // the *tls.Conn
 	transport *transport
+	reporter  *rejections.Reporter
 	authority *x509.CertPool
 	port      string
 	handshake func() error
@@ -30,7 +28,7 @@ func newConnection(plain net.Conn, listener *tlsListener) *Connection {
 	pair := listener.certificates.current.Load()
 	transport := &transport{Conn: plain, handshakes: listener.handshakes}
 	secure := tls.Server(transport, pair.config)
-	c := &Connection{Conn: secure, transport: transport, authority: pair.authority, port: listener.port}
+	c := &Connection{Conn: secure, transport: transport, reporter: listener.reporter, authority: pair.authority, port: listener.port}
 	c.handshake = sync.OnceValue(func() error { return c.runHandshake(secure) })
 	return c
 }
@@ -41,7 +39,7 @@ func (c *Connection) runHandshake(secure *tls.Conn) error {
 	defer cancel()
 	defer c.transport.handshakes.Remove(c.transport.Conn)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		c.rejectPlain(err)
+		c.reportFailure(err)
 		return err
 	}
 	c.transport.complete = true
@@ -68,17 +66,6 @@ func verify(peer []*x509.Certificate, authority *x509.CertPool) [][]*x509.Certif
 		return nil
 	}
 	return chains
-}
-
-// rejectPlain responds to a request without TLS, if the handshake failed with that.
-func (c *Connection) rejectPlain(err error) {
-	record, ok := errors.AsType[tls.RecordHeaderError](err)
-	if !ok || !slices.Contains([]string{"GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH"}, string(record.RecordHeader[:])) {
-		return
-	}
-	_ = c.transport.Conn.SetWriteDeadline(time.Now().Add(closeTimeout)) // the client may be gone
-	_, _ = io.WriteString(c.transport.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: "+connection.PlainText+"\r\nConnection: close\r\n\r\n"+
-		"echo-server: this port requires TLS: use https\n")
 }
 
 // Read implements net.Conn.

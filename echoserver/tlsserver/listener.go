@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
 )
 
 // tlsListener accepts connections with the certificate of the time. Their handshake is not part of Accept, where it would delay other
@@ -13,13 +14,14 @@ type tlsListener struct {
 	port         string
 	certificates *Certificates
 	handshakes   *connection.EvictingSet
+	reporter     *rejections.Reporter
 }
 
-// NewListener returns a listener for TLS. It calls limited with the reason of a handshake that was ended because there were too many.
-func NewListener(listener net.Listener, certificates *Certificates, limited func(reason string)) net.Listener {
+// NewListener returns a listener for TLS. It reports handshakes that fail or are too many.
+func NewListener(listener net.Listener, certificates *Certificates, reporter *rejections.Reporter) net.Listener {
 	_, port, _ := net.SplitHostPort(listener.Addr().String()) // empty, if it is not a TCP listener
-	return &tlsListener{Listener: listener, port: port, certificates: certificates,
-		handshakes: &connection.EvictingSet{Limit: maxHandshakes, Evicted: func() { limited(LimitHandshakes) }}}
+	return &tlsListener{Listener: listener, port: port, certificates: certificates, reporter: reporter,
+		handshakes: &connection.EvictingSet{Limit: maxHandshakes, Evicted: func() { reporter.Count(LimitHandshakes) }}}
 }
 
 // Accept implements net.Listener.

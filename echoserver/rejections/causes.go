@@ -1,0 +1,86 @@
+package rejections
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxCauses is how many causes are kept until their frames are sent.
+const maxCauses = 64
+
+// causes are the errors of HTTP/2 that net/http has counted and not sent yet. It does not say on which connection they are.
+type causes struct {
+	mutex   sync.Mutex
+	pending []cause // the oldest first
+}
+
+type cause struct {
+	errorType string // of CountError, such as stream_PROTOCOL_ERROR_bad_path
+	counted   time.Time
+}
+
+// CountError is for http.HTTP2Config. It is called before the frame that reports the error is sent.
+func (r *Reporter) CountError(errorType string) {
+	r.causes.mutex.Lock()
+	defer r.causes.mutex.Unlock()
+	r.causes.forget(time.Now())
+	if len(r.causes.pending) < maxCauses {
+		r.causes.pending = append(r.causes.pending, cause{errorType, time.Now()})
+	}
+}
+
+// forget drops causes whose frames were not sent because the connection ended.
+func (c *causes) forget(now time.Time) {
+	c.pending = slices.DeleteFunc(c.pending, func(each cause) bool { return now.Sub(each.counted) > second })
+}
+
+// take returns a cause whose type begins with a prefix, and removes it; empty if there is none. It is certain unless several connections
+// have such an error at the same time.
+func (c *causes) take(prefix string) (name string, certain bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.forget(time.Now())
+	first, found := -1, 0
+	for i, each := range c.pending {
+		if strings.HasPrefix(each.errorType, prefix) {
+			found++
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	if found == 0 {
+		return "", true
+	}
+	name = strings.TrimPrefix(c.pending[first].errorType, prefix)
+	c.pending = slices.Delete(c.pending, first, first+1)
+	return name, found == 1
+}
+
+// reportError reports a stream that was reset or a connection that was ended. Each counted cause is used once, so that the counters are
+// right; the log omits a cause that may be of another client.
+func (r *Reporter) reportError(remote, kind, reason string, code uint32) {
+	name, certain := r.causes.take(kind + "_" + errorName(code) + "_")
+	if name == "" {
+		name, certain = r.causes.take("frame_")
+	}
+	counted := reason
+	if name == "bad_connect" {
+		counted = ReasonHTTP2Connect
+	}
+	r.count(counted)
+	detail := errorName(code)
+	switch {
+	case !certain:
+		counted = reason
+	case name == "bad_connect":
+		detail += ", bad_connect: CONNECT is not valid, or requests a WebSocket, which requires HTTP/1.1"
+	case name != "":
+		detail += ", " + name
+	case kind == "stream" && code == 1: // only malformed fields have no cause
+		detail += ", a field or a pseudo-header is not valid"
+	}
+	r.write(Rejection{Remote: remote, Protocol: "HTTP/2.0", Reason: counted, Detail: detail})
+}

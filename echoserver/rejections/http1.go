@@ -1,0 +1,153 @@
+package rejections
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Header is the header of a request of HTTP/1 that net/http has rejected.
+type Header struct {
+	Data       []byte // as it was read, after empty lines
+	EmptyLines []byte // that were skipped before it
+	Known      bool   // its beginning is in Data
+	Ended      bool   // the empty line was read
+}
+
+// Explain returns why net/http has responded with a status line instead of calling a handler.
+func (h Header) Explain(statusLine string) Rejection {
+	r := Rejection{Status: http.StatusBadRequest, Protocol: "HTTP/1"}
+	_, text, _ := strings.Cut(statusLine, " ")
+	if code, _, ok := strings.Cut(text, " "); ok {
+		if status, err := strconv.Atoi(code); err == nil {
+			r.Status = status
+		}
+	}
+	if version := ProxyVersion(append(bytes.Clone(h.EmptyLines), h.Data...)); h.Known && version > 0 {
+		r.Protocol = "PROXY v" + strconv.Itoa(version)
+		r.Reason, r.Detail = ReasonProxyProtocol, DetailProxy
+		return r
+	}
+	parsed := parse(h.Data)
+	if h.Known && strings.HasPrefix(parsed.version, "HTTP/") {
+		r.Protocol = parsed.version[:min(len(parsed.version), len("HTTP/1.1"))]
+	}
+	r.Reason, r.Detail = explainStatus(r.Status)
+	if r.Reason == "" && !h.Known {
+		r.Reason, r.Detail = ReasonOther, text+", in a request that was sent before the response to another one"
+	}
+	if r.Reason == "" {
+		r.Reason, r.Detail = parsed.explain(h.Ended)
+	}
+	return r
+}
+
+// explainStatus returns the reason of a status that has only one.
+func explainStatus(status int) (reason, detail string) {
+	switch status {
+	case http.StatusNotImplemented:
+		return ReasonTransferEncoding, "Transfer-Encoding can only be chunked, once"
+	case http.StatusHTTPVersionNotSupported:
+		return ReasonRequestLine, "the version is neither HTTP/1.0 nor HTTP/1.1"
+	case http.StatusExpectationFailed:
+		return ReasonExpectation, "Expect can only be 100-continue"
+	}
+	return "", ""
+}
+
+// requestHeader is a header in parts.
+type requestHeader struct {
+	line                    []string // the first one
+	method, target, version string
+	fields                  []field
+}
+
+type field struct{ name, value string }
+
+// parse splits the complete lines of a header. Lines that begin with a blank continue the value of the line before (RFC 9112, 5.2).
+func parse(data []byte) (h requestHeader) {
+	for line := range strings.Lines(string(data)) {
+		line, whole := strings.CutSuffix(line, "\n")
+		if !whole {
+			break
+		}
+		line = strings.TrimSuffix(line, "\r")
+		last := len(h.fields) - 1
+		switch {
+		case h.line == nil:
+			h.line = strings.SplitN(line, " ", 3)
+		case line == "":
+			return h.withLine()
+		case last >= 0 && (line[0] == ' ' || line[0] == '\t'):
+			h.fields[last].value += " " + strings.Trim(line, " \t")
+		default:
+			name, value, ok := strings.Cut(line, ":")
+			if !ok {
+				name = "" // not valid; the line may be a part of a secret
+			}
+			h.fields = append(h.fields, field{name, strings.Trim(value, " \t")})
+		}
+	}
+	return h.withLine()
+}
+
+func (h requestHeader) withLine() requestHeader {
+	if len(h.line) == 3 {
+		h.method, h.target, h.version = h.line[0], h.line[1], h.line[2]
+	}
+	return h
+}
+
+// explain follows the order in which net/http checks a header.
+func (h requestHeader) explain(ended bool) (reason, detail string) {
+	if h.line != nil {
+		reason, detail = h.explainLine()
+	}
+	if reason == "" {
+		reason, detail = h.explainFields()
+	}
+	switch {
+	case reason != "":
+		return reason, detail
+	case !ended:
+		return ReasonIncomplete, "the connection ended before the empty line after the header"
+	}
+	if reason, detail = h.explainHost(); reason == "" {
+		reason, detail = h.explainLengths()
+	}
+	if reason == "" {
+		return ReasonOther, "net/http gives no reason"
+	}
+	return reason, detail
+}
+
+// explainLine returns what is not valid in the request line, without what it contains: paths and queries can have secrets.
+func (h requestHeader) explainLine() (reason, detail string) {
+	target := h.target
+	if h.method == http.MethodConnect && !strings.HasPrefix(target, "/") {
+		target = "http://" + target
+	}
+	_, err := url.ParseRequestURI(target)
+	escape, isEscape := errors.AsType[url.EscapeError](err)
+	_, _, isVersion := http.ParseHTTPVersion(h.version)
+	switch {
+	case len(h.line) != 3:
+		detail = "the first line is not a method, a target and a version"
+	case !httpguts.ValidHeaderFieldName(h.method): // a token, too
+		detail = "the method is not a token"
+	case !isVersion:
+		detail = "the first line does not end in a version such as HTTP/1.1; a target contains no blanks"
+	case isEscape:
+		detail = "the target contains " + strconv.Quote(string(escape)) + ", which is no escape"
+	case err != nil:
+		detail = "the target is neither a path nor a URL"
+	default:
+		return "", ""
+	}
+	return ReasonRequestLine, detail
+}

@@ -1,0 +1,76 @@
+package rejections
+
+import (
+	"log"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// maxDetail is the maximum length of a detail in the log, in bytes. An error of TLS can contain what a client has sent.
+const maxDetail = 256
+
+// Rejection is a connection or a request that was rejected.
+type Rejection struct {
+	Remote   string // the address of the client
+	Protocol string
+	Status   int // of the response; 0 for none
+	Reason   string
+	Detail   string // contains nothing that may be a secret
+}
+
+// Reporter counts all rejections and logs some.
+type Reporter struct {
+	log    *slog.Logger
+	count  func(reason string)
+	lines  limiter
+	causes causes
+}
+
+// NewReporter returns a reporter that calls count for each rejection.
+func NewReporter(log *slog.Logger, count func(reason string)) *Reporter {
+	r := &Reporter{log: log, count: count}
+	r.lines.summarize = func(omitted int) {
+		log.Warn("rejections were not logged", "number", omitted, "linesPerSecond", linesPerSecond)
+	}
+	return r
+}
+
+// Count counts a rejection that is not logged, or was logged already.
+func (r *Reporter) Count(reason string) { r.count(reason) }
+
+// Report counts and logs a rejection.
+func (r *Reporter) Report(what Rejection) {
+	r.count(what.Reason)
+	r.write(what)
+}
+
+func (r *Reporter) write(what Rejection) {
+	if !r.lines.allow(time.Now()) {
+		return
+	}
+	attributes := []any{"remote", what.Remote, "protocol", what.Protocol, "reason", what.Reason, "detail",
+		what.Detail[:min(len(what.Detail), maxDetail)]}
+	if what.Status != 0 {
+		attributes = append(attributes, "status", what.Status)
+	}
+	r.log.Warn("rejected before a handler", attributes...)
+}
+
+// ErrorLog returns the log for http.Server.ErrorLog.
+func (r *Reporter) ErrorLog() *log.Logger { return log.New(errorLog{r}, "", 0) }
+
+type errorLog struct{ reporter *Reporter }
+
+// Write implements io.Writer. Clients can cause the lines about HTTP/2, so that these have the limit of rejections.
+func (l errorLog) Write(line []byte) (int, error) {
+	text := strings.TrimSuffix(string(line), "\n")
+	isOfClient := !strings.HasPrefix(text, "http: ") && !strings.HasPrefix(text, "http2: panic ")
+	switch {
+	case strings.HasPrefix(text, "http2: server connection error from "): // Frames reports more
+	case isOfClient && !l.reporter.lines.allow(time.Now()):
+	default:
+		l.reporter.log.Warn(text)
+	}
+	return len(line), nil
+}

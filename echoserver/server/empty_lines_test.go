@@ -1,0 +1,50 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
+)
+
+// TestEmptyLines sends empty lines before a request (RFC 9112, 2.2), on a new connection and on one that had requests before.
+func TestEmptyLines(t *testing.T) {
+	url := serve(t, handlerOf(t)).URL
+	for lines, status := range map[string]int{"": 200, "\r\n": 200, "\n": 200, "\r\n\r\n": 200, "\r": 200, "\r\n\r\n\r\n": 400} {
+		for before, first := range map[string]string{
+			"": "", "a request": plain,
+			"a body":   "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi",
+			"a header": "GET / HTTP/1.1\r\nHost: a\r\nCookie: " + strings.Repeat("c", 10_000) + "\r\n\r\n",
+		} {
+			conn := echotest.Dial(t, url)
+			for range 2 {
+				if first != "" {
+					_, _ = io.WriteString(conn, first)
+					readStatus(t, conn)
+				}
+			}
+			got := echotest.Exchanged(t, conn, lines+"GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+			if !strings.HasPrefix(got, fmt.Sprintf("HTTP/1.1 %d ", status)) || status == 200 && !strings.Contains(got, `"path": "/last"`) {
+				t.Errorf("%q after %q: the response is %q", lines, before, got)
+			}
+		}
+	}
+}
+
+// TestEmptyLines_betweenBytes sends empty lines and a request byte for byte.
+func TestEmptyLines_betweenBytes(t *testing.T) {
+	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
+	for _, path := range []string{"/a", "/b"} {
+		for _, each := range []byte("\r\n\r\nGET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n") {
+			if _, err := conn.Write([]byte{each}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := readStatus(t, conn); got != http.StatusOK {
+			t.Errorf("%s: the status is %d", path, got)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package server
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/echotest"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
+)
+
+// fieldBlock returns a header with these fields alone.
+func fieldBlock(fields ...string) []byte {
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for i := 0; i < len(fields); i += 2 {
+		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]}) // a buffer never fails
+	}
+	return block.Bytes()
+}
+
+// http2Case is what a client sends after its settings, and how that is reported.
+type http2Case struct {
+	send           func(*http2.Framer) error
+	reason, detail string // a part of the detail
+}
+
+// rejectedFrames are from RFC 9113, RFC 8441 and h2spec.
+func rejectedFrames() map[string]http2Case {
+	request := func(block []byte) func(*http2.Framer) error {
+		return func(f *http2.Framer) error { return writeHeader(f, 1, block, true, true) }
+	}
+	stream := func(detail string, fields ...string) http2Case {
+		return http2Case{request(fieldBlock(fields...)), rejections.ReasonHTTP2Stream, detail}
+	}
+	get := func(fields ...string) []string {
+		return append([]string{":method", "GET", ":scheme", "http", ":path", "/?k=hunter2", ":authority", "a"}, fields...)
+	}
+	field := func(detail string, fields ...string) http2Case {
+		return http2Case{request(fieldBlock(get(fields...)...)), rejections.ReasonField, detail}
+	}
+	ended := func(detail string, send func(*http2.Framer) error) http2Case {
+		return http2Case{send, rejections.ReasonHTTP2Connection, detail}
+	}
+	const malformed = "PROTOCOL_ERROR, a field or a pseudo-header is not valid"
+	return map[string]http2Case{
+		"a WebSocket": {request(fieldBlock(":method", "CONNECT", ":protocol", "websocket", ":scheme", "http", ":path", "/-/ws",
+			":authority", "a")), rejections.ReasonHTTP2Connect, "WebSocket, which requires HTTP/1.1"},
+		"CONNECT with a path": {request(fieldBlock(":method", "CONNECT", ":scheme", "http", ":path", "/", ":authority", "a")),
+			rejections.ReasonHTTP2Connect, "bad_connect"},
+		"GET with a protocol":       {request(fieldBlock(get(":protocol", "websocket")...)), rejections.ReasonHTTP2Connect, "bad_connect"},
+		"an upgrade":                field(`"Upgrade"`, "upgrade", "websocket"),
+		"a field of the connection": field(`"Connection"`, "connection", "keep-alive"),
+		"Keep-Alive":                field(`"Keep-Alive"`, "keep-alive", "timeout=5"),
+		"Proxy-Connection":          field(`"Proxy-Connection"`, "proxy-connection", "keep-alive"),
+		"a coding":                  field(`"Transfer-Encoding"`, "transfer-encoding", "chunked"),
+		"TE":                        field(`"TE"`, "te", "gzip"),
+		"a name in upper case":      stream(malformed, get("X-A", "hunter2")...),
+		"a line feed in a value":    stream(malformed, get("x-a", "hunter2\nb")...),
+		"an unknown pseudo-header":  stream(malformed, get(":a", "hunter2")...),
+		"a late pseudo-header":      stream(malformed, append([]string{"x-a", "1"}, get()...)...),
+		"two paths":                 stream(malformed, get(":path", "/b")...),
+		"no path":                   stream("bad_path_method", ":method", "GET", ":scheme", "http", ":authority", "a"),
+		"another scheme":            stream("bad_path_method", ":method", "GET", ":scheme", "ftp", ":path", "/", ":authority", "a"),
+		"a path without a slash":    stream("bad_path", ":method", "GET", ":scheme", "http", ":path", "a", ":authority", "a"),
+		"an escape":                 stream("bad_path", ":method", "GET", ":scheme", "http", ":path", "/%zz", ":authority", "a"),
+		"a user in the authority": stream("userinfo_in_authority", ":method", "GET", ":scheme", "http", ":path", "/",
+			":authority", "hunter2@a"),
+		"a length without a body": stream("bodyless_content_length", get("content-length", "5")...),
+		"too many fields":         {request(headerBlock("GET", "/", tinyFields(600)...)), connection.LimitHeader, "too many fields"},
+		"an even stream": ended("headers_even", func(f *http2.Framer) error {
+			return writeHeader(f, 2, headerBlock("GET", "/"), true, true)
+		}),
+		"no HPACK": ended("COMPRESSION_ERROR", request([]byte{0x80})),
+		"a push": ended("PROTOCOL_ERROR", func(f *http2.Framer) error {
+			return f.WritePushPromise(http2.PushPromiseParam{StreamID: 1, PromiseID: 2, BlockFragment: headerBlock("GET", "/"), EndHeaders: true})
+		}),
+		"a body before its header": ended("data_on_idle", func(f *http2.Framer) error { return f.WriteData(1, true, []byte("hunter2")) }),
+		"a window of zero": ended("windowupdate_zero_inc_conn", func(f *http2.Framer) error {
+			return f.WriteRawFrame(http2.FrameWindowUpdate, 0, 0, make([]byte, 4))
+		}),
+		"a frame that is too long": ended("FRAME_SIZE_ERROR", func(f *http2.Framer) error {
+			return f.WriteRawFrame(http2.FrameData, 0, 1, make([]byte, maxFrame+1))
+		}),
+		"a long cookie": ended("COMPRESSION_ERROR", request(headerBlock("GET", "/", "cookie",
+			strings.Repeat("hunter2", connection.DefaultHeaderBytes)))),
+		"more requests than allowed": {func(f *http2.Framer) error {
+			for i := range uint32(maxStreams + 1) {
+				if err := writeHeader(f, 2*i+1, headerBlock("GET", "/?echo.delay=30s"), true, true); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, rejections.ReasonHTTP2Stream, "over_max_streams"},
+	}
+}
+
+// TestRejectedFrames sends what net/http rejects over HTTP/2, for which it does not always have a hook.
+func TestRejectedFrames(t *testing.T) {
+	for name, c := range rejectedFrames() {
+		h, log := loggedHandler(t)
+		conn := echotest.Dial(t, serve(t, h).URL)
+		framer, err := greet(conn, complete)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.send(framer) // the server may end the connection before it has read all
+		awaitRejection(framer)
+		checkRejection(t, name, h.metrics, log, conn, rejectedCase{reason: c.reason, protocol: "HTTP/2.0", detail: c.detail})
+	}
+}
+
+// awaitRejection reads until a stream or the connection ends.
+func awaitRejection(framer *http2.Framer) {
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil || frame.Header().Type == http2.FrameRSTStream || frame.Header().Type == http2.FrameGoAway ||
+			frame.Header().Flags.Has(http2.FlagDataEndStream) && frame.Header().Type == http2.FrameData {
+			return
+		}
+	}
+}
+
+// TestRejectedFrames_handled resets streams that a handler has, and uploads more than it reads: nothing is rejected before a handler.
+func TestRejectedFrames_handled(t *testing.T) {
+	h, log := loggedHandler(t, "ECHO_CONTROLS=Full")
+	url := serve(t, h).URL
+	client := echotest.Clients(t)["HTTP/2.0"]
+	if response, err := client.Get(url + "/?echo.connection=reset"); err == nil {
+		_ = response.Body.Close()
+		t.Error("the stream is not reset")
+	}
+	if got := echotest.Send(t, client, "POST", url+"/-/ws", echotest.Payload(200_000)); got.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("the upload gets %d", got.StatusCode)
+	}
+	for _, text := range []string{"request header x", strings.Repeat("x", 64), ""} {
+		if got := echotest.Send(t, client, "POST", url+"/-/body", text); got.Text != text {
+			t.Errorf("the echo is %q", got.Text)
+		}
+	}
+	if found := rejectionsIn(t, log); len(found) > 0 || len(series(t, h.metrics, "echo_rejected_total")) > 0 {
+		t.Errorf("found %v, counted %v", found, series(t, h.metrics, "echo_rejected_total"))
+	}
+}
+
+// TestWebSocketsOverHTTP2AreNotAnnounced reads the settings of the server (RFC 8441, 3).
+func TestWebSocketsOverHTTP2AreNotAnnounced(t *testing.T) {
+	h := handlerOf(t)
+	secured := serveTLS(t, "")
+	for name, conn := range map[string]net.Conn{"HTTP": echotest.Dial(t, serve(t, h).URL), "HTTPS": dialTLS(t, secured)} {
+		framer, err := greet(conn, complete)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame, err := framer.ReadFrame()
+		settings, ok := frame.(*http2.SettingsFrame)
+		if err != nil || !ok {
+			t.Fatalf("%s: the first frame is %v, %v", name, frame, err)
+		}
+		if value, ok := settings.Value(http2.SettingEnableConnectProtocol); ok {
+			t.Errorf("%s: SETTINGS_ENABLE_CONNECT_PROTOCOL is %d", name, value)
+		}
+	}
+}

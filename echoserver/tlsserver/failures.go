@@ -1,0 +1,70 @@
+package tlsserver
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/connection"
+	"github.com/echo-operator/echo-operator/echoserver/rejections"
+)
+
+// reportFailure reports a handshake that failed, and responds to a request without TLS.
+func (c *Connection) reportFailure(err error) {
+	what := rejections.Rejection{Remote: c.RemoteAddr().String(), Protocol: "TLS", Reason: rejections.ReasonHandshake, Detail: err.Error()}
+	record, isRecord := errors.AsType[tls.RecordHeaderError](err)
+	version := 0
+	if isRecord {
+		version = rejections.ProxyVersion(record.RecordHeader[:])
+	}
+	switch {
+	case version > 0:
+		what.Protocol = "PROXY v" + strconv.Itoa(version)
+		what.Reason, what.Detail = rejections.ReasonProxyProtocol, rejections.DetailProxy
+	case isRecord && isHTTP(record.RecordHeader):
+		what.Protocol, what.Status = "HTTP", http.StatusBadRequest
+		what.Reason, what.Detail = rejections.ReasonNoTLS, rejections.DetailNoTLS
+	case c.transport.received == 0 || hasLeft(err):
+		return
+	case isTimeout(err):
+		what.Detail = "the handshake did not end in time"
+	}
+	c.reporter.Report(what)
+	if what.Reason == rejections.ReasonNoTLS {
+		c.rejectPlain()
+	}
+}
+
+// hasLeft reports whether the client has ended the connection, as health checks do, or another handshake has.
+func hasLeft(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
+}
+
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
+}
+
+// isHTTP reports whether a connection begins with a request, of HTTP/2 too.
+func isHTTP(beginning [5]byte) bool {
+	return slices.ContainsFunc([]string{"GET ", "HEAD ", "POST ", "PUT ", "OPTIO", "DELET", "PATCH", "CONNE", "TRACE", "PRI *"},
+		func(method string) bool { return string(beginning[:len(method)]) == method })
+}
+
+// rejectPlain responds to a request without TLS.
+func (c *Connection) rejectPlain() {
+	under := c.transport.Conn
+	deadline := under.SetWriteDeadline(time.Now().Add(closeTimeout))
+	_, written := io.WriteString(under, "HTTP/1.1 400 Bad Request\r\nContent-Type: "+connection.PlainText+"\r\nConnection: close\r\n\r\n"+
+		"echo-server: "+rejections.DetailNoTLS+"\n")
+	if half, ok := under.(interface{ CloseWrite() error }); ok && errors.Join(deadline, written) == nil {
+		connection.Linger(half, under)
+	}
+}
