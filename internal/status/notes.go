@@ -12,7 +12,7 @@ import (
 )
 
 // maxCheckNote is the longest note on a check, in bytes.
-const maxCheckNote = 120
+const maxCheckNote = 220
 
 // notesOn returns sentences on what a user should know of an Echo, and what does not affect its conditions.
 func notesOn(echo *v1.Echo, seen Observation) []string {
