@@ -1,6 +1,7 @@
 package kubectlecho
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +27,9 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
+// shownLines and shownRunes are how much of a body is printed.
+const shownLines, shownRunes = 12, 120
+
 func newTest(flags *genericclioptions.ConfigFlags, version string) *cobra.Command {
 	number, path, secure := 0, "", false
 	command := &cobra.Command{
@@ -32,7 +37,8 @@ func newTest(flags *genericclioptions.ConfigFlags, version string) *cobra.Comman
 		Short: "Send requests to an Echo, and report which pods respond",
 		Long: `Send requests to the ready pods that the Service of an Echo selects, to each in turn, and report which pod responds, with
 status and latency. It is the pod that the response names, or else the one that the request was sent to. A request fails without a response,
-or with a status of 400 or more other than spec.response.statusCode. The exit code is 0 if all requests succeed, 1 if one fails, and 2 for errors.
+or with a status of 400 or more other than spec.response.statusCode. The first response is printed, shortened.
+The exit code is 0 if all requests succeed, 1 if one fails, and 2 for errors.
 
 Each request has a port-forward of its own, by the API server and the kubelet. It passes neither kube-proxy nor NetworkPolicies: if the
 requests succeed and those of clients in the cluster fail, the cause is in the network between.`,
@@ -60,7 +66,7 @@ requests succeed and those of clients in the cluster fail, the cause is in the n
 	return command
 }
 
-// test sends requests to the pods of an Echo, and prints a line for each.
+// test sends requests to the pods of an Echo, and prints a line for each, and the first response.
 func (c *cluster) test(ctx context.Context, name string, number int, scheme, path string, stdout io.Writer) error {
 	echo, service, pods := &v1.Echo{}, &corev1.Service{}, &corev1.PodList{}
 	err := read(ctx, c.from("apis/example.com/v1", "echoes").Name(name), echo)
@@ -74,16 +80,18 @@ func (c *cluster) test(ctx context.Context, name string, number int, scheme, pat
 	if !metav1.IsControlledBy(service, echo) || len(ready) == 0 {
 		return fmt.Errorf("the Service %[1]q has no ready pods, or does not belong to the Echo: 'kubectl echo status %[1]s' says why", name)
 	}
-	failed, responded := 0, map[string]bool{}
+	failed, responded, first := 0, map[string]bool{}, ""
 	for i := range number {
-		name, status, latency, err := c.send(ctx, echo, &ready[i%len(ready)], scheme, path)
+		r, err := c.send(ctx, echo, &ready[i%len(ready)], scheme, path)
+		first = cmp.Or(first, r.text)
 		if err != nil {
-			failed, status = failed+1, oneLine(err.Error())
+			failed, r.status = failed+1, oneLine(err.Error())
 		} else {
-			responded[name] = true
+			responded[r.pod] = true
 		}
-		_, _ = fmt.Fprintf(stdout, "%s  %s  %v\n", name, status, latency.Round(time.Millisecond))
+		_, _ = fmt.Fprintf(stdout, "%s  %s  %v\n", r.pod, r.status, r.latency.Round(time.Millisecond))
 	}
+	_, _ = io.WriteString(stdout, first)
 	_, err = fmt.Fprintf(stdout, "\n%d requests, %d failed; %d of %d ready pods responded\n", number, failed, len(responded), len(ready))
 	return cmp.Or(err, yes(failed == 0))
 }
@@ -95,32 +103,64 @@ func receives(pod *corev1.Pod) bool {
 	})
 }
 
-// send sends a request to a pod, and returns the pod that responds, the status and the latency. There is an error if the request failed.
-func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, scheme, path string) (string, string, time.Duration, error) {
+// result is what became of a request: the pod that responds, or that it was sent to, and the response.
+type result struct {
+	pod, status, text string
+	latency           time.Duration
+}
+
+// send sends a request to a pod. There is an error if the request failed.
+func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, scheme, path string) (result, error) {
+	r := result{pod: pod.Name}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // an Echo may respond after 30 s
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+echo.Name+"."+echo.Namespace+".svc"+path, http.NoBody)
 	if err != nil {
-		return pod.Name, "", 0, err
+		return r, err
 	}
 	if request.URL.Host, err = c.forward(ctx, pod, scheme); err != nil {
-		return pod.Name, "", 0, err
+		return r, err
 	}
 	request.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {c.userAgent}}
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{ServerName: request.Host, InsecureSkipVerify: true}}
 	began := time.Now()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return pod.Name, "", time.Since(began), fmt.Errorf("no response: %w", err)
+		r.latency = time.Since(began)
+		return r, fmt.Errorf("no response: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	latency, named := time.Since(began), struct{ Pod string }{pod.Name}
+	r.latency, r.status = time.Since(began), response.Status
+	r.text = fmt.Sprintf("\n%s %s\n%s", response.Proto, response.Status, shorten(body))
+	named := struct{ Pod string }{pod.Name}
 	_ = json.Unmarshal(body, &named) // another image responds with something else
+	r.pod = named.Pod
 	if desired := echo.Spec.Response; response.StatusCode >= 400 && (desired == nil || int(desired.StatusCode) != response.StatusCode) {
 		err = cmp.Or(err, errors.New(response.Status))
 	}
-	return named.Pod, response.Status, latency, err
+	return r, err
+}
+
+// shorten returns the first lines of a body, JSON indented, without characters that a terminal would obey.
+func shorten(body []byte) string {
+	indented := &bytes.Buffer{}
+	if json.Indent(indented, body, "", " ") == nil {
+		body = indented.Bytes()
+	}
+	var text strings.Builder
+	lines := strings.Split(strings.TrimSpace(string(body)), "\n")
+	for _, line := range lines[:min(len(lines), shownLines)] {
+		printable := strings.Map(func(r rune) rune { return map[bool]rune{true: r, false: -1}[unicode.IsPrint(r)] }, line)
+		if shown := []rune(printable); len(shown) > shownRunes {
+			printable = string(shown[:shownRunes]) + "..."
+		}
+		text.WriteString(printable + "\n")
+	}
+	if len(lines) > shownLines {
+		text.WriteString("...\n")
+	}
+	return text.String()
 }
 
 // forward makes a port of a pod reachable until the end of a context, as kubectl port-forward does: by WebSocket, or else by SPDY.

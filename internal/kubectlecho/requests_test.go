@@ -126,6 +126,7 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 		t.Helper()
 		code, stdout, stderr := run(t, append([]string{"test", "web", "-n", "shop", "--server=" + server.URL}, arguments...)...)
 		stdout = regexp.MustCompile(`  \d+m?s\n`).ReplaceAllString(stdout, "\n")
+		stdout = strings.ReplaceAll(stdout, "{\n \"pod\": \"a\"\n}", "{a}")
 		// What net/http says of a forwarded connection that ends depends on how much of the request was sent by then.
 		stdout = regexp.MustCompile(`(no response: )(EOF|http: server closed idle connection|read tcp \S+ read: connection reset by peer)\n`).
 			ReplaceAllString(stdout, "${1}it ended\n")
@@ -137,22 +138,28 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 			t.Errorf("%v: the exit code is %d, and it printed\n%s\n%s", arguments, code, strings.Join(stdout, "\n"), stderr)
 		}
 	}
-	expect(0, []string{"a  200 OK", "b  200 OK", "d  200 OK", "a  200 OK", "", "4 requests, 0 failed; 3 of 3 ready pods responded"},
+	expect(0, []string{"a  200 OK", "b  200 OK", "d  200 OK", "a  200 OK", "", "HTTP/1.1 200 OK", "{a}", "",
+		"4 requests, 0 failed; 3 of 3 ready pods responded"},
 		"--requests=4")
-	expect(0, []string{"a  302 Found", "", "1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--path=/elsewhere")
-	expect(1, []string{"a  404 Not Found", "", "1 requests, 1 failed; 0 of 3 ready pods responded"}, "--requests=1", "--path=/missing")
+	expect(0, []string{"a  302 Found", "", "HTTP/1.1 302 Found", `<a href="http://example.com/">Found</a>.`, "", `{"pod": "a"}`,
+		"", "1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--path=/elsewhere")
+	expect(1, []string{"a  404 Not Found", "", "HTTP/1.1 404 Not Found", "{a}", "",
+		"1 requests, 1 failed; 0 of 3 ready pods responded"}, "--requests=1", "--path=/missing")
 	expect(1, []string{`a  the pod has no port "https"`, "", "1 requests, 1 failed; 0 of 3 ready pods responded"}, "--requests=1", "--tls")
 
 	api.pods[0].Spec.Containers[1].Ports[0].Name = "https"
 	byHTTP := api.ports["a"]
 	api.ports["a"] = respond(t, `{"pod": "a"}`, secure)
-	expect(0, []string{"a  200 OK", "", "1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--tls")
+	expect(0, []string{"a  200 OK", "", "HTTP/1.1 200 OK", "{a}", "",
+		"1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--tls")
 	api.ports["a"] = byHTTP
 
 	api.echo.Spec.Response = &v1.EchoResponse{StatusCode: 404}
-	expect(0, []string{"a  404 Not Found", "", "1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--path=/missing")
+	expect(0, []string{"a  404 Not Found", "", "HTTP/1.1 404 Not Found", "{a}", "",
+		"1 requests, 0 failed; 1 of 3 ready pods responded"}, "--requests=1", "--path=/missing")
 	api.ports["b"] = "127.0.0.1:1"
-	expect(1, []string{"a  200 OK", "b  no response: it ended", "d  200 OK", "", "3 requests, 1 failed; 2 of 3 ready pods responded"},
+	expect(1, []string{"a  200 OK", "b  no response: it ended", "d  200 OK", "", "HTTP/1.1 200 OK", "{a}", "",
+		"3 requests, 1 failed; 2 of 3 ready pods responded"},
 		"--requests=3")
 
 	for _, change := range []func(){func() { api.owner = "another" },
@@ -163,6 +170,22 @@ func TestRequestsReachTheReadyPods(t *testing.T) {
 			!strings.HasPrefix(stderr,
 				`error: the Service "web" has no ready pods, or does not belong to the Echo: 'kubectl echo status web' says why`) {
 			t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout, stderr)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	long := strings.Repeat("x", shownRunes+1)
+	for body, want := range map[string]string{
+		`{"a":[1]}`:                       "{\n \"a\": [\n  1\n ]\n}\n",
+		"text \x1b[31m\x00red\n":          "text [31mred\n",
+		long:                              long[1:] + "...\n",
+		"":                                "\n",
+		strings.Repeat("a\n", shownLines): strings.Repeat("a\n", shownLines),
+		strings.Repeat("a\n", 99):         strings.Repeat("a\n", shownLines) + "...\n",
+	} {
+		if got := shorten([]byte(body)); got != want {
+			t.Errorf("%q: got %q, want %q", body, got, want)
 		}
 	}
 }

@@ -188,7 +188,8 @@ Echo/web +2/2 +Ready +\S+
 		serveKubelet(ctx, node)
 		code, stdout, stderr := run("test", "web", "-n", echo.Namespace, "--requests=4")
 		Expect(stdout).To(
-			MatchRegexp(`^(web-1  200 OK  \d+m?s\nweb-2  200 OK  \d+m?s\n){2}\n4 requests, 0 failed; 2 of 2 ready pods responded\n$`))
+			MatchRegexp(`^(web-1  200 OK  \d+m?s\nweb-2  200 OK  \d+m?s\n){2}\nHTTP/1.1 200 OK\n` +
+				`\{\n "pod": "web-1"\n\}\n\n4 requests, 0 failed; 2 of 2 ready pods responded\n$`))
 		Expect(stderr).To(BeEmpty())
 		Expect(code).To(Equal(0))
 
