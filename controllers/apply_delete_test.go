@@ -60,7 +60,7 @@ func TestApplyNamesWhatCannotBeApplied(t *testing.T) {
 	w := fakecluster.New(t)
 	w.Fail = func(string) error { return errors.New("no") }
 	_, err := controllers.Apply(t.Context(), w.Server, service(t), nil)
-	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("applying Service ns/x: no")))
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("Service ns/x cannot be applied: no")))
 }
 
 func TestDeleteChild(t *testing.T) {
