@@ -31,7 +31,7 @@ var _ = Describe("an Echo that is not ready", func() {
 			Expect(meta.FindStatusCondition(echo.Status.Conditions, v1.ConditionReady).Reason).To(Equal(v1.ReasonAllPodsReady.String()))
 		},
 		Entry("an image that does not exist", SpecTimeout(8*time.Minute), v1.ReasonImagePullFailed,
-			`^Image quay.io/echo-operator/none:1 cannot be pulled: .*not found`, func(s *v1.EchoSpec) { s.Image = "quay.io/echo-operator/none:1" },
+			`Image quay.io/echo-operator/none:1 cannot be pulled: .*not found`, func(s *v1.EchoSpec) { s.Image = "quay.io/echo-operator/none:1" },
 			func(s *v1.EchoSpec) { s.Image = "" }),
 		Entry("containers that crash", SpecTimeout(8*time.Minute), v1.ReasonPodsCrashing, `exit code 2: .*ECHO_DRAIN_DELAY`,
 			func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "soon"}} }, func(s *v1.EchoSpec) { s.Env = nil }),

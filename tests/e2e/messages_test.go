@@ -24,7 +24,9 @@ type explained struct {
 	name string
 	// objects are created before the Echo, with kubectl, in its namespace.
 	objects string
-	change  func(*v1.EchoSpec)
+	// denied are words of the response to a new Service as soon as the objects are in force, empty if they are at once.
+	denied string
+	change func(*v1.EchoSpec)
 	// after is done with the Echo, nil if nothing is.
 	after func(context.Context, *v1.Echo)
 	// condition has the reason.
@@ -61,6 +63,12 @@ func createExplained(ctx context.Context, c explained) *v1.Echo {
 			namespace, "--ignore-not-found", NodeTimeout(2*time.Minute))
 		realcluster.KubectlInput(ctx, strings.ReplaceAll(c.objects, "NAMESPACE", namespace), "apply", "-f", "-")
 	}
+	if c.denied != "" {
+		Eventually(func(ctx context.Context) error {
+			_, err := realcluster.TryKubectl(ctx, "create", "service", "clusterip", "trial", "-n", namespace, "--tcp=80", "--dry-run=server")
+			return err
+		}).WithContext(ctx).Should(MatchError(ContainSubstring(c.denied)))
+	}
 	echo := support.Echo(namespace, "explained", func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(1))
 		c.change(&e.Spec)
@@ -68,10 +76,7 @@ func createExplained(ctx context.Context, c explained) *v1.Echo {
 			e.Spec.Checks[i].URL = strings.ReplaceAll(e.Spec.Checks[i].URL, "NAMESPACE", namespace)
 		}
 	})
-	Eventually(func() error { // a policy may not be enforced yet
-		err := k8s.Create(ctx, echo)
-		return client.IgnoreAlreadyExists(err)
-	}).WithContext(ctx).Should(Succeed())
+	Expect(k8s.Create(ctx, echo)).To(Succeed())
 	if c.after != nil {
 		c.after(ctx, echo)
 	}
