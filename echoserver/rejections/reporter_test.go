@@ -70,6 +70,7 @@ func TestReporter_blockedLog(t *testing.T) {
 		}
 		close(unblock)
 		<-time.After(2 * second)
+		synctest.Wait()
 		if summaries != 2 || l.omitted != 0 {
 			t.Errorf("there were %d summaries; %d lines are omitted", summaries, l.omitted)
 		}
