@@ -31,7 +31,7 @@ type Tracer struct {
 func Enabled(getenv func(string) string) bool {
 	is := func(name, value string) bool { return strings.EqualFold(strings.TrimSpace(getenv(name)), value) }
 	disabled := is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none")
-	return !disabled && !(is("OTEL_EXPORTER_OTLP_ENDPOINT", "") && is("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""))
+	return !disabled && (!is("OTEL_EXPORTER_OTLP_ENDPOINT", "") || !is("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""))
 }
 
 // New returns a tracer, the zero value if it is not enabled. The libraries read all other environment variables themselves.
