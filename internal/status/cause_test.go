@@ -75,14 +75,14 @@ func TestPodCause(t *testing.T) {
 		"no message at all": {containerWaits("PostStartHookError", ""), v1.ReasonContainerNotStarted,
 			`Container echo of pod p cannot be started: "PostStartHookError". Check spec.image, spec.args and spec.env.`, false},
 		"crashed": {`{phase: Running, containerStatuses: [{name: echo, state: {terminated: ` + crashed + `}}]}`, v1.ReasonPodsCrashing,
-			`Container echo of pod p terminated with exit code 2: "last words". ` + logs, false},
+			`Container echo of pod p terminated with exit code 2: "last words". Check spec.args and spec.env. ` + logs, false},
 		"waits after a crash": {
 			`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: ` +
 				`{terminated: ` + crashed + `}}]}`,
-			v1.ReasonPodsCrashing, `Container echo of pod p terminated with exit code 2: "last words". ` + logs, false},
+			v1.ReasonPodsCrashing, `Container echo of pod p terminated with exit code 2: "last words". Check spec.args and spec.env. ` + logs, false},
 		"runs again after a crash": {
 			`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: ` + crashed + `}}]}`,
-			v1.ReasonPodsCrashing, `Container echo of pod p terminated with exit code 2: "last words". ` + logs, false},
+			v1.ReasonPodsCrashing, `Container echo of pod p terminated with exit code 2: "last words". Check spec.args and spec.env. ` + logs, false},
 		"ends without an error, again and again": {
 			`{phase: Running, containerStatuses: [{name: echo, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 0}}}]}`,
 			v1.ReasonPodsCrashing,

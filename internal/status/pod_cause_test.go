@@ -23,7 +23,7 @@ func TestACertificateThatIsMissing(t *testing.T) {
 		said = `{exitCode: 1, message: "` + line + `"}`
 		want = `Container echo of pod p terminated with exit code 1: "echo-server: Secret 'certificate' has no key tls.crt".`
 		todo = " Create or correct the Secret certificate of type kubernetes.io/tls, or change spec.tls.secretName."
-		logs = " Run 'kubectl logs --previous -n ns p -c echo' to see why."
+		logs = " Check spec.args and spec.env. Run 'kubectl logs --previous -n ns p -c echo' to see why."
 	)
 	for name, c := range map[string]struct {
 		container, secret string
@@ -42,7 +42,7 @@ func TestACertificateThatIsMissing(t *testing.T) {
 		"another Secret":      {`name: echo, restartCount: 2, state: {terminated: ` + said + `}`, "other", want + logs, false},
 		"an Echo without TLS": {`name: echo, restartCount: 2, state: {terminated: ` + said + `}`, "", want + logs, false},
 		"another container of the pod": {`name: mesh, restartCount: 2, state: {terminated: ` + said + `}`, "certificate",
-			strings.Replace(want, "echo", "mesh", 1) + strings.Replace(logs, "-c echo", "-c mesh", 1), false},
+			strings.Replace(want, "echo", "mesh", 1) + strings.NewReplacer("-c echo", "-c mesh", "Check spec.args and spec.env. ", "").Replace(logs), false},
 		"another cause, with that name": {`name: echo, restartCount: 2, state: {terminated: {exitCode: 1, message: "certificate of the proxy"}}`,
 			"certificate", `Container echo of pod p terminated with exit code 1: "certificate of the proxy".` + logs, false},
 	} {

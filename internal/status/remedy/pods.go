@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/echo-operator/echo-operator/internal/children/echopod"
 )
 
 // rule is what to do if a message has certain words.
@@ -76,6 +78,8 @@ func Crash(pod *corev1.Pod, container string, ended *corev1.ContainerStateTermin
 		return "Raise spec.resources.limits.memory."
 	case slices.Contains([]int32{0, 137, 143}, ended.ExitCode): // as by SIGTERM and SIGKILL, which the kubelet sends when a probe fails
 		return "If its probe fails, make it listen on spec.port. " + logs
+	case container == echopod.ContainerName:
+		return "Check spec.args and spec.env. " + logs
 	default:
 		return logs
 	}
