@@ -16,7 +16,7 @@ import (
 
 var _ = Describe("samples and quick starts of the OpenShift console", Ordered, func() {
 	It("are added by each operator that OLM installed, with the ClusterRole that OLM created as an owner", func(ctx SpecContext) {
-		server, admin := startCluster(support.ConsoleCRDs(ctx))
+		server, admin := startCluster(append(support.GatewayCRDs(ctx), support.ConsoleCRDs(ctx))...)
 		for _, name := range []string{"console-a", "console-b"} {
 			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-own"}})).To(Succeed())
 			user := addOperator(ctx, server, admin, name, []string{name + "-own"})
@@ -37,6 +37,7 @@ var _ = Describe("samples and quick starts of the OpenShift console", Ordered, f
 			g.Expect(admin.List(ctx, starts)).To(Succeed())
 			g.Expect(len(samples.Items)).To(BeNumerically(">=", 7))
 			g.Expect(samples.Items).To(HaveEach(ownedByBoth))
+			g.Expect(samples.Items).To(ContainElement(HaveField("Name", "echo-operator-example-gateway")))
 			g.Expect(starts.Items).To(ConsistOf(And(HaveField("Name", "echo-operator-first-echo"), ownedByBoth,
 				HaveField("Spec.Tasks", HaveLen(3)))))
 		}).WithContext(ctx).Should(Succeed())

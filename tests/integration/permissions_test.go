@@ -17,10 +17,6 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// gatewaySample is the permission for the sample of a Gateway. The operator writes it only where the console and Gateway API are served, which
-// no spec combines: TestConsoleObjects does.
-const gatewaySample = "patch consoleyamlsamples.console.openshift.io/echo-operator-example-gateway"
-
 // used are the permissions that the operators of all specs have used.
 var used = usedPermissions{seen: map[bundle.Permission]bool{}}
 
@@ -35,8 +31,7 @@ var _ = ReportAfterSuite("the operator uses each of its permissions", func(repor
 	for _, permission := range bundle.Listed(slices.Concat(install.Permissions[0].Rules, install.ClusterPermissions[0].Rules)) {
 		ofAnyObject := permission
 		ofAnyObject.Name = ""
-		excepted := slices.Contains(usedByAdmission(), ofAnyObject.String()) || permission.String() == gatewaySample
-		if !used.seen[permission] && !excepted {
+		if !used.seen[permission] && !slices.Contains(usedByAdmission(), ofAnyObject.String()) {
 			unused = append(unused, permission.String())
 		}
 	}
