@@ -82,9 +82,16 @@ func Join(texts ...string) string {
 // Quote returns the words of another component in quotation marks, without characters that would have to be escaped there.
 func Quote(text string) string { return `"` + plain(text) + `"` }
 
-// plain returns a text on one line, without double quotation marks, backslashes and a full stop at the end.
+// plain returns a text on one line, without double quotation marks, backslashes and a full stop at the end. Characters that are not seen, such
+// as those that change the direction of text, are removed: a container or a Gateway could make a message look like another one.
 func plain(text string) string {
 	text = strings.NewReplacer(`\"`, "'", `"`, "'", `\`, "").Replace(text)
+	text = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text)
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if strings.HasSuffix(text, ellipsis) {
 		return text

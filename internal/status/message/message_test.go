@@ -33,6 +33,8 @@ func TestQuote(t *testing.T) {
 		`secret \"x\" in C:\temp`:     `"secret 'x' in C:temp"`,
 		"two\n\tlines \x00and a bell": `"two lines and a bell"`,
 		"cut...":                      `"cut..."`,
+		"right\u202eto left\u200b":    `"rightto left"`,
+		"\x1b[31mred":                 `"[31mred"`,
 	} {
 		NewWithT(t).Expect(Quote(text)).To(Equal(want), "Quote(%q)", text)
 	}
