@@ -55,21 +55,15 @@ func ingressNote(echo *v1.Echo, seen Observation) string {
 // checkNote returns the worst result of the checks of an Echo, empty if all have passed. The status before this reconcile has it: checks have
 // a reconciler of their own, and each result starts a reconcile.
 func checkNote(echo *v1.Echo) string {
-	worst := v1.EchoCheckStatus{}
-	for _, check := range echo.Status.Checks {
-		if check.Result == v1.CheckFailed || check.Result == v1.CheckUnknown && worst.Result == "" {
-			worst = check
-		}
-		if worst.Result == v1.CheckFailed {
-			break
+	for _, worst := range []struct {
+		result v1.CheckResult
+		words  string
+	}{{v1.CheckFailed, "failed"}, {v1.CheckUnknown, "has no result"}} {
+		for _, check := range echo.Status.Checks {
+			if check.Result == worst.result {
+				return message.Truncate(fmt.Sprintf("Check %s %s: %s", check.Name, worst.words, check.Message), maxCheckNote)
+			}
 		}
 	}
-	switch worst.Result {
-	case v1.CheckFailed:
-		return message.Truncate(fmt.Sprintf("Check %s failed: %s", worst.Name, worst.Message), maxCheckNote)
-	case v1.CheckUnknown:
-		return message.Truncate(fmt.Sprintf("Check %s has no result: %s", worst.Name, worst.Message), maxCheckNote)
-	default:
-		return ""
-	}
+	return ""
 }

@@ -49,12 +49,13 @@ func (v verdict) shortMessage() string {
 // readyMessage returns the message of the condition Ready: how many pods are ready, and why no more are. What the condition Degraded says
 // is not repeated.
 func (v verdict) readyMessage() string {
-	why := v.problem.String()
-	if v.degraded == metav1.ConditionTrue {
+	why := ""
+	switch {
+	case v.ready == metav1.ConditionTrue:
+	case v.degraded == metav1.ConditionTrue:
 		why = v.problem.Headline()
-	}
-	if v.ready == metav1.ConditionTrue {
-		why = ""
+	default:
+		why = v.problem.String()
 	}
 	return message.Join(v.counts, why, message.Join(v.notes...))
 }
@@ -92,17 +93,17 @@ type causes struct {
 
 // causesOf returns the causes of what is seen of an Echo.
 func causesOf(echo *v1.Echo, seen Observation, pods availability, now time.Time) causes {
-	c := causes{pods: podsCause(echo, seen, pods), routes: routeCause(echo, seen, now), notes: notesOn(echo, seen)}
+	c := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now), notes: notesOn(echo, seen)}
 	c.routed = c.routes == (cause{}) && children.HasGateway(echo)
 	return c
 }
 
 // podsCause returns why pods are missing, zero if none are.
-func podsCause(echo *v1.Echo, seen Observation, pods availability) cause {
+func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause {
 	if pods.ready {
 		return cause{}
 	}
-	return causeOf(seen).resolveFrom(&echo.Status)
+	return causeOf(seen).resolveFrom(before)
 }
 
 // podsVerdict returns the verdict of a reconcile that succeeded. Whether an Echo is ready depends on its pods alone.
@@ -167,10 +168,7 @@ func pausedVerdict(before *v1.EchoStatus, seen Observation, now time.Time) verdi
 	}
 	pods := availabilityOf(d, replicasOf(d), before, now)
 	pods.progressing, pods.overdue = false, false // no one waits for what is paused
-	why := causes{}
-	if !pods.ready {
-		why.pods = causeOf(seen).resolveFrom(before)
-	}
+	why := causes{pods: podsCause(before, seen, pods)}
 	if pods.ready || why.pods != (cause{}) {
 		v.ready, v.readyReason, v.event = pods.readiness(why.pods)
 	}

@@ -46,13 +46,15 @@ func Creation(message string) string {
 		{"security context constraint", "Allow the ServiceAccount to use a suitable SecurityContextConstraints, or change spec.securityContext."},
 		{"per Container", limitRange}, {"per Pod", limitRange},
 		{"PriorityClass", "Create the PriorityClass, or change spec.priorityClassName."},
-		{"failed calling webhook", "Check that the Service of the webhook is available. Kubernetes retries automatically."},
+		{webhookFailed, webhookAdvice + "Kubernetes retries automatically."},
 		{"status unknown for quota", "Wait until Kubernetes has computed the usage of the quota. It retries automatically."},
 		{"denied", policy},
 	}, "Change the Echo accordingly, or ask an administrator of the cluster.")
 }
 
 const (
+	// webhookFailed are the words of the API server for a webhook that it cannot call, and webhookAdvice begins what to do then.
+	webhookFailed, webhookAdvice = "failed calling webhook", "Check that the Service of the webhook is available. "
 	// limitRange says what to do about k8s.io/kubernetes/plugin/pkg/admission/limitranger.
 	limitRange = "Change spec.resources so that it fits the LimitRange of the namespace."
 	// policy says what to do about a denial by a webhook or a policy.

@@ -65,19 +65,16 @@ func ofRequest(request *children.RequestError) message.Problem {
 
 // retryAdvice says what to do about an error that the operator retries.
 func retryAdvice(words string) string {
-	return first(words, []rule{{"failed calling webhook", "Check that the Service of the webhook is available. " + retried}}, retried)
+	return first(words, []rule{{webhookFailed, webhookAdvice + retried}}, retried)
 }
 
 // fieldErrors returns what the API server says of the fields of an object, without the name of the object.
 func fieldErrors(status apierrors.APIStatus, words string) string {
-	if details := status.Status().Details; details != nil && len(details.Causes) > 0 {
-		var all []string
-		for _, c := range details.Causes {
-			all = append(all, c.Field+": "+c.Message)
-		}
-		return strings.Join(all, "; ")
+	var all []string
+	for _, c := range causesOf(status) {
+		all = append(all, c.Field+": "+c.Message)
 	}
-	return words
+	return cmp.Or(strings.Join(all, "; "), words)
 }
 
 // groupOf returns the group of fields in the spec of an Echo from which children of a kind come, and its type, nil for other kinds.
