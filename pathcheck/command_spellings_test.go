@@ -12,6 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/echotest"
 )
 
+const byteOrderMark = "\ufeff"
+
 // commandSpelling is an unusual text of a flag. It means the same as another text, or is refused with a reason.
 type commandSpelling struct{ text, same, refused string }
 

@@ -1,7 +1,6 @@
 package pathcheck
 
 import (
-	"bytes"
 	"fmt"
 	"net/netip"
 	"os"
@@ -9,12 +8,10 @@ import (
 	"strings"
 
 	"github.com/echo-operator/echo-operator/internal/certificates"
+	"github.com/echo-operator/echo-operator/internal/commandline"
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
-
-// byteOrderMark begins files of some editors.
-const byteOrderMark = "\xef\xbb\xbf"
 
 // checkAddresses names the flag of an address that is not valid.
 func (o *Options) checkAddresses() error {
@@ -81,5 +78,5 @@ func readAuthorities(file string) ([]byte, error) {
 	if _, err := certificates.Parse(data); err != nil {
 		return nil, fmt.Errorf("--ca-file: %s: %w", file, err)
 	}
-	return bytes.TrimPrefix(data, []byte(byteOrderMark)), nil
+	return []byte(commandline.WithoutMark(string(data))), nil
 }

@@ -53,12 +53,12 @@ type option struct {
 	parse       func(string) error
 }
 
-// clean removes what files and templates leave around a value: blanks, line ends and a byte order mark. All of a body is meant.
+// clean removes what files and templates leave around a value. All of a body is meant.
 func (o option) clean(text string) string {
 	if o.flag == bodyFlag {
 		return text
 	}
-	return strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
+	return commandline.Clean(text)
 }
 
 // bodyFlag is the flag of the default body.

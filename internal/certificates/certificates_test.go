@@ -73,7 +73,7 @@ func TestPair(t *testing.T) {
 }
 
 func TestIsEmpty(t *testing.T) {
-	for file, want := range map[string]bool{"": true, "\r\n": true, byteOrderMark + "\n": true, "x": false} {
+	for file, want := range map[string]bool{"": true, strings.Repeat(" ", 2) + "\r\n": true, byteOrderMark + "\n": true, "x": false} {
 		if got := IsEmpty([]byte(file)); got != want {
 			t.Errorf("%q: %t", file, got)
 		}

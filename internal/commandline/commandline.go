@@ -5,9 +5,16 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
+
+// Clean removes what files and templates leave around a value: blanks, line ends and a byte order mark.
+func Clean(text string) string { return strings.TrimSpace(WithoutMark(text)) }
+
+// WithoutMark removes the byte order mark that some editors write at the beginning of a file.
+func WithoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }
 
 // Version returns the line that --version prints.
 func Version(program, version string) string {

@@ -9,10 +9,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-)
 
-// clean removes what files and templates leave around a value: blanks, line ends and a byte order mark.
-func clean(text string) string { return strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) }
+	"github.com/echo-operator/echo-operator/internal/commandline"
+)
 
 // clean cleans all texts.
 func (o *Options) clean() {
@@ -21,7 +20,7 @@ func (o *Options) clean() {
 		texts = append(texts, each.value)
 	}
 	for _, text := range texts {
-		*text = clean(*text)
+		*text = commandline.Clean(*text)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/children"
 	"github.com/echo-operator/echo-operator/internal/children/policy"
+	"github.com/echo-operator/echo-operator/internal/commandline"
 	"github.com/echo-operator/echo-operator/internal/discovery"
 	"github.com/echo-operator/echo-operator/internal/tracing"
 )
@@ -104,7 +105,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "",
 		"namespace of the lease; defaults to the namespace of the pod")
 	for _, s := range o.settings() {
-		flags.StringVar(s.value, s.flag, cmp.Or(clean(getenv(s.environment)), s.preset), s.usage+" (environment variable: "+s.environment+")")
+		flags.StringVar(s.value, s.flag, cmp.Or(commandline.Clean(getenv(s.environment)), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}
 	o.Traces = tracing.Enabled(getenv)
 	libraries := flag.NewFlagSet("", flag.ContinueOnError)
