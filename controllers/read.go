@@ -44,7 +44,7 @@ func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c 
 // with the operator's labels and may be late, so that an object is called absent only after the API server was asked: no object is
 // taken over because it was not seen.
 func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c children.Child) (client.Object, error) {
-	const advice = "Delete or rename it, or give the Echo another name."
+	const advice = "Delete it, or give the Echo another name."
 	live, err := ReadControlled(ctx, cached, echo, c)
 	if err != nil || live != nil || c.Desired == nil { // where nothing is created, nothing can be taken over
 		return live, err

@@ -143,7 +143,7 @@ func (h requestHeader) explainLine() (reason, detail string) {
 	case !isVersion:
 		detail = "the first line does not end in a version such as HTTP/1.1; a target contains no blanks"
 	case isEscape:
-		detail = "the target contains " + strconv.Quote(string(escape)) + ", which is no escape"
+		detail = "the target contains " + strconv.Quote(string(escape)) + ", which is not a valid escape"
 	case err != nil:
 		detail = "the target is neither a path nor a URL"
 	default:

@@ -23,7 +23,7 @@ func shown() []kinds.Kind {
 	return all
 }
 
-// pathOf returns the path of the version of a kind. That of kinds without a group is older.
+// pathOf returns the path of the version of a kind. Kinds without a group have an older path.
 func pathOf(kind kinds.Kind) string {
 	if kind.Group == "" {
 		return "api/" + kind.Version

@@ -101,7 +101,7 @@ func remedyOtherCases() map[string]troubled {
 	return map[string]troubled{
 		"a class that is rejected": {reason: v1.ReasonInvalidSpec, err: requestFailed(invalid), advice: "Change or remove spec.ingress.className"},
 		"a spec that is refused":   {reason: v1.ReasonInvalidSpec, err: &children.InvalidSpecError{Message: "Too many", Advice: "Lower spec.replicas."}, advice: "Lower spec.replicas"},
-		"a name":                   {reason: v1.ReasonNameConflict, err: &children.NameConflictError{Kind: "Service", Advice: "Delete or rename it."}, advice: "Delete or rename it"},
+		"a name":                   {reason: v1.ReasonNameConflict, err: &children.NameConflictError{Kind: "Service", Advice: "Delete it, or give the Echo another name."}, advice: "Delete it, or give the Echo another name"},
 		"a denial":                 {reason: v1.ReasonForbidden, err: requestFailed(coded(403, `admission webhook "w" denied the request: no`)), advice: "as the policy requires"},
 		"no permission": {reason: v1.ReasonForbidden,
 			err: requestFailed(apierrors.NewForbidden(ingresses, "x", errors.New(`User "u" cannot patch resource "ingresses"`))), advice: "roles of the operator"},

@@ -107,7 +107,7 @@ func admissionMessages() []explained {
 			message: "The API server rejects the Service explained: .*spec.ipFamilies.*Change or remove spec.service.ipFamilies"},
 		{name: "a name that is taken", change: asIs, condition: v1.ConditionDegraded, reason: v1.ReasonNameConflict,
 			objects: "{apiVersion: v1, kind: Service, metadata: {name: explained, namespace: NAMESPACE}, spec: {ports: [{port: 1}]}}",
-			message: "The Service explained already exists, was not created for this Echo, and is not changed. Delete or rename it"},
+			message: "The Service explained already exists, was not created for this Echo, and is not changed. Delete it, or give the Echo another name"},
 	}
 }
 
