@@ -1,2 +1,2 @@
-// Package commandline has what the command lines of all programs share: --help, --version, and how errors are printed.
+// Package commandline has what the command lines of all programs share: --help, --version, how errors are printed, and how values are cleaned.
 package commandline

@@ -151,7 +151,12 @@ func shorten(body []byte) string {
 	var text strings.Builder
 	lines := strings.Split(strings.TrimSpace(string(body)), "\n")
 	for _, line := range lines[:min(len(lines), shownLines)] {
-		printable := strings.Map(func(r rune) rune { return map[bool]rune{true: r, false: -1}[unicode.IsPrint(r)] }, line)
+		printable := strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return -1
+			}
+			return r
+		}, line)
 		if shown := []rune(printable); len(shown) > shownRunes {
 			printable = string(shown[:shownRunes]) + "..."
 		}

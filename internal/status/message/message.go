@@ -87,12 +87,16 @@ func Quote(text string) string { return `"` + plain(text) + `"` }
 func plain(text string) string {
 	text = strings.NewReplacer(`\"`, "'", `"`, "'", `\`, "").Replace(text)
 	text = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			return ' '
+		case !unicode.IsPrint(r):
 			return -1
+		default:
+			return r
 		}
-		return r
 	}, text)
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	text = strings.Join(strings.Fields(text), " ")
 	if strings.HasSuffix(text, ellipsis) {
 		return text
 	}
