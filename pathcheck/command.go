@@ -33,7 +33,7 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&c.credentials.headers, "header", "H", nil,
 		"a `HEADER` for each request, such as 'X-Api-Key: value', where the path requires it; no report has the value; can be repeated")
 	flags.StringVar(&c.credentials.headerFile, "header-file", "",
-		"a `FILE` with a header in each line, as --header, for values that lists of processes must not have")
+		"a `FILE` with a header in each line, as for --header, so that process lists do not show the values")
 	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM, for servers that ask for one")
 	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key of --cert in PEM; the file of --cert if it is empty")
 	flags.StringVar(&c.direct, "direct", "", "the `URL` of the same Echo that bypasses the proxies, to compare latencies")

@@ -41,7 +41,7 @@ func parseGroups(text string) ([]string, error) {
 	return groups, nil
 }
 
-// parseName refuses what no Echo is named, which no response could prove.
+// parseName rejects a name that no Echo can have: no response could prove it.
 func parseName(text string) (proof.Echo, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -66,7 +66,7 @@ func parseSource(text string) (netip.Addr, error) {
 	return source.Unmap(), nil
 }
 
-// readAuthorities returns the certificates of a file, all that it was meant to have.
+// readAuthorities returns the certificates of a file. It rejects a file that has anything else, which would be skipped.
 func readAuthorities(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil

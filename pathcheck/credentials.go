@@ -72,7 +72,7 @@ func (c *credentials) readCertificate() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// parseHeader parses Name: value. An error goes on after what is parsed.
+// parseHeader parses Name: value. The caller names the header in front of the error.
 func parseHeader(text string) (Header, error) {
 	name, value, _ := strings.Cut(text, ":")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
@@ -85,7 +85,7 @@ func parseHeader(text string) (Header, error) {
 	return Header{Name: name, Value: value}, nil
 }
 
-// isReserved reports whether requests would be other ones with a header, or responses not be understood.
+// isReserved reports whether a header would change the kind of a request, or how its response is read.
 func isReserved(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	return strings.HasPrefix(name, "Sec-Websocket-") || slices.Contains([]string{proof.RequestHeader, "Host", "Accept", "Connection",
